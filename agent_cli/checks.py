@@ -12,14 +12,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from agent_cli.app import model_choice, upkeep
+from agent_cli.app import engines, model_choice, upkeep
 from agent_cli.app.app import App
 from agent_cli.config import reading
 from agent_cli.config.reading import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, FileRefused
-from agent_cli.llm.ollama import address, faults, server, tags
-from agent_cli.llm.ollama.tags import Tag
+from agent_cli.llm.ollama import server
+from agent_cli.llm.ollama.engine import SUGGESTED
+from agent_cli.llm.server.engine import Engine, Tag, find, refuse_cloud
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Reviewer
 from agent_cli.memory.search import index, index_check, vectors
@@ -115,55 +116,64 @@ def _missing_paths(settings: Config) -> Iterator[Finding]:
 
 def _server(settings: Config) -> Iterator[Finding]:
     try:
-        url = address.parse(settings.host).url
-        found = tags.listing(settings.host)
-        version = server.version(settings.host)
+        engine = engines.of(settings)
+        found = engine.listing()
+        version = f"Ollama {server.version(settings.host)}, " if engine.name == "ollama" else ""
     except AgentError as error:
-        yield Finding("server", False, str(error), "start it with `ollama serve`; until then memory answers alone")
+        start = settings.engine == "ollama"
+        fix = f"{'start it with `ollama serve`; ' if start else ''}until then memory answers alone"
+        yield Finding("server", False, str(error), fix)
         return
     except _MALFORMED:
         yield Finding(
             "server", False, f"what answers at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
         )
         return
-    yield Finding("server", True, f"{url}, Ollama {version}, {counted(len(found), 'model')}")
+    yield Finding("server", True, f"{engine.url}, {version}{counted(len(found), 'model')}")
     if found:
         yield Finding("models", True, _models(found))
     try:
-        yield from _model(settings, found, url)
+        yield from _model(settings, found, engine)
     except AgentError as error:
-        yield Finding("model", False, str(error), _pull_suggestion() if not any(map(model_choice.chats, found)) else "")
+        yield Finding("model", False, str(error), "" if any(map(model_choice.chats, found)) else _pull(engine))
 
 
-def _pull_suggestion() -> str:
-    return f"agent models pull {model_choice.SUGGESTED}"
+def _pull(engine: Engine) -> str:
+    return f"agent models pull {SUGGESTED}" if engine.name == "ollama" else ""
 
 
 def _models(found: list[Tag]) -> str:
     parts = []
     for tag in found[:_SHOWN]:
         abilities = ", ".join(_CAPABILITY_NAMES.get(each, each) for each in tag.capabilities)
-        cloud = tag.remote or faults.is_cloud(tag.name)
-        about = "in the cloud, not used" if cloud else abilities
+        about = "in the cloud, not used" if tag.elsewhere else abilities
         parts.append(f"{tag.name} ({about})" if about else tag.name)
     return "; ".join([*parts, *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])])
 
 
-def _model(settings: Config, found: list[Tag], url: str) -> Iterator[Finding]:
+def _model(settings: Config, found: list[Tag], engine: Engine) -> Iterator[Finding]:
     """The chat model: its abilities, how much of its context is used, whether it is loaded."""
     name = settings.model
-    if name == "offline" or name.startswith("scripted:"):
+    if not model_choice.needs_engine(name):
         yield Finding("model", True, f"{name}, which needs no server")
         return
-    faults.refuse_cloud(name)
+    refuse_cloud(name)
     if name == "auto":
-        name, _ = model_choice.pick(found, "", url)
-    elif (tag := tags.find(name, found)) is None:
-        yield Finding("model", False, f"{name} is not on the server", f"agent models pull {name}")
+        name, _ = model_choice.pick(engine, found, "")
+    elif (tag := find(name, found)) is None:
+        fix = f"agent models pull {name}" if engine.name == "ollama" else "choose another: agent models use NAME"
+        yield Finding("model", False, f"{name} is not on the server", fix)
         return
     elif not model_choice.chats(tag):
         yield Finding("model", False, f"{name} cannot chat here", "choose another: agent models use NAME")
         return
+    if engine.name == "ollama":
+        yield from _ollama_model(settings, name)
+    else:
+        yield Finding("model", True, name)
+
+
+def _ollama_model(settings: Config, name: str) -> Iterator[Finding]:
     about = server.model_info(settings.host, name)
     trained = f" of the {about.context} it was made for" if about.context else ""
     if about.context and settings.num_ctx > about.context:

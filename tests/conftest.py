@@ -25,6 +25,7 @@ from tests import warm
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
 from tests.terminal import Terminal
+from tests.v1_server import V1Server
 
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 settings.load_profile("steady")  # on a busy machine, slow is no fault
@@ -94,6 +95,18 @@ def server():
         yield running
 
 
+@pytest.fixture
+def v1_server():
+    with V1Server(models=[CHAT, EMBEDDER], key="a-key-of-mine") as running:
+        yield running
+
+
+@pytest.fixture(params=["server", "v1_server"], ids=["ollama", "openai"])
+def any_server(request):
+    """For what is about a model: each server once."""
+    return request.getfixturevalue(request.param)
+
+
 @dataclass(frozen=True)
 class Ran:
     """A process that has ended."""
@@ -139,7 +152,11 @@ class Program:
 
     def use(self, server: OllamaServer) -> "Program":
         """Let it talk to this server, with the chat model named."""
-        self.env |= {"OLLAMA_HOST": server.host, "AGENT_MODEL": CHAT.name}
+        self.env |= {"AGENT_MODEL": CHAT.name}
+        if isinstance(server, V1Server):
+            self.env |= {"AGENT_ENGINE": "openai", "AGENT_HOST": server.base, "AGENT_API_KEY": server.key}
+        else:
+            self.env |= {"OLLAMA_HOST": server.host}
         return self
 
     def start(self, *arguments: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[str]":

@@ -1,6 +1,6 @@
 """Chooses the embedder of a database, and fills and queries its vectors with it.
 
-The choice is made once for a database, when an embedder is first needed: Ollama's if a server with an embedding model
+The choice is made once for a database, when an embedder is first needed: the engine's if it has an embedding model and
 answers, else the embedded one, else none. A server that is down later is no reason to switch, because vectors of two
 models cannot be compared: until it is back, search is by words only. A model that has been pulled again is another
 model: the index job notices it by its digest, and search is by words only until the new vectors are made.
@@ -9,13 +9,13 @@ model: the index job notices it by its digest, and search is by words only until
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from agent_cli.errors import AgentError, ModelMissing
+from agent_cli.errors import AgentError, ModelMissing, UsageError
 from agent_cli.llm import embedded
-from agent_cli.llm.ollama import embed, tags
+from agent_cli.llm.server.embedding import SUGGESTED, ServerEmbedder
+from agent_cli.llm.server.engine import AUTO, Engine, find, pick_embedder
 from agent_cli.memory.search import recall, vectors
 from agent_cli.store.db import Database
 
-_SERVER = "ollama "
 _BATCH = 256
 _FEW_VECTORS = 3000  # missing vectors; more only while very many files are added
 
@@ -32,13 +32,13 @@ class Embedder(Protocol):
 class EmbedderSelection:
     """The embedder for the vectors of a database.
 
-    `host` is the model server, `model` its embedding model; "auto" is the preferred one of those that it has.
+    `model` is an embedding model of the engine; "auto" is the preferred one of those that it has.
     """
 
-    def __init__(self, host: str, model: str):
-        self._host, self._model = host, model
+    def __init__(self, engine: Engine, model: str):
+        self._engine, self._model = engine, model
         self._embedded = embedded.EmbeddedEmbedder()
-        self._on_server: dict[str, embed.OllamaEmbedder] = {}  # by the name of the model
+        self._on_server: dict[str, ServerEmbedder] = {}  # by the name of the model
 
     def current(self, db: Database) -> Embedder | None:
         """The embedder of the database; the first call chooses it and creates its empty set. None: words only."""
@@ -87,15 +87,15 @@ class EmbedderSelection:
         return vector_set is None or vectors.count_missing(db, vector_set) <= _FEW_VECTORS
 
     def switch(self, db: Database, which: str) -> None:
-        """Begin a new set by `which`, "ollama" or "embedded"; it is searched once complete.
+        """Begin a new set by `which`, "embedded" or the name of the engine; it is searched once complete.
 
-        Raises ModelMissing, ModelUnavailable.
+        Raises UsageError, ModelMissing, ModelUnavailable.
         """
+        if which not in ("embedded", self._engine.name):
+            raise UsageError(f"the engine is {self._engine.name}, not {which}: agent config set engine {which}")
         chosen: Embedder = self._embedded
-        if which == "ollama":
-            chosen = embed.OllamaEmbedder(
-                self._host, self._pick_on_server()
-            )  # a new instance: it has no cached dimension
+        if which != "embedded":
+            chosen = self._engine.embedder(self._pick_on_server())  # a new instance: it has no cached dimension
         elif not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
         vectors.discard_unfinished(db)
@@ -104,13 +104,13 @@ class EmbedderSelection:
     def _follow_model_change(self, db: Database) -> None:
         """Begin a new set when the server's model was pulled again since the newest set was begun."""
         newest = vectors.being_filled(db) or vectors.current(db)
-        if newest is None or not (name := _server_model(newest.identity)):
+        if newest is None or not (name := self._engine_model(newest.identity)):
             return
-        chosen = embed.OllamaEmbedder(self._host, name)  # a new instance: it has no cached dimension
+        chosen = self._engine.embedder(name)  # a new instance: it has no cached dimension
         try:
-            if chosen.matches(newest.identity.removeprefix(_SERVER)):
+            if chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
                 return
-            identity, dimension = _SERVER + chosen.identity(), chosen.dimension()
+            identity, dimension = self._identity(chosen), chosen.dimension()
         except AgentError:
             return  # the server is down or no longer has the model: the vectors stay as they are
         with db.write():
@@ -142,44 +142,62 @@ class EmbedderSelection:
     def report(self, db: Database) -> tuple[str, str]:
         """Whose vectors are searched, or will be, and what would make search better or empty. For people."""
         vector_set = vectors.current(db)
-        name = _server_model(vector_set.identity) if vector_set else ""
+        name = self._engine_model(vector_set.identity) if vector_set else ""
         try:
-            listed = tags.listing(self._host)
-            best = embed.pick(self._model, listed)
+            listed = self._engine.listing()
+            best = pick_embedder(self._model, listed)
         except AgentError:
             listed, best = None, None
         if name and listed is None:
             return f"{name} on the server, which does not answer: until then search is by words alone", ""
-        if name and not tags.find(name, listed or []):
-            fix = f"ollama pull {name}, or agent index rebuild --embedder embedded"
-            return f"{name}, which the server no longer has: search by words alone", fix
+        if name and not find(name, listed or []):
+            pull = self._engine.pull_command(name)
+            fix = f"{pull}, or " if pull else ""
+            return (
+                f"{name}, which the server no longer has: search by words alone",
+                f"{fix}agent index rebuild --embedder embedded",
+            )
         if name or (best and not vector_set):
             return f"{name or (best and best.name)} on the server", ""
+        if vector_set and self._for_identity(vector_set.identity) is None and not embedded.made(vector_set.identity):
+            maker = " ".join(vector_set.identity.split()[:2])
+            fix = f"agent index rebuild --embedder {self._engine.name if best else 'embedded'}"
+            return f"{maker}, and the engine is {self._engine.name}: search by words alone", fix
+        pull = self._engine.pull_command(SUGGESTED)
         if embedded.is_installed():
-            better = f"agent index rebuild --embedder ollama uses {best.name}, which finds more" if best else ""
-            return "wordllama, in this process", better or f"ollama pull {embed.SUGGESTED} finds more"
-        return "none: search by words alone", f"ollama pull {embed.SUGGESTED}, or pip install 'agent-cli[embedded]'"
+            better = f"agent index rebuild --embedder {self._engine.name} uses {best.name}" if best else pull
+            return "wordllama, in this process", f"{better}{', which' if best else ''} finds more" if better else ""
+        fix = f"{pull}, or " if pull else ""
+        return "none: search by words alone", f"{fix}pip install 'agent-cli[embedded]'"
 
     def _pick_on_server(self) -> str:
-        """The name of the server's embedding model. Raises ModelMissing, ModelUnavailable."""
-        tag = embed.pick(self._model, tags.listing(self._host))
+        """The name of the engine's embedding model. Raises ModelMissing, ModelUnavailable."""
+        tag = pick_embedder(self._model, self._engine.listing())
         if tag is None:
-            wanted = embed.SUGGESTED if self._model == embed.AUTO else self._model
-            raise ModelMissing(f"the server has no embedding model: run `ollama pull {wanted}`")
+            pull = self._engine.pull_command(SUGGESTED if self._model == AUTO else self._model)
+            how = f"run `{pull}`" if pull else "name one in embed_model"
+            raise ModelMissing(f"the server has no embedding model: {how}")
         return tag.name
 
     def _for_identity(self, identity: str) -> Embedder | None:
         """The embedder of a set. On a server it is the model that made the set, whatever the settings name now."""
-        name = _server_model(identity)
-        if not name:
+        if embedded.made(identity):
             return self._embedded if embedded.is_installed() else None
-        return self._of_server(name)
+        name = self._engine_model(identity)
+        return self._of_server(name) if name else None
 
-    def _of_server(self, name: str) -> embed.OllamaEmbedder:
-        return self._on_server.setdefault(name, embed.OllamaEmbedder(self._host, name))
+    def _of_server(self, name: str) -> ServerEmbedder:
+        if name not in self._on_server:
+            self._on_server[name] = self._engine.embedder(name)
+        return self._on_server[name]
 
     def _identity(self, chosen: Embedder) -> str:
-        return ("" if chosen is self._embedded else _SERVER) + chosen.identity()
+        return ("" if chosen is self._embedded else f"{self._engine.name} ") + chosen.identity()
+
+    def _engine_model(self, identity: str) -> str:
+        """The name of the engine's model that made a set; empty for the embedded one and for another engine's."""
+        engine, _, rest = identity.partition(" ")
+        return rest.partition(" ")[0].replace("%20", " ") if engine == self._engine.name else ""
 
 
 class _DatabaseEmbedder:
@@ -193,7 +211,7 @@ class _DatabaseEmbedder:
         vector_set, next_set = vectors.current(self._db), vectors.being_filled(self._db)
         if chosen is None or vector_set is None:
             return None
-        if next_set and _server_model(next_set.identity) == _server_model(vector_set.identity) != "":
+        if next_set and _model(next_set) == _model(vector_set) and not embedded.made(vector_set.identity):
             return None  # the model was pulled again: its vectors cannot be compared until all are made
         try:
             made = chosen.embed_query(question)
@@ -206,6 +224,6 @@ class _DatabaseEmbedder:
         return chosen.match_words(words, texts) if isinstance(chosen, embedded.EmbeddedEmbedder) else None
 
 
-def _server_model(identity: str) -> str:
-    """The name of the server's model that made a set; empty for the embedded one."""
-    return identity.removeprefix(_SERVER).partition(" ")[0] if identity.startswith(_SERVER) else ""
+def _model(vector_set: vectors.VectorSet) -> list[str]:
+    """The engine and the model that made a set."""
+    return vector_set.identity.split(" ")[:2]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agent_cli import clock
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.model_context import Window
-from agent_cli.app import pending_erasure, rule_check
+from agent_cli.app import engines, pending_erasure, rule_check
 from agent_cli.config import reading
 from agent_cli.config.reading import Loaded
 from agent_cli.config.values import Config
@@ -140,7 +140,7 @@ def open_app(
         clock.now,
         Scope(PERSON, place_of(_current_folder())),
         notice,
-        EmbedderSelection(loaded.config.host, loaded.config.embed_model),
+        EmbedderSelection(engines.of(loaded.config), loaded.config.embed_model),
         child,
         reads=reads,
         learns=not incognito,

@@ -1,20 +1,16 @@
 """Chooses the model that answers, by its name in the settings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_cli.errors import ModelMissing, ModelUnavailable
+from agent_cli.errors import ModelUnavailable
 from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel, Chunk, Notice
 from agent_cli.llm.offline import OfflineModel, SearchMemories
-from agent_cli.llm.ollama import address, embed, faults
-from agent_cli.llm.ollama import tags as tagged
-from agent_cli.llm.ollama.chat import BUSY_TIMEOUT, OllamaModel
-from agent_cli.llm.ollama.tags import Tag
+from agent_cli.llm.ollama.engine import SUGGESTED
+from agent_cli.llm.server.engine import AUTO, Engine, Tag, embeds, find
 from agent_cli.values import frozen
-
-SUGGESTED = "qwen3:4b"
 
 
 @frozen
@@ -38,51 +34,40 @@ _SCRIPT = "scripted:"
 
 def chat_model(
     name: str,
-    host: str,
-    num_ctx: int,
+    engine: Engine,
     *,
-    keep_alive: str | int | None = None,
-    options: Mapping[str, Any] | None = None,
-    find: SearchMemories = lambda question, limit: ("", ()),
+    search: SearchMemories = lambda question, limit: ("", ()),
     default: str = "",
-    answer_tokens: int = 0,
-    patience: float = BUSY_TIMEOUT,
     role: scripted.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
-    """The model named "auto", "offline", "scripted:FILE" or as on the server, and a notice or an empty string.
+    """The model named "auto", "offline", "scripted:FILE" or as the engine knows it, and a notice or an empty string.
 
     Raises ModelMissing and ConfigError. When no server answers, "auto" gives the offline model; a model that was named
     raises ModelUnavailable only when it is asked.
     """
     if name == "offline":
-        return OfflineModel(find), ""
+        return OfflineModel(search), ""
     if name.startswith(_SCRIPT):
         return scripted.load(name.removeprefix(_SCRIPT), role), ""
-    notice, auto = "", name == "auto"
-    if auto:
-        url = address.parse(host).url
-        try:
-            name, notice = pick(tagged.listing(host), default, url)
-        except ModelUnavailable:
-            offline_notice = f"no model server at {url}; {FROM_MEMORY} (start it with `ollama serve`)"
-            return OfflineModel(find), offline_notice
-    faults.refuse_cloud(name)
-    model = OllamaModel(
-        name,
-        host,
-        num_ctx,
-        keep_alive=keep_alive,
-        options=options,
-        answer_tokens=answer_tokens,
-        busy_timeout=patience,
-    )
-    return (_Auto(model, OfflineModel(find)) if auto and role == "chat" else model), notice
+    if name != AUTO:
+        return engine.chat(name), ""
+    try:
+        name, notice = pick(engine, engine.listing(), default)
+    except ModelUnavailable:
+        return OfflineModel(search), f"no model server at {engine.url}; {FROM_MEMORY} ({engine.start})"
+    model = engine.chat(name)
+    return (_Auto(model, OfflineModel(search)) if role == "chat" else model), notice
+
+
+def needs_engine(name: str) -> bool:
+    """Whether a model of this name is run by an engine; the others answer by themselves."""
+    return name != "offline" and not name.startswith(_SCRIPT)
 
 
 class _Auto:
     """The model of a server while that answers, else the offline model."""
 
-    def __init__(self, model: OllamaModel, offline: OfflineModel):
+    def __init__(self, model: ChatModel, offline: OfflineModel):
         self._model, self._offline = model, offline
         self.name = model.name
 
@@ -99,12 +84,12 @@ class _Auto:
             yield from self._offline.reply(*args, **kwargs)
 
 
-def pick(tags: list[Tag], default: str, url: str) -> tuple[str, str]:
+def pick(engine: Engine, tags: list[Tag], default: str) -> tuple[str, str]:
     """The name of the default model, else of the newest with a notice if there were several. Raises ModelMissing."""
     chat_models = [tag for tag in tags if chats(tag)]
     if not chat_models:
-        raise ModelMissing(f"the server at {url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`")
-    known = tagged.find(default, chat_models) if default else None
+        raise engine.missing()
+    known = find(default, chat_models) if default else None
     if known:
         return known.name, ""
     newest = max(chat_models, key=lambda tag: _parse_time(tag.modified_at))
@@ -113,9 +98,9 @@ def pick(tags: list[Tag], default: str, url: str) -> tuple[str, str]:
 
 def chats(tag: Tag) -> bool:
     """Whether a model runs on the server itself and can chat; without listed capabilities, judged by its name."""
-    if tag.remote or faults.is_cloud(tag.name):
+    if tag.elsewhere:
         return False
-    return "completion" in tag.capabilities if tag.capabilities else not embed.embeds(tag)
+    return "completion" in tag.capabilities if tag.capabilities else not embeds(tag)
 
 
 def _parse_time(stamp: str) -> datetime:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 
 from agent_cli import clock
-from agent_cli.app import model_choice
+from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
 from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel
-from agent_cli.llm.ollama import address, faults, tags
-from agent_cli.llm.ollama.chat import OllamaModel
+from agent_cli.llm.server.engine import AUTO, cloud
+from agent_cli.llm.server.engine import find as find_tag
 from agent_cli.memory.language import statements
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
@@ -55,12 +55,12 @@ def switch(app: App, name: str) -> tuple[ChatModel, str]:
     """
     with app.lock:
         model, notice = _create(app, name, "chat", app.db)
-        if isinstance(model, OllamaModel):
+        if named := name != AUTO and model_choice.needs_engine(name):
             notice = _check(app, name)
         origins = app.loaded.origins if named_by(app) else {**app.loaded.origins, "model": _CHOSEN}
         app.loaded = replace(app.loaded, config=replace(app.config, model=name), origins=origins)
         app.model = model if model.name != "offline" or name == "offline" else None
-        if app.keeps and isinstance(model, OllamaModel):
+        if app.keeps and named:
             meta.put(app.db, _DEFAULT, name)
         return model, notice
 
@@ -69,7 +69,7 @@ def for_one_answer(app: App, name: str) -> ChatModel:
     """A model for a single answer; the app keeps its own. Raises AgentError."""
     with app.lock:
         model, _ = _create(app, name, "chat", app.db)
-        if isinstance(model, OllamaModel):
+        if name != AUTO and model_choice.needs_engine(name):
             _check(app, name)
         return model
 
@@ -87,33 +87,23 @@ def _default(db: Database) -> str | None:
 
 def _check(app: App, name: str) -> str:
     """A notice when no server answers yet, else an empty string. Raises ModelMissing when it has no such chat model."""
-    url = address.parse(app.config.host).url
+    engine = engines.of(app.config)
     try:
-        found = tags.find(name, tags.listing(app.config.host))
+        found = find_tag(name, engine.listing())
     except ModelUnavailable:
-        return f"no model server answers at {url}; {name} is used when one does"
+        return f"no model server answers at {engine.url}; {name} is used when one does"
     if found is None:
-        raise faults.missing(name, url)
-    if found.remote:
-        raise faults.cloud(name)
+        raise engine.missing(name)
+    if found.elsewhere:
+        raise cloud(name)
     if not model_choice.chats(found):
         raise ModelMissing(f"the model {name!r} cannot chat: choose another with --model")
     return ""
 
 
 def _create(app: App, name: str, role: scripted.ModelRole, db: Database) -> tuple[ChatModel, str]:
-    settings = app.config
     return model_choice.chat_model(
-        name,
-        settings.host,
-        settings.num_ctx,
-        keep_alive=settings.keep_alive or None,
-        options=settings.options,
-        find=partial(find, app),
-        default=_default(db) or "",
-        answer_tokens=settings.answer_tokens,
-        patience=settings.patience,
-        role=role,
+        name, engines.of(app.config), search=partial(find, app), default=_default(db) or "", role=role
     )
 
 

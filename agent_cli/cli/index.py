@@ -39,8 +39,8 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 def rebuild(
     context: typer.Context,
     embedder: Annotated[
-        Literal["ollama", "embedded"] | None,
-        typer.Option("--embedder", help="Also make new vectors, by this embedder."),
+        Literal["ollama", "openai", "embedded"] | None,
+        typer.Option("--embedder", help="Also make new vectors: embedded, or those of the engine."),
     ] = None,
 ) -> None:
     """Rebuild the indexes. Search by words keeps working while new vectors are made."""

@@ -4,11 +4,18 @@ from typing import Annotated, Any
 
 import typer
 
+from agent_cli.app import engines
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.llm.ollama import catalog, download, faults
+from agent_cli.config.values import Config
+from agent_cli.errors import UsageError
+from agent_cli.llm.ollama import catalog, download
+from agent_cli.llm.ollama.catalog import ListedModel
+from agent_cli.llm.server.engine import refuse_cloud
+
+_TIMEOUT = 5.0  # seconds that a list may take
 
 app = typer.Typer(
     add_completion=False,
@@ -28,7 +35,7 @@ def models(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = F
 @app.command("list")
 def list_(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = False) -> None:
     """List the models: size, context, what they can, what is loaded. Cloud models are marked."""
-    found = catalog.listing(context.obj.settings().config.host)[:limit]
+    found = _listing(context.obj.settings().config)[:limit]
     rows = [
         {
             "id": each.name,
@@ -52,7 +59,7 @@ def use(
     """Choose the model: it is written to the settings."""
     from agent_cli.cli.config import set_
 
-    faults.refuse_cloud(name)
+    refuse_cloud(name)
     set_(context, "model", name)
 
 
@@ -60,6 +67,8 @@ def use(
 def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in qwen3:4b.")]) -> None:
     """Fetch a model. An interrupted download continues where it stopped."""
     invocation: Invocation = context.obj
+    if (engine := invocation.settings().config.engine) != "ollama":
+        raise UsageError(f"models are fetched by Ollama, and the engine is {engine}: agent config set engine ollama")
     last, percent = "", 0
     with ProgressLine(invocation.quiet) as line:
         try:
@@ -76,7 +85,26 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
 
 
+def _listing(config: Config) -> list[ListedModel]:
+    if config.engine == "ollama":
+        return catalog.listing(config.host)
+    engine = engines.of(config)
+    return [
+        ListedModel(
+            tag.name,
+            tag.size,
+            None,
+            tag.context_length,
+            tag.capabilities,
+            engine.loaded(tag.name) is True,
+            tag.elsewhere,
+        )
+        for tag in engine.listing(_TIMEOUT)
+    ]
+
+
 def _displayed(row: dict[str, Any]) -> dict[str, Any]:
     state = "cloud, not used" if row["cloud"] else "loaded" if row["loaded"] else "-"
-    size, context = f"{row['size'] / 1e9:.1f} GB", f"{row['context']} tokens" if row["context"] else "-"
+    size = f"{row['size'] / 1e9:.1f} GB" if row["size"] else "-"
+    context = f"{row['context']} tokens" if row["context"] else "-"
     return {**row, "size": size, "context": context, "state": state, "capabilities": ", ".join(row["capabilities"])}

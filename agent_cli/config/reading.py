@@ -16,6 +16,7 @@ from agent_cli.errors import ConfigError
 from agent_cli.values import frozen
 
 NAME = "agent-cli"  # of its folders
+_HOST_VARIABLES = {"ollama": "OLLAMA_HOST", "openai": "OPENAI_BASE_URL"}  # of each engine, where no host is set
 
 
 @frozen
@@ -38,11 +39,12 @@ def load(file: Path, environ: Mapping[str, str] = os.environ, flags: Mapping[str
                 checks.check(key, checks.parse(key, environ[name], name), name),
                 f"environment {name}",
             )
-    if origins["host"] == "default" and environ.get("OLLAMA_HOST"):
-        values["host"], origins["host"] = environ["OLLAMA_HOST"], "environment OLLAMA_HOST"
     for key, value in (flags or {}).items():
         if value is not None:
             values[key], origins[key] = checks.check(key, value, f"--{key}"), "flag"
+    variable = _HOST_VARIABLES.get(values.get("engine", "ollama"), "")
+    if origins["host"] == "default" and environ.get(variable):
+        values["host"], origins["host"] = environ[variable], f"environment {variable}"
     return Loaded(Config(**values), origins, file)
 
 

@@ -27,13 +27,30 @@ class Config:
         "auto",
         validators.not_empty,
     )
+    engine: Literal["ollama", "openai"] = setting(
+        'what runs the models: "ollama", or "openai", any server that speaks /v1 (llama.cpp, LM Studio, vLLM)',
+        "ollama",
+    )
     cheap_model: str = setting("the model for summaries; empty: the chat model", "")
     embed_model: str = setting(
         'the model for search by meaning; "auto": the best that the server has, else the embedded one',
         "auto",
         validators.not_empty,
     )
-    host: str = setting("the model server; empty: OLLAMA_HOST, else 127.0.0.1:11434", "")
+    host: str = setting(
+        'the model server; empty: OLLAMA_HOST, else 127.0.0.1:11434. For "openai" its address, as in\n'
+        '"http://127.0.0.1:8080/v1"; empty: OPENAI_BASE_URL',
+        "",
+    )
+    key_variable: str = setting(
+        'the environment variable that holds the key of an "openai" server; the key itself is written nowhere',
+        "AGENT_API_KEY",
+        validators.not_empty,
+    )
+    words_leave_machine: bool = setting(
+        'the "openai" server may be on the internet: what you say, and what memory adds, then leaves your network',
+        False,
+    )
     num_ctx: int = setting(
         "tokens of context, the same in every request: changing it makes the server load the model again",
         8192,

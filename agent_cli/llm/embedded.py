@@ -23,6 +23,11 @@ def is_installed() -> bool:
     return find_spec("wordllama") is not None
 
 
+def made(identity: str) -> bool:
+    """Whether vectors of this identity are of an embedder like this one, though perhaps of another version."""
+    return identity.startswith("embedded ")
+
+
 class EmbeddedEmbedder:
     """Turns texts into vectors of length 1, in this process."""
 

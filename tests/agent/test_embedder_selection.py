@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from agent_cli.agent.embedder_selection import EmbedderSelection
+from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from tests.conftest import EMBEDDER, NOON, empty
@@ -27,7 +28,7 @@ def db(tmp_path):
 
 
 def ours(host=NOWHERE, model="nomic-embed-text"):
-    return EmbedderSelection(host, model)
+    return EmbedderSelection(OllamaEngine(host), model)
 
 
 def filled(selection, db):

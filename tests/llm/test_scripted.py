@@ -177,7 +177,7 @@ def test_example_in_the_documentation_can_be_played(tmp_path):
 def test_neither_scripted_nor_offline_loads_the_network():
     code = (
         "import sys, agent_cli.app.model_choice as choose\n"
-        "choose.chat_model('offline', '', 4096)\n"
+        "choose.chat_model('offline', None)\n"
         "print([name for name in ('http.client', 'ssl', 'ollama', 'asyncio') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

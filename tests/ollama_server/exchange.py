@@ -149,6 +149,8 @@ class Exchange:
     written down: a test that has its answer finds the counters as they should be.
     """
 
+    stream_type = NDJSON
+
     def __init__(self, wire: Wire, request: Request, date: Callable[[], str]):
         self.wire = wire
         self.request = request
@@ -226,7 +228,7 @@ class Exchange:
             return b""
         self.streaming = True
         self.request.status = 200
-        return self._head(200, NDJSON, "Transfer-Encoding: chunked")
+        return self._head(200, self.stream_type, "Transfer-Encoding: chunked")
 
     def _head(self, status: int, content_type: str, length: str) -> bytes:
         lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]

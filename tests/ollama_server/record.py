@@ -16,6 +16,8 @@ class Request:
     raw: bytes
     body: Any
     """The parsed JSON, or None."""
+    sent: Any = field(default=None, kw_only=True)
+    """The JSON as it was sent, where `body` is in the words of another server."""
     connected_at: float
     disconnected_at: float | None = None
     lines_sent: int = 0

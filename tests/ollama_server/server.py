@@ -56,6 +56,11 @@ def is_local(host: str) -> bool:
 class OllamaServer(State):
     """See State for what can be set and seen."""
 
+    routes = ROUTES
+    chat_path = "/api/chat"
+    embed_path = "/api/embed"
+    exchange = Exchange
+
     def __init__(self, *args: Any, port: int = 0, **settings: Any):
         super().__init__(*args, **settings)
         self._stopping = Event()
@@ -110,7 +115,7 @@ class OllamaServer(State):
             while request := wire.read_request():
                 request.connection = number
                 served.append(request)
-                if not self._answer(Exchange(wire, request, self.clock.date)):
+                if not self._answer(self.exchange(wire, request, self.clock.date)):
                     break
         except Gone:
             pass
@@ -148,8 +153,8 @@ class OllamaServer(State):
     def _record(self, exchange: Exchange) -> None:
         request = exchange.request
         with self.changed:
-            self.note(request, contract.of_request(request, self.is_cloud))
-            if request.path == "/api/chat" and isinstance(request.body, dict):
+            self.note(request, contract.of_request(request, self.is_cloud, self.key))
+            if request.path == self.chat_path and isinstance(request.body, dict):
                 self.note(request, contract.of_messages(request.body.get("messages")))
                 if self.expect_one_stream and self._chatting():
                     self.note(request, ["it came while the stream of another was unread"])
@@ -159,12 +164,12 @@ class OllamaServer(State):
 
     def _chatting(self) -> bool:
         """Whether someone still waits for, or reads, a chat."""
-        chats = [exchange for exchange in self._underway.values() if exchange.request.path == "/api/chat"]
+        chats = [exchange for exchange in self._underway.values() if exchange.request.path == self.chat_path]
         return any(not exchange.request.finished and exchange.wire.alive() for exchange in chats)
 
     def _route(self, exchange: Exchange) -> None:
         request = exchange.request
-        methods, handler = ROUTES.get(request.path, ((), None))
+        methods, handler = self.routes.get(request.path, ((), None))
         if not is_local(request.headers.get("host", "")):
             exchange.whole(403, "", b"")
         elif handler is None:

@@ -30,6 +30,8 @@ def echo(body: dict[str, Any], delay: float = 0.0) -> Script:
 class State:
     """What a test sets before and looks at after. One lock, `changed`, guards it all."""
 
+    chat_path = embed_path = key = ""
+
     def __init__(
         self,
         models: Iterable[Model] = (),
@@ -114,7 +116,7 @@ class State:
     @property
     def chats(self) -> list[dict[str, Any]]:
         """The bodies of the chat requests, loading ones (without messages) included."""
-        return self._bodies("/api/chat")
+        return self._bodies(self.chat_path)
 
     @property
     def turns(self) -> list[dict[str, Any]]:
@@ -123,7 +125,7 @@ class State:
 
     @property
     def embeds(self) -> list[dict[str, Any]]:
-        return self._bodies("/api/embed")
+        return self._bodies(self.embed_path)
 
     def _bodies(self, path: str) -> list[dict[str, Any]]:
         with self.changed:
@@ -184,7 +186,7 @@ class State:
     def note_steadiness(self, request: Request, model: Model, num_ctx: int) -> None:
         with self.changed:
             found = list(self._steady.of_num_ctx(model.full_name, num_ctx))
-            if self.expect_stable_prompt and request.path == "/api/chat" and request.body.get("messages"):
+            if self.expect_stable_prompt and request.path == self.chat_path and request.body.get("messages"):
                 changed = list(self._steady.of_prompt(model.full_name, request.body))
             else:
                 changed = []

@@ -13,8 +13,10 @@ from typing import Any
 
 from agent_cli.errors import AgentError, ModelFailed, ModelMissing
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import address, faults, tags, wire
-from agent_cli.llm.ollama.address import Address
+from agent_cli.llm.ollama import faults, tags
+from agent_cli.llm.server import address, engine, wire
+from agent_cli.llm.server import faults as server_faults
+from agent_cli.llm.server.address import Address
 from agent_cli.values import frozen
 
 READ_TIMEOUT = 30.0
@@ -72,16 +74,16 @@ def listing(host: str) -> list[ListedModel]:
     return [_listed(model, known, loaded) for model in listed if model.model]
 
 
-def _listed(model: Any, known: list[tags.Tag], loaded: list[str]) -> ListedModel:
-    tag = tags.find(model.model, known) or tags.Tag(model.model)
+def _listed(model: Any, known: list[engine.Tag], loaded: list[str]) -> ListedModel:
+    tag = engine.find(model.model, known) or engine.Tag(model.model)
     return ListedModel(
         name=model.model,
         size=int(model.size or 0),
         modified=model.modified_at,
         context_length=tag.context_length,
         capabilities=tag.capabilities,
-        loaded=any(tags.same_model(model.model, name) for name in loaded),
-        cloud=bool(tag.remote) or faults.is_cloud(model.model),
+        loaded=any(engine.same_model(model.model, name) for name in loaded),
+        cloud=bool(tag.remote) or engine.is_cloud(model.model),
     )
 
 
@@ -106,7 +108,7 @@ def show(host: str, name: str) -> ModelDetails:
 
 def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[PullStep]:
     """Pull a model from the library. Raises ModelMissing, ModelFailed, ModelUnavailable, Cancelled."""
-    faults.refuse_cloud(name)
+    engine.refuse_cloud(name)
     server, status = address.parse(host), ""
     cancel = Cancel() if cancel is None else cancel
     with (
@@ -149,7 +151,7 @@ def _client(
     except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
         if cancel is not None:
             cancel.check()
-        raise faults.unavailable(server.url, "no connection") from error
+        raise server_faults.unavailable(server, "no connection") from error
     except (httpx.HTTPError, RuntimeError, *_UNREADABLE) as error:  # RuntimeError: closed
         if cancel is not None:
             cancel.check()
@@ -159,10 +161,10 @@ def _client(
 
 
 def _translate(error: Any, name: str, server: Address) -> AgentError:
-    fault = faults.from_error(error.error, error.status_code if error.status_code > 0 else 200)
+    fault = server_faults.from_error(error.error, error.status_code if error.status_code > 0 else 200)
     if "file does not exist" in fault.message:
         return ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library")
-    return faults.as_error(fault, name, server.url)
+    return faults.as_error(fault, name, server)
 
 
 def _import_ollama() -> Any:

@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from agent_cli.llm.model import Cancel, Chunk, Done, Notice
-from agent_cli.llm.ollama import address, faults, tags, wire
+from agent_cli.llm.model import Cancel, Chunk, Done
+from agent_cli.llm.ollama import faults, tags
 from agent_cli.llm.ollama.replies import ReplyParser
+from agent_cli.llm.server import address, retries, wire
+from agent_cli.llm.server.faults import ServerFault
 from agent_cli.llm.template_tokens import broken
 from agent_cli.messages import Message
 from agent_cli.text import map_texts
-
-BUSY_TIMEOUT = 30.0
-"""Seconds to wait in total for a server that answers that it is busy."""
 
 
 class OllamaModel:
@@ -36,7 +35,7 @@ class OllamaModel:
         keep_alive: str | int | None = None,
         options: Mapping[str, Any] | None = None,
         answer_tokens: int = 0,
-        busy_timeout: float = BUSY_TIMEOUT,
+        busy_timeout: float = retries.BUSY_TIMEOUT,
     ):
         self.name = name
         self._address = address.parse(host)
@@ -62,23 +61,21 @@ class OllamaModel:
         cancel = Cancel() if cancel is None else cancel
         self._local = self._local or tags.is_local(self._address, self.name, cancel)
         used_ids = {call.id for message in messages for call in message.calls}
-        retries = _Retries(self._busy_timeout)
-        while True:
+        body: dict[str, Any] = {}
+
+        def send() -> tuple[ReplyParser, Iterator[Chunk]]:
+            nonlocal body
             body = self._body(messages, tools, think, format, limit)
             parser = ReplyParser(self.name, tools if "tools" in body else (), used_ids)
-            try:
-                yield from self._read(body, parser, cancel)
-                return
-            except faults.ServerFault as caught:
-                fault = caught
-            note = self._drop_unsupported(fault, body) or (not parser.started and retries.decide(fault))
-            if not note:
-                yield from parser.flush(whole=False)
-                raise faults.as_error(fault, self.name, self._address.url, self._num_ctx) from fault
-            if isinstance(note, str):
-                yield Notice(note)
-            if fault.kind == "busy":
-                cancel.wait(retries.pause)
+            return parser, self._read(body, parser, cancel)
+
+        yield from retries.ask(
+            send,
+            lambda fault: self._leave_out(fault, body),
+            lambda fault: faults.as_error(fault, self.name, self._address, self._num_ctx),
+            cancel,
+            self._busy_timeout,
+        )
 
     def _body(
         self,
@@ -115,9 +112,9 @@ class OllamaModel:
                     yield chunk
                     if isinstance(chunk, Done):
                         return
-        raise faults.ServerFault("incomplete")
+        raise ServerFault("incomplete")
 
-    def _drop_unsupported(self, fault: faults.ServerFault, body: Mapping[str, Any]) -> str:
+    def _leave_out(self, fault: ServerFault, body: Mapping[str, Any]) -> str:
         """Leave out from now on what the fault names, and return a sentence for it; empty when that would not help."""
         if fault.kind == "no tools" and "tools" in body:
             self._unsupported.add(fault.kind)
@@ -126,29 +123,6 @@ class OllamaModel:
             self._unsupported.add(fault.kind)
             return f"the model {self.name!r} has no separate thinking; asked again without it"
         return ""
-
-
-class _Retries:
-    """Which requests are repeated: one that failed, once; one to a busy server, for some time."""
-
-    def __init__(self, busy_timeout: float):
-        self._time_left, self._next_pause = busy_timeout, 0.5
-        self._failed = False
-        self._busy = False
-        self.pause = 0.0
-
-    def decide(self, fault: faults.ServerFault) -> str | bool:
-        """A notice to show, True for another try without a notice, False for no more tries. Sets `pause` (seconds)."""
-        if fault.kind == "busy" and self._time_left > 0:
-            self.pause = min(self._next_pause, self._time_left)
-            self._time_left -= self.pause
-            self._next_pause = min(2 * self._next_pause, 8.0)
-            announced, self._busy = self._busy, True
-            return announced or "the model server is busy; waiting for it"
-        if not self._failed and (fault.kind in ("crash", "call") or (fault.kind == "cut" and fault.status == 0)):
-            self._failed = True
-            return "the model server failed once; asked again"
-        return False
 
 
 def message_json(message: Message) -> dict[str, Any]:

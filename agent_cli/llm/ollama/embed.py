@@ -1,95 +1,17 @@
-"""Embeddings from an Ollama server.
+"""Embeddings from an Ollama server."""
 
-Most models expect a prefix that says whether a text is a document or a query; Ollama adds none, and recall suffers
-without it. One bad text fails a whole request without saying which, so a failed batch is halved until the bad text is
-alone. Texts are cut by characters first: in code or a table, a token may be one character.
-"""
-
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_cli.errors import ModelFailed
+from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import address, faults, tags, wire
+from agent_cli.llm.ollama import faults, tags
 from agent_cli.llm.ollama.chat import parse_keep_alive
-from agent_cli.llm.ollama.tags import Tag
-from agent_cli.values import frozen
-
-AUTO = "auto"  # the name that stands for any embedding model of the server
-BATCH_SIZE = 32
-MAX_CHARACTERS = 2000
-
-Vector = list[float]
+from agent_cli.llm.server import address, embedding, engine, wire
+from agent_cli.llm.server.faults import ServerFault
 
 
-@frozen
-class ModelTraits:
-    """A model's limit in tokens as Ollama applies it, its prefixes, and its similarity floor."""
-
-    tokens: int = 512
-    document: str = ""
-    query: str = ""
-    similarity_floor: float = 0.3  # the cosine of unrelated texts is lower
-
-
-_SEARCH_PREFIXES = ("search_document: ", "search_query: ")
-_PASSAGE_QUERY = "Represent this sentence for searching relevant passages: "
-_INSTRUCT_QUERY = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
-
-# From the model cards, cut to what Ollama 0.30 feeds in one batch. In order of preference where a server has several:
-# first those of many languages and long texts, the smaller before the larger.
-TRAITS: Mapping[str, ModelTraits] = {
-    "embeddinggemma": ModelTraits(2048, "title: none | text: ", "task: search result | query: "),
-    "qwen3-embedding": ModelTraits(2048, "", _INSTRUCT_QUERY),
-    "bge-m3": ModelTraits(2048),
-    "snowflake-arctic-embed2": ModelTraits(2048, "", "query: "),
-    "nomic-embed-text-v2-moe": ModelTraits(512, *_SEARCH_PREFIXES, 0.3),
-    "nomic-embed-text": ModelTraits(2048, *_SEARCH_PREFIXES, 0.5),
-    "mxbai-embed-large": ModelTraits(512, "", _PASSAGE_QUERY, 0.5),
-    "bge-large": ModelTraits(512, "", _PASSAGE_QUERY),
-    "snowflake-arctic-embed": ModelTraits(512, "", _PASSAGE_QUERY),
-    "granite-embedding": ModelTraits(512),
-    "all-minilm": ModelTraits(256),
-    "paraphrase-multilingual": ModelTraits(128),
-}
-SUGGESTED = "embeddinggemma"
-_NAME_PARTS = ("embed", "bert", "minilm", "bge")  # by which an embedding model is known on a server before 0.30
-
-
-def traits(model: str) -> ModelTraits:
-    """The traits of a model by its name, without its tag and its origin."""
-    return TRAITS.get(_bare_name(model), ModelTraits())
-
-
-def pick(name: str, listed: list[Tag]) -> Tag | None:
-    """The model with this name, with "auto" the preferred one that embeds on the server itself; None without one."""
-    if name != AUTO:
-        return tags.find(name, listed)
-    order = list(TRAITS)
-    found = [tag for tag in listed if embeds(tag) and not (tag.remote or faults.is_cloud(tag.name))]
-    bare_names = {tag.name: _bare_name(tag.name) for tag in found}
-    ranks = {name: order.index(bare) if bare in TRAITS else len(order) for name, bare in bare_names.items()}
-    return min(found, key=lambda tag: (ranks[tag.name], tag.size, tag.name), default=None)
-
-
-def embeds(tag: Tag) -> bool:
-    """Whether a model embeds; without listed capabilities, judged by its name."""
-    if tag.capabilities:
-        return "embedding" in tag.capabilities
-    return _bare_name(tag.name) in TRAITS or any(part in f"{tag.name} {tag.family}".lower() for part in _NAME_PARTS)
-
-
-def _bare_name(model: str) -> str:
-    return model.rpartition("/")[2].partition(":")[0].lower()
-
-
-def prefixes_of(model: str) -> tuple[str, str]:
-    """The prefixes of documents and of queries; empty for an unknown model."""
-    return traits(model).document, traits(model).query
-
-
-class OllamaEmbedder:
-    """Turns texts into vectors of length 1."""
+class OllamaEmbedder(embedding.ServerEmbedder):
+    """Turns texts into vectors of length 1; the model must run on the server itself."""
 
     def __init__(
         self,
@@ -97,88 +19,27 @@ class OllamaEmbedder:
         model: str,
         *,
         num_ctx: int | None = None,
-        characters: int = MAX_CHARACTERS,
+        characters: int = embedding.MAX_CHARACTERS,
         keep_alive: str | int | None = None,
     ):
-        self.model = model
-        self.similarity_floor = traits(model).similarity_floor
+        super().__init__(model, characters)
         self._address, self._host = address.parse(host), host
-        self._characters = min(characters, 4 * traits(model).tokens)
         self._extra_fields: dict[str, Any] = {"options": {"num_ctx": num_ctx}} if num_ctx else {}
         if (keep_loaded := parse_keep_alive(keep_alive)) is not None:
             self._extra_fields["keep_alive"] = keep_loaded
-        self._dimension = 0
         self._local = False
 
-    def embed_documents(self, texts: Sequence[str], cancel: Cancel | None = None) -> list[Vector | None]:
-        """A vector for each document, None for one that cannot be embedded. Raises AgentError."""
-        return self.embed(texts, cancel, prefixes_of(self.model)[0])
-
-    def embed_query(self, question: str, cancel: Cancel | None = None) -> Vector | None:
-        """The vector of a question, None for one that cannot be embedded. Raises AgentError."""
-        return self.embed([question], cancel, prefixes_of(self.model)[1])[0]
-
-    def embed(self, texts: Sequence[str], cancel: Cancel | None = None, prefix: str = "") -> list[Vector | None]:
-        """A vector for each text, None for an empty one and for one the model fails on. Raises AgentError."""
-        cancel = Cancel() if cancel is None else cancel
-        vectors: list[Vector | None] = [None] * len(texts)
-        filled = [index for index, text in enumerate(texts) if text.strip()]
-        if filled:
-            self._local = self._local or tags.is_local(self._address, self.model, cancel)
-        for start in range(0, len(filled), BATCH_SIZE):
-            batch = filled[start : start + BATCH_SIZE]
-            found = self._embed_batch([prefix + texts[index][: self._characters] for index in batch], cancel)
-            for index, vector in zip(batch, found, strict=True):
-                vectors[index] = vector
-        return vectors
-
-    def dimension(self) -> int:
-        """How many numbers a vector has, from the model itself. Raises AgentError."""
-        if not self._dimension:
-            vector = self.embed(["dimension"])[0]
-            if vector is None:
-                raise ModelFailed(f"the model {self.model!r} cannot embed a single word")
-            self._dimension = len(vector)
-        return self._dimension
-
-    def identity(self) -> str:
-        """Model name, digest, dimension and prefixes: only vectors of one identity compare. Raises AgentError."""
-        name, prefixes = self._name_and_prefixes()
-        return f"{name} {self.dimension()} {prefixes}"
-
-    def matches(self, identity: str) -> bool:
-        """Whether the model still has this identity, without embedding anything. Raises AgentError."""
-        name, prefixes = self._name_and_prefixes()
-        return identity.startswith(f"{name} ") and identity.endswith(f" {prefixes}")
-
-    def _name_and_prefixes(self) -> tuple[str, str]:
-        """(Name and digest, prefixes) as in the identity."""
-        tag = tags.find(self.model, tags.listing(self._host, timeout=wire.CONNECT_TIMEOUT))
-        if tag is None:
-            raise faults.missing(self.model, self._address.url)
-        document, query = prefixes_of(self.model)
-        return f"{tag.name} {tag.digest}", f"{document!r} {query!r}"
-
-    def _embed_batch(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
-        try:
-            return self._request(texts, cancel)
-        except faults.ServerFault as fault:
-            bad_text = fault.status == 400 or "NaN" in fault.message
-            if not bad_text or fault.kind in ("missing", "no embedding", "cloud", "setting"):
-                raise faults.as_error(fault, self.model, self._address.url) from fault
-        if len(texts) == 1:
-            return [None]
-        half = len(texts) // 2
-        return self._embed_batch(texts[:half], cancel) + self._embed_batch(texts[half:], cancel)
-
-    def _request(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
+    def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
+        self._local = self._local or tags.is_local(self._address, self.model, cancel)
         body: dict[str, Any] = {"model": self.model, "input": texts, "truncate": True, **self._extra_fields}
         answer = wire.fetch(self._address, "/api/embed", body, cancel=cancel)
-        vectors = answer.get("embeddings") if isinstance(answer, dict) else None
-        if not isinstance(vectors, list) or len(vectors) != len(texts) or not all(map(_is_vector, vectors)):
-            raise ModelFailed(f"the model server did not send {len(texts)} vectors for {len(texts)} texts")
-        return vectors
+        return answer.get("embeddings") if isinstance(answer, dict) else None
 
+    def _version(self) -> str:
+        tag = engine.find(self.model, tags.listing(self._host, timeout=wire.CONNECT_TIMEOUT))
+        if tag is None:
+            raise faults.missing(self.model, self._address.url)
+        return f"{tag.name} {tag.digest}"
 
-def _is_vector(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(number, int | float) for number in value)
+    def _as_error(self, fault: ServerFault) -> AgentError:
+        return faults.as_error(fault, self.model, self._address)

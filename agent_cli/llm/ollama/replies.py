@@ -1,114 +1,33 @@
-"""One reply of a model: the lines of the response, parsed into chunks."""
+"""The lines of Ollama's response, parsed into the chunks of a reply."""
 
-import json
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_cli import text
-from agent_cli.llm import repair
-from agent_cli.llm.model import Chunk, Done, PriorTextWasThinking, Text, Thinking
-from agent_cli.llm.ollama import faults
-from agent_cli.llm.thinking_tags import ParsedChunk, ThinkingParser
-from agent_cli.messages import ToolCall
-
-_MAX_DEPTH = 50  # levels of nesting in an argument
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+from agent_cli.llm.model import Chunk, Done
+from agent_cli.llm.server import engine, reply
 
 
-class ReplyParser:
-    """Parses one reply. `started`: a text or a call was given out, so that the request cannot be repeated."""
+class ReplyParser(reply.ReplyBuilder):
+    """Parses one reply."""
 
     def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
+        super().__init__(tools, used_ids)
         self._model = model
-        self._schemas = {tool["name"]: tool.get("parameters") or {} for tool in tools}
-        self._ids = set(used_ids)
-        self._thinking = ThinkingParser()
-        self._printed_calls = repair.PrintedCallDetector(self._schemas)
-        self._has_calls = False
-        self.started = False
 
     def feed(self, line: bytes) -> Iterator[Chunk]:
         """The chunks of one line; Done for the last line. Raises ServerFault and ModelMissing."""
-        answer = self._read(line)
+        answer = reply.read_object(line)
+        if answer.get("remote_host"):
+            raise engine.cloud(self._model)
         message = answer.get("message")
         if isinstance(message, dict):
-            yield from self._message(message)
+            yield from self.message(message.get("thinking"), message.get("content"))
+            calls = message.get("tool_calls")
+            if isinstance(calls, list) and calls:
+                yield from self.calls([read for call in calls if (read := _call(call))])
         if answer.get("done"):
             yield from self.flush(whole=True)
             yield self._done(answer)
-
-    def flush(self, whole: bool) -> Iterator[Chunk]:
-        """The chunks held back. Only in a `whole` reply can the text turn out to be calls."""
-        yield from self._without_printed_calls(self._thinking.flush())
-        calls = self._printed_calls.calls() if whole and not self._has_calls else []
-        for name, arguments in calls:
-            yield self._make_call("", name, arguments)
-        held = self._printed_calls.flush()
-        if held and not calls:
-            yield Text(held)
-
-    def _read(self, line: bytes) -> dict[str, Any]:
-        try:
-            answer = json.loads(line.decode("utf-8", "replace"))
-            if b"\\ud" in line.lower():  # a lone surrogate cannot be stored
-                answer = json.loads(text.without_surrogates(json.dumps(answer, ensure_ascii=False)))
-        except (ValueError, RecursionError) as error:
-            raise faults.ServerFault("unreadable", line[:200].decode("utf-8", "replace")) from error
-        if not isinstance(answer, dict):
-            raise faults.ServerFault("unreadable", str(answer)[:200])
-        if answer.get("error"):
-            raise faults.from_error(answer)
-        if answer.get("remote_host"):
-            raise faults.cloud(self._model)
-        return answer
-
-    def _message(self, message: Mapping[str, Any]) -> Iterator[Chunk]:
-        thinking, content = message.get("thinking"), message.get("content")
-        if isinstance(thinking, str) and thinking:
-            self._thinking.ignore_tags()
-            yield Thinking(thinking)
-        if isinstance(content, str) and content:
-            yield from self._without_printed_calls(self._thinking.feed(content))
-        calls = message.get("tool_calls")
-        if isinstance(calls, list) and calls:
-            yield from self._without_printed_calls(self._thinking.flush())
-            yield from self._text(self._printed_calls.flush())
-            yield from (chunk for call in calls if (chunk := self._read_call(call)))
-
-    def _without_printed_calls(self, chunks: Sequence[ParsedChunk]) -> Iterator[Chunk]:
-        for chunk in chunks:
-            match chunk:
-                case Text(text):
-                    yield from self._text(self._printed_calls.feed(text))
-                case PriorTextWasThinking():
-                    yield from self._text(self._printed_calls.flush())
-                    self._printed_calls.reset()
-                    yield chunk
-                case _:
-                    yield chunk
-
-    def _text(self, text: str) -> Iterator[Chunk]:
-        if text:
-            self.started = True
-            yield Text(text)
-
-    def _read_call(self, call: Any) -> ToolCall | None:
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            return None
-        name = function["name"]
-        arguments = repair.coerce_arguments(function.get("arguments"), self._schemas.get(name, {}))
-        return self._make_call(call.get("id"), name, arguments)
-
-    def _make_call(self, server_id: Any, name: str, arguments: dict[str, Any]) -> ToolCall:
-        """A call with the server's id, or with a new one when that is empty or already used."""
-        self.started = self._has_calls = True
-        id = server_id if isinstance(server_id, str) else ""
-        while not id or id in self._ids:
-            id = "call_" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
-        self._ids.add(id)
-        return ToolCall(id, name, arguments if _is_shallow(arguments) else {})
 
     def _done(self, answer: Mapping[str, Any]) -> Done:
         def count(key: str) -> int:
@@ -124,15 +43,8 @@ class ReplyParser:
         )
 
 
-def _is_shallow(value: Any) -> bool:
-    """Whether the value has at most _MAX_DEPTH levels: deeper ones can be parsed but not serialized again."""
-    level = [value]
-    for _ in range(_MAX_DEPTH):
-        level = [
-            inner
-            for each in level
-            for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
-        ]
-        if not level:
-            return True
-    return False
+def _call(call: Any) -> tuple[Any, str, Any] | None:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return None
+    return call.get("id"), function["name"], function.get("arguments")

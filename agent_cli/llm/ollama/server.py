@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agent_cli.llm.ollama import address, tags, wire
+from agent_cli.llm.server import address, engine, wire
 from agent_cli.values import frozen
 
 _TIMEOUT = 5.0  # seconds, for answers that need no model
@@ -54,7 +54,7 @@ def model_info(host: str, name: str) -> ModelInfo:
 
 def loaded(host: str, name: str) -> RunningModel | None:
     """The model with this name, when it is loaded. Raises ModelUnavailable."""
-    return next((each for each in running(host) if tags.same_model(each.name, name)), None)
+    return next((each for each in running(host) if engine.same_model(each.name, name)), None)
 
 
 def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -5,24 +5,10 @@ from typing import Any
 
 from agent_cli.errors import ModelUnavailable
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import address, faults, wire
-from agent_cli.llm.ollama.address import Address
-from agent_cli.values import frozen
-
-PROBE_TIMEOUT = 0.5
-"""Seconds within which a running server answers."""
-
-
-@frozen
-class Tag:
-    name: str
-    size: int = 0  # bytes
-    digest: str = ""
-    capabilities: tuple[str, ...] = ()  # empty on servers before 0.30
-    remote: str = ""  # the host it runs on, when that is another one
-    modified_at: str = ""  # RFC 3339 with the server's offset
-    context_length: int = 0  # tokens it was trained with, 0 on servers before 0.30
-    family: str = ""
+from agent_cli.llm.server import address, engine, faults, wire
+from agent_cli.llm.server.address import Address
+from agent_cli.llm.server.engine import PROBE_TIMEOUT, Tag
+from agent_cli.llm.server.faults import ServerFault
 
 
 def listing(host: str, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
@@ -30,7 +16,7 @@ def listing(host: str, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
     server = address.parse(host)
     answer = wire.fetch_object(server, "/api/tags", timeout=timeout)
     if not isinstance(answer.get("models"), list | None):
-        raise faults.not_ollama(server.url)
+        raise faults.wrong_server(server)
     found = [_tag(model) for model in answer.get("models") or () if isinstance(model, dict)]
     return [tag for tag in found if tag.name]
 
@@ -40,13 +26,13 @@ def is_local(server: Address, model: str, cancel: Cancel) -> bool:
 
     A cloud model can have any name. Raises ModelMissing for a cloud model, ModelUnavailable, Cancelled.
     """
-    faults.refuse_cloud(model)
+    engine.refuse_cloud(model)
     try:
         shown = wire.fetch(server, "/api/show", {"model": model}, cancel=cancel)
-    except faults.ServerFault:
+    except ServerFault:
         return False
     if isinstance(shown, dict) and (shown.get("remote_host") or shown.get("remote_model")):
-        raise faults.cloud(model)
+        raise engine.cloud(model)
     return True
 
 
@@ -54,26 +40,12 @@ def loaded(host: str, model: str) -> bool | None:
     """Whether the server has the model in memory; None when it does not say."""
     try:
         answer = wire.fetch(address.parse(host), "/api/ps", timeout=PROBE_TIMEOUT)
-    except (faults.ServerFault, ModelUnavailable):
+    except (ServerFault, ModelUnavailable):
         return None
     running = answer.get("models") if isinstance(answer, dict) else None
     if not isinstance(running, list):
         return None
-    return any(isinstance(each, dict) and same_model(str(each.get("name")), model) for each in running)
-
-
-def find(name: str, tags: list[Tag]) -> Tag | None:
-    """The model with this name: no tag means `:latest`, and case does not count."""
-    return next((tag for tag in tags if same_model(tag.name, name)), None)
-
-
-def same_model(one: str, other: str) -> bool:
-    """Whether two names mean the same model."""
-    return _full_name(one) == _full_name(other)
-
-
-def _full_name(name: str) -> str:
-    return (name if ":" in name.rpartition("/")[2] else f"{name}:latest").lower()
+    return any(isinstance(each, dict) and engine.same_model(str(each.get("name")), model) for each in running)
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:

@@ -17,10 +17,9 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from agent_cli import kinds
-from agent_cli.app import model_choice
+from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError
-from agent_cli.llm.ollama import tags
 from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
 from agent_cli.repl.commands import commands, task_commands
@@ -132,16 +131,16 @@ def _names(app: App, before: str) -> Iterator[CompletionItem]:
                 yield CompletionItem(name, "", replaces)
 
 
-_models_of: dict[str, tuple[float, list[str]]] = {}  # by host: when it was asked, and its models
+_models_of: dict[str, tuple[float, list[str]]] = {}  # by address: when it was asked, and its models
 
 
 def _models(app: App, typed: str) -> Iterator[CompletionItem]:
-    host = app.config.host
-    at, names = _models_of.get(host, (-_MODELS_TTL, []))
+    engine = engines.of(app.config)
+    at, names = _models_of.get(engine.url, (-_MODELS_TTL, []))
     if time.monotonic() - at > _MODELS_TTL:
         with suppress(AgentError):
-            names = [tag.name for tag in tags.listing(host) if model_choice.chats(tag) and not tag.remote]
-        _models_of[host] = time.monotonic(), names
+            names = [tag.name for tag in engine.listing() if model_choice.chats(tag)]
+        _models_of[engine.url] = time.monotonic(), names
     for name in (*names, "auto", "offline"):
         if name.startswith(typed):
             yield CompletionItem(name, "", len(typed))

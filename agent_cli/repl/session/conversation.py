@@ -15,11 +15,10 @@ from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.transcript import Transcript
-from agent_cli.app import background, model_choice, models, turns, upkeep
+from agent_cli.app import background, engines, model_choice, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
-from agent_cli.llm.ollama import tags
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.conversations.sessions import Session
@@ -129,7 +128,7 @@ class Conversation:
 
         def choose() -> tuple[ChatModel, str]:
             chosen, notice = (model, "") if model else models.chat(app, context.db)
-            self.waiting = _wait_reason(chosen.name, app.config.host)
+            self.waiting = _wait_reason(chosen.name, app)
             return chosen, notice
 
         learns, transcript = app.learns, Transcript(context)
@@ -302,9 +301,9 @@ def _skip_learning(db: Database, session: int) -> None:
     sessions.skip_learning(db, session, log.last_message(db, session))
 
 
-def _wait_reason(model: str, host: str) -> str:
+def _wait_reason(model: str, app: App) -> str:
     """What a request sent now waits for, as far as it is known."""
     if model in ("offline", "scripted"):
         return f"waiting for {model}"
-    loaded = tags.loaded(host, model)
+    loaded = engines.of(app.config).loaded(model)
     return {True: "reading the prompt", False: f"loading {model}", None: f"waiting for {model}"}[loaded]

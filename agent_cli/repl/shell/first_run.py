@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from agent_cli.agent.events import Event, Noticed, Progressed
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
-from agent_cli.app import model_choice
+from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import address, download, faults, tags
+from agent_cli.llm.ollama import download
+from agent_cli.llm.server.engine import is_cloud, same_model
 
 
 class ModelOffer:
@@ -28,19 +29,21 @@ class ModelOffer:
     def check(self) -> str:
         """What to say when no server answers, or when it has no model that can chat; empty when it has one."""
         config = self._app.config
-        if config.model == "offline" or config.model.startswith("scripted:"):
+        if not model_choice.needs_engine(config.model):
             return ""
         try:
-            url = address.parse(config.host).url
-            models = tags.listing(config.host)
+            engine = engines.of(config)
+            models = engine.listing()
         except ModelUnavailable:
             self._server_absent = True
-            return f"no model server at {url}: start it with `ollama serve`; notes, facts and search work without"
+            return f"no model server at {engine.url}: {engine.start}; notes, facts and search work without"
         except AgentError:
             return ""
         if any(map(model_choice.chats, models)):
             return ""
-        configured = () if config.model == "auto" or faults.is_cloud(config.model) else (config.model,)
+        if engine.name != "ollama":
+            return str(engine.missing())
+        configured = () if config.model == "auto" or is_cloud(config.model) else (config.model,)
         sizes = {each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in model_choice.SUGGESTIONS}
         names = tuple(dict.fromkeys((*configured, *sizes)))[:3]
         with self._lock:
@@ -49,7 +52,7 @@ class ModelOffer:
         listed = [f"  {number}  {name:<{width}}{sizes.get(name, '')}".rstrip() for number, name in enumerate(names, 1)]
         return "\n".join(
             [
-                f"The server at {url} has no model that can chat. These would do:",
+                f"The server at {engine.url} has no model that can chat. These would do:",
                 *listed,
                 f"y fetches {names[0]} now, a number another one; notes, facts and search work without.",
             ]
@@ -92,7 +95,7 @@ class ModelOffer:
             except Cancelled as error:
                 yield Noticed(str(error))
                 return
-            answers = config.model == "auto" or tags.same_model(config.model, name)
+            answers = config.model == "auto" or same_model(config.model, name)
             yield Noticed(
                 f"{name} is here{' and answers from now on' if answers else f': /model {name} makes it answer'}"
             )

@@ -9,6 +9,7 @@ from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.jobs.worker import IdleWorker
 from agent_cli.errors import Cancelled, StoreError
 from agent_cli.llm.model import Cancel
+from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.llm.scripted import Reply, ScriptedModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, rolling_summary, sessions
@@ -20,7 +21,7 @@ from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import summarise
 
-NO_EMBEDDER = EmbedderSelection("127.0.0.1:9", "nomic-embed-text")  # not asked: no job here makes vectors
+NO_EMBEDDER = EmbedderSelection(OllamaEngine("127.0.0.1:9"), "nomic-embed-text")  # not asked: no job here makes vectors
 
 
 def model(*replies):

@@ -18,9 +18,10 @@ from agent_cli.errors import (
     ModelMissing,
     ModelUnavailable,
 )
-from agent_cli.llm.model import Cancel, Done, Notice, Text, Thinking
+from agent_cli.llm.model import Cancel, Done, Notice, Text
 from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.llm.ollama.tags import Tag, listing
+from agent_cli.llm.ollama.tags import listing
+from agent_cli.llm.server.engine import Tag
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
@@ -83,53 +84,6 @@ def raw_server(answer):
 # What a reply is made of.
 
 
-def test_answer_arrives_in_pieces_and_ends_with_the_counts(server):
-    server.play(script.reply("Hello <b> ✓ there", prompt_tokens=26, tokens=5))
-
-    *words, done = ask(server)
-
-    assert words == [Text("Hello"), Text(" <b>"), Text(" ✓"), Text(" there")]
-    assert done == Done("stop", NAME, 26, 5, 50)
-
-
-def test_thinking_is_kept_apart_from_the_answer(server):
-    server.play(script.reply("42", thinking="let me see"))
-
-    chunks = list(ask(server))
-
-    assert "".join(c.text for c in chunks if isinstance(c, Thinking)) == "let me see"
-    assert said(chunks) == "42"
-
-
-@pytest.mark.parametrize("place", ["line", "done"])
-def test_tool_calls_are_read_on_every_line_also_the_last(server, place):
-    server.play(script.reply("I look.", calls=[("now", {}), ("weather", {"city": "Paris"})], calls_at=place))
-
-    calls = [chunk for chunk in ask(server, tools=[NOW]) if isinstance(chunk, ToolCall)]
-
-    assert [(call.name, call.arguments) for call in calls] == [("now", {}), ("weather", {"city": "Paris"})]
-    assert len({call.id for call in calls}) == 2
-    assert all(call.id.startswith("call_") and len(call.id) == 13 for call in calls)
-
-
-def test_text_and_calls_on_one_line_both_arrive(server):
-    server.play(script.reply("I look.", "hm", [("now", {})], text_and_calls_on_one_line=True))
-
-    thinking, text, call, done = ask(server, tools=[NOW])
-
-    assert (thinking, text) == (Thinking("hm"), Text("I look."))
-    assert (call.name, done.finish) == ("now", "stop")
-
-
-def test_calls_of_a_server_without_ids_get_their_own():
-    with OllamaServer(models=[ABLE], profile="v012_9") as old:
-        old.play(script.reply(calls=[("now", {}), ("now", {})]))
-        one, other, _ = ask(old, tools=[NOW])
-
-    assert one.id != other.id
-    assert one.id.startswith("call_")
-
-
 def test_call_with_an_id_from_earlier_gets_a_new_one(server):
     earlier = [
         *HELLO,
@@ -142,16 +96,6 @@ def test_call_with_an_id_from_earlier_gets_a_new_one(server):
     again, _ = ask(server, messages=earlier, tools=[NOW])
 
     assert again.id != "call_0"
-
-
-def test_budget_spent_on_thinking_is_an_empty_answer_of_finish_length(server):
-    server.play(script.empty_after_thinking("hmm"))
-
-    chunks = list(ask(server))
-
-    assert chunks[0] == Thinking("hmm")
-    assert chunks[1].finish == "length"
-    assert said(chunks) == ""
 
 
 def test_lines_split_anywhere_arrive_whole(server):
@@ -208,18 +152,6 @@ def test_what_is_not_asked_for_is_not_sent(server):
     assert set(server.chats[0]) == {"model", "messages", "stream", "truncate", "shift", "options"}
 
 
-def test_schema_for_the_answer_is_passed_on(server):
-    list(ask(server, format={"type": "object"}))
-
-    assert server.chats[0]["format"] == {"type": "object"}
-
-
-def test_lone_surrogates_and_every_script_can_be_asked(server):
-    list(ask(server, messages=[Message("user", "Ünïcode 漢字 \ud800 \u0085")]))
-
-    assert server.chats[0]["messages"][0]["content"].startswith("Ünïcode 漢字")
-
-
 def test_context_is_the_same_in_every_request(server):
     model = OllamaModel(NAME, server.host, 8192)
     for _ in range(3):
@@ -255,70 +187,6 @@ def test_neither_a_proxy_nor_a_key_is_used(server, monkeypatch):
 # What goes wrong.
 
 
-def test_error_in_the_middle_keeps_what_arrived(server):
-    server.play(script.reply("half an", then=script.MIDSTREAM_ERROR))
-
-    kept, sentence = until_it_fails(ask(server), ModelFailed)
-
-    assert said(kept) == "half an"
-    assert "CUDA error" in sentence
-    assert "what arrived is kept" in sentence
-
-
-@pytest.mark.parametrize("ending", [script.NO_DONE, script.CUT, script.RESET])
-def test_answer_that_breaks_off_is_a_failure_and_keeps_what_arrived(server, ending):
-    server.play(script.reply("half an", delay=0.01, then=ending))
-
-    kept, sentence = until_it_fails(ask(server), ModelFailed)
-
-    assert said(kept) == "half an"
-    assert sentence.endswith("what arrived is kept")
-
-
-def test_failed_server_is_asked_again_once(server):
-    crash = script.error(500, "model runner has unexpectedly stopped, this may be due to resource limitations")
-    server.play(crash, script.reply("Hello"))
-    assert list(ask(server))[:2] == [AGAIN, Text("Hello")]
-
-    server.play(crash, crash)
-    kept, sentence = until_it_fails(ask(server), ModelFailed)
-    assert kept == [AGAIN]
-    assert sentence == (
-        "the model server failed: model runner has unexpectedly stopped, this may be due to resource limitations"
-    )
-
-
-def test_server_that_hangs_up_without_a_word_is_asked_again_once(server):
-    server.play(script.raw_http(), script.reply("Hello"))
-
-    assert list(ask(server))[:2] == [AGAIN, Text("Hello")]
-
-
-def test_crash_without_a_word_has_a_sentence(server):
-    server.play(script.error_text(500, ""), script.error_text(500, ""))
-
-    assert until_it_fails(ask(server), ModelFailed)[1] == "the model server failed: status 500, without a message"
-
-
-def test_unreadable_tool_call_is_asked_for_again_once(server):
-    server.play(script.unparsable_call(), script.reply(calls=[("now", {})]))
-    note, call, _ = ask(server, tools=[NOW])
-    assert (note, call.name) == (AGAIN, "now")
-
-    server.play(script.unparsable_call(), script.unparsable_call())
-    assert "cannot be read" in until_it_fails(ask(server, tools=[NOW]), ModelFailed)[1]
-
-
-def test_unreadable_call_after_thinking_is_asked_for_again_but_not_after_text(server):
-    broken = script.midstream_error("error parsing tool call: raw='{\"a\":', err=unexpected end of JSON input")
-    server.play(script.reply(thinking="hm", then=broken), script.reply("Hello"))
-    assert said(ask(server, tools=[NOW])) == "Hello"
-
-    server.play(script.reply("I look", then=broken), script.reply("never asked"))
-    kept, _ = until_it_fails(ask(server, tools=[NOW]), ModelFailed)
-    assert said(kept) == "I look"
-
-
 def test_busy_server_is_waited_for_and_told_once(server):
     server.busy = 2
     start = time.monotonic()
@@ -330,26 +198,6 @@ def test_busy_server_is_waited_for_and_told_once(server):
     ]
     assert said(chunks) == "You said: hello"
     assert 1.4 < time.monotonic() - start < 3.4  # one more try would come after 3.5 s
-
-
-def test_server_that_stays_busy_is_given_up_after_the_timeout(server):
-    server.queue_full = True
-
-    kept, sentence = until_it_fails(ask(server, busy_timeout=0.3), ModelFailed)
-
-    assert len(kept) == 1
-    assert sentence.startswith("the model server is still busy: server busy, please try again.")
-
-
-def test_model_without_tools_is_asked_without_them_and_remembered(server):
-    model = OllamaModel("plain:1b", server.host, 4096)
-
-    first, second = list(model.reply(HELLO, [NOW])), list(model.reply(HELLO, [NOW]))
-
-    assert first[0] == Notice("the model 'plain:1b' cannot use tools; asked again without them")
-    assert said(first) == said(second) == "You said: hello"
-    assert not any(isinstance(chunk, Notice) for chunk in second)
-    assert ["tools" in chat for chat in server.chats] == [True, False, False]
 
 
 def test_model_without_thinking_is_asked_without_it_and_remembered(server):
@@ -388,25 +236,6 @@ def test_older_words_for_a_full_context_are_understood(server, words):
     until_it_fails(ask(server), ContextExceeded)
 
 
-def test_numbers_of_the_native_error_are_in_the_sentence(server):
-    server.play(script.context_exceeded(42947, 8192))
-
-    assert until_it_fails(ask(server), ContextExceeded)[1] == (
-        "the conversation does not fit: it has 42947 tokens, and the model's context holds 8192; "
-        "ask something shorter, start afresh with /new, or raise num_ctx in the config"
-    )
-
-
-def test_refusing_template_is_quoted_and_not_asked_again(server):
-    server.play(script.template_error())
-
-    kept, sentence = until_it_fails(ask(server), ModelFailed)
-
-    assert kept == []
-    assert "System message must be at the beginning." in sentence
-    assert "{" not in sentence
-
-
 def test_refused_setting_is_named(server):
     sentence = until_it_fails(ask(server, options={"temperature": "hot"}), ModelFailed)[1]
     assert sentence == (
@@ -421,23 +250,12 @@ def test_model_that_is_not_there_can_be_pulled(server):
     )
 
 
-def test_embedder_cannot_chat(server):
-    sentence = until_it_fails(ask(server, "nomic-embed-text"), ModelMissing)[1]
-    assert sentence == "the model 'nomic-embed-text' cannot chat: choose another with --model"
-
-
 def test_model_too_big_for_the_machine_is_not_asked_twice():
     with OllamaServer(models=[Model(NAME, too_big=True)], profile="v024") as server:
         kept, sentence = until_it_fails(ask(server), ModelFailed)
 
     assert kept == []
     assert "does not fit into memory" in sentence
-
-
-@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "kimi-k2:cloud", "Kimi-K2:CLOUD"])
-def test_cloud_name_is_refused_before_anything_is_sent(server, name):
-    assert "somebody else's machine" in until_it_fails(ask(server, name), ModelMissing)[1]
-    assert server.requests == []
 
 
 def test_cloud_model_under_an_innocent_name_never_sees_the_words():
@@ -557,20 +375,6 @@ def test_silent_or_loading_model_stops_at_once(delay):
         server.wait_until(lambda: server.counters.cancelled == 1)
 
 
-def test_talking_model_stops_at_once_and_the_server_notices(server):
-    cancel = Cancel()
-    server.play(script.reply("word " * 1000, delay=0.01))
-
-    assert stopped_after(ask(server, cancel=cancel), cancel, 0.15) < 3
-    server.wait_until(lambda: server.counters.cancelled == 1)
-
-
-def test_waiting_for_a_busy_server_stops_at_once(server):
-    server.queue_full = True
-    cancel = Cancel()
-    assert stopped_after(ask(server, cancel=cancel), cancel, 0.15) < 3
-
-
 def test_connecting_stops_at_once():
     cancel = Cancel()
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.socket() as one, socket.socket() as two:
@@ -579,32 +383,6 @@ def test_connecting_stops_at_once():
             sock.connect_ex(full.getsockname())
         model = OllamaModel(NAME, f"127.0.0.1:{full.getsockname()[1]}", 4096)
         assert stopped_after(model.reply(HELLO, cancel=cancel), cancel, 0.15) < 3
-
-
-def test_stopped_before_it_began_nothing_is_asked(server):
-    cancel = Cancel()
-    cancel()
-    with pytest.raises(Cancelled):
-        list(ask(server, cancel=cancel))
-    assert server.chats == []
-
-
-def test_dropping_the_reply_closes_the_connection(server):
-    server.play(script.reply("word " * 1000, delay=0.01))
-    chunks = ask(server)
-    next(chunks)
-
-    chunks.close()
-
-    server.wait_until(lambda: server.counters.cancelled == 1)
-
-
-def test_model_can_be_asked_again_after_stopping(server):
-    model, cancel = OllamaModel(NAME, server.host, 4096), Cancel()
-    server.play(script.silence(30, script.reply("late")))
-    stopped_after(model.reply(HELLO, cancel=cancel), cancel, 0.1)
-
-    assert said(model.reply(HELLO)) == "You said: hello"
 
 
 # The list of models.

@@ -9,6 +9,7 @@ from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.config import reading
 from agent_cli.errors import Cancelled, ConfigError
 from agent_cli.llm.model import Cancel
+from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
@@ -535,7 +536,7 @@ def job_context(db, time=now, cancel=None, **table):
         db,
         time,
         lambda: None,
-        EmbedderSelection("127.0.0.1:9", "nomic-embed-text"),
+        EmbedderSelection(OllamaEngine("127.0.0.1:9"), "nomic-embed-text"),
         10_000,
         Cancel() if cancel is None else cancel,
         retention=table,

@@ -10,6 +10,7 @@ from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.llm.model import Cancel
+from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import damaged_indexes, index, index_check, recall, vectors
@@ -59,7 +60,9 @@ def opened(file, *damages):
 
 
 def job_context(db, time=noon):
-    return JobContext(db, time, lambda: None, EmbedderSelection("127.0.0.1:9", "nomic-embed-text"), 10_000, Cancel())
+    return JobContext(
+        db, time, lambda: None, EmbedderSelection(OllamaEngine("127.0.0.1:9"), "nomic-embed-text"), 10_000, Cancel()
+    )
 
 
 def index_job(db, time=noon):

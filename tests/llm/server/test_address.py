@@ -3,7 +3,7 @@
 import pytest
 
 from agent_cli.errors import ConfigError
-from agent_cli.llm.ollama import address
+from agent_cli.llm.server import address
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """One HTTP request and its response, line by line, over the HTTP client of the standard library.
 
 Our own, because the official package takes 0.2 s to import, loses the ids of tool calls and nested tool schemas, and
-breaks on U+0085: a response is split at newlines only. It never uses a proxy, a redirect or an Authorization header:
-what a person says to a local assistant goes only to the host they named.
+breaks on U+0085: a response is split at newlines only. It never uses a proxy or a redirect, and no key but the one of
+this address: what a person says to a local assistant goes only to the host they named.
 
 Reading has no time limit: a model may load silently for minutes, and a client that gives up makes the server stop
 loading. The person ends the waiting, through `Cancel`.
@@ -18,9 +18,10 @@ from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import Any
 
+from agent_cli.errors import ConfigError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import faults
-from agent_cli.llm.ollama.address import Address
+from agent_cli.llm.server import faults
+from agent_cli.llm.server.address import Address
 
 CONNECT_TIMEOUT = 3.0
 """Seconds for resolving the host and connecting to it."""
@@ -41,7 +42,7 @@ def fetch(
     try:
         return json.loads(whole.decode("utf-8", "replace"))
     except ValueError as error:
-        raise faults.not_ollama(address.url) from error
+        raise faults.wrong_server(address) from error
 
 
 def fetch_object(
@@ -51,9 +52,9 @@ def fetch_object(
     try:
         answer = fetch(address, path, body, timeout=timeout)
     except faults.ServerFault as fault:
-        raise faults.not_ollama(address.url, fault.message) from fault
+        raise faults.wrong_server(address, fault.message) from fault
     if not isinstance(answer, dict):
-        raise faults.not_ollama(address.url)
+        raise faults.wrong_server(address)
     return answer
 
 
@@ -126,10 +127,15 @@ class _HttpConnection:
         """Send the request and return the status of the response."""
         data = None if body is None else json.dumps(body).encode()
         with self._translate_errors():
-            self._connection.request("GET" if data is None else "POST", self._address.path + path, data, _HEADERS)
+            self._connection.request(
+                "GET" if data is None else "POST", self._address.path + path, data, self._headers()
+            )
             self._response = self._connection.getresponse()
         self._cancel.check()
         return int(self._response.status)
+
+    def _headers(self) -> dict[str, str]:
+        return {**_HEADERS, "Authorization": f"Bearer {self._address.key}"} if self._address.key else _HEADERS
 
     def read(self) -> bytes:
         """The bytes that have arrived; empty at the end."""
@@ -146,7 +152,7 @@ class _HttpConnection:
         except self._library_errors as error:
             self._cancel.check()
             if isinstance(error, TimeoutError) and self._timeout:
-                raise faults.unavailable(self._address.url, f"silent for {self._timeout:g} s") from error
+                raise faults.unavailable(self._address, f"silent for {self._timeout:g} s") from error
             raise faults.ServerFault("cut", str(error), 200 if self._response else 0) from error
 
     def shutdown(self) -> None:
@@ -163,7 +169,7 @@ class _HttpConnection:
 
 def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
     """A connected socket. Connects on another thread, because nothing can interrupt the resolving of a name."""
-    results: SimpleQueue[socket.socket | OSError | ValueError | None] = SimpleQueue()
+    results: SimpleQueue[socket.socket | OSError | ValueError | ConfigError | None] = SimpleQueue()
     abandoned = threading.Event()
 
     def dial() -> None:
@@ -184,26 +190,44 @@ def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
     if isinstance(result, socket.socket):
         result.close()
     cancel.check()
+    if isinstance(result, ConfigError):
+        raise result
     why = getattr(result, "strerror", None) or str(result) or type(result).__name__
-    raise faults.unavailable(address.url, why[:1].lower() + why[1:]) from (
+    raise faults.unavailable(address, why[:1].lower() + why[1:]) from (
         result if isinstance(result, Exception) else None
     )
 
 
-def _open_socket(address: Address, seconds: float) -> socket.socket | OSError | ValueError:
+def _open_socket(address: Address, seconds: float) -> socket.socket | OSError | ValueError | ConfigError:
     try:
-        sock = socket.create_connection((address.host, address.port), seconds)
+        host = private_host(address) if address.private_only else address.host
+        sock = socket.create_connection((host, address.port), seconds)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # detects a host that vanished during a long silence
         if address.scheme == "http":
             return sock
         import ssl  # 10 ms, needed only for TLS
 
         return ssl.create_default_context().wrap_socket(sock, server_hostname=address.host)
-    except (OSError, ValueError) as error:  # ValueError: a name that cannot be encoded
+    except (OSError, ValueError, ConfigError) as error:  # ValueError: a name that cannot be encoded
         return error
 
 
-def _close_sockets(results: "SimpleQueue[socket.socket | OSError | ValueError | None]") -> None:
+def private_host(address: Address) -> str:
+    """An IP address of the host, none of which is on the internet. Raises ConfigError, before anything is sent."""
+    import ipaddress  # 3 ms, and only where a host may be refused
+
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    ips = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+    public = [ip for ip in ips if (getattr(ip, "ipv4_mapped", None) or ip).is_global]
+    if public:
+        raise ConfigError(
+            f"the model server at {address.url} is on the internet ({public[0]}), so what you say would leave your "
+            "network: `agent config set words_leave_machine true` allows it"
+        )
+    return str(found[0][4][0])
+
+
+def _close_sockets(results: "SimpleQueue[Any]") -> None:
     with suppress(Empty):
         while True:
             late = results.get_nowait()

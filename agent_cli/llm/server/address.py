@@ -1,4 +1,4 @@
-"""The address of the model server, parsed as Ollama itself parses OLLAMA_HOST.
+"""The address of a model server, parsed as Ollama itself parses OLLAMA_HOST.
 
 The server listens on the same value that we call, so quotes, spaces, a bare host, a bare port and an IPv6 address
 without brackets are accepted, and 0.0.0.0 ("every interface") means this machine. Where Ollama warns and falls back to
@@ -6,6 +6,7 @@ its default, an error is raised: after a mistyped port the person must not reach
 """
 
 import re
+from dataclasses import field
 
 from agent_cli.errors import ConfigError
 from agent_cli.values import frozen
@@ -19,11 +20,27 @@ _LOOPBACK_OF = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @frozen
+class ServerKind:
+    """What a kind of server is called in sentences, how one is started, and the setting that holds its address."""
+
+    name: str
+    start: str
+    setting: str
+    example: str
+
+
+OLLAMA = ServerKind("Ollama", "start it with `ollama serve`", "OLLAMA_HOST", "127.0.0.1:11434")
+
+
+@frozen
 class Address:
     scheme: str
     host: str
     port: int
     path: str = ""  # of a server behind a prefix, without the last slash
+    kind: ServerKind = OLLAMA
+    private_only: bool = False  # whether a host on the internet is refused
+    key: str = field(default="", repr=False)  # sent as a bearer token
 
     @property
     def url(self) -> str:
@@ -35,8 +52,8 @@ class Address:
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
 
-def parse(value: str) -> Address:
-    """The address in a value of OLLAMA_HOST; empty means this machine. Raises ConfigError."""
+def parse(value: str, kind: ServerKind = OLLAMA) -> Address:
+    """The address in a value of OLLAMA_HOST, or of the setting `host`; empty means this machine. Raises ConfigError."""
     cleaned = value.strip().strip("\"'").strip()
     scheme, written, rest = cleaned.partition("://")
     if not written:
@@ -51,12 +68,12 @@ def parse(value: str) -> Address:
         or re.search(r"[\s?#]", path)
     ):
         raise ConfigError(
-            f"the address of the model server is {value!r}: write it like 127.0.0.1:11434 or http://my-server:11434 "
-            "(in OLLAMA_HOST, or as the host in the config)"
+            f"the address of the model server is {value!r}: write it like {kind.example} or http://my-server:11434 "
+            f"(in {kind.setting}, or as the host in the config)"
         )
     default = _DEFAULT_PORTS[scheme] if written else PORT
     path = path.strip("/")
-    return Address(scheme, _LOOPBACK_OF.get(host, host), int(port or default), f"/{path}" if path else "")
+    return Address(scheme, _LOOPBACK_OF.get(host, host), int(port or default), f"/{path}" if path else "", kind)
 
 
 def _split_port(netloc: str) -> tuple[str, str]:

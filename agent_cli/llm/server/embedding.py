@@ -1,0 +1,162 @@
+"""Embeddings from a server: the traits of its models, and texts in batches.
+
+Most models expect a prefix that says whether a text is a document or a query; servers add none, and recall suffers
+without it. One bad text fails a whole request without saying which, so a failed batch is halved until the bad text is
+alone. Texts are cut by characters first: in code or a table, a token may be one character.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_cli.errors import AgentError, ModelFailed
+from agent_cli.llm.model import Cancel
+from agent_cli.llm.server.faults import ServerFault
+from agent_cli.values import frozen
+
+BATCH_SIZE = 32
+MAX_CHARACTERS = 2000
+
+Vector = list[float]
+
+
+@frozen
+class ModelTraits:
+    """A model's limit in tokens as Ollama applies it, its prefixes, and its similarity floor."""
+
+    tokens: int = 512
+    document: str = ""
+    query: str = ""
+    similarity_floor: float = 0.3  # the cosine of unrelated texts is lower
+
+
+_SEARCH_PREFIXES = ("search_document: ", "search_query: ")
+_PASSAGE_QUERY = "Represent this sentence for searching relevant passages: "
+_INSTRUCT_QUERY = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+
+# From the model cards, cut to what Ollama 0.30 feeds in one batch. In order of preference where a server has several:
+# first those of many languages and long texts, the smaller before the larger.
+TRAITS: Mapping[str, ModelTraits] = {
+    "embeddinggemma": ModelTraits(2048, "title: none | text: ", "task: search result | query: "),
+    "qwen3-embedding": ModelTraits(2048, "", _INSTRUCT_QUERY),
+    "bge-m3": ModelTraits(2048),
+    "snowflake-arctic-embed2": ModelTraits(2048, "", "query: "),
+    "nomic-embed-text-v2-moe": ModelTraits(512, *_SEARCH_PREFIXES, 0.3),
+    "nomic-embed-text": ModelTraits(2048, *_SEARCH_PREFIXES, 0.5),
+    "mxbai-embed-large": ModelTraits(512, "", _PASSAGE_QUERY, 0.5),
+    "bge-large": ModelTraits(512, "", _PASSAGE_QUERY),
+    "snowflake-arctic-embed": ModelTraits(512, "", _PASSAGE_QUERY),
+    "granite-embedding": ModelTraits(512),
+    "all-minilm": ModelTraits(256),
+    "paraphrase-multilingual": ModelTraits(128),
+}
+SUGGESTED = "embeddinggemma"
+NAME_PARTS = ("embed", "bert", "minilm", "bge")  # by which an embedding model is known on a server before 0.30
+
+
+def traits(model: str) -> ModelTraits:
+    """The traits of a model by its name, without its tag and its origin."""
+    return TRAITS.get(bare_name(model), ModelTraits())
+
+
+def bare_name(model: str) -> str:
+    return model.rpartition("/")[2].partition(":")[0].lower()
+
+
+def prefixes_of(model: str) -> tuple[str, str]:
+    """The prefixes of documents and of queries; empty for an unknown model."""
+    return traits(model).document, traits(model).query
+
+
+class ServerEmbedder(ABC):
+    """Turns texts into vectors of length 1, with a model of some server."""
+
+    def __init__(self, model: str, characters: int = MAX_CHARACTERS):
+        self.model = model
+        self.similarity_floor = traits(model).similarity_floor
+        self._characters = min(characters, 4 * traits(model).tokens)
+        self._dimension = 0
+
+    @abstractmethod
+    def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
+        """What the server sends as the vectors of the texts, in their order. Raises ServerFault, AgentError."""
+
+    @abstractmethod
+    def _version(self) -> str:
+        """The name, and what changes with the server's model. Raises AgentError."""
+
+    @abstractmethod
+    def _as_error(self, fault: ServerFault) -> AgentError: ...
+
+    def embed_documents(self, texts: Sequence[str], cancel: Cancel | None = None) -> list[Vector | None]:
+        """A vector for each document, None for one that cannot be embedded. Raises AgentError."""
+        return self.embed(texts, cancel, prefixes_of(self.model)[0])
+
+    def embed_query(self, question: str, cancel: Cancel | None = None) -> Vector | None:
+        """The vector of a question, None for one that cannot be embedded. Raises AgentError."""
+        return self.embed([question], cancel, prefixes_of(self.model)[1])[0]
+
+    def embed(self, texts: Sequence[str], cancel: Cancel | None = None, prefix: str = "") -> list[Vector | None]:
+        """A vector for each text, None for an empty one and for one the model fails on. Raises AgentError."""
+        cancel = Cancel() if cancel is None else cancel
+        vectors: list[Vector | None] = [None] * len(texts)
+        filled = [index for index, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(filled), BATCH_SIZE):
+            batch = filled[start : start + BATCH_SIZE]
+            found = self._embed_batch([prefix + texts[index][: self._characters] for index in batch], cancel)
+            for index, vector in zip(batch, found, strict=True):
+                vectors[index] = vector
+        return vectors
+
+    def dimension(self) -> int:
+        """How many numbers a vector has, from the model itself. Raises AgentError."""
+        if not self._dimension:
+            vector = self.embed(["dimension"])[0]
+            if vector is None:
+                raise ModelFailed(f"the model {self.model!r} cannot embed a single word")
+            self._dimension = len(vector)
+        return self._dimension
+
+    def identity(self) -> str:
+        """Model name, version, dimension and prefixes: only vectors of one identity compare. Raises AgentError."""
+        name, prefixes = self._name_and_prefixes()
+        return f"{name} {self.dimension()} {prefixes}"
+
+    def matches(self, identity: str) -> bool:
+        """Whether the model still has this identity, without embedding anything. Raises AgentError."""
+        name, prefixes = self._name_and_prefixes()
+        return identity.startswith(f"{name} ") and identity.endswith(f" {prefixes}")
+
+    def _name_and_prefixes(self) -> tuple[str, str]:
+        """(Name and version, prefixes) as in the identity."""
+        document, query = prefixes_of(self.model)
+        return self._version(), f"{document!r} {query!r}"
+
+    def _embed_batch(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
+        try:
+            return self._request(texts, cancel)
+        except ServerFault as fault:
+            bad_text = fault.status == 400 or "NaN" in fault.message
+            if not bad_text or fault.kind in ("missing", "no embedding", "key", "setting"):
+                raise self._as_error(fault) from fault
+        if len(texts) == 1:
+            return [None]
+        half = len(texts) // 2
+        return self._embed_batch(texts[:half], cancel) + self._embed_batch(texts[half:], cancel)
+
+    def _request(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
+        vectors = self._vectors(texts, cancel)
+        if not isinstance(vectors, list) or len(vectors) != len(texts) or not all(map(_is_vector, vectors)):
+            raise ModelFailed(f"the model server did not send {len(texts)} vectors for {len(texts)} texts")
+        return [_unit(vector) for vector in vectors]
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(number, int | float) for number in value)
+
+
+def _unit(vector: Vector) -> Vector:
+    """The vector with length 1, which not every server sends."""
+    length = math.hypot(*vector)
+    return vector if abs(length - 1) < 1e-3 or not length else [number / length for number in vector]
