@@ -101,12 +101,6 @@ VERB = (
 OWN_STATEMENT = rf"(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s+(?:[\w'-]+\s+){{1,5}}?{VERB})"
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]+\s+){{1,6}}?{VERB})"
 VERB_LAST_CLAUSE = FINITE_VERB = VERB_FORM = SEPARABLE_PREFIX = r"(?!)"  # the verb never stands at the end
-QUESTION = (
-    r"(?:who|what|when|where|why|how|which)(?:'s\b|\s+(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have"
-    r"|much|many|long|old|often|about)\b)"
-    r"|(?:do|does|did|am|is|are|was|were|can|could|would|will|should|shall|have|has)(?:n't)?\s+(?:you|i|we|he|she|it|they"
-    r"|there|this|that|these|those|my|your|our|his|her|their|the|any\w*|some\w*)\b"
-)
 
 # Asking to remember or to forget something.
 POLITE_END = r"please|pls|thanks?(?: you)?"
@@ -177,12 +171,20 @@ SMALL_TALK = (
     r"|how's it going|what can i do(?: for you)?(?: today)?"
 )
 QUESTION_OPENING = (
-    r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:'?(?:s|re|d|ll))?"
+    r"(?:who(?:m|se)?|wh?at|wh?ich|where|when|why|how)(?:'?(?:s|re|d|ll))?"
     r"|(?:in|at|on|to|from|for|with|by|of|since|until|till) (?:whom|whose|what|which|where|when|how)"
-    r"|(?:do|does|did|is|are|am|was|were|has|had|can|could|would|should|shall|may|might)(?:n't)? \w+|(?:have|will|must)"
+    r"|(?:do|does|did|is|are|was|were|has|had|can|could|would|should|shall|may|might)(?:n't)? \w+|(?:am|have|will|must)"
     r" (?:i|you|we|he|she|it|they|there|my|our|the|this|that|any|some)|any (?:idea|clue)|remind me|tell me|i (?:forgot"
     r"|wonder|need to know|want to know|can't remember|don't remember) (?:who|what|which|where|when|why|how|whether|if)"
+    r"|(?:explain|describe|show me|give me|write (?:me )?an?) \w+|(?:[\w']+ ){0,3}(?:wants?|needs?) to know"
+    r"|(?:[\w']+ ){1,2}asks? (?:me )?(?:who|what|which|where|when|why|how|whether|if)"
 )
+LATER_QUESTION = (  # in a clause behind another, where "where the passport is" may be no question
+    r"(?:who|whose|what|which|where|when|why|how)(?:'?s|(?: (?!(?:the|my|our|an?|i|you|we|he|she|it|they|this|that)\b)\w+)"
+    r"{0,2} (?:is|are|was|were|do|does|did|can|could|should|would|must|shall|will|has|have))\b"
+    r"|(?:do|does|did|am|is|are|was|were|can|could|should|will|must|shall|have|has) (?:i|we|my|our)"
+)
+VERB_FIRST = r"(?!)"  # a sentence that begins with its verb and subject asks: German
 INVERSION = r"(?:do|does|did|have|has|had|is|am|are|was|were|can|could|should|will|would) (?:i|you|we|he|she|it|they)"
 QUESTION_END = r"who|whom|what|where|when|why|how|how (?:much|many|long|often)"
 STATEMENT_CLAUSE = (

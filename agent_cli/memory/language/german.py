@@ -103,12 +103,6 @@ FINITE_VERB = (
 )
 VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|muss|kann|will|darf"
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
-QUESTION = (
-    r"(?:wer|was|wann|wo|woher|wohin|warum|wieso|wie|welche[rsnm]?)\s+(?:ist|sind|bin|bist|war|waren|hat|hast|habe|haben|kann"
-    r"|kannst|soll|sollte|muss|heißt|heiße|geht|viele?|lange|oft|alt|magst|weißt|wohnst|wohne)\b"
-    r"|\w+st\s+du\b|(?:ist|sind|war|waren|hat|haben|kann|können|soll|darf|muss|bin|habe|gibt|geht)\s+(?:ich|du|er|sie|es|wir|ihr"
-    r"|das|der|die|dein\w*|mein\w*|man)\b"
-)
 
 # Asking to remember or to forget something.
 POLITE_END = r"bitte|danke"
@@ -173,9 +167,16 @@ SMALL_TALK = (
 QUESTION_OPENING = (
     r"(?:wer|wen|wem|wessen|was|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel|womit|worum|woran|wofür)"
     r"|(?:in|an|auf|bei|mit|von|zu|für|aus|ab|seit|bis|um|nach) (?:welche[rsnm]?|wem|wen|was|wann|wie|wo)"
-    r"|(?:ist|sind|bin|war|waren|hat|haben|habe|hatte|kann|können|soll|sollte|muss|darf|wird|werde|gibt|gab|mag|heißt"
+    r"|(?:ist|sind|war|waren|hat|haben|hatte|kann|können|soll|sollte|muss|darf|wird|gibt|gab|mag|heißt"
     r"|verträgt|wohnt|liegt|steht|kennst|weißt|kannst|könntest|erinnerst|hast|wissen|könnten) \w+|sag mir|erinnere mich"
+    r"|(?:erklär|beschreib|zeig mir|gib mir|schreib mir) \w+|(?:\w+ ){1,3}(?:will|möchte|muss) wissen"
 )
+LATER_QUESTION = (
+    r"(?:wer|wen|wem|was|wo|woher|wohin|wann|warum|wieso|wie) (?:ist|sind|war|waren|hat|habe?|haben|kann|soll|muss|darf|will"
+    r"|heißt|wird|ruf|krieg\w*|bekomm\w*|komm\w*|mach\w*|geh\w*|nehm\w*)"
+    r"|(?:ist|sind|war|hab|habe|bin|kann|soll|muss|darf) (?:ich|wir|das|mein\w*)"
+)
+VERB_FIRST = r"[a-zäöü]+(?:e|t|st|n|b|g|d|s) (?:ich|du|wir|er|ihr|es)"
 INVERSION = r"\w+(?:e|t|n|b|st|d|s|g) (?:ich|du|wir|er|ihr)"
 QUESTION_END = r"wer|wem|wen|was|wo|woher|wohin|wann|warum|wieso|wie|wieviel|wie (?:viele?|lange|oft)"
 STATEMENT_CLAUSE = (

@@ -6,13 +6,13 @@ empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside
 """
 
 import re
+from collections.abc import Collection, Sequence
 from collections.abc import Set
 
 from agent_cli import text
 from agent_cli.memory.language import languages, terms
 from agent_cli.text import Pattern
 
-_QUESTION = languages.pattern(r"\W*<QUESTION>")
 _ENDS_AS_QUESTION = Pattern(r"\?\W*$")
 _SMALL_TALK = languages.pattern(r"\W*(?:<SMALL_TALK>\b\W*)+")
 _TWO_WORDS = Pattern(r"\w\W+\w")
@@ -21,10 +21,12 @@ _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
 _LONGEST_QUESTION = 200  # characters
 _MAX_EMPTY_REPLY = 400  # characters
 
-_OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b<QUESTION_OPENING>\b")
+_OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
+_LATER_QUESTION = languages.pattern(r"\W*<LATER_QUESTION>\b")
+_CLAUSE = Pattern(r"(?<=[,;:–—])\s+")
 _QUESTION_END = languages.pattern(r"(?<!\w)<QUESTION_END>\W*$")
 _INVERTED = languages.pattern(r"\b(?:<QUESTION_END>|<INVERSION>)\b|\?")
-_KEYWORDS = Pattern(r"\W*(?:[a-zà-ɏ]+[ \t-]+){0,4}[a-zà-ɏ]+\W*", re.IGNORECASE)
+_KEYWORDS = Pattern(r"\W*(?:[a-zà-ɏ'’]+[ \t-]+){0,6}[a-zà-ɏ]+\W*", re.IGNORECASE)
 _VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
 _STATEMENT = languages.pattern(r"<STATEMENT_CLAUSE>")
 _IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
@@ -42,7 +44,7 @@ _CITATION = Pattern(r"\[[a-z]\d")
 
 
 def is_question(words: str) -> bool:
-    return bool(_QUESTION.match(words) or _ENDS_AS_QUESTION.search(words))
+    return bool(_OPENING.match(words) or _ENDS_AS_QUESTION.search(words))
 
 
 def is_small_talk(words: str) -> bool:
@@ -87,19 +89,46 @@ def only_asks(message: str) -> bool:
         return False
     if _STATEMENT.search(message):
         return False
+    if (told := told_beside(message)) is not None:
+        return not told
     asked = [each for each in text.sentences(message) if not is_small_talk(each)]
-    return bool(asked) and all(map(_is_asked, asked))
+    return bool(asked) and all(_QUESTION_END.search(each) or _are_keywords(each) for each in asked)
+
+
+def told_beside(message: str) -> str | None:
+    """What a message tells beside the clauses that ask, as far as they begin as questions; None when it asks nothing.
+
+    "i fly on friday, where is my passport?" tells that they fly on Friday. What stands in front of a question without a
+    verb ("my locker at the pool, which one was it") is what it is about, and belongs to it.
+    """
+    told, asks = list[str](), False
+    for sentence in (each for each in text.sentences(message) if not is_small_talk(each)):
+        pieces, asked = _CLAUSE.split(sentence), list[bool]()
+        for piece in pieces:
+            asked.append(_is_asked(piece, asked))
+        if sentence.endswith("?") and not any(asked) and not _STATEMENT.search(sentence):
+            asked = [True] * len(pieces)
+        asks = asks or any(asked)
+        told += [
+            piece
+            for piece, is_asked, next_asked in zip(pieces, asked, [*asked[1:], False], strict=True)
+            if not is_asked and (_VERB.search(piece) or not next_asked)
+        ]
+    return " ".join(told) if asks else None
+
+
+def _is_asked(clause: str, before: Sequence[bool]) -> bool:
+    """Whether a clause asks. `before`: whether each of those before it in the sentence does."""
+    if _STATEMENT.search(clause):
+        return False
+    if before and before[-1]:  # "for Anna, who is allergic to nuts?" tells something
+        return not (_STATEMENT.search(f", {clause}") and _VERB.search(clause))
+    return bool((_LATER_QUESTION if before else _OPENING).match(clause) or _QUESTION_END.search(clause))
 
 
 def asks_the_same(message: str, words: Set[str]) -> bool:
     """Whether a message is as good as a question with these words: it may ask, and has no content beyond them."""
     return terms.has_no_other(message, words) and _INVERTED.search(message) is not None
-
-
-def _is_asked(sentence: str) -> bool:
-    if sentence.endswith("?") or _OPENING.match(sentence) or _QUESTION_END.search(sentence):
-        return True
-    return _are_keywords(sentence)
 
 
 def _are_keywords(sentence: str) -> bool:
@@ -128,10 +157,19 @@ def is_in_first_person(question: str) -> bool:
     return _FIRST_PERSON.search(question) is not None
 
 
-def emptiness(message: str, role: str) -> str:
-    """Why a message tells nothing: "small talk", "question" or "empty reply"; an empty string when it does."""
+def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
+    """Why a message tells nothing: "small talk", "question" or "empty reply"; an empty string when it does.
+
+    `wanted`: the words that are looked for. One that holds them only where it asks is a question too.
+    """
     if is_small_talk(message):
         return "small talk"
     if role == "assistant":
         return "empty reply" if is_empty_reply(message) else ""
-    return "question" if only_asks(message) else ""
+    return "question" if only_asks(message) or _asks_for(message, wanted) else ""
+
+
+def _asks_for(message: str, wanted: Collection[str]) -> bool:
+    if not wanted or len(message) > _LONGEST_QUESTION or (told := told_beside(message)) is None:
+        return False
+    return not any(terms.contains_similar(word, told) for word in wanted)

@@ -148,7 +148,7 @@ def fetch(
             place=place or "",
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
             neighbours=(before, after),
-            empty=statements.emptiness(said[id].text, said[id].role) if said[id].with_assistant else "",
+            empty=statements.emptiness(said[id].text, said[id].role, question.words) if said[id].with_assistant else "",
         )
     _mark_ended(db, made.values(), allowed.owner, now)
     _mark_dated(db, made.values(), now)

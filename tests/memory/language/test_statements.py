@@ -91,3 +91,34 @@ def test_a_question_in_the_first_person_is_about_the_person(question):
 @pytest.mark.parametrize("question", ["Where does Anna live?", "When did Bob move to the US?", "Wo wohnt Anna?"])
 def test_a_question_about_others_is_not(question):
     assert not statements.is_in_first_person(question)
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("i fly on friday, where is my passport?", "i fly on friday,"),
+        ("I'm at the cafe, what do I order for my wife", "I'm at the cafe,"),
+        ("das kind hat fieber, wen ruf ich an", "das kind hat fieber,"),
+        ("Anna is allergic to nuts, what can I cook?", "Anna is allergic to nuts,"),
+        ("Was koche ich für Anna, die keine Nüsse verträgt?", "die keine Nüsse verträgt?"),
+        ("What can I cook for Anna, who is allergic to nuts?", "who is allergic to nuts?"),
+        ("I moved to Linz. Do you know a dentist?", "I moved to Linz."),
+        ("Can you remember that I hate olives?", None),
+        ("my locker at the pool, which one was it", ""),
+        ("Lukas und Laktose, wie war das", ""),
+        ("the garage wants to know the make of my car", ""),
+        ("Ich weiß, wo der Pass liegt: im Keller.", None),
+        ("I put it where the passport is", None),
+        ("bin gegen Nüsse allergisch", None),
+    ],
+)
+def test_beside_a_question_only_what_its_other_clauses_say_is_told(message, told):
+    assert statements.told_beside(message) == told
+    assert statements.only_asks(message) == (told == "")
+
+
+def test_a_message_that_holds_what_is_looked_for_only_where_it_asks_is_a_question():
+    message = "I fly on Friday, where is my passport?"
+    assert statements.emptiness(message, "user", ["passport", "attic"]) == "question"
+    assert statements.emptiness(message, "user", ["fly"]) == ""
+    assert statements.emptiness(message, "user") == ""
