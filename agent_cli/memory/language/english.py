@@ -180,8 +180,9 @@ QUESTION_OPENING = (
     r"|(?:[\w']+ ){1,2}asks? (?:me )?(?:who|what|which|where|when|why|how|whether|if)"
 )
 LATER_QUESTION = (  # in a clause behind another, where "where the passport is" may be no question
-    r"(?:who|whose|what|which|where|when|why|how)(?:'?s|(?: (?!(?:the|my|our|an?|i|you|we|he|she|it|they|this|that)\b)\w+)"
-    r"{0,2} (?:is|are|was|were|do|does|did|can|could|should|would|must|shall|will|has|have))\b"
+    r"(?:who|whose|what|which|where|when|why|how)"
+    r"(?:'?s|(?: (?!(?:the|my|our|an?|i|you|we|he|she|it|they|this|that)\b)\w+){0,2}"
+    r" (?:is|are|was|were|do|does|did|can|could|should|would|must|shall|will|has|have))\b"
     r"|(?:do|does|did|am|is|are|was|were|can|could|should|will|must|shall|have|has) (?:i|we|my|our)"
 )
 VERB_FIRST = r"(?!)"  # a sentence that begins with its verb and subject asks: German

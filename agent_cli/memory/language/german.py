@@ -172,8 +172,9 @@ QUESTION_OPENING = (
     r"|(?:erklär|beschreib|zeig mir|gib mir|schreib mir) \w+|(?:\w+ ){1,3}(?:will|möchte|muss) wissen"
 )
 LATER_QUESTION = (
-    r"(?:wer|wen|wem|was|wo|woher|wohin|wann|warum|wieso|wie) (?:ist|sind|war|waren|hat|habe?|haben|kann|soll|muss|darf|will"
-    r"|heißt|wird|ruf|krieg\w*|bekomm\w*|komm\w*|mach\w*|geh\w*|nehm\w*)"
+    r"(?:wer|wen|wem|was|wo|woher|wohin|wann|warum|wieso|wie)"
+    r" (?:ist|sind|war|waren|hat|habe?|haben|kann|soll|muss|darf|will|heißt|wird"
+    r"|ruf|krieg\w*|bekomm\w*|komm\w*|mach\w*|geh\w*|nehm\w*)"
     r"|(?:ist|sind|war|hab|habe|bin|kann|soll|muss|darf) (?:ich|wir|das|mein\w*)"
 )
 VERB_FIRST = r"[a-zäöü]+(?:e|t|st|n|b|g|d|s) (?:ich|du|wir|er|ihr|es)"

@@ -6,8 +6,7 @@ empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside
 """
 
 import re
-from collections.abc import Collection, Sequence
-from collections.abc import Set
+from collections.abc import Collection, Sequence, Set
 
 from agent_cli import text
 from agent_cli.memory.language import languages, terms
@@ -26,7 +25,7 @@ _LATER_QUESTION = languages.pattern(r"\W*<LATER_QUESTION>\b")
 _CLAUSE = Pattern(r"(?<=[,;:–—])\s+")
 _QUESTION_END = languages.pattern(r"(?<!\w)<QUESTION_END>\W*$")
 _INVERTED = languages.pattern(r"\b(?:<QUESTION_END>|<INVERSION>)\b|\?")
-_KEYWORDS = Pattern(r"\W*(?:[a-zà-ɏ'’]+[ \t-]+){0,6}[a-zà-ɏ]+\W*", re.IGNORECASE)
+_KEYWORDS = Pattern(r"\W*(?:[a-zà-ɏ'’]+[ \t-]+){0,4}[a-zà-ɏ]+\W*", re.IGNORECASE)
 _VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
 _STATEMENT = languages.pattern(r"<STATEMENT_CLAUSE>")
 _IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
@@ -89,19 +88,19 @@ def only_asks(message: str) -> bool:
         return False
     if _STATEMENT.search(message):
         return False
-    if (told := told_beside(message)) is not None:
-        return not told
+    if (stated := stated_beside(message)) is not None:
+        return not stated
     asked = [each for each in text.sentences(message) if not is_small_talk(each)]
     return bool(asked) and all(_QUESTION_END.search(each) or _are_keywords(each) for each in asked)
 
 
-def told_beside(message: str) -> str | None:
+def stated_beside(message: str) -> str | None:
     """What a message tells beside the clauses that ask, as far as they begin as questions; None when it asks nothing.
 
     "i fly on friday, where is my passport?" tells that they fly on Friday. What stands in front of a question without a
     verb ("my locker at the pool, which one was it") is what it is about, and belongs to it.
     """
-    told, asks = list[str](), False
+    stated, asks = list[str](), False
     for sentence in (each for each in text.sentences(message) if not is_small_talk(each)):
         pieces, asked = _CLAUSE.split(sentence), list[bool]()
         for piece in pieces:
@@ -109,12 +108,12 @@ def told_beside(message: str) -> str | None:
         if sentence.endswith("?") and not any(asked) and not _STATEMENT.search(sentence):
             asked = [True] * len(pieces)
         asks = asks or any(asked)
-        told += [
+        stated += [
             piece
             for piece, is_asked, next_asked in zip(pieces, asked, [*asked[1:], False], strict=True)
             if not is_asked and (_VERB.search(piece) or not next_asked)
         ]
-    return " ".join(told) if asks else None
+    return " ".join(stated) if asks else None
 
 
 def _is_asked(clause: str, before: Sequence[bool]) -> bool:
@@ -170,6 +169,6 @@ def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
 
 
 def _asks_for(message: str, wanted: Collection[str]) -> bool:
-    if not wanted or len(message) > _LONGEST_QUESTION or (told := told_beside(message)) is None:
+    if not wanted or len(message) > _LONGEST_QUESTION or (stated := stated_beside(message)) is None:
         return False
-    return not any(terms.contains_similar(word, told) for word in wanted)
+    return not any(terms.contains_similar(word, stated) for word in wanted)

@@ -94,7 +94,7 @@ def test_a_question_about_others_is_not(question):
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "stated"),
     [
         ("i fly on friday, where is my passport?", "i fly on friday,"),
         ("I'm at the cafe, what do I order for my wife", "I'm at the cafe,"),
@@ -112,9 +112,9 @@ def test_a_question_about_others_is_not(question):
         ("bin gegen Nüsse allergisch", None),
     ],
 )
-def test_beside_a_question_only_what_its_other_clauses_say_is_told(message, told):
-    assert statements.told_beside(message) == told
-    assert statements.only_asks(message) == (told == "")
+def test_beside_a_question_only_what_its_other_clauses_say_is_told(message, stated):
+    assert statements.stated_beside(message) == stated
+    assert statements.only_asks(message) == (stated == "")
 
 
 def test_a_message_that_holds_what_is_looked_for_only_where_it_asks_is_a_question():
