@@ -12,6 +12,8 @@ from agent_cli.store.db import Database
 
 def prepare_search(app: App, db: Database) -> recall.QueryEmbedder | None:
     """Update the index, and the vectors where that is quick; returns the embedder of a question."""
+    if db.read_only:
+        return app.embedders.query_embedder(db, choose=False)
     index.refresh_all(db)
     if waiting := index.count_stale(db):
         jobs.add(db, INDEX, "all", app.time())

@@ -8,8 +8,10 @@ pauses (20-150 ms) were measured to wait four times as long at the 95th percenti
 among eight.
 """
 
+import errno
 import json
 import random
+import shutil
 import threading
 import time
 import weakref
@@ -20,6 +22,7 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import apsw
 
@@ -43,6 +46,8 @@ class TransactionLost(StoreError):
 
 
 BUSY_TIMEOUT = 15.0
+_ROOM = 64 * 1024  # bytes: less cannot hold the index of a journal
+_FULL = "the disk is full; nothing of this step was written, make room and try again"
 MIN_SQLITE = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
 # A lock is dropped with the last connection to its file.
@@ -61,13 +66,15 @@ class Database:
         busy_timeout: float = BUSY_TIMEOUT,
         *,
         read_only: bool = False,
+        unwritable: str = "",
         key_folder: Path | None = None,
     ):
         refuse_old_sqlite(apsw.sqlite_lib_version())
         self.path = str(path)
         self.journal = journal
         self.busy_timeout = busy_timeout  # seconds to wait while another process writes
-        self.read_only = read_only
+        self.read_only = read_only or bool(unwritable)
+        self.unwritable = unwritable  # why nothing can be written; then SQLite creates no files and takes no locks
         self.key_folder = key_folder  # where the key of its hashes is; None: in the database
         self.hash_key: bytes | None = None  # once it is known
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
@@ -75,7 +82,7 @@ class Database:
         self._waiting_since = 0.0
         self._read_worker: ReadWorker[Database] | None = None
         with self._translate_errors():
-            self._connection = apsw.Connection(self.path, self._flags())
+            self._connection = apsw.Connection(self._name(), self._flags())
             self._connection.set_busy_handler(self._wait)
             self._connection.convert_binding = _array
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
@@ -99,7 +106,9 @@ class Database:
         return self._opener()()
 
     def _opener(self) -> Callable[[], "Database"]:
-        return partial(_open, self.path, self.journal, self.busy_timeout, self.read_only, self.key_folder)
+        return partial(
+            _open, self.path, self.journal, self.busy_timeout, self.read_only, self.unwritable, self.key_folder
+        )
 
     def read_in_background(self, read: Callable[["Database"], T]) -> Callable[[], T]:
         """Begin a read on another thread and connection; the returned function waits for its result.
@@ -259,11 +268,21 @@ class Database:
         """Whether a transaction is open."""
         return bool(self._connection.in_transaction)
 
+    def _name(self) -> str:
+        return f"file:{quote(self.path)}?immutable=1" if self.unwritable else self.path
+
     def _flags(self) -> int:
         if self.read_only:
-            return apsw.SQLITE_OPEN_READONLY
+            return apsw.SQLITE_OPEN_READONLY | (apsw.SQLITE_OPEN_URI if self.unwritable else 0)
         uri = apsw.SQLITE_OPEN_URI if self.in_memory and self.path != ":memory:" else 0
         return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | uri
+
+    def _disk_is_full(self) -> bool:
+        """SQLite says so of data alone, and not where a journal or an index of it cannot be made."""
+        if hasattr(self, "_connection") and self._connection.system_errno == errno.ENOSPC:
+            return True
+        folder = Path(self.path).parent
+        return folder.is_dir() and shutil.disk_usage(folder).free < _ROOM
 
     def _set_journal(self, mode: str) -> None:
         """Retry while busy: programs may create the same file at once, and SQLite does not wait for a mode change."""
@@ -309,6 +328,10 @@ class Database:
             raise TextDamaged(f"{self.path}: a text is damaged; `agent db check` says which") from error
         except apsw.Error as error:
             sentence = _error_message(error)
+            if isinstance(error, apsw.CantOpenError | apsw.IOError) and self._disk_is_full():
+                sentence = _FULL
+            if isinstance(error, apsw.ReadOnlyError) and self.unwritable:
+                sentence = self.unwritable
             if sentence is None:
                 raise
             kind = StoreBusy if isinstance(error, apsw.BusyError | apsw.LockedError) else StoreError
@@ -320,8 +343,10 @@ def open_shared_memory() -> Database:
     return Database(f"{_SHARED_PREFIX}{next(_shared_numbers)}?vfs=memdb")
 
 
-def _open(path: str, journal: str, busy_timeout: float, read_only: bool, key_folder: Path | None) -> Database:
-    other = Database(path, journal, busy_timeout, read_only=read_only, key_folder=key_folder)
+def _open(
+    path: str, journal: str, busy_timeout: float, read_only: bool, unwritable: str, key_folder: Path | None
+) -> Database:
+    other = Database(path, journal, busy_timeout, read_only=read_only, unwritable=unwritable, key_folder=key_folder)
     other.prepare()
     return other
 
@@ -344,7 +369,7 @@ def _error_message(error: apsw.Error) -> str | None:
         case apsw.BusyError() | apsw.LockedError():
             return "another program keeps the database busy; nothing was written, try again"
         case apsw.FullError():
-            return "the disk is full; nothing of this step was written, make room and try again"
+            return _FULL
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
             return "the database cannot be written; check the permissions of the file and its folder"
         case apsw.CantOpenError():

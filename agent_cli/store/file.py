@@ -7,11 +7,14 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+import apsw
+
 from agent_cli.errors import StoreError
 from agent_cli.store import db as database
 from agent_cli.store import schema
 from agent_cli.store.db import Database
 
+_UNWRITABLE = (apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError)
 MOUNTS = Path("/proc/self/mountinfo")
 _NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|fuse\.(sshfs|glusterfs|ceph)")
 
@@ -27,9 +30,34 @@ def open_file(
 
     Only the owner can read the file, and a folder that is created. A file of another program or of a newer version is
     left untouched (StoreError). WAL needs shared memory, which a network file system does not have: there a rollback
-    journal is used, and `notice` is called with a sentence. `key_folder`: where the key of its hashes is kept.
+    journal is used, and `notice` is called with a sentence. On a full or read-only disk the file is opened
+    for reading, which `notice` is told too. `key_folder`: where the key of its hashes is kept.
     """
     _create(path)
+    try:
+        return _open_to_write(path, now, notice, mounts, key_folder)
+    except StoreError as error:
+        if not isinstance(error.__cause__, _UNWRITABLE) or _journal_holds_data(path):
+            raise
+        reason = str(error).removeprefix(f"{path}: ")
+        notice(f"{path}: {reason.partition(';')[0]}; it is opened for reading only")
+        return _open_unwritable(path, reason, key_folder)
+
+
+def _open_unwritable(path: Path, reason: str, key_folder: Path | None) -> Database:
+    """Open the file without any file beside it, which a full disk or one that is read-only does not take."""
+    db = Database(path, unwritable=reason, key_folder=key_folder)
+    try:
+        _check_readable(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _open_to_write(
+    path: Path, now: datetime, notice: Callable[[str], None], mounts: Path, key_folder: Path | None
+) -> Database:
     network = network_file_system(path, mounts)
     db = Database(path, "delete" if network else "wal", key_folder=key_folder)
     try:
@@ -58,14 +86,18 @@ def open_read_only(path: Path) -> Database:
     """Open the file without ever writing to it. Raises StoreError, also when its schema is not up to date."""
     db = Database(path, read_only=True)
     try:
-        schema.check(db)
-        if not schema.is_current(db):
-            raise StoreError(f"{path}: an older agent wrote this file; run `agent db status` once, then it can be read")
-        db.prepare()
+        _check_readable(db)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _check_readable(db: Database) -> None:
+    schema.check(db)
+    if not schema.is_current(db):
+        raise StoreError(f"{db.path}: an older agent wrote this file; run `agent db status` once, then it can be read")
+    db.prepare()
 
 
 def open_damaged(path: Path) -> Database:
@@ -104,6 +136,11 @@ def _create(path: Path) -> None:
             raise StoreError(f"{path}: the file cannot be made; check the permissions of its folder") from None
     except OSError as error:
         raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
+
+
+def _journal_holds_data(path: Path) -> bool:
+    journals = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal"))
+    return any(each.exists() and each.stat().st_size for each in journals)
 
 
 def _make_private(path: Path) -> None:

@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -319,6 +320,19 @@ int open64(const char *path, int flags, ...) {
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
     va_end(more);
     return creating(path, flags | O_LARGEFILE, mode);
+}
+
+int statvfs64(const char *path, struct statvfs64 *found) {
+    int done = REAL(statvfs64)(path, found);
+    if (!done && getenv("FAULT_UNDER") && is("ENOSPC"))
+        found->f_bavail = found->f_bfree = 0;
+    return done;
+}
+int statvfs(const char *path, struct statvfs *found) {
+    int done = REAL(statvfs)(path, found);
+    if (!done && getenv("FAULT_UNDER") && is("ENOSPC"))
+        found->f_bavail = found->f_bfree = 0;
+    return done;
 }
 
 /* Copies within the kernel are left out, so that each copy is made of writes. */

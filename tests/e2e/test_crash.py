@@ -126,9 +126,10 @@ def test_a_file_that_may_not_be_written_is_told_in_a_sentence(read_only, talked,
     assert read_only(*words) == Ran(6, "", sentence)
 
 
-def test_a_folder_that_may_not_be_written_is_told_in_a_sentence(read_only, talked):
+def test_in_a_folder_that_may_not_be_written_a_file_can_be_read(read_only, talked):
     talked.home.chmod(0o500)
-    ran = read_only("notes", "list")
+    read, written = read_only("notes", "list"), read_only("-q", "notes", "add", "bread")
     talked.home.chmod(0o700)
-    assert (ran.code, ran.out, ran.err.count("\n")) == (6, "", 1)
-    assert str(talked.db) in ran.err
+    assert (read.code, read.out.split()[-1], read.err.count("\n")) == (0, "milk", 1)
+    assert (written.code, written.out, written.err.count("\n")) == (6, "", 1)
+    assert [str(talked.db) in each.err for each in (read, written)] == [True, True]

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.faults import injection, shim
 from benchmarks.faults.injection import Bench, Outcome
+from tests.conftest import Ran
 
 COMMANDS = [
     ("config", "set", "num_ctx", "16384"),
@@ -22,6 +23,22 @@ def bench(tmp_path_factory):
         pytest.skip(str(missing))
     yield made
     made.close()
+
+
+@pytest.mark.parametrize("command", [("notes", "list"), ("search", "harbour"), ("db", "check")], ids=" ".join)
+def test_on_a_full_disk_what_is_kept_can_be_read(bench, command):
+    bench.put_back()
+    db = bench.program.db
+    ran = bench.program.faulty(*command, how="ENOSPC", at="1")
+    assert (ran.code, ran.err) == (0, f"agent: {db}: the disk is full; it is opened for reading only\n")
+    assert ran.out
+
+
+def test_on_a_full_disk_a_command_that_writes_says_so(bench):
+    bench.put_back()
+    db = bench.program.db
+    sentence = f"agent: {db}: the disk is full; nothing of this step was written, make room and try again\n"
+    assert bench.program.faulty("-q", "notes", "add", "milk", how="ENOSPC", at="1") == Ran(6, "", sentence)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -49,14 +49,15 @@ def create(
     _refuse_target(Path(db.path), path, force)
     leftovers.remove_beside(path)
     part = leftovers.temporary_path(path)
-    with leftovers.recorded(db, part), temporary_file(part):
+    with nullcontext() if db.read_only else leftovers.recorded(db, part), temporary_file(part):
         source = db.another_connection()
         try:
             rows = _copy(source, part, progress)
         finally:
             source.close()
         move_into_place(part, path)
-    record_copy(db, path)
+    if not db.read_only:
+        record_copy(db, path)
     return Backup(path, path.stat().st_size, rows)
 
 

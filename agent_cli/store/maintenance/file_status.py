@@ -36,13 +36,13 @@ def compact(db: Database, busy_timeout: float = 2.0) -> tuple[int, int]:
     Raises StoreError when the disk is too full: SQLite writes a copy, and the copy again into the journal.
     """
     path = Path(db.path)
+    db.truncate_journal(busy_timeout)  # so that the size before is that of all
     before = path.stat().st_size
     room = shutil.disk_usage(path.parent).free
     if room < 2 * before:
         raise StoreError(
             f"{path}: compacting needs {2 * before / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first"
         )
-    db.truncate_journal(busy_timeout)
     db.execute("vacuum")
     db.truncate_journal(busy_timeout)
     return before, path.stat().st_size

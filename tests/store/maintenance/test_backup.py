@@ -286,7 +286,7 @@ def unit(text):
 def test_compacting_gives_space_back_and_changes_nothing_that_is_found(opened):
     for first in "ab":  # more pieces than go into one block of vectors
         write(opened, " ".join(f"{first}{number % 99}" for number in range(150_000)))
-    index.refresh_all(opened)
+    index.refresh_all(opened, seconds=60)
     made = vectors.create(opened, "test", 64, 0.0)
     while vectors.fill(opened, made, lambda texts: [unit(text) for text in texts]):
         pass
