@@ -3,6 +3,7 @@
 Pure values without ids of rows, storage or rendering.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, Literal
@@ -68,3 +69,18 @@ def join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
         Part(part.text + ("\n\n" if index < len(parts) - 1 else ""), part.origin, part.name)
         for index, part in enumerate(parts)
     )
+
+
+def encode_parts(parts: Sequence[Part]) -> str:
+    """What is kept of parts beside their joined text: JSON [[origin, length in characters, name], …]."""
+    spans = [[part.origin, len(part.text), *([part.name] if part.name else [])] for part in parts]
+    return json.dumps(spans, ensure_ascii=False)
+
+
+def decode_parts(text: str, encoded: str) -> tuple[Part, ...]:
+    """The parts of a text."""
+    parts, start = [], 0
+    for origin, length, *name in json.loads(encoded):
+        parts.append(Part(text[start : start + length], origin, *name))
+        start += length
+    return tuple(parts)

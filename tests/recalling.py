@@ -22,7 +22,7 @@ def take_in(db, session, words, author="", at=NOON, external_id=None, scope=HERE
     """What somebody said elsewhere; gives its handle."""
     entry = log.Entry(0, "", 0, Message("user", words), "stop", False, author, (), log.Usage())
     with db.write():
-        log.append_imported(db, session, scope, entry, at, external_id or ids.new(at))
+        log.append_imported(db, session, scope, [(entry, at, external_id or ids.new(at))])
     return f"m{db.value('select max(id) from message')}"
 
 

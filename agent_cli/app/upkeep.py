@@ -25,12 +25,19 @@ def prepare_search(app: App, db: Database) -> recall.QueryEmbedder | None:
 
 
 def index_all(app: App, db: Database) -> None:
-    """Index many new rows: their words now, their vectors now or by a job."""
-    list(index_rows(app, db))
+    """Index many new rows: their words now, their vectors too when they are few, else by a job."""
+    index.refresh_all(db)
+    if app.embedders.is_quick(db, few=True):
+        for _ in app.embedders.fill(db):
+            pass
+    elif app.embedders.query_embedder(db) or index.count_stale(db):
+        jobs.add(db, INDEX, "all", app.time())
+        if app.embedders.is_quick(db):
+            app.notice("found by words now, by meaning when all vectors are made; `agent index status` shows how many")
 
 
 def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
-    """Like `index_all`; yields (done, total) while it makes vectors itself."""
+    """Index many new rows: their words now, their vectors now or by a job; yields (done, total) while it makes them."""
     index.refresh_all(db)
     if app.embedders.is_quick(db):
         yield from app.embedders.fill(db)

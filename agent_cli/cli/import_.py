@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from agent_cli.app import upkeep
+from agent_cli.app import background, upkeep
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.progress import ProgressLine
@@ -65,6 +65,7 @@ def _import(
         )
         line.show("making them searchable")
         upkeep.index_all(app_, app_.db)
+        background.start(app_)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
         skipped = counted(done.broken, "broken entry was", "broken entries were")

@@ -25,6 +25,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         "waiting": index.count_stale(app_.db),
         "embedder": current.identity if current else None,
         "vectors": _count(app_.db, current),
+        "missing vectors": vectors.count_missing(app_.db, current) if current else None,
         "next embedder": next_set.identity if next_set else None,
         "next vectors": _count(app_.db, next_set),
     }

@@ -181,6 +181,7 @@ def import_(
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     upkeep.index_all(app_, app_.db)
+    background.start(app_)
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     if done.broken:
         skipped = counted(done.broken, "broken line was", "broken lines were")

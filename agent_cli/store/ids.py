@@ -21,12 +21,14 @@ _last = 0
 def new(moment: datetime) -> str:
     """A new identifier of 26 characters for a row created at this moment."""
     global _last
-    fresh = (int(moment.timestamp() * 1000) << 80) | (int.from_bytes(os.urandom(10)) >> 1)
+    milliseconds = int(moment.timestamp() * 1000)
     with _lock:
-        same_millisecond = fresh >> 80 == _last >> 80
-        _last = _last + 1 if same_millisecond else fresh
+        if milliseconds == _last >> 80:
+            _last += 1
+        else:
+            _last = (milliseconds << 80) | (int.from_bytes(os.urandom(10)) >> 1)
         value = _last
-    return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
+    return "".join([_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def lowest(moment: datetime) -> str:

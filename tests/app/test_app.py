@@ -1,12 +1,16 @@
 """What is joined in one place: what a turn leaves to be done later, and nothing when nothing waits."""
 
+import json
+
 import pytest
 
 from agent_cli.agent.jobs import worker
 from agent_cli.app import background, turns, upkeep
 from agent_cli.app.app import open_app
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.search import index, vectors
+from agent_cli.memory.search import index, recall, vectors
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.transfers import transfer
 from agent_cli.store import jobs
 from tests.recalling import say, session_of
 
@@ -68,6 +72,18 @@ def test_a_set_that_waits_to_be_swapped_in_leaves_a_job(app):
     assert left(app)
     run_jobs(app)
     assert (vectors.being_filled(app.db), left(app)) == (None, False)
+
+
+def test_many_imported_messages_are_found_by_words_at_once_and_their_vectors_are_made_by_a_job(app):
+    messages = [{"id": number, "role": "user", "content": f"word{number} of the text"} for number in range(3001)]
+    transfer.import_lines(app.db, app.scope, [json.dumps({"id": "s", "messages": messages})], "x", app.time, print)
+    upkeep.index_all(app, app.db)
+
+    found = recall.find(app.db, "word2999", Filter("person"), app.time(), 5, upkeep.prepare_search(app, app.db))
+    assert (found.hits[0].external_id, found.verdict) == ("2999", "known")
+    assert (index.count_stale(app.db), vectors.count_missing(app.db, vectors.current(app.db))) == (0, 3001)
+    run_jobs(app)
+    assert vectors.count_missing(app.db, vectors.current(app.db)) == 0
 
 
 def test_more_than_a_turn_can_index_is_left_to_a_job(app):

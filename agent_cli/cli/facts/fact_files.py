@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from agent_cli.app import upkeep
+from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.errors import AgentError, UsageError
@@ -87,6 +87,7 @@ def import_(
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     upkeep.index_all(app_, app_.db)
+    background.start(app_)
     output.say(f"imported {counted(new, 'fact')}, {state}")
     if broken:
         skipped = counted(broken, "broken line was", "broken lines were")

@@ -14,7 +14,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import Message, Origin, Part, Role, ToolCall, ToolResult
+from agent_cli.messages import Message, Part, Role, ToolCall, ToolResult, decode_parts, encode_parts
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -54,7 +54,7 @@ class Entry:
 def add_user_message(db: Database, session: int, scope: Scope, parts: Sequence[Part], now: datetime) -> int:
     """Log a message of the person with its parts (see messages.join_parts); returns its id."""
     text = "".join(part.text for part in parts)
-    return _insert(db, session, scope, now, role="user", text=text, parts=_spans(parts), finish="stop")
+    return _insert(db, session, scope, now, role="user", text=text, parts=encode_parts(parts), finish="stop")
 
 
 def open_reply(db: Database, session: int, scope: Scope, model: str, now: datetime) -> int:
@@ -71,7 +71,7 @@ def update_reply(db: Database, id: int, text: str, thinking: str) -> None:
 def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usage, now: datetime) -> None:
     """Finish a reply with its calls. `finish`: stop, length, repetition (the model repeated itself), stopped (the guard
     ended the turn), cancelled, interrupted, failed or refused."""
-    spans = _spans([Part(message.text, "model")] if message.text else [])
+    spans = encode_parts([Part(message.text, "model")] if message.text else [])
     with db.write():
         db.execute(
             """update message set text = ?, parts = ?, thinking = ?, finish = ?, model = ?, tokens_in = ?,
@@ -90,7 +90,7 @@ def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, re
         now,
         role="tool",
         text=result.text,
-        parts=_spans([Part(result.text, "tool", call.name)]),
+        parts=encode_parts([Part(result.text, "tool", call.name)]),
         answers=call.id,
         tool=call.name,
         failed=int(result.failed),
@@ -98,29 +98,35 @@ def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, re
     )
 
 
-def append_imported(db: Database, session: int, scope: Scope, entry: Entry, at: datetime, external_id: str) -> None:
-    """Log an imported message. Runs in the caller's transaction."""
+def append_imported(db: Database, session: int, scope: Scope, entries: Sequence[tuple[Entry, datetime, str]]) -> None:
+    """Log imported messages, each with its time and external id. Runs in the caller's transaction."""
+    place = _place(db, session, scope)
+    rows = [
+        {**_imported(entry), "external_id": external_id, **_origin(session, scope, place, at)}
+        for entry, at, external_id in entries
+    ]
+    db.execute_many(_insertion(rows[0]) if rows else "", rows)
+    for row, (entry, at, _) in zip(rows, entries, strict=True):
+        if entry.message.calls:
+            _insert_calls(db, db.value("select id from message where uid = ?", (row["uid"],)), entry.message.calls, at)
+
+
+def _imported(entry: Entry) -> dict[str, Any]:
     message, usage = entry.message, entry.usage
-    id = _write(
-        db,
-        session,
-        scope,
-        at,
-        role=message.role,
-        author=entry.author,
-        text=message.text,
-        parts=_spans(entry.parts),
-        thinking=message.thinking,
-        answers=message.call_id,
-        tool=message.tool_name,
-        failed=int(entry.failed),
-        finish=entry.finish,
-        model=usage.model,
-        tokens_in=usage.tokens_in,
-        tokens_out=usage.tokens_out,
-        external_id=external_id,
-    )
-    _insert_calls(db, id, message.calls, at)
+    return {
+        "role": message.role,
+        "author": entry.author,
+        "text": message.text,
+        "parts": encode_parts(entry.parts),
+        "thinking": message.thinking,
+        "answers": message.call_id,
+        "tool": message.tool_name,
+        "failed": int(entry.failed),
+        "finish": entry.finish,
+        "model": usage.model,
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+    }
 
 
 def external_ids(db: Database, session: int) -> dict[int, str]:
@@ -294,7 +300,7 @@ def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) ->
         )
         db.execute(
             "update message set text = ?, parts = ? where session_id = ? and role = 'tool' and tool = ?",
-            (with_, _spans([Part(with_, "tool", tool)]), session, tool),
+            (with_, encode_parts([Part(with_, "tool", tool)]), session, tool),
         )
 
 
@@ -326,11 +332,13 @@ def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: st
 
     Runs in the caller's transaction.
     """
-    for found, origin in (("role = 'tool'", "tool"), ("model = 'offline'", "model")):
+    instead: tuple[tuple[str, Part], ...]
+    instead = ("role = 'tool'", Part(with_, "tool")), ("model = 'offline'", Part(with_, "model"))
+    for found, part in instead:
         db.execute(
             f"""update message set thinking = '', text = ?2, parts = ?3
                 where {found} and id in (select value from json_each(?1))""",
-            (messages, with_, _spans([Part(with_, _origin(origin))])),
+            (messages, with_, encode_parts([part])),
         )
     db.execute("update message set thinking = '' where id in (select value from json_each(?))", (messages,))
     db.execute("update tool_call set arguments = '{}' where id in (select value from json_each(?))", (calls,))
@@ -343,16 +351,22 @@ def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: A
 
 
 def _write(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
-    began = db.value("select place from session where id = ?", (session,))
-    values |= {
-        "uid": ids.new(now),
-        "session_id": session,
-        "owner": scope.owner,
-        "place": "" if scope.place == began else scope.place,
-        "at": clock.utc(now),
-        "utc_offset": clock.offset(now),
-    }
-    return db.insert(f"insert into message ({', '.join(values)}) values (:{', :'.join(values)})", values)
+    values |= _origin(session, scope, _place(db, session, scope), now)
+    return db.insert(_insertion(values), values)
+
+
+def _insertion(names: Iterable[str]) -> str:
+    return f"insert into message ({', '.join(names)}) values (:{', :'.join(names)})"
+
+
+def _place(db: Database, session: int, scope: Scope) -> str:
+    """The place of a message: empty when it is that of its session."""
+    return "" if scope.place == db.value("select place from session where id = ?", (session,)) else scope.place
+
+
+def _origin(session: int, scope: Scope, place: str, at: datetime) -> dict[str, Any]:
+    times = {"at": clock.utc(at), "utc_offset": clock.offset(at)}
+    return {"uid": ids.new(at), "session_id": session, "owner": scope.owner, "place": place, **times}
 
 
 def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: datetime) -> None:
@@ -362,23 +376,6 @@ def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: da
             "insert into tool_call (uid, message_id, call_id, name, arguments) values (?, ?, ?, ?, ?)",
             (ids.new(now), message, call.id, call.name, arguments),
         )
-
-
-def _spans(parts: Sequence[Part]) -> str:
-    spans = [[part.origin, len(part.text), *([part.name] if part.name else [])] for part in parts]
-    return json.dumps(spans, ensure_ascii=False)
-
-
-def _parts(text: str, spans: str) -> tuple[Part, ...]:
-    parts, start = [], 0
-    for origin, length, *name in json.loads(spans):
-        parts.append(Part(text[start : start + length], _origin(origin), *name))
-        start += length
-    return tuple(parts)
-
-
-def _origin(stored: str) -> Origin:
-    return stored  # type: ignore[return-value]
 
 
 def _calls(db: Database, session: int, first: int) -> dict[int, tuple[ToolCall, ...]]:
@@ -395,4 +392,4 @@ def _calls(db: Database, session: int, first: int) -> dict[int, tuple[ToolCall, 
 def _entry(row: tuple[Any, ...], calls: tuple[ToolCall, ...]) -> Entry:
     id, at, offset, role, text, thinking, answers, tool, finish, failed, author, spans, *usage = row
     message = Message(role, text, calls, answers, tool, thinking)
-    return Entry(id, at, offset, message, finish, bool(failed), author, _parts(text, spans), Usage(*usage))
+    return Entry(id, at, offset, message, finish, bool(failed), author, decode_parts(text, spans), Usage(*usage))

@@ -44,6 +44,8 @@ _NUMERAL = Pattern(
 
 def bigrams(text: str) -> str:
     """The character pairs of scripts without spaces, separated by spaces; empty for other texts."""
+    if text.isascii():
+        return ""
     return " ".join(pair for run in _UNSPACED.findall(text) for pair in character_pairs(run))
 
 

@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 _FILE_IDS = "file passages"  # key of the number of ids below zero in use
 _BATCH = 500
+_BULK, _BULK_PORTION = 2_500, 4 * passages.PORTION  # of an import: rows, as many as it writes at once, and characters
 _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
@@ -40,22 +41,22 @@ def search_in_background(db: Database, search: Callable[[Database], T]) -> Calla
     return db.read_in_background(search)
 
 
-def refresh(db: Database, limit: int = _BATCH) -> int:
+def refresh(db: Database, limit: int = _BATCH, portion: int = passages.PORTION) -> int:
     """Index stale rows in one transaction, at most `limit` and about a portion of text; returns how many were read.
 
     Of a long text the first portion is indexed; `refresh_steps` does the rest.
     """
     if not db.value("select 1 from stale where not tail limit 1"):
         return 0
-    return _without_damaged(db, lambda: _refresh(db, limit))
+    return _without_damaged(db, lambda: _refresh(db, limit, portion))
 
 
-def _refresh(db: Database, limit: int) -> int:
+def _refresh(db: Database, limit: int, portion: int) -> int:
     version = db.change_counter()
-    batch = passages.read_stale(db, limit)  # cut and searched for secrets before others are kept from writing
+    batch = passages.read_stale(db, limit, portion)  # cut and searched for secrets before others are kept from writing
     with db.write():
         if db.change_counter() != version:
-            batch = passages.read_stale(db, limit)
+            batch = passages.read_stale(db, limit, portion)
         names = word_tables.names(db)
         for kind in kinds.SEARCHABLE:
             rows = [each for each in batch if each.kind == kind.letter]
@@ -125,7 +126,8 @@ def refresh_steps(db: Database) -> Iterator[None]:
 
 def _steps(db: Database) -> Iterator[None]:
     while True:
-        if refresh(db):
+        many = db.value("select count(*) from (select 1 from stale where not tail limit ?)", (_BULK,)) == _BULK
+        if refresh(db, _BULK, _BULK_PORTION) if many else refresh(db):
             yield
         elif waiting := db.row("select kind, row from stale where tail limit 1"):
             yield from _index_tail(db, *waiting)

@@ -86,13 +86,13 @@ Last = tuple[int, int, int]
 """Id, start and length of the last passage of a row."""
 
 
-def read_stale(db: Database, limit: int) -> list[StaleRow]:
-    """The next stale rows, at most `limit`, with about a portion of text together, at least one."""
+def read_stale(db: Database, limit: int, portion: int = PORTION) -> list[StaleRow]:
+    """The next stale rows, at most `limit`, with about `portion` characters of text together, at least one."""
     waiting: dict[str, list[int]] = {}
     for kind, row in db.rows(_STALE, (limit,)):
         waiting.setdefault(kind, []).append(row)
     found: list[StaleRow] = []
-    left = PORTION
+    left = portion
     for kind, rows in waiting.items():
         sizes = _sizes(db, kind, rows)
         chosen = []

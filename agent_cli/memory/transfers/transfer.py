@@ -225,8 +225,7 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     session = known or sessions.add_imported(
         db, scope, parsed.started, now, title=parsed.title, kind=parsed.kind, source=source, external_id=parsed.id
     )
-    for message in wanted:
-        log.append_imported(db, session, scope, message.entry, message.at, message.id)
+    log.append_imported(db, session, scope, [(each.entry, each.at, each.id) for each in wanted])
     if wanted:
         sessions.touch(db, session, min(now, max(message.at for message in wanted)))
     return int(not known), len(wanted)

@@ -136,12 +136,14 @@ def _import_history(db: Database, app: App, seen: Sequence[HistoryMessage]) -> i
     """A new session with what was said before. Its answers came of no model here, whatever the client says."""
     now = app.time()
     session = sessions.start(db, app.scope, now)
+    entries = []
     for number, each in enumerate(seen, 1):
         text = without_surrogates(each.text)
         message = Message(each.role, text)
         entry = Entry(0, clock.utc(now), clock.offset(now), message, "stop", False, "", (Part(text, "http"),), Usage())
-        with db.write():
-            log.append_imported(db, session, app.scope, entry, now, f"http {number}")
+        entries.append((entry, now, f"http {number}"))
+    with db.write():
+        log.append_imported(db, session, app.scope, entries)
     return session
 
 

@@ -309,7 +309,7 @@ def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
             season, HERE, started, started, title="", kind="ask", source="elsewhere", external_id="1"
         )
         entry = log.Entry(0, "", 0, Message("user", "From afar."), "stop", False, "", (), log.Usage())
-        log.append_imported(season, session, HERE, entry, started, "1")
+        log.append_imported(season, session, HERE, [(entry, started, "1")])
 
     run(season, SHORT)
 

@@ -130,7 +130,7 @@ def test_a_transcript_is_never_longer_than_told_and_has_the_end(said, characters
     for length, name in said:
         entry = log.Entry(0, "", 0, Message("user", "x" * length), "stop", False, "N" * name, (), log.Usage())
         with db.write():
-            log.append_imported(db, session, HERE, entry, NOON, str(db.value("select count(*) from message")))
+            log.append_imported(db, session, HERE, [(entry, NOON, str(db.value("select count(*) from message")))])
 
     words = session_summary.transcript(db, session, characters)
     db.close()
