@@ -16,9 +16,10 @@ class QuestionLogged:
 
 @frozen
 class Noticed:
-    """A notice for the person, apart from the answer."""
+    """A notice for the person, apart from the answer. `receipt`: it says what became of what was to be remembered."""
 
     text: str
+    receipt: bool = False
 
 
 @frozen

@@ -39,7 +39,7 @@ def listen(
                     message = ids.number("message", handle)
                     for line in memory_requests.answer_requests(context, message, parts, options):
                         answered = True
-                        yield Noticed(line)
+                        yield Noticed(line, receipt=True)
                 case ToolFinished(_, result):
                     answered = answered or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):

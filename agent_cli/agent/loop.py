@@ -226,6 +226,8 @@ def _reply(
 def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, cancel: Cancel) -> Iterator[Event]:
     """Run one call, or log why it was not run: each call gets a result."""
     yield ToolStarted(call)
+    if stop:
+        _record_ruling(context, "call stopped", call, "program")
     result = ToolResult(f"not run: {stop}", failed=True) if stop else _permit(agent, context, call, cancel)
     if result is None:
         yield Noticed(policy.refusal_notice(call))
@@ -256,14 +258,18 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
     kind = f"call {'allowed' if allowed else 'refused'}"
     if answer is None and decision.by == "rule":
         kind += " by rule"
-    events.append(
-        context.db, context.time, kind, call.name, actor=actor, session=context.session, content=str(call.arguments)
-    )
+    _record_ruling(context, kind, call, actor)
     if allowed:
         return tool
     if decision.ruling == "ask" and answer is None:
         return None
-    return ToolResult("refused: the person did not allow this call", failed=True)
+    return ToolResult(policy.NOT_ALLOWED if decision.ruling == "ask" else policy.DENIED, failed=True)
+
+
+def _record_ruling(context: ToolContext, kind: str, call: ToolCall, actor: str) -> None:
+    events.append(
+        context.db, context.time, kind, call.name, actor=actor, session=context.session, content=str(call.arguments)
+    )
 
 
 def _final_answer(agent: Agent, context: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:

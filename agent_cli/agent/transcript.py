@@ -1,4 +1,4 @@
-"""The transcript of a turn, read from its events: answer, recalled memories, notices, usage and finish.
+"""The transcript of a turn, read from its events: answer, recalled memories, notices, receipts, usage and finish.
 
 Programs receive it as JSON objects in one of two forms: one for each event, or a single one at the end. Scores of
 recalled memories are given to the person's own programs only: the rarity of a word is computed over the whole database,
@@ -39,6 +39,7 @@ class Transcript:
         self.question = ""  # the handle of the person's message
         self.streamed = ""  # the text given so far, in the objects of type delta
         self.notices: list[str] = []
+        self.receipts: list[str] = []  # what was saved, in the program's words and never the model's
         self.ended: TurnEnded | None = None
 
     @property
@@ -77,15 +78,17 @@ class Transcript:
         """The single object at the end of the turn."""
         model = self.ended.model if self.ended else ""
         used = self._recalled or []
-        return _turn_object(self.clean_answer, model, self._position(), used, self.usage, finish, self.notices)
+        lines = {"notices": self.notices, "receipts": self.receipts}
+        return _turn_object(self.clean_answer, model, self._position(), used, self.usage, finish, lines)
 
     def _objects(self, event: Event) -> Iterator[JsonObject]:
         match event:
             case QuestionLogged(handle):
                 self.question = handle
                 yield {"type": "start", "schema": 1, **self._position()}
-            case Noticed(text):
+            case Noticed(text, is_receipt):
                 self.notices.append(clean(text))
+                self.receipts += [clean(text)] if is_receipt else []
                 yield {"type": "notice", "text": clean(text)}
             case ThinkingArrived(text):
                 yield from self._recalled_first()
@@ -100,6 +103,7 @@ class Transcript:
                 yield {"type": "thinking", "text": clean(thinking), "was_delta": True}
             case ToolFinished(call, result):
                 yield from self._recalled_first()
+                self.receipts += [clean(result.receipt)] if result.receipt else []
                 self._replies.append("")
                 self.streamed += "\n\n" if self.streamed.strip() else ""
                 outcome = {
@@ -129,7 +133,7 @@ class Transcript:
 
 
 def from_log(db: Database, session: int, last: int, *, scores: bool) -> JsonObject | None:
-    """The object of the turn that ended with message `last`, from the log, which has no notices.
+    """The object of the turn that ended with message `last`, from the log, which has neither notices nor receipts.
 
     None when the turn was taken back or erased.
     """
@@ -145,7 +149,7 @@ def from_log(db: Database, session: int, last: int, *, scores: bool) -> JsonObje
         _used(db, asked.id, scores=scores),
         _usage(db, session, asked.id),
         (replies[-1].finish if replies else None) or "stop",
-        [],
+        {"notices": [], "receipts": []},
     )
 
 
@@ -156,7 +160,7 @@ def _turn_object(
     used: list[JsonObject],
     usage: dict[str, int],
     finish: str,
-    notices: list[str],
+    lines: dict[str, list[str]],
 ) -> JsonObject:
     return {
         "schema": 1,
@@ -166,7 +170,7 @@ def _turn_object(
         "used": used,
         "usage": usage,
         "finish": finish,
-        "notices": notices,
+        **lines,
     }
 
 

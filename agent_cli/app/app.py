@@ -134,6 +134,7 @@ def open_app(
         raise StoreError(f"{path}: there is no folder {path.parent}; make it first, or name another file")
     keys = reading.key_folder(environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice, key_folder=keys)
+    db.person = "tool" if child else "person"
     app = App(
         loaded,
         db,

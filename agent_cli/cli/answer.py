@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agent_cli.agent.events import Event, Noticed, TextArrived, TextWasThinking, ToolFinished, TurnEnded
+from agent_cli.agent.policy import policy
 from agent_cli.agent.transcript import JsonObject, Transcript
 from agent_cli.cli import output
 from agent_cli.cli.ask_options import AskOptions
@@ -79,6 +80,8 @@ class _TextOutput:
                 self._writer.new_section()
                 if result.receipt:
                     self._invocation.note(result.receipt)
+                elif result.text == policy.DENIED:
+                    self._invocation.note(f"the model wanted to call {one_line(call.name)}; a rule denied it")
                 elif result.failed and result.text.startswith(f"{call.name} "):  # it raised, or hung
                     self._invocation.note(one_line(result.text, 200))
                 elif self._invocation.verbose:

@@ -43,6 +43,7 @@ def add(
 
 
 def _add(app_: App, text: str, title: str, origin: Origin) -> None:
+    origin = "tool" if app_.child else origin
     note = notes.add(app_.db, app_.scope, text, app_.time, title=title, origin=origin)
     output.say(f"saved {note.handle} “{note.name}”")
 

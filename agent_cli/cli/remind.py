@@ -43,5 +43,6 @@ def add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
     """Add a task and print the time that was understood. Raises UsageError."""
     now, zone = app_.time(), zones.local_name()
     text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
+    origin = "tool" if app_.child else origin
     task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin)
     output.say(f"kept {tasks.receipt(task, now)}")

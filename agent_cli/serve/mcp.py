@@ -51,6 +51,7 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
         from mcp.types import ToolAnnotations
     except ImportError as error:
         raise UsageError(_MISSING) from error
+    app.db.person = "mcp"
     made: MCPServer[Any] = MCPServer(
         "agent",
         title="agent: what this person's assistant remembers",

@@ -77,6 +77,7 @@ class Database:
         self.unwritable = unwritable  # why nothing can be written; then SQLite creates no files and takes no locks
         self.key_folder = key_folder  # where the key of its hashes is; None: in the database
         self.hash_key: bytes | None = None  # once it is known
+        self.person = "person"  # who acts where the program says that the person does: another program, over HTTP, say
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
         self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
@@ -106,9 +107,8 @@ class Database:
         return self._opener()()
 
     def _opener(self) -> Callable[[], "Database"]:
-        return partial(
-            _open, self.path, self.journal, self.busy_timeout, self.read_only, self.unwritable, self.key_folder
-        )
+        settings = (self.path, self.journal, self.busy_timeout, self.read_only, self.unwritable, self.key_folder)
+        return partial(_open, *settings, self.person)
 
     def read_in_background(self, read: Callable[["Database"], T]) -> Callable[[], T]:
         """Begin a read on another thread and connection; the returned function waits for its result.
@@ -344,9 +344,16 @@ def open_shared_memory() -> Database:
 
 
 def _open(
-    path: str, journal: str, busy_timeout: float, read_only: bool, unwritable: str, key_folder: Path | None
+    path: str,
+    journal: str,
+    busy_timeout: float,
+    read_only: bool,
+    unwritable: str,
+    key_folder: Path | None,
+    person: str,
 ) -> Database:
     other = Database(path, journal, busy_timeout, read_only=read_only, unwritable=unwritable, key_folder=key_folder)
+    other.person = person
     other.prepare()
     return other
 

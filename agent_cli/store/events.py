@@ -1,13 +1,22 @@
-"""The audit log of permissions, writes and decisions: ids, kinds and hashes, never text, so forgetting is complete."""
+"""The audit log of permissions, writes and decisions: ids, kinds and hashes, never text, so forgetting is complete.
 
+It is a chain: each event holds a hash of itself and of the hash before it, so that an event is found that was changed,
+taken out or put in by other means (`broken_link`). Who can write the file can also make the whole chain anew. Events
+from before there was a chain have no link of their own; the first link holds them all.
+"""
+
+import json
+import os
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.store import ids, keyed_hash
+from agent_cli.messages import Origin
+from agent_cli.store import holder, ids, keyed_hash
 from agent_cli.store.db import Database
 
+_CHAINED = "uid, kind, actor, session_id, subject, hash, at, utc_offset, terminal, process, parent"
 _HIGHEST = "\U0010ffff"  # sorts after every letter
 
 
@@ -23,16 +32,55 @@ def append(
 ) -> None:
     """Record that something of this kind happened to a subject (a handle or a tool's name).
 
+    `actor`: who did it; where another program acts on this connection, "person" is that one (`Database.person`).
     `content` is hashed with the file's key: equal contents can be recognised, and nothing can be guessed.
     """
-    now = time()
+    now, actor = time(), db.person if actor == "person" else actor
     with db.write():
         hash = keyed_hash.digest(db, content) if content else ""
+        place = (holder.terminal_name(), os.getpid(), os.getppid())
+        row = (ids.new(now), kind, actor, session, subject, hash, clock.utc(now), clock.offset(now), *place)
         db.execute(
-            """insert into event (uid, kind, actor, session_id, subject, hash, at, utc_offset)
-               values (?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), kind, actor, session, subject, hash, clock.utc(now), clock.offset(now)),
+            f"insert into event ({_CHAINED}, link) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*row, _link(_last_link(db), row)),
         )
+
+
+def actor_of(origin: Origin) -> str:
+    """Who writes what has this origin: the person also pastes, pipes and names files."""
+    if origin in ("typed", "pasted", "piped", "file"):
+        return "person"
+    return origin
+
+
+def broken_link(db: Database) -> str:
+    """The handle of the first event that does not follow from those before it, or of the last one when later ones are
+    gone; empty when the chain holds."""
+    link, is_chained, last = "", False, 0
+    for last, stored, *row in db.each(f"select id, link, {_CHAINED} from event order by id"):
+        link = _link(link, row)
+        is_chained = is_chained or bool(stored)
+        if is_chained and stored != link:
+            return ids.handle("event", last)
+    count = db.value("select seq from sqlite_sequence where name = 'event'") or 0
+    return ids.handle("event", last) if last != count or (last and not is_chained) else ""
+
+
+def _last_link(db: Database) -> str:
+    """The link of the newest event; where it has none, that of all events until now."""
+    found = db.row("select link from event order by id desc limit 1")
+    if found is None or found[0]:
+        return str(found[0]) if found else ""
+    link = ""
+    for row in db.each(f"select {_CHAINED} from event order by id"):
+        link = _link(link, row)
+    return link
+
+
+def _link(before: str, row: Sequence[object]) -> str:
+    import hashlib  # 3 ms, and most commands write no event
+
+    return hashlib.blake2b(json.dumps([before, *row]).encode(), digest_size=32).hexdigest()
 
 
 def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
@@ -51,12 +99,12 @@ def listing(
     first = max(after or 0, last_before(db, since) if since else 0)
     conditions = [f"kind >= ?{n} and kind < ?{n} || '{_HIGHEST}'" for n in range(3, 3 + len(kinds))]
     rows = db.rows(
-        f"""select id, kind, actor, session_id, subject, hash, at, utc_offset from event
+        f"""select id, kind, actor, session_id, subject, hash, at, utc_offset, terminal, process, parent from event
             where id > ?1 and ({" or ".join(conditions) or "true"})
             order by id {"desc" if after is None else "asc"} limit ?2""",
         (first, limit, *kinds),
     )
-    names = ("id", "kind", "actor", "session", "subject", "hash", "at", "utc_offset")
+    names = ("id", "kind", "actor", "session", "subject", "hash", "at", "utc_offset", "terminal", "process", "parent")
     found = [{**dict(zip(names, row, strict=True)), "id": ids.handle("event", row[0])} for row in rows]
     return found[::-1] if after is None else found
 

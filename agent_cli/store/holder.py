@@ -6,6 +6,7 @@ An open session and a running job are held by a process, and must be free at onc
 
 import os
 import socket
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -30,6 +31,19 @@ def terminal() -> str:
         return _identity(os.getsid(0))
     except (OSError, AttributeError):  # Windows has neither
         return ""
+
+
+@cache
+def _terminal_name(pid: int) -> str:
+    for stream in range(3):
+        with suppress(OSError, AttributeError):
+            return os.ttyname(stream)
+    return "/dev/tty" if terminal() else ""
+
+
+def terminal_name() -> str:
+    """The device of the terminal of this process, as in /dev/pts/3; empty where there is none."""
+    return _terminal_name(os.getpid())
 
 
 def is_alive(holder: str) -> bool:

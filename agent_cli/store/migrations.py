@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 
 from agent_cli import clock
-from agent_cli.store import jobs
+from agent_cli.store import events, jobs
 from agent_cli.store.db import Database
 
 Steps = Mapping[str, Callable[[Database], None]]
@@ -105,6 +105,12 @@ def join_fact_ends(db: Database) -> None:
     db.execute("alter table fact drop column expires_at")
 
 
+def chain_events(db: Database) -> None:
+    """Append an event whose link holds all that was logged before there were links."""
+    if events.latest_number(db):
+        events.append(db, clock.now, "log chained", "", actor="program")
+
+
 STEPS: Steps = {
     "index all": queue_indexing,
     "trust facts": set_fact_trust,
@@ -114,6 +120,7 @@ STEPS: Steps = {
     "default model": keep_default_model,
     "copy long": copy_long_messages,
     "one end": join_fact_ends,
+    "chain events": chain_events,
 }
 
 

@@ -158,12 +158,16 @@ create table event (                            -- append-only audit: ids, kinds
     id integer primary key autoincrement,
     uid text not null unique,
     kind text not null,
-    actor text not null,                        -- person, model, program
+    actor text not null,                        -- person, model, tool, mcp, http, import, schedule, program
     session_id integer,
     subject text not null default '',
     hash text not null default '',
     at text not null,
-    utc_offset integer not null
+    utc_offset integer not null,
+    terminal text not null default '',          -- of the process that wrote it; empty: none
+    process integer,
+    parent integer,                             -- the process above it
+    link text not null default ''               -- a hash of this row and of the link before it
 ) strict;
 create trigger event_is_kept before delete on event begin select raise(abort, 'the event log is append-only'); end;
 create trigger event_is_append_only before update on event begin select raise(abort, 'the event log is append-only'); end;

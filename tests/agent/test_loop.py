@@ -9,6 +9,7 @@ from agent_cli.agent.events import (
     TurnEnded,
 )
 from agent_cli.agent.loop import CUT_OFF
+from agent_cli.agent.policy import policy
 from agent_cli.errors import ModelFailed
 from agent_cli.llm.model import Done, Notice, Text, Thinking
 from agent_cli.llm.scripted import Reply
@@ -137,9 +138,15 @@ def test_what_was_ruled_is_in_the_audit_log(context, settings, kind, actor, note
     ruled = events.recent(context.db)[-1]
     assert (ruled["kind"], ruled["actor"], ruled["subject"]) == (kind, actor, "save_note")
     assert context.db.value("select count(*) from note") == notes
-    refused = ToolResult("refused: the person did not allow this call", failed=True)
+    refused = ToolResult(policy.DENIED if "rule" in kind else policy.NOT_ALLOWED, failed=True)
     saved = ToolResult("saved as n1", receipt="saved n1 “Buy milk”")
     assert shown[2] == ToolFinished(ToolCall("call_1", *NOTE), saved if notes else refused)
+
+
+def test_each_call_that_the_guard_stopped_is_in_the_audit_log(context):
+    run(agent(calls("read_jottings"), calls("read_jottings"), calls("read_jottings"), "Done."), context)
+    kinds = [each["kind"] for each in events.recent(context.db)[::-1]]
+    assert kinds == ["call allowed", "call allowed", "call stopped"]
 
 
 def test_the_person_is_asked_with_the_real_arguments(context):

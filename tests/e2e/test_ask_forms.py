@@ -63,7 +63,18 @@ def test_stream_json_is_a_line_for_each_event(knowing, server):
         "used": [used],
         "usage": {"tokens_in": 17, "tokens_out": 5},
         "finish": "stop",
+        "receipts": [],
     }
+
+
+def test_json_holds_the_receipts_and_a_rule_that_denied_a_call_is_said(program, server):
+    rules = program.home / "config.toml"
+    rules.write_text('[rules]\nsave_note = "allow"\ncreate_reminder = "deny"\n')
+    calls = [("save_note", {"text": "buy milk"}), ("create_reminder", {"text": "buy milk", "when": "tomorrow"})]
+    server.play(script.reply(calls=calls), script.reply("Done."))
+    ran = program("ask", "--json", "note it", env={"AGENT_CONFIG": str(rules)})
+    assert ran.json["receipts"] == ["saved n1 “buy milk”"]
+    assert "agent: the model wanted to call create_reminder; a rule denied it\n" in ran.err
 
 
 def test_stream_json_ends_with_the_error_that_ended_it(program, server):

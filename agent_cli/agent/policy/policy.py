@@ -17,6 +17,9 @@ Ruling = Literal["allow", "ask", "deny"]
 Approve = Callable[[ToolCall], bool | None]
 """Asks the person about a call with resolved arguments; returns None where nobody can be asked."""
 
+NOT_ALLOWED = "refused: the person did not allow this call"
+DENIED = "refused: a rule of the person's does not allow this call"
+
 BY_RISK: Mapping[str, Ruling] = {
     "read": "allow",
     "session": "allow",

@@ -17,7 +17,7 @@ from agent_cli.memory.facts.facts import EXPIRED, PENDING, Fact
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
-from agent_cli.store import ids
+from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 
 _BATCH = 100
@@ -44,6 +44,7 @@ def import_lines(
     batch = ids.new(time())
     rows = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     for start in range(0, len(rows), _BATCH):
+        before = new
         with db.write():
             for number, line in rows[start : start + _BATCH]:
                 try:
@@ -56,6 +57,8 @@ def import_lines(
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UsageError) as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
+            if new > before:
+                events.append(db, time, "facts imported", str(new - before), actor="import")
         real_time.sleep(_PAUSE)
     return new, broken
 

@@ -30,7 +30,7 @@ _STORE_TABLES = (  # tables of the store, which no folder of memory owns
         other_columns="uid kind subject state due_at lease_until holder at finished_at",
         owner="",
     ),
-    Table("event", other_columns="uid kind actor subject hash at"),
+    Table("event", other_columns="uid kind actor subject hash at terminal link"),
     Table("meta", other_columns="key value"),
     Table("migration", other_columns="name at"),
     Table("forgotten", other_columns="hash at"),

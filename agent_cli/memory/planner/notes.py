@@ -77,7 +77,7 @@ def add(
             time,
             "note written",
             ids.handle("note", id),
-            actor=actor or _actor(origin),
+            actor=actor or events.actor_of(origin),
             session=session,
             content=body,
         )
@@ -159,7 +159,3 @@ def detach(db: Database, sessions: Sequence[int]) -> None:
         "update note set session_id = null where session_id in (select value from json_each(?))",
         (sessions,),
     )
-
-
-def _actor(origin: Origin) -> str:
-    return "model" if origin in ("model", "tool", "schedule") else "person"

@@ -120,7 +120,7 @@ def add(
                 moment,
             ),
         )
-        actor = "model" if origin == "model" else "person"
+        actor = events.actor_of(origin)
         events.append(db, time, "task added", ids.handle("task", id), actor=actor, session=session, content=words)
     return get(db, id, scope.owner)
 

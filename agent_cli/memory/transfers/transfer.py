@@ -17,6 +17,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.store import events
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -78,6 +79,7 @@ def import_sessions(
     """
     new_sessions = new_messages = broken = seen = 0
     for batch in _batches(entries):
+        count = 0
         with db.write():
             for entry in batch:
                 try:
@@ -89,7 +91,9 @@ def import_sessions(
                     broken += 1
                     report_error(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
                     continue
-                new_sessions, new_messages = new_sessions + added, new_messages + fresh
+                new_sessions, new_messages, count = new_sessions + added, new_messages + fresh, count + added
+            if count:
+                events.append(db, time, "sessions imported", str(count), actor="import")
         seen += len(batch)
         report_progress(seen, new_messages)
         real_time.sleep(_PAUSE)

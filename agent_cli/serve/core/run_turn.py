@@ -105,7 +105,7 @@ def _run(
                     yield {**each, "took": _timings(model, began)} if each["type"] == "end" else each
                 if isinstance(event, QuestionLogged) and app.keeps:
                     for line in _propose_facts(context, ids.number("message", event.handle), parts, caller):
-                        yield from transcript.take(Noticed(line))
+                        yield from transcript.take(Noticed(line, receipt=True))
     except Exception:
         finish = "cancelled" if cancel else "failed"
         yield {"type": "cut", **transcript.as_object(finish)}
@@ -120,7 +120,7 @@ def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], ca
     for each in capture.capture([replace(part, origin="typed") for part in parts]):
         statement = absolute_dates.resolve(each.statement, context.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
-        fact = adoption.propose(context.db, context.scope, claim, context.time, actor="program")
+        fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person")
         known = receipts.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
         yield f"{receipts.pending(fact)} ({review})" if fact else known
 

@@ -41,6 +41,7 @@ class ServerState:
 
     def __init__(self, app: App, limits: ServerLimits, *, jobs: bool = True):
         self.app, self.limits = app, limits
+        app.db.person = "http"
         self.pool = ConnectionPool(app.db)
         self.metrics = Metrics()
         self.stopping = threading.Event()  # set from a signal handler: streams end by it

@@ -69,6 +69,7 @@ class ChatAnswer(BaseModel):
     finish: str
     model: str
     notices: list[str]
+    receipts: list[str] = Field(description="What was saved, as the program says it; empty in a repeated answer.")
 
 
 class ErrorDetail(BaseModel):

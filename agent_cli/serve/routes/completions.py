@@ -232,7 +232,7 @@ def _usage(answer: JsonObject) -> dict[str, int]:
 
 
 def _memory_fields(answer: JsonObject) -> dict[str, Any]:
-    return {key: answer[key] for key in ("session", "turn", "model", "used", "notices")}
+    return {key: answer[key] for key in ("session", "turn", "model", "used", "notices", "receipts")}
 
 
 def _session_header(answer: JsonObject) -> dict[str, str]:

@@ -82,7 +82,7 @@ def router(state: ServerState) -> APIRouter:
                 raise Refused(404, "no_task", f"there is no task {task}") from None
             if found.state == "done" or found.hidden_at:
                 raise Refused(409, "done", f"{task} is done already")
-            return _task_answer(tasks.complete(db, found, state.app.time, actor="program"))
+            return _task_answer(tasks.complete(db, found, state.app.time, actor="person"))
 
     return routes
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from agent_cli import text
 from agent_cli.errors import StoreError
-from agent_cli.store import schema
+from agent_cli.store import events, schema
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.store.maintenance import row_check
 from agent_cli.values import frozen
@@ -36,7 +36,7 @@ def check(db: Database) -> CheckResult:
     canonical: list[str] = []
     derived: list[str] = []
     mismatched: list[str] = []
-    for part in (_integrity, _schema, _foreign_keys, _rows):
+    for part in (_integrity, _schema, _foreign_keys, _rows, _events):
         try:
             for problem, is_derived in part(db):
                 (derived if is_derived else canonical).append(text.one_line(problem, 200))
@@ -84,6 +84,11 @@ def _foreign_keys(db: Database) -> Iterator[Problem]:
 def _rows(db: Database) -> Iterator[Problem]:
     for each in row_check.damaged_rows(db):
         yield f"{each.row}: {each.why}", row_check.is_derived(each.table)
+
+
+def _events(db: Database) -> Iterator[Problem]:
+    if broken := events.broken_link(db):
+        yield f"{broken}: an event was changed, taken out or put in here: the log does not hold together", False
 
 
 def _word_tables(db: Database) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from agent_cli.errors import StoreError
-from agent_cli.store import file
+from agent_cli.store import events, file
 from agent_cli.store.db import Database, Row
 from agent_cli.store.maintenance import backup, leftovers, row_check
 from agent_cli.values import frozen
@@ -57,6 +57,7 @@ def _salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
             with target.write():
                 found = [_copy(source, target, table) for table in row_check.tables(source) if _is_copied(table)]
                 orphans = _mend_references(target)
+                events.append(target, lambda: now, "file salvaged", "", actor="person")
             target.execute("pragma foreign_keys = on")
             target.truncate_journal()
         finally:
@@ -78,6 +79,7 @@ def _copy(source: Database, target: Database, table: str) -> Salvaged:
     """Copy the rows of a table that can be read."""
     there = {name: type_ for name, type_, _ in row_check.columns(source, table)}
     columns = [(name, type_) for name, type_, _ in row_check.columns(target, table) if name in there]
+    columns = [each for each in columns if (table, each[0]) != ("event", "link")]  # what came over is linked anew
     names = ", ".join(f'"{name}"' for name, _ in columns)
     insert = f'insert or ignore into "{table}" ({names}) values ({", ".join("?" * len(columns))})'
     copied = mended = 0

@@ -29,6 +29,7 @@ def test_conversation_goes_on_in_its_session(bot, server):
         "finish": "stop",
         "model": CHAT.name,
         "notices": [],
+        "receipts": [],
     }
     assert (second["session"], second["turn"]) == ("s1", "m3")
     assert first["usage"]["tokens_in"] > 0
@@ -61,6 +62,7 @@ def test_what_is_to_be_remembered_only_waits_for_a_yes(house, bot):
         ("person", "pending", "http"),
     ]
     assert "waits" in str(told["notices"])
+    assert told["receipts"] == told["notices"]
     assert "waits" in str(mine["notices"])
 
 
