@@ -101,7 +101,7 @@ def _talk(program: Program, who: str, over: threading.Event, outcome: Outcome) -
             outcome.turns += 1
             if number % TURNS == TURNS - 1:
                 shell.enter("/new").wait("is closed and kept").wait_prompt().type("\x0c").wait_prompt()
-        shell.type(CTRL_D if shell.text.endswith(">") else ENTER + CTRL_D)
+        shell.type(CTRL_D if shell.text.endswith("❯") else ENTER + CTRL_D)
         shell.ended()
     except AssertionError as error:
         outcome.wrong.append(f"{who}: {error}")

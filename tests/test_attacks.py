@@ -296,7 +296,7 @@ PASTES = {
 def test_nothing_pasted_at_the_prompt_accepts(attacked, terminal, name):
     shell: Terminal = terminal().wait_prompt()
     if name == "behind remember":
-        shell.type("merk").wait_for_line("> merk").type(" dir: ").wait_for_line("> merk dir:")
+        shell.type("merk").wait_for_line("❯ merk").type(" dir: ").wait_for_line("❯ merk dir:")
     before = shell.text
     shell.type(PASTES[name])
     shell.until(lambda: shell.text != before, "the paste")

@@ -66,7 +66,7 @@ MAY_IMPORT = {
     "repl.session": "render presence app agent agent.* tools memory memory.* llm store",
     "repl.commands": "repl.session repl.review repl.keyboard render editor checks app agent agent.* memory memory.* "
     "llm store",
-    "repl.prompt": "repl.commands repl.keyboard editor app agent tools memory.* store",
+    "repl.prompt": "repl.commands repl.keyboard render editor app agent tools memory.* store",
     "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama llm.server",
     "cli": "presence serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama llm.server store store.maintenance config",

@@ -1,8 +1,8 @@
 """What a terminal can show and what the person wants to see, decided once from the stream, environment and flags.
 
-All drawing depends on this value alone. Without Markdown an answer is printed as the model wrote it: in a pipe, on a
-dumb terminal, and where no colours are wanted. `screen_reader`: whole sentences, nothing that is erased again, and no
-signs that only make sense to the eye.
+All drawing depends on this value alone. Without Markdown an answer is printed as the model wrote it: in a pipe and on a
+dumb terminal. Where no colours are wanted, weight and layout remain. `screen_reader`: whole sentences, nothing that is
+erased again, and no signs that only make sense to the eye.
 """
 
 import os
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal, TextIO
 
+from agent_cli.render import styles
 from agent_cli.values import frozen
 
 Color = Literal["auto", "always", "never"]
@@ -25,11 +26,22 @@ def _default_width() -> int:
 @frozen
 class Display:
     colour: bool = False
+    weight: bool = False  # bold, dim and the like, where colours are not wanted
     markdown: bool = False  # never without a terminal, unless --render asks for it
     spinner: bool = False
     screen_reader: bool = False
     wrap: bool = False  # whether the program's own messages are wrapped between words
     width: Callable[[], int] = _default_width  # cells of a line now: windows are resized
+
+    def shown(self, style: str) -> str:
+        """What of a style is shown; empty: nothing."""
+        if self.colour:
+            return style
+        return styles.without_colours(style) if self.weight else ""
+
+    def styled(self, text: str, style: str) -> str:
+        """The text in what is shown of a style."""
+        return styles.styled(text, self.shown(style))
 
 
 def detect(
@@ -48,7 +60,8 @@ def detect(
     colour = not simple and _wants_colour(environ, color, terminal or render)
     return Display(
         colour=colour,
-        markdown=render or (colour and (terminal or color == "always")),
+        weight=terminal and not simple,
+        markdown=render or (terminal and not simple) or (colour and color == "always"),
         spinner=terminal and not simple,
         screen_reader=screen_reader,
         wrap=terminal and not screen_reader,
@@ -57,8 +70,8 @@ def detect(
 
 
 def with_theme(display: Display, theme: str) -> Display:
-    """The same with colours ("ansi": the sixteen of the terminal) or without ("none"), as NO_COLOR would have it."""
-    return replace(display, colour=theme == "ansi", markdown=theme == "ansi")
+    """The same with colours ("ansi": the sixteen of the terminal) or plain ("none"), as --plain would have it."""
+    return replace(display, colour=theme == "ansi", weight=theme == "ansi", markdown=theme == "ansi")
 
 
 def terminal_width(stream: TextIO) -> int:

@@ -10,23 +10,23 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from agent_cli.render.styles import styled
+from agent_cli.render.styles import BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, styled
 
 _STYLES = {
-    "Comment": "2",
-    "Comment.Preproc": "36",
-    "Keyword": "35",
-    "Operator.Word": "35",
-    "Literal.String": "32",
-    "Literal.Number": "36",
-    "Name.Function": "34",
-    "Name.Class": "34",
-    "Name.Tag": "35",
-    "Name.Decorator": "36",
-    "Generic.Inserted": "32",
-    "Generic.Deleted": "31",
-    "Generic.Heading": "1",
-    "Generic.Subheading": "36",
+    "Comment": DIM,
+    "Comment.Preproc": CYAN,
+    "Keyword": MAGENTA,
+    "Operator.Word": MAGENTA,
+    "Literal.String": GREEN,
+    "Literal.Number": CYAN,
+    "Name.Function": BLUE,
+    "Name.Class": BLUE,
+    "Name.Tag": MAGENTA,
+    "Name.Decorator": CYAN,
+    "Generic.Inserted": GREEN,
+    "Generic.Deleted": RED,
+    "Generic.Heading": BOLD,
+    "Generic.Subheading": CYAN,
 }
 
 

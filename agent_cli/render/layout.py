@@ -9,6 +9,7 @@ the plain style: what follows an answer is never bold.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from agent_cli.render.styles import NEEDS_YOU, PROGRAM
 from agent_cli.text import Pattern
 
 MAX_WORD = 256  # characters; a longer word is written in parts
@@ -21,6 +22,8 @@ WIDE = (
 _WORDS = Pattern(rf"(?P<space> {{1,64}})|(?P<wide>[{WIDE}])|(?P<word>[^ {WIDE}]{{1,{MAX_WORD}}})")
 _NOT_FIRST = frozenset(",.;:!?)]}…’”»%、。，．！？：；」』）】〉》")  # must not begin a line
 _NOT_LAST = frozenset("([{“‘«「『（【〈《")  # must not end one
+_SIGNS = (NEEDS_YOU.sign, PROGRAM.sign)  # a continuation line that begins with one must not look like the program's
+_SIGN_INDENT = 2
 
 
 class StyledText(NamedTuple):  # made by the million: a dataclass takes three times as long
@@ -50,8 +53,8 @@ def split_words(text: str, style: str = "") -> Iterator[StyledText]:
 class LineWrapper:
     """Writes spans with `write` in lines of `width()` cells."""
 
-    def __init__(self, write: Callable[[str], None], width: Callable[[], int], colour: bool):
-        self._write, self._width, self._colour = write, width, colour
+    def __init__(self, write: Callable[[str], None], width: Callable[[], int], shown: Callable[[str], str]):
+        self._write, self._width, self._shown = write, width, shown
         self._word: list[StyledText] = []
         self._space = ""
         self._length = 0  # characters of the current word, with those already written
@@ -106,8 +109,8 @@ class LineWrapper:
         if not continued and self._column > self._indent and self._column + gap + width > self._line_width:
             self._set_style("")
             self._line_width = self._width()
-            self._write("\n" + " " * self._indent)
-            self._column = self._indent
+            self._column = max(self._indent, _SIGN_INDENT if text in _SIGNS else 0)
+            self._write("\n" + " " * self._column)
         else:
             if self._space and self._word[0].style != self._style:
                 self._set_style("")
@@ -122,6 +125,6 @@ class LineWrapper:
         self._word, self._space = [], ""
 
     def _set_style(self, style: str) -> None:
-        if self._colour and style != self._style:
+        if style != self._style and (style := self._shown(style)) != self._style:
             self._write(("\x1b[m" if self._style else "") + (f"\x1b[{style}m" if style else ""))
             self._style = style

@@ -19,7 +19,7 @@ from agent_cli.render.highlight import Highlighter
 from agent_cli.render.inline import InlineParser
 from agent_cli.render.layout import LineWrapper, StyledText
 from agent_cli.render.reply_lines import ReplyCleaner
-from agent_cli.render.styles import BOLD, DIM, styled
+from agent_cli.render.styles import BOLD, DIM
 
 _MAX_LINE_START = 200  # characters after which the kind of a line is decided
 _MAX_ROW = 4_000  # characters of a table row
@@ -48,7 +48,7 @@ class MarkdownWriter:
         self._out, self._display, self._style = out, display, style
         self._written: list[str] = []
         self._cleaner = ReplyCleaner()
-        self._wrapper = LineWrapper(self._written.append, display.width, display.colour)
+        self._wrapper = LineWrapper(self._written.append, display.width, display.shown)
         self._separate = False  # a blank line is written before the next text
         self._reset()
 
@@ -188,7 +188,7 @@ class MarkdownWriter:
         """Write a line without wrapping it."""
         self._separate_from_previous()
         style = _join_styles(style, self._style)
-        self._written.append(f"{styled(line, style)}\n" if style and self._display.colour else f"{line}\n")
+        self._written.append(f"{self._display.styled(line, style)}\n")
 
     # Code
 
@@ -203,7 +203,7 @@ class MarkdownWriter:
     def _extend_code(self, text: str) -> None:
         self._start += text
         while len(self._start) > _MAX_CODE_LINE:
-            lead = "" if self._mode else "  "
+            lead = "" if self._mode else self._code_bar + " "
             self._mode = "verbatim"
             self._written.append(lead + self._start[:_MAX_CODE_LINE])
             self._start = self._start[_MAX_CODE_LINE:]
@@ -220,12 +220,12 @@ class MarkdownWriter:
             return
         line = line[min(self._indent, len(line) - len(line.lstrip(" "))) :]
         shown = self._highlighter.line(line) if self._highlighter else line
-        if not shown.strip():
-            self._written.append("\n")
-        elif self._style and self._display.colour:
-            self._written.append(f"  {styled(shown, self._style)}\n")
-        else:
-            self._written.append(f"  {shown}\n")
+        text = f" {self._display.styled(shown, self._style)}" if shown.strip() else ""
+        self._written.append(f"{self._code_bar}{text}\n")
+
+    @property
+    def _code_bar(self) -> str:
+        return self._display.styled("│", DIM)
 
     # Tables
 
@@ -261,7 +261,7 @@ class MarkdownWriter:
         text = ""
         for style, spans in groupby(line, lambda span: _join_styles(span.style, self._style)):
             words = "".join(span.text for span in spans)
-            text += styled(words, style) if style and self._display.colour else words
+            text += self._display.styled(words, style)
         return text
 
 

@@ -24,10 +24,11 @@ class Verbatim(str):
     """A text that is never wrapped, because it is compared or copied: an answer, a file, the call to be approved."""
 
 
-def formatted(text: str, display: Display) -> str:
-    """A text as it is printed: without control characters, and wrapped where `display.wrap` says so."""
+def formatted(text: str, display: Display, indent: int = 0) -> str:
+    """A text as it is printed, indented by so many cells: without control characters, and wrapped where `display.wrap`
+    says so."""
     safe = clean(text)
-    return wrap(safe, display.width()) if display.wrap and not isinstance(text, Verbatim) else safe
+    return wrap(safe, display.width() - indent) if display.wrap and not isinstance(text, Verbatim) else safe
 
 
 def wrap(text: str, width: int) -> str:
@@ -41,7 +42,7 @@ def _fits(line: str, width: int) -> bool:
 
 def _wrap_line(line: str, width: int) -> str:
     chunks: list[str] = []
-    wrapper = LineWrapper(chunks.append, lambda: width, colour=False)
+    wrapper = LineWrapper(chunks.append, lambda: width, lambda style: "")
     lead, indent = _lead(line, width // 3)
     wrapper.begin(lead, indent)
     for span in _spans(line[len(lead) :], 2 * width // 3):

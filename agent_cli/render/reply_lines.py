@@ -1,36 +1,45 @@
-"""Keeps a reply from posing as the program on the screen: its receipts, its questions, its prompt.
+"""What the program says beside a reply, and how a reply is kept from posing as it: its receipts, questions and prompt.
 
-The program's own lines beside a reply begin with a sign that no reply can write: in replies it is shown hollow. And a
-line of a reply that is worded like one of the program gets a bar in front of it. Whether it does follows from its first
-characters alone, so how the stream was cut into pieces makes no difference. What is stored, piped and copied stays as
-the model wrote it.
+The program's own lines begin with the sign of a role. A reply cannot write those signs: a tick, a cross and a prompt
+are shown as others of their kind, and a line of it that begins with a dot or a question mark, or is worded like one of
+the program, gets a bar in front of it. Whether it does follows from its first characters alone, so how the stream was
+cut into pieces makes no difference. What is stored, piped and copied stays as the model wrote it.
 """
 
+from agent_cli.render import styles
 from agent_cli.render.display import Display
 from agent_cli.render.plain_writer import StreamCleaner
 from agent_cli.render.program_text import formatted
+from agent_cli.render.styles import LineRole
 from agent_cli.text import Pattern, visible
 
-SIGN, _HOLLOW = "◆", "◇"
+SIGNS = "".join(each.sign for each in (styles.YOU, styles.PROGRAM, styles.NEEDS_YOU, styles.DONE, styles.FAILED))
+_OTHERS = str.maketrans({styles.YOU.sign: "›", styles.DONE.sign: "√", styles.FAILED.sign: "×"})
 _BAR = "│ "
 _DECIDED = 48  # characters of a line after which it is decided
-_DECORATION = " \t*_#`~>+-|│\"'“”„«»◇•·"
-_DONE = "kept|saved|proposed|rejected|replaced|erased|closed|used|ended|hid|restored|approved|accepted|remembered"
+_DECORATION = " \t*_#`~>+-|│\"'“”„«»◇◆•·›√✔☑✅×✘❌?¿！？"
 _HANDLE = r"[a-z]\d+\b"
 _LIKE_PROGRAM = Pattern(
-    rf"(?:(?:{_DONE})\b:?\s+(?:{_HANDLE}|\d)|(?:{_DONE}):|(?:agent|program|answer):|allow it\?"
+    rf"(?:(?:{styles.RECEIPT})\b:?\s+(?:{_HANDLE}|\d)|(?:{styles.RECEIPT}):|(?:agent|program|answer):|allow it\?"
     r"|the model wants to call\b|the turn was ended\b|review \d+ of \d|— ?stopped|not kept\b|y (?:once|keep)\b"
     rf"|{_HANDLE}.{{0,9}}\b(?:waits?|is kept|was kept|contradicts)\b"
     r"|\d+ (?:memor(?:y|ies)|proposals?|facts?) waits?\b)"
 )
-_PROMPT = Pattern(r"[\s*_#`~◇│]*> ?(?:/|y(?:es)?\W*$)")
-_FIRST_WORDS = Pattern(rf"(?:{_DONE}|agent|program|answer|allow|the|review|—|not|y|{_HANDLE}|\d+)?:?(?:\s|$)")
+_PROMPT = Pattern(r"[\s*_#`~│›√×·?]*[>›] ?(?:/|y(?:es)?\W*$)")
+_SIGN = Pattern(r"(?:#{1,6} +)?[*_`~]*[·?](?:[\s*_`~]|$)")
+_FIRST_WORDS = Pattern(rf"(?:{styles.RECEIPT}|agent|program|answer|allow|the|review|—|not|y|{_HANDLE}|\d+)?:?(?:\s|$)")
 
 
-def announced(text: str, display: Display) -> str:
-    """A line of the program beside a reply, with the sign; for a screen reader with a word."""
-    mark = "Program: " if display.screen_reader else f"{SIGN} "
-    return formatted(mark + text.replace(SIGN, _HOLLOW), display)
+def announced(text: str, display: Display, role: LineRole | None = None) -> str:
+    """What the program says: the sign of its role, and further lines below its first word; for a screen reader a word.
+
+    The role follows from the words where none is given.
+    """
+    if display.screen_reader:
+        return f"Program: {formatted(text, display)}"
+    role, lines = role or styles.role_of(text), formatted(text, display, 2).split("\n")
+    first = f"{display.styled(role.sign, role.style)} {lines[0]}"
+    return "\n".join([first, *(f"  {line}".rstrip() for line in lines[1:])])
 
 
 def marked(reply: str) -> str:
@@ -55,7 +64,7 @@ class ReplyCleaner(StreamCleaner):
         return rest + (_decided(held) if held else "")
 
     def _mark(self, text: str) -> str:
-        first, *lines = text.replace(SIGN, _HOLLOW).split("\n")
+        first, *lines = text.translate(_OTHERS).split("\n")
         shown = [self._extend(first)]
         for line in lines:
             held, self._start = self._start, ""
@@ -85,4 +94,8 @@ def _is_open(start: str) -> bool:
 
 def _decided(start: str) -> str:
     head = start[:_DECIDED]
-    return _BAR + start if _LIKE_PROGRAM.match(_plain(head)) or _PROMPT.match(head) else start
+    return (
+        _BAR + start
+        if _LIKE_PROGRAM.match(_plain(head)) or _PROMPT.match(head) or _SIGN.match(visible(head))
+        else start
+    )

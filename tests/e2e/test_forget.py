@@ -77,7 +77,7 @@ def test_a_secret_all_over_the_file_leaves_no_trace_while_a_session_is_open(prog
     shell = terminal().wait_prompt()
     shell.enter(f"a line with {secret} in it").wait("No model server answers").wait_prompt()
     assert program.rows("select count(*) from prompt") == [(2,)]
-    shell.type(UP).wait_for_line(f"> a line with {secret} in it")
+    shell.type(UP).wait_for_line(f"❯ a line with {secret} in it")
     shell.type("\x03").wait_prompt()
 
     ran = program("forget", "--topic", secret, "--yes")
@@ -90,7 +90,7 @@ def test_a_secret_all_over_the_file_leaves_no_trace_while_a_session_is_open(prog
     shell.type(UP)
     shell.read(0.5)
     shell.read(0.5)
-    assert (shell.text.count(secret), shell.text.rsplit("\n", 1)[-1]) == (shown, ">")
+    assert (shell.text.count(secret), shell.text.rsplit("\n", 1)[-1]) == (shown, "❯")
     shell.type("\x03").wait_prompt().enter("/search code").wait_prompt()
     shell.enter("still here?").wait_prompt().enter("/exit")
     assert shell.ended() == 0
@@ -287,7 +287,7 @@ def test_lines_come_back_with_the_arrow_keys_in_the_next_session(program, termin
     shell.ended()
     assert program.rows("select text from prompt order by id") == [("first line",), ("/help",)]
     again = terminal().wait_prompt()
-    again.type(UP).wait_for_line("> /help").type(UP).wait_for_line("> first line")
+    again.type(UP).wait_for_line("❯ /help").type(UP).wait_for_line("❯ first line")
 
 
 def test_a_short_fact_that_another_message_tells_is_not_said_to_be_gone(program):

@@ -229,7 +229,7 @@ def test_a_pasted_command_is_text(waiting, server, terminal, line):
     waiting.use(server)
     shell = terminal().wait_prompt().type(PASTE.format(line)).wait_for_line(line).type(ENTER)
     shell.wait(f"You said: {line}").wait_prompt()
-    shell.type("\x1b[A").wait_for_line(f"> {line}").type(ENTER).wait(f"You said: {line}", times=2).wait_prompt()
+    shell.type("\x1b[A").wait_for_line(f"❯ {line}").type(ENTER).wait(f"You said: {line}", times=2).wait_prompt()
     assert states(waiting) == PENDING
     assert waiting.rows("select count(*) from fact") == [(6,)]
 

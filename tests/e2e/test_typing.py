@@ -15,12 +15,12 @@ def talked(program, server):
 
 
 def test_a_draft_outlives_a_signal(talked, terminal):
-    shell = terminal().wait_prompt().type("a draft").wait_for_line("> a draft").signal(signal.SIGTERM)
+    shell = terminal().wait_prompt().type("a draft").wait_for_line("❯ a draft").signal(signal.SIGTERM)
     assert shell.ended() == 143
-    closed = terminal().wait_prompt().type("a window").wait_for_line("> a window")
+    closed = terminal().wait_prompt().type("a window").wait_for_line("❯ a window")
     assert closed.hang_up() == 129
     assert talked.rows("select text from prompt") == [("a draft",), ("a window",)]
-    again = terminal().wait_prompt().type("\x1b[A").wait_for_line("> a window").type(CTRL_C).wait_prompt()
+    again = terminal().wait_prompt().type("\x1b[A").wait_for_line("❯ a window").type(CTRL_C).wait_prompt()
     again.type(CTRL_C).wait("press Ctrl-C again").type(CTRL_C)
     assert again.ended() == 0
 
@@ -31,8 +31,8 @@ def test_a_draft_goes_through_the_editor_and_takes_a_file_along(talked, server, 
     editor.write_text('#!/bin/sh\nprintf "%s @notes.txt?" "$(cat "$1")" > "$1"\n')
     editor.chmod(0o700)
     server.play(script.reply("Milk."))
-    shell = terminal(EDITOR=str(editor)).wait_prompt().type("what is").wait_for_line("> what is").type("\x07")
-    shell.wait_for_line("> what is @notes.txt?").type(ENTER).wait("sent along: notes.txt (8 characters)")
+    shell = terminal(EDITOR=str(editor)).wait_prompt().type("what is").wait_for_line("❯ what is").type("\x07")
+    shell.wait_for_line("❯ what is @notes.txt?").type(ENTER).wait("sent along: notes.txt (8 characters)")
     shell.wait("Milk.").wait_prompt()
     parts = '[["file", 10, "notes.txt"], ["typed", 19]]'
     assert talked.rows("select text, parts from message where role = 'user'") == [
@@ -44,8 +44,8 @@ def test_a_program_put_aside_comes_back_with_its_draft(talked, terminal):
     started = " ".join(talked.command)
     talked.command = ["bash", "--norc", "--noprofile", "-i"]
     shell = terminal(PS1="$ ").wait("$").type(f"{started}\r").wait_prompt()
-    shell.type("a draft").wait_for_line("> a draft").type("\x1a").wait("Stopped")
-    shell.type("echo out$((1+1))side\r").wait("out2side").type("fg\r").wait_for_line("> a draft")
+    shell.type("a draft").wait_for_line("❯ a draft").type("\x1a").wait("Stopped")
+    shell.type("echo out$((1+1))side\r").wait("out2side").type("fg\r").wait_for_line("❯ a draft")
     shell.type(ENTER).wait("You said: a draft").wait_prompt()
 
 

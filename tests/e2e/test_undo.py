@@ -12,9 +12,9 @@ def test_what_is_undone_stands_in_the_prompt_again_and_can_be_said_otherwise(pro
     program.use(server)
     server.play(script.reply("Four."), script.reply("Five."), script.reply("Six."))
     shell = terminal().wait_prompt().enter("two and two?").wait("Four.").wait_prompt()
-    shell.enter("/undo").wait("m1 and its answer are taken back").wait("> two and two?", times=2)
+    shell.enter("/undo").wait("m1 and its answer are taken back").wait("❯ two and two?", times=2)
     shell.enter(" or three").wait("Five.").wait_prompt()
-    shell.enter("/edit").wait("> /edit m3 two and two? or three")
+    shell.enter("/edit").wait("❯ /edit m3 two and two? or three")
     shell.enter("?").wait("Six.").wait_prompt().enter("/exit")
     assert shell.ended() == 0
     assert program.rows("select id, text, undone_at is null from message order by id") == [

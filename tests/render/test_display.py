@@ -15,17 +15,17 @@ class Screen(io.StringIO):
 @pytest.mark.parametrize(
     ("environ", "flags", "expected"),
     [
-        ({}, {}, "colour markdown spinner"),
-        ({"NO_COLOR": "1"}, {}, "spinner"),
-        ({"NO_COLOR": ""}, {}, "colour markdown spinner"),
-        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, {}, "spinner"),
-        ({"NO_COLOR": "1"}, {"color": "always"}, "colour markdown spinner"),
-        ({"FORCE_COLOR": "1"}, {"color": "never"}, "spinner"),
-        ({}, {"color": "never"}, "spinner"),
+        ({}, {}, "colour weight markdown spinner"),
+        ({"NO_COLOR": "1"}, {}, "weight markdown spinner"),
+        ({"NO_COLOR": ""}, {}, "colour weight markdown spinner"),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, {}, "weight markdown spinner"),
+        ({"NO_COLOR": "1"}, {"color": "always"}, "colour weight markdown spinner"),
+        ({"FORCE_COLOR": "1"}, {"color": "never"}, "weight markdown spinner"),
+        ({}, {"color": "never"}, "weight markdown spinner"),
         ({"TERM": "dumb"}, {}, ""),
         ({}, {"plain": True}, ""),
         ({"ACCESSIBLE": "1"}, {}, "screen_reader"),
-        ({"ACCESSIBLE": "0"}, {}, "colour markdown spinner"),
+        ({"ACCESSIBLE": "0"}, {}, "colour weight markdown spinner"),
         ({}, {"screen_reader": True, "color": "always"}, "screen_reader"),
     ],
 )
@@ -53,4 +53,6 @@ def test_a_pipe_is_80_wide():
 
 
 def named(display):
-    return " ".join(name for name in ("colour", "markdown", "spinner", "screen_reader") if getattr(display, name))
+    return " ".join(
+        name for name in ("colour", "weight", "markdown", "spinner", "screen_reader") if getattr(display, name)
+    )

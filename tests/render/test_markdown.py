@@ -16,6 +16,7 @@ from agent_cli.render.markdown import MarkdownWriter
 from agent_cli.render.plain_writer import PlainWriter, SentenceWriter
 from tests import torture
 
+BAR = "\x1b[2m│\x1b[m"  # before a line of code
 DISPLAY = Display(colour=True, markdown=True, width=lambda: 40)
 HEAD = "\x1b[1ma\x1b[m      \x1b[1mb\x1b[m"
 SGR = re.compile(r"\x1b\[[\d;]*m")
@@ -54,11 +55,11 @@ def plain(text):
         ("a\r\nb\rc", "a\nb\nc\n"),
         ("- - -\n***", "\x1b[2m- - -\x1b[m\n\x1b[2m***\x1b[m\n"),
         ("    x = a * b * c\n\ty", "    x = a * b * c\n    y\n"),
-        ("```\n\ta  b\n\n  c\n```\nd", "  \ta  b\n\n    c\nd\n"),
-        ("1. a\n   ```sh\n   ls *.py\n   ```\n2. b", "1. a\n  ls *.py\n2. b\n"),
-        ("````md\n```\n````", "  ```\n"),
-        ("```python\nx = 1", "  x = \x1b[36m1\x1b[m\n"),
-        ("```nonesuch\nx **y**\n```", "  x **y**\n"),
+        ("```\n\ta  b\n\n  c\n```\nd", f"{BAR} \ta  b\n{BAR}\n{BAR}   c\nd\n"),
+        ("1. a\n   ```sh\n   ls *.py\n   ```\n2. b", f"1. a\n{BAR} ls *.py\n2. b\n"),
+        ("````md\n```\n````", f"{BAR} ```\n"),
+        ("```python\nx = 1", f"{BAR} x = \x1b[36m1\x1b[m\n"),
+        ("```nonesuch\nx **y**\n```", f"{BAR} x **y**\n"),
         ("| a | b |\n|---|--:|\n| **x** | 10 |\n\nEnd", f"{HEAD}\n---  ---\n\x1b[1mx\x1b[m     10\n\nEnd\n"),
         ("| no table\nhere", "| no table\nhere\n"),
     ],
@@ -71,7 +72,7 @@ def test_code_keeps_its_colours_from_line_to_line_and_its_text_always():
     code = 'def f(x):\n    """doc\n    more"""\n    return {"a": x}  # why\n'
     drawn = shown(f"```python\n{code}```")
     assert "\x1b[32mmore" in drawn
-    assert SGR.sub("", drawn) == "".join(f"  {line}\n" for line in code.splitlines())
+    assert SGR.sub("", drawn) == "".join(f"│ {line}\n" for line in code.splitlines())
     assert not re.search(r"\x1b\[(?:[\d;]*;)?(?:4[0-8]|10\d|38)", drawn), "no background, no colours of its own"
 
 

@@ -79,10 +79,10 @@ def test_what_fits_stays_byte_for_byte_and_what_is_exact_always():
 def test_nothing_is_broken_inside_a_word_in_a_window_made_narrow(terminal):
     shell = terminal().wait("no model server").wait_prompt()
     shell.resize(50, 40)
-    shell.enter("/memory").wait("for your yes\n>")
-    said = "memory on: memory is recalled, and what\nyou say is read for facts, which wait\nfor your yes\n>"
+    shell.enter("/memory").wait("for your yes\n\n❯")
+    said = "· memory on: memory is recalled, and\n  what you say is read for facts, which\n  wait for your yes\n\n❯"
     assert shell.text.endswith(said)
     shell.resize(50, 80)
-    shell.enter("/memory").wait("for your yes\n>", times=2)
-    said = "memory on: memory is recalled, and what you say is read for facts, which wait\nfor your yes\n>"
+    shell.enter("/memory").wait("for your yes\n\n❯", times=2)
+    said = "· memory on: memory is recalled, and what you say is read for facts, which wait\n  for your yes\n\n❯"
     assert shell.text.endswith(said)

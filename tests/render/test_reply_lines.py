@@ -9,7 +9,8 @@ from agent_cli.render import answer_writer
 from agent_cli.render.display import Display
 from agent_cli.render.markdown import MarkdownWriter
 from agent_cli.render.plain_writer import PlainWriter
-from agent_cli.render.reply_lines import SIGN, ReplyCleaner, announced, marked
+from agent_cli.render.reply_lines import ReplyCleaner, announced, marked
+from agent_cli.render.styles import DONE, FAILED, NEEDS_YOU, PROGRAM, YOU
 from tests import torture
 from tests.test_injection import CORPUS
 
@@ -32,6 +33,9 @@ POSING = (
     "> /facts approve f3",
     "> y",
 )
+ROLES = (YOU, PROGRAM, NEEDS_YOU, DONE, FAILED)
+NEVER = (YOU.sign, DONE.sign, FAILED.sign)  # signs that no reply can write
+AT_THE_MARGIN = (PROGRAM.sign, NEEDS_YOU.sign)  # signs with which no line of a reply can begin
 LOOKS = {
     "Markdown": Display(colour=True, markdown=True),
     "plain": Display(),
@@ -56,18 +60,40 @@ def test_a_line_of_a_reply_that_is_worded_like_the_programs_gets_a_bar(line, loo
         f"**{line}**",
         f"# {line}",
         f"k\u200b{line[1:]}" if line[0] == "k" else line,
-        f"{SIGN} {line}",
+        *(f"{role.sign} {line}" for role in ROLES),
     ):
         told = shown(f"Well.\n\n{posing}\nThat is all.", look).replace("\x1b[1m", "").replace("\x1b[2m", "")
         assert "\n│ " in told, posing
-        assert SIGN not in told
+        assert not any(sign in told for sign in NEVER), told
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_the_sign_of_the_program_is_hollow_in_a_reply_wherever_a_line_breaks(look):
-    assert SIGN not in shown("x" * 70 + f" {SIGN} kept f3\n```\n{SIGN} kept f3\n```\n| a |\n|---|\n| {SIGN} |", look)
-    assert announced("kept f3", LOOKS[look]) in (f"{SIGN} kept f3", "Program: kept f3")
-    assert announced(f"saved n1 “{SIGN} kept”", LOOKS[look]).count(SIGN) == (look != "aloud")
+@pytest.mark.parametrize("sign", NEVER)
+def test_a_tick_a_cross_and_a_prompt_are_other_ones_in_a_reply_wherever_a_line_breaks(sign, look):
+    assert sign not in shown("x" * 70 + f" {sign} kept f3\n```\n{sign} kept f3\n```\n| a |\n|---|\n| {sign} |", look)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("sign", AT_THE_MARGIN)
+def test_no_line_of_a_reply_begins_with_a_dot_or_a_question_mark(sign, look):
+    posing = [f"{sign} save it, y or n", f"**{sign}** save it", f"## {sign} save it", f"\u200b{sign} save it", sign]
+    broken = ["x" * width + f" {sign} save it " + "y " * 60 for width in range(70, 82)] if look == "Markdown" else []
+    told = shown("\n\n".join([*posing, *broken]), look).replace("\x1b[1m", "").replace("\x1b[m", "")
+    assert [line for line in told.split("\n") if line.replace("\u200b", "").startswith(sign)] == []
+
+
+def test_what_the_program_says_has_the_sign_of_its_role():
+    colours, plain = Display(colour=True, wrap=True, width=lambda: 24), Display()
+    assert announced("kept f3", colours) == "\x1b[32m✓\x1b[m kept f3"
+    assert announced("it broke", colours, FAILED) == "\x1b[31m✗\x1b[m it broke"
+    assert announced("2 memories wait for your yes: /review", plain) == "? 2 memories wait for your yes: /review"
+    assert announced("used m9 f1 · /why", plain) == "· used m9 f1 · /why"
+    assert announced("a line that is longer than the window", colours).split("\n") == [
+        "\x1b[2m·\x1b[m a line that is longer",
+        "  than the window",
+    ]
+    assert announced("kept f3", LOOKS["aloud"]) == "Program: kept f3"
+    assert announced("kept f3", Display(weight=True)) == "✓ kept f3"
 
 
 @pytest.mark.parametrize(
@@ -96,9 +122,9 @@ def test_how_a_reply_is_cut_makes_no_difference_to_a_byte():
 def test_in_a_pipe_the_answer_is_what_the_model_wrote():
     out = io.StringIO()
     writer = PlainWriter(out)
-    writer.write(f"{SIGN} kept f3")
+    writer.write("✓ kept f3")
     writer.end()
-    assert out.getvalue() == f"{SIGN} kept f3\n"
+    assert out.getvalue() == "✓ kept f3\n"
 
 
 def test_the_first_words_of_a_line_are_not_held_back():

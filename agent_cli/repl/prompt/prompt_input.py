@@ -28,6 +28,7 @@ from agent_cli import editor
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory.conversations import log
+from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard import dumb_terminal, history_search, invisible_characters, keys
 from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.history import PromptHistory
@@ -65,6 +66,7 @@ class PromptInput:
     ):
         invisible_characters.show()
         self._app, self._session, self._say = app, session, say
+        self._sign = ">" if screen_reader else YOU.sign
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = PromptHistory(app, session, self.pastes)
         vi = app.config.editing_mode == "vi"
@@ -111,14 +113,14 @@ class PromptInput:
     async def ask(self, default: str = "", above: str = "") -> str:
         """Read a line; `above` is shown before the prompt. Raises EOFError when the person leaves."""
         if self._dumb:
-            line = await self._dumb.read_message(f"{above}> ", default)
+            line = await self._dumb.read_message(f"{above}{self._sign} ", default)
             self._history.append_string(line)
             self.pastes.at_once = "\n" in line
             return line
         self._asking = True
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
-                lambda: f"{self._preview_line()}{above}> ",
+                lambda: [("", f"\n{self._preview_line()}{above}"), ("bold", self._sign), ("", " ")],
                 default=default,
                 handle_sigint=False,
                 pre_run=lambda: self.pastes.follow(self.buffer),

@@ -9,7 +9,7 @@ from datetime import datetime
 from agent_cli.memory.review import proposals
 from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, Proposal
 from agent_cli.memory.review.review import PassageMessage
-from agent_cli.render.reply_lines import SIGN
+from agent_cli.render.styles import NEEDS_YOU
 from agent_cli.text import one_line, visible
 
 _QUOTE = 240  # characters
@@ -55,7 +55,7 @@ _IN_LINE = "yrneosuq"
 
 def proposal_lines(proposal: Proposal, place: tuple[int, int], now: datetime, width: int | None) -> list[str]:
     """A proposal in lines of at most `width` cells (None: unlimited), without its keys."""
-    head = f"{SIGN} Review {place[0]} of {place[1]} · {proposal.handle}"
+    head = f"{NEEDS_YOU.sign} Review {place[0]} of {place[1]} · {proposal.handle}"
     return [
         *_at_both_ends(head, origin(proposal, now), width),
         *diff_lines(proposal, width),

@@ -8,6 +8,7 @@ from agent_cli.app.app import App
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.render.reply_lines import marked
+from agent_cli.render.styles import YOU
 from agent_cli.text import counted, one_line
 
 _SHOWN = 600  # characters of a message of the last exchange
@@ -66,7 +67,7 @@ def last_exchange(app: App, session: Session) -> str:
     if asked is None:
         return ""
     answer = log.nth_last(app.db, session.id, "assistant", 1)
-    lines = [f"> {one_line(asked.message.text, _SHOWN)}"]
+    lines = [f"{YOU.sign} {one_line(asked.message.text, _SHOWN)}"]
     if answer is None or answer.id < asked.id:
         if not open_calls.find(app.db, session.id):
             lines.append("no answer came: /retry asks again")

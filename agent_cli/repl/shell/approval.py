@@ -11,10 +11,10 @@ from typing import Any
 
 from agent_cli.messages import ToolCall
 from agent_cli.render.program_text import Verbatim
-from agent_cli.render.reply_lines import SIGN
+from agent_cli.render.styles import NEEDS_YOU
 from agent_cli.text import visible
 
-QUESTION = f"{SIGN} allow it? y once, a for this session, anything else no:"
+QUESTION = f"{NEEDS_YOU.sign} allow it? y once, a for this session, anything else no:"
 _MAX_LINE = 1200  # characters of a line of an argument
 _TAIL = 200  # of these, how many from its end
 _MAX_LINES = 40  # lines of all arguments
@@ -24,7 +24,11 @@ _LINE_BREAKS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": 
 
 def question(call: ToolCall, width: int) -> str:
     """The call, in lines of at most `width` cells. The keys are asked for by `QUESTION`."""
-    lines = [f"{SIGN} The model wants to call {_plain(call.name)} with {{", *_arguments(call.arguments, width), "}"]
+    lines = [
+        f"{NEEDS_YOU.sign} The model wants to call {_plain(call.name)} with {{",
+        *_arguments(call.arguments, width),
+        "}",
+    ]
     if call.resolved:
         lines += ["and that is {", *_arguments(call.resolved, width), "}"]
     return Verbatim("\n".join(lines))

@@ -26,6 +26,9 @@ from agent_cli.memory.review import review
 from agent_cli.messages import Part
 from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
+from agent_cli.render.program_text import Verbatim
+from agent_cli.render.reply_lines import announced
+from agent_cli.render.styles import FAILED, LineRole
 from agent_cli.repl.commands import commands, results
 from agent_cli.repl.commands.results import Confirmation, PromptDraft, Question, Result, Screen, Theme
 from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
@@ -150,6 +153,8 @@ class Shell:
     async def _carry_out(self, result: Result) -> str:
         """Do what a command returned; returns the next draft."""
         match result:
+            case Verbatim():
+                _print(f"{program_text.formatted(result, self.display)}\n")
             case str():
                 self._say(result)
             case Screen():
@@ -175,7 +180,7 @@ class Shell:
         try:
             parts = attachments.attach(parts)
         except UsageError as error:
-            self._say(str(error))
+            self._say(str(error), FAILED)
             return line
         if files := attachments.summary(parts):
             self._say(files)
@@ -189,14 +194,14 @@ class Shell:
             case StoreError():
                 if self._app.keeps and not isinstance(error, StoreBusy):
                     raise error
-                self._say(message)
+                self._say(message, FAILED)
                 return "" if self._stored else line
             case ModelMissing():
                 message = message.replace("--model", "/model NAME")
                 message = message if "/model" in message else f"{message}; /model NAME chooses another"
-                self._say(await asyncio.to_thread(self._model_offer.check) or message)
+                self._say(await asyncio.to_thread(self._model_offer.check) or message, FAILED)
             case _:
-                self._say(self._model_offer.without_repetition(message))
+                self._say(self._model_offer.without_repetition(message), FAILED)
         return ""
 
     async def _check_server(self) -> None:
@@ -288,7 +293,7 @@ class Shell:
         Ctrl-C ends the turn as well.
         """
         call = needed.call
-        self._say(approval.question(call, self.display.width()))
+        _print(f"{approval.question(call, self.display.width())}\n")
         answer = await self._prompt.answer(f"{program_text.formatted(approval.QUESTION, self.display)} ", stop)
         if answer == "a":
             self._conversation.allowed_tools.add(call.name)
@@ -302,7 +307,7 @@ class Shell:
         if session:
             self._say(greeting.resumed(self._app, session))
             if exchange := greeting.last_exchange(self._app, session):
-                self._say(exchange)
+                _print(f"{program_text.formatted(exchange, self.display)}\n")
         elif carried_over := greeting.carried_over(self._app):
             self._say(carried_over)
         else:
@@ -350,8 +355,10 @@ class Shell:
             self._runner.cancel()
         self._prompt.interrupt()  # a dumb terminal may be waiting for an answer during the turn
 
-    def _say(self, text: str) -> None:
-        _print(f"{program_text.formatted(text, self.display)}\n")
+    def _say(self, text: str, role: LineRole | None = None) -> None:
+        """Print what the program says; nothing when it is empty."""
+        if text:
+            _print(f"{announced(text, self.display, role)}\n")
 
 
 def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TextIO
 
 from agent_cli.agent.events import (
@@ -98,8 +99,8 @@ class TurnRenderer:
     def say_dimmed(self, text: str) -> None:
         """Print a dimmed line beside the answer."""
         self.end()
-        text = announced(text, self._display)
-        print(styles.styled(text, styles.DIM) if self._display.colour else text, file=self._out, flush=True)
+        text = announced(text, replace(self._display, colour=False, weight=False))
+        print(self._display.styled(text, styles.DIM), file=self._out, flush=True)
 
     def end(self) -> None:
         """End what is being written, and the spinner."""

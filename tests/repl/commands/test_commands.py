@@ -159,7 +159,7 @@ def test_resume_takes_up_an_earlier_session(conversation):
     say(conversation, "about the garden")
     assert run(conversation, "/resume router") == (
         "s1 “about the router” goes on: the model sees all of it (1 message)\n"
-        "> about the router\nno answer came: /retry asks again"
+        "❯ about the router\nno answer came: /retry asks again"
     )
     assert conversation.id == 1
     assert sessions.get(conversation.app.db, 2, "person").closed_at is not None

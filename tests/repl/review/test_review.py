@@ -119,13 +119,13 @@ def test_an_item_is_plain_lines_that_say_it_all(db, walk, three):
     assert (
         walk("s", "q")
         == """
-◆ Review 1 of 3 · f2                                                    just now
+? Review 1 of 3 · f2                                                    just now
   + I like tea
     new fact · everywhere
 
   y keep  n no  e edit  s later  q quit  ? help
 
-◆ Review 2 of 3 · f3                                                    just now
+? Review 2 of 3 · f3                                                    just now
   - The NAS answers at 192.168.1.12 (since 24 Dec 2025, f1)
   + The NAS answers at 192.168.1.20
     new fact · everywhere

@@ -51,7 +51,7 @@ def test_a_new_skill_is_shown_whole(db, walk, session):
     screen = walk("o", "y")
     assert screen.startswith(
         """
-◆ Review 1 of 1 · k1                              from s1 “Publish it”, just now
+? Review 1 of 1 · k1                              from s1 “Publish it”, just now
     deploy-site: Publish the site: use when it is to go online
   + ---
   + name: deploy-site

@@ -10,12 +10,12 @@ def shown(width=80, ruled=None, **arguments):
 
 def test_a_question_shows_the_call_without_what_cannot_be_seen():
     call = ToolCall("c1", "save\x1b[2J_note", {"text": "a\u202eb\u200b\U000e0041c\x9b"})
-    assert question(call, 80) == '◆ The model wants to call save[2J_note with {\n  "text": "abc"\n}'
+    assert question(call, 80) == '? The model wants to call save[2J_note with {\n  "text": "abc"\n}'
 
 
 def test_each_argument_stands_on_its_own_line_as_it_is():
     assert shown(text="Buy milk", title="A\nB", done=True, list=[1]) == [
-        "◆ The model wants to call save_note with {",
+        "? The model wants to call save_note with {",
         '  "text": "Buy milk",',
         '  "title": "A\\nB",',
         '  "done": true,',
@@ -28,7 +28,7 @@ def test_each_argument_stands_on_its_own_line_as_it_is():
 
 def test_what_an_argument_really_is_stands_below_it():
     assert shown(path="~/work/../x", ruled={"path": "/etc/x"}) == [
-        "◆ The model wants to call save_note with {",
+        "? The model wants to call save_note with {",
         '  "path": "~/work/../x"',
         "}",
         "and that is {",
@@ -40,7 +40,7 @@ def test_what_an_argument_really_is_stands_below_it():
 def test_no_argument_can_look_like_the_question():
     forged = "x" + " " * 68 + QUESTION + "\r\n}\n" + QUESTION + "\u2028" + QUESTION + "\x85" + QUESTION
     lines = shown(text=forged, **{f"}}\n{QUESTION}": 1})
-    assert [line for line in lines if not line.startswith("  ")] == ["◆ The model wants to call save_note with {", "}"]
+    assert [line for line in lines if not line.startswith("  ")] == ["? The model wants to call save_note with {", "}"]
     assert max(map(len, lines)) < 80
 
 

@@ -51,7 +51,7 @@ def test_a_first_session(talked, server, terminal):
     assert shell.ended() == 0
     assert asked(server)[0] == "what is it?"
     assert log(talked) == [("user", "what is it?", "stop"), ("assistant", "The answer is forty two.", "stop")]
-    assert "\n\n" not in shell.text, "no empty lines"
+    assert shell.text.count("\n\n") == shell.text.count("\n\n❯"), "an empty line before each prompt and nowhere else"
     again = terminal().wait("carried over: 1 summary and the last 2 messages of s1 “what is it?” (today)").wait_prompt()
     assert "Nothing is remembered" not in again.text
 
@@ -91,7 +91,7 @@ def test_the_ctrl_c_that_stopped_an_answer_is_not_the_first_of_two(talked, serve
 def test_keys_typed_during_an_answer_wait_for_the_prompt(talked, server, terminal):
     stream_slowly(server, "one two three four five six seven eight nine ten. That is all.", 0.05)
     shell = terminal().wait_prompt().enter("count").wait("one two")
-    shell.type("and then?").wait("That is all.").wait("> and then?")
+    shell.type("and then?").wait("That is all.").wait("❯ and then?")
     assert "one two three four five six seven eight nine ten. That is all." in shell.text, "nothing was echoed into it"
     server.play(script.reply("Eleven."))
     shell.type(ENTER).wait("Eleven.")
@@ -214,15 +214,15 @@ def test_a_yes_typed_before_something_is_to_be_erased_is_no_answer_to_it(talked,
 def test_pasted_slash_is_text_and_an_unknown_one_goes_nowhere(talked, server, terminal):
     shell = terminal().wait_prompt().enter("/nosuch thing").wait("there is no /nosuch; ").wait_prompt()
     assert server.turns == []
-    shell.type("\x1b[200~/notes\x1b[201~").wait_for_line("> /notes").type(ENTER).wait("You said: /notes")
+    shell.type("\x1b[200~/notes\x1b[201~").wait_for_line("❯ /notes").type(ENTER).wait("You said: /notes")
     shell.wait_prompt()
     assert talked.rows("select text, parts from message where role = 'user'") == [("/notes", '[["pasted", 6]]')]
 
 
 def test_a_pasted_exit_is_text_and_a_pasted_note_is_known_as_one(talked, terminal):
-    shell = terminal().wait_prompt().type("\x1b[200~exit\x1b[201~").wait_for_line("> exit").type(ENTER)
+    shell = terminal().wait_prompt().type("\x1b[200~exit\x1b[201~").wait_for_line("❯ exit").type(ENTER)
     shell.wait("You said: exit").wait_prompt()
-    shell.type("/note ").wait_for_line("> /note").type("\x1b[200~buy milk\x1b[201~").wait_for_line("> /note buy milk")
+    shell.type("/note ").wait_for_line("❯ /note").type("\x1b[200~buy milk\x1b[201~").wait_for_line("❯ /note buy milk")
     shell.type(ENTER).wait("saved n1").wait_prompt()
     assert talked.rows("select text, origin from note") == [("buy milk", "pasted")]
 
@@ -370,7 +370,7 @@ def test_queued_work_stops_when_somebody_types(talked, server, terminal):
     shell.type("h")
     server.wait_until(lambda: server.counters.cancelled == 1)
     assert time.monotonic() - pressed < 5  # 0.2 s, and what a busy machine adds
-    shell.wait_for_line("> h")
+    shell.wait_for_line("❯ h")
 
     def put_back():
         shell.type("h")  # or it would begin again after the pause
@@ -396,13 +396,13 @@ def test_resuming_shows_the_last_exchange_and_that_its_answer_was_cut(talked, se
     shell = terminal().wait_prompt().enter("tell me a story").wait("word9").signal(signal.SIGKILL)
     assert shell.ended() == -signal.SIGKILL
     again = terminal("-c").wait("the answer was cut off there: /retry asks again")
-    assert "> tell me a story" in again.wait_prompt().text
+    assert "❯ tell me a story" in again.wait_prompt().text
     server.play(script.reply("Once upon a time."))
     again.enter("/retry").wait("Once upon a time.").wait_prompt().enter("/exit")
     assert again.ended() == 0
 
     other = terminal().wait_prompt().enter("/resume s1").wait("Once upon a time.").wait_prompt()
-    assert ("> tell me a story" in other.text, "cut off" in other.text) == (True, False)
+    assert ("❯ tell me a story" in other.text, "cut off" in other.text) == (True, False)
 
 
 @pytest.mark.parametrize("how", ["-c", "/resume s1"])

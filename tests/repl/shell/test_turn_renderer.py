@@ -1,6 +1,7 @@
 """A turn as the person sees it."""
 
 import io
+import re
 import threading
 from itertools import pairwise
 
@@ -50,14 +51,14 @@ def test_an_answer_with_what_stands_beside_it():
         Noticed("a notice"),
         END,
     )
-    assert told == "I \x1b[1msave\x1b[m it.\n◆ saved n1 “milk”\nDone.\n◆ a notice\n"
+    assert told == "I \x1b[1msave\x1b[m it.\n\x1b[32m✓\x1b[m saved n1 “milk”\nDone.\n\x1b[2m·\x1b[m a notice\n"
 
 
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        (ToolResult("refused: no", failed=True), "◆ save_note was not allowed\n"),
-        (ToolResult("no room", failed=True), "◆ save_note failed: no room\n"),
+        (ToolResult("refused: no", failed=True), "\x1b[31m✗\x1b[m save_note was not allowed\n"),
+        (ToolResult("no room", failed=True), "\x1b[31m✗\x1b[m save_note failed: no room\n"),
         (ToolResult("fine"), ""),
     ],
 )
@@ -67,21 +68,21 @@ def test_how_a_call_ended(result, said):
 
 def test_thinking_is_one_dim_line():
     told = drawn(QuestionLogged("m1"), ThinkingArrived("hm"), ThinkingArrived(" hm"), TextArrived("Yes."), END)
-    assert told == "\x1b[2m◆ thought for 3 s\x1b[m\nYes.\n"
+    assert told == "\x1b[2m· thought for 3 s\x1b[m\nYes.\n"
 
 
 def test_thinking_is_streamed_dim_when_it_is_asked_for():
     told = drawn(ThinkingArrived("hm **so**\n"), TextArrived("Yes."), END, show_thinking=True)
-    assert told == "\x1b[2mhm\x1b[m \x1b[2;1mso\x1b[m\n\x1b[2m◆ thought for 3 s\x1b[m\nYes.\n"
+    assert told == "\x1b[2mhm\x1b[m \x1b[2;1mso\x1b[m\n\x1b[2m· thought for 3 s\x1b[m\nYes.\n"
 
 
 def test_thinking_that_came_as_text_is_told():
     told = drawn(TextArrived("hm"), TextWasThinking(), TextArrived("Yes."))
-    assert told == "hm\n◆ (that was the model thinking aloud; it is not kept as the answer)\nYes.\n"
+    assert told == "hm\n\x1b[2m·\x1b[m (that was the model thinking aloud; it is not kept as the answer)\nYes.\n"
 
 
 def test_a_stopped_answer_ends_its_line_and_says_so():
-    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n◆ — stopped —\n"
+    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n\x1b[2m·\x1b[m — stopped —\n"
 
 
 def test_a_failed_turn_shows_what_arrived_and_raises():
@@ -90,7 +91,10 @@ def test_a_failed_turn_shows_what_arrived_and_raises():
 
 
 def test_a_turn_that_was_ended_says_why():
-    assert drawn(TurnEnded(Message("assistant", ""), stopped_by="six rounds")) == "◆ the turn was ended: six rounds\n"
+    assert (
+        drawn(TurnEnded(Message("assistant", ""), stopped_by="six rounds"))
+        == "\x1b[31m✗\x1b[m the turn was ended: six rounds\n"
+    )
 
 
 @pytest.mark.parametrize("finish", ["repetition", "length"])
@@ -159,15 +163,17 @@ def test_seconds_are_counted():
 def test_a_person_sees_that_the_model_is_loaded_first_and_then_only_the_answer(program, server, terminal):
     program.use(server)
     server.play(script.Silence(0.8, script.reply("# Hello\n\n**there**")))
-    shell = terminal().wait_prompt().enter("hi").wait("loading qwen3:8b …").type("and").wait("there").wait("> and")
-    assert "> hi\nHello\n\nthere\n> and" in shell.text
+    shell = terminal().wait_prompt().enter("hi").wait("loading qwen3:8b …").type("and").wait("there").wait("❯ and")
+    assert "❯ hi\nHello\n\nthere\n\n❯ and" in shell.text
     assert b"\x1b[1mHello\x1b[m" in shell.raw
 
 
 def test_without_colours_the_answer_is_as_it_was_written(program, server, terminal):
     server.play(script.reply("# Hello\n\n**there**"))
     program.use(server)
-    terminal(NO_COLOR="1").wait_prompt().enter("hi").wait("# Hello\n\n**there**\n>")
+    shell = terminal(NO_COLOR="1").wait_prompt().enter("hi").wait("Hello\n\nthere\n\n❯")
+    assert b"\x1b[1mthere" in shell.raw
+    assert not re.search(rb"\x1b\[(?:\d;)*3[0-7]m", shell.raw)
 
 
 def test_a_long_wait_for_the_model_says_what_to_do():
