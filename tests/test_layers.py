@@ -97,6 +97,7 @@ LIBRARIES = {
     "pygments": "render",
     "pypdf": "memory.documents",
     "recurring_ical_events": "tools",
+    "rich": "render",
     "safetensors": "llm",
     "simpleeval": "tools",
     "sqlite_vec": "store",

@@ -54,7 +54,7 @@ def completion(
     shell: typer.Context, name: Literal["bash", "zsh", "fish", "pwsh"] = typer.Argument(metavar="bash|zsh|fish|pwsh")
 ) -> None:
     """Print a script that completes commands and options in your shell."""
-    output.say(script(name, table()))
+    output.write(script(name, table()) + "\n")
     shell.obj.note(f"to install it: {_INSTALL[name]}")
 
 

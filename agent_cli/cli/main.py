@@ -159,6 +159,7 @@ def start(
         incognito=incognito,
         interactive=interactive,
     )
+    output.set_look(color, plain=plain)
     if screen_reader:
         os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation read it there
     invocation.set_memory(memory, no_memory)

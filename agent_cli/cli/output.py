@@ -1,33 +1,78 @@
-"""Printing to standard output and standard error. All text passes through `clean` here."""
+"""Printing to standard output and standard error. All text passes through `clean` here.
+
+At a terminal it is wrapped between words, tables are drawn, and notes begin with the sign of their role. In a pipe the
+lines stay as they are: what reads them must not depend on a window.
+"""
 
 import json
+import os
 import sys
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO
 
 from agent_cli.errors import AgentError
 from agent_cli.text import clean, clean_value
 
+if TYPE_CHECKING:
+    from agent_cli.render.display import Display
+    from agent_cli.render.styles import LineRole
+
+_color: Literal["auto", "always", "never"] = "auto"
+_plain = False
+
+
+def set_look(color: Literal["auto", "always", "never"], *, plain: bool) -> None:
+    """How to print from now on, as the options before the command say."""
+    global _color, _plain
+    _color, _plain = color, plain
+
+
+def look(stream: TextIO) -> "Display | None":
+    """What is drawn on a stream that is a terminal; None in a pipe, where lines stay as they are."""
+    if not stream.isatty():
+        return None
+    from agent_cli.render import display  # a pipe needs none of it
+
+    return display.detect(stream, os.environ, _color, plain=_plain)
+
 
 def say(text: str = "") -> None:
-    """Print a line on standard output."""
-    sys.stdout.write(clean(text) + "\n")
+    """Print lines on standard output."""
+    sys.stdout.write(_formatted(text, sys.stdout) + "\n")
 
 
-def note(text: str) -> None:
-    """Print a line on standard error, after the name of the program."""
-    write_stderr(f"agent: {text}")
+def note(text: str, role: "LineRole | None" = None) -> None:
+    """Print a line on standard error: after the sign of its role, in a pipe after the name of the program."""
+    if display := look(sys.stderr):
+        from agent_cli.render.reply_lines import announced  # a pipe needs none of it
+
+        _write_stderr(announced(text, display, role))
+    else:
+        _write_stderr(clean(f"agent: {text}"))
 
 
 def write_stderr(text: str) -> None:
     """Print lines on standard error, without the name of the program."""
+    _write_stderr(_formatted(text, sys.stderr))
+
+
+def _write_stderr(text: str) -> None:
     sys.stdout.flush()
-    sys.stderr.write(clean(text) + "\n")
+    sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
+def _formatted(text: str, stream: TextIO) -> str:
+    display = look(stream)
+    if display is None:
+        return clean(text)
+    from agent_cli.render import program_text  # a pipe needs none of it
+
+    return program_text.formatted(text, display)
+
+
 def write(text: str) -> None:
-    """Print a text on standard output; no line end is added."""
+    """Print a text on standard output as it is; no line end is added."""
     sys.stdout.write(clean(text))
 
 
@@ -43,20 +88,46 @@ def put_json_line(value: Any) -> None:
 
 
 def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: bool) -> None:
-    """Print rows as a table of these columns, the last one as wide as it is, or as one JSON array of objects."""
+    """Print rows as a table of these columns, the last one as wide as it is, or as one JSON array of objects.
+
+    The headings are shown at a terminal alone.
+    """
     rows = list(rows)
     if as_json:
         put_json(rows)
         return
     columns = list(columns)
-    table = [
+    cells = [
         [" ".join(clean(str(row.get(name) if row.get(name) is not None else "")).split()) for name in columns]
         for row in rows
     ]
-    widths = [max((len(line[n]) for line in table), default=0) for n in range(len(columns) - 1)]
-    for line in table:
+    display = look(sys.stdout)
+    if cells and display and display.wrap:
+        from agent_cli.render import drawing  # imports rich
+
+        print(drawing.table([name.replace("_", " ") for name in columns], cells, display))
+    else:
+        for line in _columns(cells):
+            say(line)
+
+
+def tree(lines: Sequence[tuple[int, str]]) -> None:
+    """Print (depth, line) as indented lines, at a terminal as a tree."""
+    display = look(sys.stdout)
+    if lines and display and display.wrap:
+        from agent_cli.render import drawing  # imports rich
+
+        print(drawing.tree([(depth, clean(line)) for depth, line in lines], display))
+    else:
+        for depth, line in lines:
+            say("  " * depth + line)
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    widths = [max((len(line[n]) for line in rows), default=0) for n in range(len(rows[0]) - 1)] if rows else []
+    for line in rows:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
-        say("  ".join([*cells, line[-1]]).rstrip())
+        yield "  ".join([*cells, line[-1]]).rstrip()
 
 
 def fail(error: AgentError) -> NoReturn:
@@ -68,7 +139,7 @@ def fail(error: AgentError) -> NoReturn:
         kind = {"type": "error"} if "--stream-json" in sys.argv else {}
         put_json_line({"schema": 1, **kind, "error": {"code": error.code, "message": str(error)}})
     else:
-        note(str(error))
+        note(str(error), _failed() if sys.stderr.isatty() else None)
     sys.exit(error.exit_code)
 
 
@@ -76,3 +147,9 @@ def as_json() -> bool:
     """Whether errors are printed as JSON; arguments after `--` are words, not options."""
     options = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
     return "--json" in options or "--stream-json" in options
+
+
+def _failed() -> "LineRole":
+    from agent_cli.render.styles import FAILED  # a pipe needs none of it
+
+    return FAILED

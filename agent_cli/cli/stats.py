@@ -1,5 +1,6 @@
 """`agent stats`: tokens, time and cost of the answers, and what the log says about the person's days."""
 
+import sys
 from dataclasses import asdict
 from datetime import timedelta
 from enum import StrEnum
@@ -41,9 +42,12 @@ def stats(
     app_ = context.obj.app()
     owner, now = app_.scope.owner, app_.time()
     if not days:
+        at_terminal = output.look(sys.stdout)
         rows = token_usage.used(app_.db, owner, per.value, limit)
         columns = (per.value, *_COLUMNS)
-        heading = [{name: name.replace("_", " ") for name in columns}] if rows and not as_json else []
+        heading = (
+            [{name: name.replace("_", " ") for name in columns}] if rows and not as_json and not at_terminal else []
+        )
         output.listing([*heading, *rows], columns, as_json=as_json)
         if as_json:
             return
@@ -53,7 +57,8 @@ def stats(
         output.put_json({**asdict(found), "due": {**due, "open": found.due.open}})
     else:
         lines = _signal_lines(found)
-        output.write("".join(f"{line}\n" for line in (["", *lines] if lines and not days else lines)))
+        for line in ["", *lines] if lines and not days else lines:
+            output.say(line)
 
 
 def _signal_lines(found: Signals) -> list[str]:

@@ -4,6 +4,9 @@ Start-up time is a feature, and importing Typer is most of it. So these two are 
 anything is imported; Typer shows the same text.
 """
 
+import os
+import sys
+
 from agent_cli import __version__
 
 OPTIONS = {
@@ -74,8 +77,8 @@ def module(command: str) -> str:
 
 
 def help() -> str:
-    """The help, in lines of at most 80 characters."""
-    about = ["A terminal assistant that remembers. Without a command it starts a conversation."]
+    """The help, in lines of at most 80 characters, fewer in a narrower window."""
+    about = _wrapped("A terminal assistant that remembers. Without a command it starts a conversation.")
     lines = ["Usage: agent [OPTIONS] [COMMAND ...]", "", *about, "", "Options:", *_rows(OPTIONS)]
     return "\n".join([*lines, "", "Commands:", *_rows(COMMANDS), "", "agent COMMAND --help tells more of each."])
 
@@ -91,16 +94,35 @@ def answer(arguments: list[str]) -> str:
             return ""
 
 
+def _width() -> int:
+    """The width of the window, at most 80. This module imports nothing that takes time."""
+    try:
+        return min(_WIDTH, os.get_terminal_size(sys.stdout.fileno()).columns or _WIDTH)
+    except (OSError, ValueError):  # no terminal, or closed
+        return _WIDTH
+
+
 def _rows(table: dict[str, str]) -> list[str]:
-    """Lines with the names on the left and their wrapped descriptions beside them."""
+    """Lines with the names on the left and their wrapped descriptions beside them, or below them in a narrow window."""
     margin = max(map(len, table)) + 4
+    if _width() < 2 * margin:
+        margin = 6
     rows = []
     for name, description in table.items():
-        row = f"  {name}".ljust(margin)
-        for word in description.split():
-            if len(row) + len(word) > _WIDTH:
-                rows.append(row.rstrip())
-                row = " " * margin
-            row += f"{word} "
-        rows.append(row.rstrip())
+        row = f"  {name}"
+        if len(row) >= margin:
+            rows.append(row)
+            row = ""
+        rows += _wrapped(description, row.ljust(margin), " " * margin)
     return rows
+
+
+def _wrapped(text: str, row: str = "", indent: str = "") -> list[str]:
+    """The text in lines that fit; the first begins with `row`, the others with `indent`."""
+    rows = []
+    for word in text.split():
+        if len(row) + len(word) > _width():
+            rows.append(row.rstrip())
+            row = indent
+        row += f"{word} "
+    return [*rows, row.rstrip()]

@@ -346,8 +346,7 @@ def graph_(
     if as_json:
         output.put_json([{"depth": level, "line": line} for level, line in lines])
         return
-    for level, line in lines:
-        output.say("  " * level + line)
+    output.tree(lines)
     if not lines:
         output.note(f"nothing is known of {name}" if name else "no fact tells yet who has to do with whom")
 
