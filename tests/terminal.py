@@ -21,7 +21,7 @@ import pyte
 from tests import warm
 
 ROWS, COLUMNS = 50, 100
-PROMPT = "❯"
+PROMPTS = ("❯", ">")  # the second for a screen reader
 CTRL_C, CTRL_D, ESC, ENTER = "\x03", "\x04", "\x1b", "\r"
 
 
@@ -102,7 +102,7 @@ class Terminal:
 
     def wait_prompt(self) -> "Terminal":
         """Read until the program waits for a line."""
-        return self.until(lambda: self.text.rsplit("\n", 1)[-1] == PROMPT, "the prompt")
+        return self.until(lambda: self.text.rsplit("\n", 1)[-1] in PROMPTS, "the prompt")
 
     def type(self, keys: str) -> "Terminal":
         os.write(self._keys, keys.encode())

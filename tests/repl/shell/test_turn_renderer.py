@@ -100,7 +100,7 @@ def test_a_turn_that_was_ended_says_why():
 @pytest.mark.parametrize("finish", ["repetition", "length"])
 def test_an_answer_that_is_not_whole_offers_to_be_asked_again(finish):
     ended = TurnEnded(Message("assistant", ""), finish, stopped_by="it goes on and on")
-    assert drawn(ended) == "◆ the turn was ended: it goes on and on · /retry asks again\n"
+    assert drawn(ended) == "\x1b[31m✗\x1b[m the turn was ended: it goes on and on · /retry asks again\n"
 
 
 def test_aloud_there_are_words_for_what_others_see():
