@@ -64,8 +64,9 @@ MAY_IMPORT = {
     "repl.keyboard": "app memory memory.*",
     "repl.review": "repl.keyboard render editor memory.* store",
     "repl.session": "render presence app agent agent.* tools memory memory.* llm store",
-    "repl.commands": "repl.session repl.review repl.keyboard render editor checks app agent agent.* memory memory.* "
-    "llm store",
+    "repl.pages": "render memory.* store",
+    "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor checks app agent agent.* memory "
+    "memory.* llm store",
     "repl.prompt": "repl.commands repl.keyboard render editor app agent tools memory.* store",
     "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama llm.server",
     "cli": "presence serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "

@@ -88,21 +88,31 @@ def search(
     if as_json:
         output.put_json({"query": query, **_as_json(find(query), explain)})
     else:
-        _print(find(query), explain)
+        _print(app_, query, find(query), explain)
 
 
-def _print(found: RecallResult, explain: bool) -> None:
+def _print(app_: App, query: str, found: RecallResult, explain: bool) -> None:
     if found.verdict == "nothing":
         output.note("nothing is known of it")
         return
+    display = output.look(sys.stdout)
+    if display and not explain:
+        from agent_cli.repl.pages import search_page  # a pipe needs none of it
+
+        print(search_page.page(app_.db, app_.scope.owner, query, found.hits, display))
+    else:
+        _print_lines(found, explain)
+    if found.verdict == "maybe":
+        output.note("perhaps: no line holds most of the question")
+
+
+def _print_lines(found: RecallResult, explain: bool) -> None:
     for hit in found.hits:
         shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
         output.say(f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {shown}")
         if explain:
             legs = " + ".join(f"{name} {share:.3f}" for name, share in hit.legs.items())
             output.say(f"       {hit.score:.3f} = {legs}")
-    if found.verdict == "maybe":
-        output.note("perhaps: no line holds most of the question")
 
 
 def _as_json(found: RecallResult, explain: bool) -> dict[str, Any]:

@@ -64,8 +64,14 @@ def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: i
     if as_json:
         output.put_json([each.describe() for each in found])
         return
-    for each in found:
-        output.say(tasks.format_line(each, app_.time()))
+    display = output.look(sys.stdout)
+    if found and display:
+        from agent_cli.repl.pages import task_page  # a pipe needs none of it
+
+        print(task_page.page(found, app_.time(), display))
+    else:
+        for each in found:
+            output.say(tasks.format_line(each, app_.time()))
 
 
 @app.command()

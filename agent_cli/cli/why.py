@@ -1,5 +1,6 @@
 """`agent why`: what memory added to a question, and what the score of each line is made of."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def why(
     context: typer.Context,
     turn: Annotated[str | None, typer.Argument(help="The message, as in m12; without it your last one.")] = None,
+    scores: Annotated[bool, typer.Option("--score", help="Also what each score is made of.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what was recalled for a question, and why."""
@@ -29,4 +31,10 @@ def why(
             ]
         )
         return
-    output.say(recall_log.explain(app_.db, message))
+    display = output.look(sys.stdout)
+    if display is None:
+        output.say(recall_log.explain(app_.db, message))
+    else:
+        from agent_cli.repl.pages import why_page  # a pipe needs none of it
+
+        print(why_page.page(app_.db, app_.scope.owner, message, display, scores=scores))

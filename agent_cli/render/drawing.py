@@ -57,22 +57,6 @@ def tree(lines: Iterable[tuple[int, str]], display: Display) -> str:
     return "\n".join(_printed(each, display) for each in roots)
 
 
-def bar(share: float, cells: int) -> str:
-    """A bar of at most so many cells, in eighths of a cell; at least a sliver for what is more than nothing."""
-    eighths = round(max(0.0, min(1.0, share)) * cells * 8)
-    eighths = max(eighths, 1) if share > 0 else 0
-    return "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")
-
-
-def marked(text: str, words: Iterable[str], display: Display) -> str:
-    """The text with these words in bold."""
-    wanted = sorted({word for word in words if len(word) > 1}, key=len, reverse=True)
-    if not wanted or not display.shown(BOLD):
-        return text
-    found = re.compile(rf"\b(?:{'|'.join(map(re.escape, wanted))})\b", re.IGNORECASE)
-    return found.sub(lambda match: display.styled(match[0], BOLD), text)
-
-
 def _stacked(columns: Sequence[str], rows: Sequence[Sequence[str]], display: Display) -> str:
     """Each row in lines of its own: the first value alone, the others with their names below it."""
     names = max(map(len, columns[1:]), default=0)

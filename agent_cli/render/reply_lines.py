@@ -6,6 +6,8 @@ the program, gets a bar in front of it. Whether it does follows from its first c
 cut into pieces makes no difference. What is stored, piped and copied stays as the model wrote it.
 """
 
+from collections.abc import Sequence
+
 from agent_cli.render import styles
 from agent_cli.render.display import Display
 from agent_cli.render.plain_writer import StreamCleaner
@@ -37,7 +39,13 @@ def announced(text: str, display: Display, role: LineRole | None = None) -> str:
     """
     if display.screen_reader:
         return f"Program: {formatted(text, display)}"
-    role, lines = role or styles.role_of(text), formatted(text, display, 2).split("\n")
+    return with_sign(formatted(text, display, 2).split("\n"), display, role or styles.role_of(text))
+
+
+def with_sign(lines: Sequence[str], display: Display, role: LineRole) -> str:
+    """Clean lines that fit, after the sign of a role and below each other; aloud after a word."""
+    if display.screen_reader:
+        return "Program: " + "\n".join(lines)
     first = f"{display.styled(role.sign, role.style)} {lines[0]}"
     return "\n".join([first, *(f"  {line}".rstrip() for line in lines[1:])])
 

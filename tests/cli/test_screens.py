@@ -66,7 +66,8 @@ SCREENS = [
     )
 ]
 HELP = [[name, "--help"] for name in usage.COMMANDS] + [["facts", "approve", "--help"], ["search", "--help"]]
-SHOWN = ("facts list", "facts graph Anna", "tasks", "search dentist", "why", "stats", "facts show f99")
+PAGES = ("tasks", "search", "why")  # these say at a terminal what a pipe has in other words
+SHOWN = ("facts list", "facts graph Anna", "tasks", "search dentist", "why", "notes list", "facts show f99")
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,8 @@ def test_no_word_is_broken_and_none_is_lost(width, home, monkeypatch):
     for arguments in SCREENS:
         shown = run(home, monkeypatch, arguments, width)
         assert _too_long(shown, width) == [], arguments
-        assert words(piped(home, monkeypatch, arguments)) - words(shown) <= {"agent:"}, arguments
+        if arguments[0] not in PAGES:
+            assert words(piped(home, monkeypatch, arguments)) - words(shown) <= {"agent:"}, arguments
 
 
 def test_no_word_of_a_help_is_broken_in_a_narrow_window(home, monkeypatch):

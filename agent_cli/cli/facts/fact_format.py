@@ -1,5 +1,6 @@
 """How a fact is named, listed and confirmed on the command line."""
 
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -50,6 +51,13 @@ def table(rows: Sequence[Fact], as_json: bool, now: datetime, *, marks: bool = T
         }
         for each in rows
     ]
+    display = output.look(sys.stdout)
+    if lines and display:
+        from agent_cli.repl.pages import fact_page  # a pipe needs none of it
+
+        words = [f"{line['fact']}{f' ({mark})' if (mark := line['mark']) else ''}" for line in lines]
+        print(fact_page.page(list(zip(rows, words, strict=True)), display))
+        return
     marked = ["mark"] if any(line["mark"] for line in lines) else []
     output.listing(lines, ["id", "day", *marked, "fact"], as_json=False)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from agent_cli import clock
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.messages import Origin, Part
+from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _TRUSTED: tuple[Origin, ...] = (
@@ -66,3 +67,9 @@ def find(entries: Iterable[Entry], quote: str) -> Quote | None:
             origin = trust(entry.parts, match.start(), match.end())
             return Quote(entry.id, match[0], origin, clock.local(entry.at, entry.utc_offset))
     return None
+
+
+def roles(db: Database, messages: Sequence[int]) -> dict[int, str]:
+    """Who said each message: user, assistant or tool."""
+    found = "select id, role from said where id in (select value from json_each(?))"
+    return {int(id): str(role) for id, role in db.rows(found, (messages,))}

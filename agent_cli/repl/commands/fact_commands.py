@@ -20,7 +20,8 @@ from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
 from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Screen
+from agent_cli.repl.commands.results import Page, Result, Screen
+from agent_cli.repl.pages import fact_page
 from agent_cli.repl.review.review_screen import ReviewScreen
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.values import frozen
@@ -95,8 +96,8 @@ def update(conversation: Conversation, argument: str) -> str:
 
 
 @command("/facts [WORDS]", on_file=True)
-def facts_(conversation: Conversation, argument: str) -> str:
-    """List what is known, the latest first, or find it by words."""
+def facts_(conversation: Conversation, argument: str) -> Result:
+    """List what is known, by whom it is about, or find it by words."""
     app = conversation.app
     owner, now = app.scope.owner, app.time()
     if argument:
@@ -105,12 +106,13 @@ def facts_(conversation: Conversation, argument: str) -> str:
         found = [each for each in facts.many(app.db, [hit.id for hit in hits], owner) if each.is_open(now)]
     else:
         found = facts.listing(app.db, owner, _SHOWN, not_over=now)
-    lines = [f"{each.handle:<6} {each.day}  {facts.name(each, 200)}{_notes(app.scope, each, now)}" for each in found]
-    more = " more" if lines else ""
-    lines = lines or ["no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"]
-    if waiting := len(review.pending(conversation.reviewer)):
-        lines.append(f"{waiting}{more} {'waits' if waiting == 1 else 'wait'} for your yes: /review")
-    return "\n".join(lines)
+    waiting = len(review.pending(conversation.reviewer))
+    waits = [f"{text.counted(waiting, 'fact')} to review: /review"] if waiting else []
+    if not found:
+        nothing = "no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"
+        return "\n".join([nothing, *waits])
+    rows = [(each, f"{facts.name(each, 200)}{_notes(app.scope, each, now)}") for each in found]
+    return Page(lambda display: "\n".join([fact_page.page(rows, display), *waits]))
 
 
 def _notes(scope: Scope, fact: Fact, now: datetime) -> str:

@@ -13,9 +13,9 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Confirmation, Question, Result
+from agent_cli.repl.commands.results import Confirmation, Page, Question, Result
+from agent_cli.repl.pages import row_page, search_page, why_page
 from agent_cli.repl.session.conversation import Conversation
-from agent_cli.text import one_line
 
 
 @command("/note TEXT", on_file=True, changes=True)
@@ -45,19 +45,33 @@ def search(conversation: Conversation, argument: str) -> Result:
     embedder = upkeep.prepare_search(app, app.db)
     allowed = Filter(app.scope.owner, current_place=app.scope.place, current_session=conversation.id)
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder)
-    lines = [
-        f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {one_line(f'{hit.label} {hit.text}'.strip(), 120)}"
-        for hit in found.hits
-    ]
-    return "\n".join(lines) if lines and found.verdict != "nothing" else "nothing is known of it"
+    if found.verdict == "nothing" or not found.hits:
+        return "nothing is known of it"
+    return Page(lambda display: search_page.page(app.db, app.scope.owner, argument, found.hits, display))
 
 
-@command("/why [MESSAGE]")
+@command("/why [MESSAGE] [--score]")
 def why(conversation: Conversation, argument: str) -> Result:
-    """Show what memory added to your last question, or to another, and why."""
+    """Show what memory added to your last question, or to another, and why.
+
+    --score: also what each score is made of."""
     app = conversation.app
-    asked = recall_log.message_id(app.db, app.scope.owner, argument or None)
-    return recall_log.explain(app.db, asked)
+    words = argument.split()
+    scores = "--score" in words
+    handle = " ".join(word for word in words if word != "--score")
+    asked = recall_log.message_id(app.db, app.scope.owner, handle or None)
+    return Page(lambda display: why_page.page(app.db, app.scope.owner, asked, display, scores=scores))
+
+
+@command("/show ID", completes=("handle",))
+def show(conversation: Conversation, argument: str) -> Result:
+    """Show what a handle names: a message in its place, a note, a fact, a task or a session.
+
+    A message is shown between the two before and the two after it."""
+    app = conversation.app
+    if not argument:
+        raise UsageError("name what to show by its handle, as in /show m12; /search finds handles")
+    return Page(lambda display: row_page.page(app.db, app.scope.owner, argument, app.time(), display))
 
 
 @command("/forget ID…|TOPIC", completes=("handle",), on_file=True)

@@ -1,7 +1,7 @@
 """What a slash command returns, for the shell to carry out.
 
 Work is run and drawn like a turn; a screen has the terminal until the person leaves it; a confirmation is asked for; a
-draft is put into the prompt; a theme is applied; a text is printed; None prints nothing.
+draft is put into the prompt; a page is drawn; a theme is applied; a text is printed; None prints nothing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,6 +10,7 @@ from typing import Literal
 from agent_cli.agent.runner import Work
 from agent_cli.app.app import App
 from agent_cli.messages import Part
+from agent_cli.render.display import Display
 from agent_cli.values import frozen
 
 
@@ -55,7 +56,14 @@ class Theme:
     name: Literal["", "ansi", "none"]
 
 
-Result = Work | Screen | Confirmation | Question | PromptDraft | Theme | str | None
+@frozen
+class Page:
+    """A text that is drawn for the terminal as it is."""
+
+    draw: Callable[[Display], str]
+
+
+Result = Work | Screen | Page | Confirmation | Question | PromptDraft | Theme | str | None
 
 
 class Leave(Exception):

@@ -8,6 +8,8 @@ from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.repl.commands.command import command
+from agent_cli.repl.commands.results import Page, Result
+from agent_cli.repl.pages import task_page
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 
@@ -28,7 +30,7 @@ def remind(conversation: Conversation, argument: str) -> str:
 
 
 @command("/tasks [done|… ID]", completes=("task",), on_file=True, changes=True)
-def tasks_(conversation: Conversation, argument: str) -> str:
+def tasks_(conversation: Conversation, argument: str) -> Result:
     """List what is to be done, or change it.
 
     /tasks done t4 t5 · /tasks snooze t4 1 hour · /tasks rm t4 (hides it) · /tasks restore t4 · /tasks reopen t4"""
@@ -42,12 +44,13 @@ def tasks_(conversation: Conversation, argument: str) -> str:
     return VERBS[verb](conversation, rest.strip())
 
 
-def _listed(conversation: Conversation) -> str:
+def _listed(conversation: Conversation) -> Result:
     app = conversation.app
     found, now = tasks.listing(app.db, app.scope.owner, limit=_SHOWN + 1), app.time()
-    lines = [tasks.format_line(each, now) for each in found[:_SHOWN]]
-    lines += ["and more: agent tasks"] if len(found) > _SHOWN else []
-    return "\n".join(lines) or "nothing is to be done; /remind TEXT WHEN keeps something"
+    if not found:
+        return "nothing is to be done; /remind TEXT WHEN keeps something"
+    more = "\nand more: agent tasks" if len(found) > _SHOWN else ""
+    return Page(lambda display: task_page.page(found[:_SHOWN], now, display) + more)
 
 
 def _named(conversation: Conversation, handles: str) -> list[Task]:

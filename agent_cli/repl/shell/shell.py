@@ -27,10 +27,10 @@ from agent_cli.messages import Part
 from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.render.program_text import Verbatim
-from agent_cli.render.reply_lines import announced
-from agent_cli.render.styles import FAILED, LineRole
+from agent_cli.render.reply_lines import announced, with_sign
+from agent_cli.render.styles import FAILED, PROGRAM, LineRole
 from agent_cli.repl.commands import commands, results
-from agent_cli.repl.commands.results import Confirmation, PromptDraft, Question, Result, Screen, Theme
+from agent_cli.repl.commands.results import Confirmation, Page, PromptDraft, Question, Result, Screen, Theme
 from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 from agent_cli.repl.prompt import attachments
 from agent_cli.repl.prompt.prompt_input import PromptInput
@@ -157,6 +157,8 @@ class Shell:
                 _print(f"{program_text.formatted(result, self.display)}\n")
             case str():
                 self._say(result)
+            case Page():
+                _print(f"{with_sign(result.draw(self.display).split(chr(10)), self.display, PROGRAM)}\n")
             case Screen():
                 await self._show_screen(result)
             case Confirmation():

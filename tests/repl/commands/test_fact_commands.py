@@ -8,8 +8,9 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.messages import Part
+from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.results import Screen
+from agent_cli.repl.commands.results import Page, Screen
 from agent_cli.repl.session.conversation import Conversation
 
 
@@ -23,7 +24,8 @@ def conversation(tmp_path):
 
 def run(conversation, line):
     command, argument = commands.find(line)
-    return command.run(conversation, argument)
+    result = command.run(conversation, argument)
+    return result.draw(Display(width=lambda: 100)) if isinstance(result, Page) else result
 
 
 def kept(conversation):
@@ -137,7 +139,8 @@ def test_a_fact_of_this_project_or_this_session_alone(conversation):
     run(conversation, "/remember --session we speak of trains")
     place = conversation.app.scope.place
     assert conversation.app.db.rows("select place, session_id from fact order by id") == [(place, None), ("", 1)]
-    listed = [line.split("  ")[-1] for line in run(conversation, "/facts").splitlines()]
+    heading, *listed = [line.split("  ")[-1] for line in run(conversation, "/facts").splitlines()]
+    assert heading == "You"
     assert listed == ["we speak of trains (in session s1 alone)", "the tests run with make (in this project)"]
     with pytest.raises(UsageError, match="/remember knows --here and --session, and no --all; nothing was kept"):
         run(conversation, "/remember --all of it")
@@ -151,14 +154,15 @@ def test_facts_are_listed_and_found(conversation):
     adoption.propose(app.db, app.scope, Claim("I like black tea", "model"), app.time)
     lines = run(conversation, "/facts").splitlines()
     assert [line.split("  ")[-1] for line in lines] == [
+        "You",
         "I like green tea",
         "I have two dogs",
-        "1 more waits for your yes: /review",
+        "1 fact to review: /review",
     ]
-    assert run(conversation, "/facts tea").splitlines()[0].endswith("  I like green tea")
+    assert run(conversation, "/facts tea").splitlines()[1].endswith("  I like green tea")
     assert run(conversation, "/facts zebra").splitlines() == [
         "no fact has these words",
-        "1 waits for your yes: /review",
+        "1 fact to review: /review",
     ]
 
 

@@ -12,7 +12,9 @@ from agent_cli.app.app import open_app
 from agent_cli.memory.dates import due_times
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import Scope
+from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands
+from agent_cli.repl.commands.results import Page
 from agent_cli.repl.prompt.completion import PromptCompleter
 from agent_cli.repl.session import reminders
 from agent_cli.repl.session.conversation import Conversation
@@ -53,7 +55,8 @@ def keep(app, words, when, db=None):
 
 def said(app, line):
     found = commands.find(line)
-    return commands.run(Conversation(app), *found)
+    result = commands.run(Conversation(app), *found)
+    return result.draw(Display()) if isinstance(result, Page) else result
 
 
 def test_a_reminder_comes_up_once_and_says_what_to_do_with_it(app):
@@ -144,7 +147,10 @@ def test_slash_commands_keep_list_and_change_what_is_to_be_done(app, monkeypatch
         "kept t1 “call the dentist”, Friday 2 Jan 2026, "
     )
     assert said(app, "/remind read Proust") == "kept t2 “read Proust”, at no certain time"
-    assert said(app, "/tasks").splitlines()[1] == "t2    at no certain time  read Proust"
+    assert said(app, "/tasks").splitlines() == [
+        "t1  today, 14:00  call the dentist",
+        "t2  any time      read Proust",
+    ]
     assert said(app, "/tasks snooze t1 2 days").startswith("snoozed t1 “call the dentist”, ")
     assert said(app, "/tasks done t1 t2") == "done t1 “call the dentist”\ndone t2 “read Proust”"
     assert said(app, "/tasks rm t1") == "hidden t1 “call the dentist” (/tasks restore t1)"
