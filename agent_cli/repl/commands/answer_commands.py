@@ -14,7 +14,7 @@ from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 
 
-@command("/copy [N|code]")
+@command("/copy [N|code]", examples=("/copy", "/copy code"))
 def copy(conversation: Conversation, argument: str) -> str:
     """Copy the last answer, the N-th last, or the last code in it."""
     code = argument == "code"
@@ -25,7 +25,7 @@ def copy(conversation: Conversation, argument: str) -> str:
     return f"copied {'the code of ' if code else ''}{answer.handle}, {len(words):,} characters, {how}"
 
 
-@command("/raw [N]")
+@command("/raw [N]", examples=("/raw", "/raw 2"))
 def raw(conversation: Conversation, argument: str) -> str:
     """Show the last answer, or the N-th last, as the model wrote it."""
     return Verbatim(marked(_answer(conversation, argument).message.text.strip()))

@@ -3,6 +3,7 @@
 commands.py loads every module of this folder whose name ends in `_commands`: nothing else has to name it.
 """
 
+import re
 from collections.abc import Callable
 from inspect import getdoc
 
@@ -23,19 +24,33 @@ class Command:
     completes: tuple[str, ...] = ()  # what its argument may be: keys of completion.ARGUMENTS
     on_file: bool = False  # works on the file, so it is refused in an incognito conversation
     changes: bool = False  # changes something without a question, so keys that came together do not run it
+    examples: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The last part of the name of its module, as in task_commands."""
+        return self.run.__module__.rpartition(".")[2]
 
 
 COMMANDS: dict[str, Command] = {}
 
 
 def command(
-    usage: str, *aliases: str, completes: tuple[str, ...] = (), on_file: bool = False, changes: bool = False
+    usage: str,
+    *aliases: str,
+    completes: tuple[str, ...] = (),
+    on_file: bool = False,
+    changes: bool = False,
+    examples: tuple[str, ...] = (),
 ) -> Callable[[CommandFunction], Command]:
     """Register `/name ARGUMENTS` and its aliases."""
 
     def register(function: CommandFunction) -> Command:
         name = usage.split()[0]
-        COMMANDS[name] = Command(name, usage, getdoc(function) or "", function, aliases, completes, on_file, changes)
+        help = re.sub(
+            r"(?<=\S)\n(?=\S)", " ", getdoc(function) or ""
+        )  # a paragraph is one line
+        COMMANDS[name] = Command(name, usage, help, function, aliases, completes, on_file, changes, examples)
         return COMMANDS[name]
 
     return register

@@ -1,16 +1,30 @@
 """The registry of slash commands: finding one by a typed line, and running it. Completion, /help and README use it."""
 
 import re
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 
 from agent_cli.errors import UsageError
+from agent_cli.render.display import Display
+from agent_cli.render.program_text import wrap
+from agent_cli.render.styles import BOLD, DIM
 from agent_cli.repl import commands as folder
 from agent_cli.repl.commands import arguments
 from agent_cli.repl.commands.command import COMMANDS, Command, command
-from agent_cli.repl.commands.results import Result
+from agent_cli.repl.commands.results import Page, Result
 from agent_cli.repl.session.conversation import Conversation
+
+_LIKENESS = 0.75  # of a mistyped name to the one that was meant
+_GROUPS = (  # what commands are for, and the modules in which they stand
+    ("Talk", "change, repeat and copy what was said", "exchange_commands answer_commands"),
+    ("Memory", "keep, find, check and forget", "memory_commands fact_commands skill_commands"),
+    ("Plans and files", "what is to be done, and what is to be read", "task_commands document_commands"),
+    ("Sessions", "begin, end and go on", "session_commands summary_commands"),
+    ("Model", "who answers, and what it sees", "request_commands"),
+    ("Program", "how all this behaves", "setting_commands commands"),
+)
 
 for _module in iter_modules(folder.__path__):
     if _module.name.endswith("_commands"):
@@ -34,7 +48,7 @@ def find(line: str) -> tuple[Command, str] | None:
         if argument and found.usage == found.name:
             raise arguments.unexpected(found.name, argument)
         return found, argument
-    similar = sorted(candidates) or get_close_matches(typed, names, 1)
+    similar = sorted(candidates) or get_close_matches(typed, names, 1, _LIKENESS)
     hint = f"; did you mean {' or '.join(similar)}?" if similar else "; /help lists them all"
     raise UsageError(f"there is no {typed}{hint}")
 
@@ -51,12 +65,43 @@ def run(conversation: Conversation, found: Command, argument: str) -> Result:
     return found.run(conversation, argument)
 
 
-@command("/help [COMMAND]", "/?", completes=("command",))
+@command("/help [COMMAND]", "/?", completes=("command",), examples=("/help", "/help forget"))
 def help(conversation: Conversation, argument: str) -> Result:
     """List the commands, or explain one."""
     if argument:
         found = find("/" + argument.removeprefix("/"))
         each = found[0] if found else help
         others = f" (also {', '.join(each.aliases)})" if each.aliases else ""
-        return f"{each.usage}{others}\n{each.help}"
-    return "\n".join(f"{each.usage:<21}  {each.help.splitlines()[0]}" for each in listing())
+        examples = [f"\nfor example  {each.examples[0]}", *(f"             {more}" for more in each.examples[1:])]
+        return "\n".join([f"{each.usage}{others}", each.help, *(examples if each.examples else ())])
+    return Page(_overview)
+
+
+def _overview(display: Display) -> str:
+    """All commands by what they are for, on one screen."""
+    lines = []
+    for (name, purpose), found in _grouped():
+        beside = display.styled(f"  {purpose}", DIM) if len(name) + 4 + len(purpose) <= display.width() else ""
+        lines.append(f"{display.styled(name, BOLD)}{beside}")
+        lines += [f"  {line}" for line in _filled([each.name for each in found], display.width() - 4)]
+    return "\n".join([*lines, *wrap("/help NAME says more of one, with examples", display.width() - 2).split("\n")])
+
+
+def _filled(names: Sequence[str], width: int) -> list[str]:
+    lines = [names[0]]
+    for name in names[1:]:
+        if len(lines[-1]) + 2 + len(name) > width:
+            lines.append(name)
+        else:
+            lines[-1] += f"  {name}"
+    return lines
+
+
+def _grouped() -> Iterator[tuple[tuple[str, str], list[Command]]]:
+    for name, purpose, _ in _GROUPS:
+        if found := [each for each in listing() if _group(each) == name]:
+            yield (name, purpose), found
+
+
+def _group(each: Command) -> str:
+    return next((name for name, _, modules in _GROUPS if each.module in modules.split()), _GROUPS[-1][0])

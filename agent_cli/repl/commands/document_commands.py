@@ -19,7 +19,13 @@ from agent_cli.store import jobs
 from agent_cli.text import counted
 
 
-@command("/docs [add PATH|sync|rm PATH]", completes=("documents",), on_file=True, changes=True)
+@command(
+    "/docs [add PATH|sync|rm PATH]",
+    completes=("documents",),
+    on_file=True,
+    changes=True,
+    examples=("/docs add ~/papers", "/docs rm ~/papers/old.pdf"),
+)
 def docs(conversation: Conversation, argument: str) -> Work | str:
     """List your documents; add files or a folder, look at them again, or take some out of memory.
 

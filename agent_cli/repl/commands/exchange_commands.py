@@ -27,7 +27,7 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 
 
-@command("/undo", changes=True)
+@command("/undo", changes=True, examples=("/undo",))
 def undo(conversation: Conversation, argument: str) -> PromptDraft:
     """Take back your last message and its answer; your words come into the prompt.
 
@@ -44,7 +44,7 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft:
     return PromptDraft(notice, asked.message.text, asked.parts)
 
 
-@command("/retry [OPTIONS]")
+@command("/retry [OPTIONS]", examples=("/retry", "/retry --no-memory"))
 def retry(conversation: Conversation, argument: str) -> Work:
     """Ask your last question again; the answer before is taken back.
 
@@ -67,7 +67,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
     return side_questions.compare_without_memory(conversation, asked, answer, model)
 
 
-@command("/edit [N|ID WORDS]")
+@command("/edit [N|ID WORDS]", examples=("/edit", "/edit 3"))
 def edit(conversation: Conversation, argument: str) -> PromptDraft | Work:
     """Change your last message, or your N-th last: it comes into the prompt.
 
@@ -86,7 +86,7 @@ def edit(conversation: Conversation, argument: str) -> PromptDraft | Work:
     return PromptDraft(after, f"/edit {asked.handle} {asked.message.text}", asked.parts)
 
 
-@command("/editor [TEXT]", on_file=True)
+@command("/editor [TEXT]", on_file=True, examples=("/editor", "/editor Dear Anna,"))
 def editor(conversation: Conversation, argument: str) -> Work | str:
     """Write a message in your editor; it is shown and sent when you leave it.
 
@@ -106,7 +106,7 @@ def editor(conversation: Conversation, argument: str) -> Work | str:
     return work
 
 
-@command("/btw QUESTION")
+@command("/btw QUESTION", examples=("/btw what does idempotent mean?", "/btw how many grams are in an ounce?"))
 def btw(conversation: Conversation, argument: str) -> Work:
     """Ask on the side: the conversation goes on without question and answer.
 

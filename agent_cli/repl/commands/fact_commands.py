@@ -39,7 +39,7 @@ class _Statement:
     agreed: bool = False  # the person has read it, and typed /remember by hand
 
 
-@command("/review", on_file=True)
+@command("/review", on_file=True, examples=("/review",))
 def review_(conversation: Conversation, argument: str) -> Screen:
     """Decide on what waits for your yes."""
     app = conversation.app
@@ -54,7 +54,9 @@ def review_(conversation: Conversation, argument: str) -> Screen:
     return Screen(show)
 
 
-@command("/remember [TEXT]", on_file=True)
+@command(
+    "/remember [TEXT]", on_file=True, examples=("/remember I live in Graz", "/remember --here the tests run with make")
+)
 def remember(conversation: Conversation, argument: str) -> str:
     """Keep a statement at once: you typed it. Without words, what your last message states.
 
@@ -68,7 +70,7 @@ def remember(conversation: Conversation, argument: str) -> str:
     return "\n".join(_keep(conversation, each, reach) for each in said)
 
 
-@command("/update [FACT]", changes=True)
+@command("/update [FACT]", changes=True, examples=("/update", "/update f3"))
 def update(conversation: Conversation, argument: str) -> str:
     """Do what your last message says against a fact: keep it in its place, or end the fact.
 
@@ -95,7 +97,7 @@ def update(conversation: Conversation, argument: str) -> str:
     return "\n".join(contradictions.accept(app.db, app.scope, chosen, app.time, app.single_valued))
 
 
-@command("/facts [WORDS]", on_file=True)
+@command("/facts [WORDS]", on_file=True, examples=("/facts", "/facts Anna"))
 def facts_(conversation: Conversation, argument: str) -> Result:
     """List what is known, by whom it is about, or find it by words."""
     app = conversation.app

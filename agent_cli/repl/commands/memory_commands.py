@@ -18,7 +18,12 @@ from agent_cli.repl.pages import row_page, search_page, why_page
 from agent_cli.repl.session.conversation import Conversation
 
 
-@command("/note TEXT", on_file=True, changes=True)
+@command(
+    "/note TEXT",
+    on_file=True,
+    changes=True,
+    examples=("/note milk and bread", "/note the spare key hangs behind the door"),
+)
 def note(conversation: Conversation, argument: str) -> Result:
     """Save a note."""
     app = conversation.app
@@ -26,7 +31,7 @@ def note(conversation: Conversation, argument: str) -> Result:
     return f"saved {written.handle} “{written.name}”"
 
 
-@command("/notes [WORDS]", on_file=True)
+@command("/notes [WORDS]", on_file=True, examples=("/notes", "/notes key"))
 def notes_(conversation: Conversation, argument: str) -> Result:
     """List the latest notes, or those with these words."""
     app = conversation.app
@@ -36,7 +41,7 @@ def notes_(conversation: Conversation, argument: str) -> Result:
     return "\n".join(lines) or ("no note has these words" if argument else "there are no notes yet")
 
 
-@command("/search WORDS")
+@command("/search WORDS", examples=("/search dentist", "/search what did Anna say about Linz?"))
 def search(conversation: Conversation, argument: str) -> Result:
     """Find what was said, noted, summarised, learned or stands in your documents."""
     if not argument:
@@ -50,7 +55,7 @@ def search(conversation: Conversation, argument: str) -> Result:
     return Page(lambda display: search_page.page(app.db, app.scope.owner, argument, found.hits, display))
 
 
-@command("/why [MESSAGE] [--score]")
+@command("/why [MESSAGE] [--score]", examples=("/why", "/why m12 --score"))
 def why(conversation: Conversation, argument: str) -> Result:
     """Show what memory added to your last question, or to another, and why.
 
@@ -63,7 +68,7 @@ def why(conversation: Conversation, argument: str) -> Result:
     return Page(lambda display: why_page.page(app.db, app.scope.owner, asked, display, scores=scores))
 
 
-@command("/show ID", completes=("handle",))
+@command("/show ID", completes=("handle",), examples=("/show m12", "/show n4"))
 def show(conversation: Conversation, argument: str) -> Result:
     """Show what a handle names: a message in its place, a note, a fact, a task or a session.
 
@@ -74,7 +79,12 @@ def show(conversation: Conversation, argument: str) -> Result:
     return Page(lambda display: row_page.page(app.db, app.scope.owner, argument, app.time(), display))
 
 
-@command("/forget ID…|TOPIC", completes=("handle",), on_file=True)
+@command(
+    "/forget ID…|TOPIC",
+    completes=("handle",),
+    on_file=True,
+    examples=("/forget m9 n4", "/forget my old address"),
+)
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.
 

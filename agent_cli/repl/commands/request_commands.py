@@ -9,7 +9,7 @@ from agent_cli.repl.commands.results import Result
 from agent_cli.repl.session.conversation import Conversation
 
 
-@command("/model [NAME]", completes=("model",), changes=True)
+@command("/model [NAME]", completes=("model",), changes=True, examples=("/model", "/model qwen3:4b"))
 def model(conversation: Conversation, argument: str) -> Result:
     """Say which model answers, or answer with another from now on.
 
@@ -25,7 +25,7 @@ def model(conversation: Conversation, argument: str) -> Result:
     return f"{notice or f'{chosen.name} answers'}{until}"
 
 
-@command("/context [--full]")
+@command("/context [--full]", examples=("/context", "/context --full"))
 def context(conversation: Conversation, argument: str) -> Result:
     """Show what the model sees, in tokens by part; --full shows every word.
 

@@ -17,7 +17,7 @@ from agent_cli.repl.session import greeting
 from agent_cli.repl.session.conversation import Conversation
 
 
-@command("/new", "/clear")
+@command("/new", "/clear", examples=("/new",))
 def new(conversation: Conversation, argument: str) -> Result:
     """Start a fresh session. Nothing is deleted: the old one is closed and kept."""
     left = conversation.leave()
@@ -26,7 +26,7 @@ def new(conversation: Conversation, argument: str) -> Result:
     )
 
 
-@command("/close", on_file=True, changes=True)
+@command("/close", on_file=True, changes=True, examples=("/close",))
 def close(conversation: Conversation, argument: str) -> Result:
     """Close the session and write its summary. Ctrl-C keeps it open."""
     session = conversation.session
@@ -35,7 +35,7 @@ def close(conversation: Conversation, argument: str) -> Result:
     return conversation.close(session)
 
 
-@command("/sessions [COUNT]", on_file=True)
+@command("/sessions [COUNT]", on_file=True, examples=("/sessions", "/sessions 50"))
 def sessions_(conversation: Conversation, argument: str) -> Result:
     """List the latest sessions."""
     rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, arguments.count(argument))
@@ -47,7 +47,7 @@ def sessions_(conversation: Conversation, argument: str) -> Result:
     return "\n".join(lines) or "there are no sessions yet"
 
 
-@command("/resume SESSION|TEXT", completes=("session",), on_file=True)
+@command("/resume SESSION|TEXT", completes=("session",), on_file=True, examples=("/resume s4", "/resume tax return"))
 def resume(conversation: Conversation, argument: str) -> Result:
     """Go on with an earlier session: its handle, or words that stand in it.
 
@@ -70,7 +70,7 @@ def resume(conversation: Conversation, argument: str) -> Result:
     return work
 
 
-@command("/rename TITLE", on_file=True, changes=True)
+@command("/rename TITLE", on_file=True, changes=True, examples=("/rename Tax return", "/rename Router in the attic"))
 def rename(conversation: Conversation, argument: str) -> Result:
     """Give the session a title."""
     session = conversation.session
@@ -83,7 +83,7 @@ def rename(conversation: Conversation, argument: str) -> Result:
     return f"{session.handle} is now “{argument}”"
 
 
-@command("/export [FILE]", completes=("file",))
+@command("/export [FILE]", completes=("file",), examples=("/export", "/export ~/router.md"))
 def export(conversation: Conversation, argument: str) -> Result:
     """Write the session as Markdown to a file, or show it."""
     session = conversation.session
@@ -101,7 +101,7 @@ def export(conversation: Conversation, argument: str) -> Result:
     return f"written to {file}"
 
 
-@command("/incognito [read]")
+@command("/incognito [read]", examples=("/incognito", "/incognito read"))
 def incognito(conversation: Conversation, argument: str) -> Result:
     """Leave this session for a conversation that is kept nowhere.
 
@@ -114,7 +114,7 @@ def incognito(conversation: Conversation, argument: str) -> Result:
     raise Leave(conversation.app.incognito(reads=argument == "read"))
 
 
-@command("/exit", "/quit", "/bye")
+@command("/exit", "/quit", "/bye", examples=("/exit",))
 def exit(conversation: Conversation, argument: str) -> Result:
     """Leave. The session is kept, and its summary is written in the background."""
     raise Leave

@@ -33,7 +33,7 @@ kitty    in kitty.conf: map shift+enter send_text all \\x1b[13;2u
 tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on""")
 
 
-@command("/think [HOW]")
+@command("/think [HOW]", examples=("/think off", "/think show"))
 def think(conversation: Conversation, argument: str) -> str:
     """Have the model think first, or not: on, off, auto; show or hide what it thinks.
 
@@ -49,7 +49,7 @@ def think(conversation: Conversation, argument: str) -> str:
     return f"think is {app.config.think}; thoughts are {shown}"
 
 
-@command("/memory [on|read|off]", changes=True)
+@command("/memory [on|read|off]", changes=True, examples=("/memory", "/memory off"))
 def memory(conversation: Conversation, argument: str) -> str:
     """Say what memory does in this run, or change it.
 
@@ -72,7 +72,7 @@ def memory_mode(conversation: Conversation) -> str:
     return {(True, True): "on", (True, False): "read", (False, True): "learn"}.get((app.reads, app.learns), "off")
 
 
-@command("/set [KEY [VALUE]]", completes=("setting",), changes=True)
+@command("/set [KEY [VALUE]]", completes=("setting",), changes=True, examples=("/set carry", "/set notify true"))
 def set_(conversation: Conversation, argument: str) -> str:
     """Show the settings, or one; with a value, change it for good.
 
@@ -92,7 +92,7 @@ def set_(conversation: Conversation, argument: str) -> str:
     return f"{key} = {settings.text(app, key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
 
 
-@command("/theme [ansi|none]")
+@command("/theme [ansi|none]", examples=("/theme", "/theme none"))
 def theme(conversation: Conversation, argument: str) -> Theme:
     """Show answers in the colours of your terminal, or plain as the model wrote them: ansi, none.
 
@@ -104,7 +104,7 @@ def theme(conversation: Conversation, argument: str) -> Theme:
     raise UsageError(f"/theme knows ansi and none, and no {argument!r}; nothing was changed")
 
 
-@command("/doctor", on_file=True)
+@command("/doctor", on_file=True, examples=("/doctor",))
 def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
 
@@ -117,7 +117,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
     return work
 
 
-@command("/keys")
+@command("/keys", examples=("/keys",))
 def keys(conversation: Conversation, argument: str) -> Work:
     """Show what each key does, and how a terminal is made to send Shift-Enter."""
 

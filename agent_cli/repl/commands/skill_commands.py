@@ -9,7 +9,7 @@ from agent_cli.repl.session.conversation import Conversation
 _SHOWN = 50
 
 
-@command("/skills [NAME]", completes=("skill",), on_file=True)
+@command("/skills [NAME]", completes=("skill",), on_file=True, examples=("/skills", "/skills publish-the-site"))
 def skills_(conversation: Conversation, argument: str) -> str:
     """List the skills there are, or show one."""
     app = conversation.app

@@ -15,7 +15,7 @@ from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 
 
-@command("/summary [PERIOD]", completes=("period",), on_file=True)
+@command("/summary [PERIOD]", completes=("period",), on_file=True, examples=("/summary week", "/summary 2026-11"))
 def summary(conversation: Conversation, argument: str) -> Work:
     """Show the summary of today, or of a week or month; what is missing is made now.
 

@@ -16,7 +16,12 @@ from agent_cli.store import ids
 _SHOWN = 20
 
 
-@command("/remind TEXT WHEN", on_file=True, changes=True)
+@command(
+    "/remind TEXT WHEN",
+    on_file=True,
+    changes=True,
+    examples=("/remind call the dentist friday 3pm", "/remind water the plants every monday 8:00"),
+)
 def remind(conversation: Conversation, argument: str) -> str:
     """Remind you of something: /remind call the dentist friday 3pm.
 
@@ -29,7 +34,13 @@ def remind(conversation: Conversation, argument: str) -> str:
     return f"kept {tasks.receipt(task, app.time())}"
 
 
-@command("/tasks [done|… ID]", completes=("task",), on_file=True, changes=True)
+@command(
+    "/tasks [done|… ID]",
+    completes=("task",),
+    on_file=True,
+    changes=True,
+    examples=("/tasks done t4", "/tasks snooze t4 1 hour"),
+)
 def tasks_(conversation: Conversation, argument: str) -> Result:
     """List what is to be done, or change it.
 
