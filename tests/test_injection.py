@@ -288,7 +288,7 @@ def test_nothing_drives_the_terminal_of_a_session(kept, server, terminal):
     server.answer = hostile_model
     shell = terminal("-r", **kept.program.use(server).env).wait("which one?").type("s1" + ENTER).wait_prompt()
     shell.enter("/think show").wait("thoughts are shown").wait_prompt()
-    shell.enter("go").wait("anything else no:").by_hand("y\r").wait("Done.").wait_prompt()
+    shell.enter("go").wait("anything else no:").type("y").wait("Done.").wait_prompt()
     assert "THOUGHT" in shell.raw.decode(), "thinking was streamed"
     keys = lambda: shell.text.endswith("? help")  # noqa: E731
     shell.enter("/review").wait("o source").until(keys, "the keys").type("o").wait("m2 assistant").until(

@@ -202,5 +202,5 @@ def test_keys_that_come_together_answer_no_question_at_the_prompt(waiting, termi
 def test_keys_that_come_together_allow_no_tool(waiting, terminal):
     script = '[[reply]]\ncalls = [{ name = "save_note", arguments = { text = "x" } }]\n[[reply]]\nsay = "Well."\n'
     shell = terminal("-m", waiting.script(script)).wait_prompt().enter("note it").wait("allow it?")
-    shell.type("a\ry\r").wait("several keys at once").wait("Well.")
+    shell.type("a\ry\r").wait("several keys at once").type("n").wait("Well.")
     assert waiting.rows("select count(*) from note") == [(0,)]

@@ -29,7 +29,7 @@ def test_one_set_in_a_session_comes_up_in_the_next_at_its_minute_across_the_chan
     asked = {"text": "call the dentist", "when": "tomorrow at 9"}
     server.play(reply("", calls=[("create_reminder", asked)]), reply("I shall remind you."))
     evening = terminal(AGENT_NOW=SATURDAY).wait_prompt().enter("Remind me of the dentist tomorrow at 9")
-    evening.wait("create_reminder").wait("allow it?").by_hand("y\r")
+    evening.wait("create_reminder").wait("allow it?").type("y")
     evening.wait("kept t1 “call the dentist”, Sunday 29 Mar 2026, 09:00").wait("I shall remind you.").wait_prompt()
     evening.type(CTRL_D).ended()
     assert program.rows("select t.due_at, t.zone, m.text from task t join message m on m.id = t.message_id") == [

@@ -47,9 +47,7 @@ def command(
 
     def register(function: CommandFunction) -> Command:
         name = usage.split()[0]
-        help = re.sub(
-            r"(?<=\S)\n(?=\S)", " ", getdoc(function) or ""
-        )  # a paragraph is one line
+        help = re.sub(r"(?<=\S)\n(?=\S)", " ", getdoc(function) or "")  # a paragraph is one line
         COMMANDS[name] = Command(name, usage, help, function, aliases, completes, on_file, changes, examples)
         return COMMANDS[name]
 

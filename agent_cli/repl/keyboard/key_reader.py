@@ -19,9 +19,9 @@ from prompt_toolkit.utils import is_dumb_terminal
 from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT, PasteRecovery
 from agent_cli.repl.keyboard.raw_keyboard import RawKeyboard
 
-STOP, END, ENTER = "stop", "end", "enter"  # Ctrl-C; Ctrl-D, or the input has ended
+STOP, END, ENTER, ESC = "stop", "end", "enter", "Esc"  # Ctrl-C; Ctrl-D, or the input has ended
 _REPEAT = 0.1  # seconds: the same key again within them is held down, not pressed twice
-_NAMES = {Keys.ControlC: STOP, Keys.ControlD: END, Keys.ControlM: ENTER, Keys.ControlJ: ENTER}
+_NAMES = {Keys.ControlC: STOP, Keys.ControlD: END, Keys.ControlM: ENTER, Keys.ControlJ: ENTER, Keys.Escape: ESC}
 
 
 class KeyReader(RawKeyboard):

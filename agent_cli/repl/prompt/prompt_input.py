@@ -3,6 +3,7 @@
 Everything it holds of what was typed before is let go when something was forgotten, in this process or another.
 """
 
+import sys
 from collections.abc import Callable
 
 from prompt_toolkit import PromptSession
@@ -32,6 +33,7 @@ from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard import dumb_terminal, history_search, invisible_characters, keys
 from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.history import PromptHistory
+from agent_cli.repl.keyboard.key_reader import STOP, KeyReader
 from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
 from agent_cli.repl.prompt import completion
 from agent_cli.repl.prompt.recall_preview import RecallPreview
@@ -146,6 +148,20 @@ class PromptInput:
             stop()
             return ""
 
+    async def key(self, question: str, stop: Callable[[], None]) -> str:
+        """The key pressed alone once the question stands there; empty after Esc, Enter, Ctrl-D or Ctrl-C, which calls
+        `stop` too."""
+        if self._dumb:
+            return await self.answer(question, stop)
+        with KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n{question}"), _write) as keys:
+            keys.discard_typed()
+            _write(question)
+            pressed = await keys.read_key()
+            _write(f"{pressed if len(pressed) == 1 else ''}\n")
+        if pressed == STOP:
+            stop()
+        return pressed.lower() if len(pressed) == 1 else ""
+
     async def _typed_answer(self, question: str, bindings: KeyBindings) -> str:
         """The line, in lower case; empty when keys of it came together, as no fingers press them."""
         prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
@@ -232,3 +248,8 @@ class PromptInput:
         parts = next((entry.parts for entry in reversed(entries) if entry.message.role == "user"), ())
         without_files = [part for part in parts if part.origin != "file"]
         return "".join(part.text for part in without_files).strip("\n"), without_files
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -146,21 +146,24 @@ def test_alt_enter_typed_during_an_answer_does_not_stop_it(talked, server, termi
 @pytest.mark.parametrize(
     ("answer", "saved"),
     [
-        ("y" + ENTER, 1),
-        ("n" + ENTER, 0),
+        ("y", 1),
+        ("n", 0),
         (ENTER, 0),
         (ESC, 0),
         (CTRL_D, 0),
-        ("yes please" + ENTER, 0),
-        ("\x1b[200~y\x1b[201~" + ENTER, 0),
+        ("yes please\x00" + ENTER, 0),
+        ("\x1b[200~y\x1b[201~\x00" + ENTER, 0),
     ],
     ids=["y", "n", "Enter", "Esc", "Ctrl-D", "something else", "a paste"],
 )
 def test_a_call_that_needs_a_yes(talked, server, terminal, answer, saved):
     server.play(script.reply("", calls=[SAVE]), script.reply("Well then."))
     shell = terminal().wait_prompt().enter("save it")
-    shell.wait("The model wants to call save_note").wait('"text": "buy milk"').wait("anything else no:")
-    (shell.by_hand if answer == "y" + ENTER else shell.type)(answer).wait("Well then.").wait_prompt()
+    shell.wait("The model wants to call save_note").wait("text  buy milk").wait("anything else no:")
+    together, _, alone = answer.rpartition("\x00")
+    if together:
+        shell.type(together).wait("nothing; press")
+    shell.type(alone).wait("Well then.").wait_prompt()
     assert talked.rows("select count(*) from note") == [(saved,)]
     assert server.turns[-1]["messages"][-1]["role"] == "tool"
     assert ("refused" in server.turns[-1]["messages"][-1]["content"]) is not saved
@@ -181,11 +184,11 @@ def test_a_call_allowed_for_the_session_is_not_asked_again_in_it(talked, server,
     saved, other = script.reply("", calls=[SAVE]), script.reply("", calls=[("save_note", {"text": "buy bread"})])
     server.play(saved, other, script.reply("Both are saved."), saved, script.reply("Not again."))
     shell = terminal().wait_prompt().enter("save them").wait("anything else no:")
-    shell.by_hand("a\r").wait("Both are saved.").wait_prompt()
+    shell.type("a").wait("Both are saved.").wait_prompt()
     assert shell.text.count("anything else no:") == 1
     shell.enter("/new").wait("s1 is closed and kept").wait_prompt()
     shell.enter("save it").wait("anything else no:", times=2)
-    shell.by_hand("n\r").wait("Not again.")
+    shell.type("n").wait("Not again.")
     assert talked.rows("select text from note order by id") == [("buy milk",), ("buy bread",)]
 
 
@@ -196,10 +199,9 @@ def test_keys_typed_before_the_question_are_no_answer_to_it(talked, server, term
     shell = terminal().wait_prompt().enter("save it").wait("Let me").by_hand("y\r")
     shell.wait("anything else no:")
     assert talked.rows("select count(*) from note") == [(0,)]
-    shell.type(f"n{ENTER}y{ENTER}").wait("anything else no:", times=2)  # the second y came before its question
-    server.play(script.reply("The first y."), script.reply("The second y."))
-    shell.type(ENTER).wait("Well then.").wait("The second y.")
-    assert asked(server)[-2:] == ["y", "y"]
+    server.play(script.reply("The first y."))
+    shell.type("n").wait("anything else no:", times=2).type(ENTER).wait("Well then.").wait("The first y.")
+    assert asked(server)[-1] == "y"
     assert talked.rows("select count(*) from note") == [(0,)]
 
 
@@ -414,7 +416,7 @@ def test_what_was_asked_when_the_program_was_killed_is_asked_again(talked, serve
     server.play(script.reply("Then so be it."))
     again = terminal("-c") if how == "-c" else terminal().wait_prompt().enter(how)
     again.wait("this was asked when the program ended").wait("the key is under the mat").wait("allow it?")
-    again.by_hand(f"{answer}\r").wait("Then so be it.").wait_prompt()
+    again.type(answer).wait("Then so be it.").wait_prompt()
 
     assert talked.rows("select text from note") == [("the key is under the mat",)] * notes
     roles = [message["role"] for message in server.turns[-1]["messages"]]
@@ -427,7 +429,7 @@ def test_what_was_asked_when_the_program_was_killed_is_asked_again(talked, serve
 def test_a_call_that_was_allowed_before_the_program_was_killed_is_not_asked_again(talked, server, terminal):
     server.play(script.reply("", calls=[("save_note", {"text": "the key is under the mat"})]))
     server.answer = lambda body: script.reply(LONG, delay=0.05)
-    shell = terminal().wait_prompt().enter("note where the key is").wait("allow it?").by_hand("y\r").wait("word9")
+    shell = terminal().wait_prompt().enter("note where the key is").wait("allow it?").type("y").wait("word9")
     assert shell.signal(signal.SIGKILL).ended() == -signal.SIGKILL
     again = terminal("-c").wait_prompt()
     assert ("asked when" in again.text, "cut off there" in again.text) == (False, True)
