@@ -79,7 +79,7 @@ def test_what_is_scheduled_runs_at_its_time_and_lands_as_a_note(program):
         ("schedule added", "person", "c1"),
         ("schedule begun", "program", "c1"),
         ("schedule run", "program", "c1"),
-        ("note written", "model", "n1"),
+        ("note written", "schedule", "n1"),
     ]
 
 
