@@ -16,6 +16,7 @@ from agent_cli.errors import ConfigError
 from agent_cli.values import frozen
 
 NAME = "agent-cli"  # of its folders
+_MAX_DEPTH = 20  # of values in each other
 _HOST_VARIABLES = {"ollama": "OLLAMA_HOST", "openai": "OPENAI_BASE_URL"}  # of each engine, where no host is set
 
 
@@ -83,7 +84,18 @@ def _read(file: Path) -> list[tuple[str, Any, int]]:
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(text.splitlines())  # at the end of the document
         raise ConfigError(f"{file}, line {number} is no valid TOML: {error}") from error
+    if _is_deep(table):  # as dotted keys, which the parser takes
+        raise ConfigError(f"{file} cannot be read: its values are nested too deeply")
     return [(key, value, _line_of(key, text)) for key, value in table.items()]
+
+
+def _is_deep(table: dict[str, Any]) -> bool:
+    """Whether values lie deeper in each other than any setting is."""
+    level: list[Any] = [table]
+    for _ in range(_MAX_DEPTH):
+        inner = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+    return bool(level)
 
 
 def _line_of(key: str, text: str) -> int:

@@ -1,4 +1,4 @@
-"""Connections: so many at once, and none for which no request comes.
+"""Connections: so many at once, and none for which no request comes; the one that waits longest makes room.
 
 What opens one needs no token yet, and a connection costs a file of this process, without which the memory cannot be
 opened: so one that says nothing, or says it a letter at a time, is closed.
@@ -27,14 +27,24 @@ class _Connection(H11Protocol):
     """HTTP, where the head of a request must come in time; its body is for the gate."""
 
     limits: ServerLimits
+    _opened_at = 0.0
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._opened_at = self.loop.time()
         if len(self.connections) > self.limits.connections:
-            transport.abort()
-        else:
+            self._make_room()
+        if not transport.is_closing():
             self._wait()
+
+    def _make_room(self) -> None:
+        """Close the connection that has waited longest for its request; where all are in use, this one."""
+        others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
+        waiting = [each for each in others if each._timer]
+        chosen = min(waiting, key=lambda each: each._opened_at, default=self)
+        chosen._stop_waiting()  # it is still listed until the loop has closed it
+        chosen.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -89,6 +89,8 @@ class Gate:
     async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         """All of it, which must come in time. Raises Refused."""
         limits = self._state.limits
+        if "transfer-encoding" in headers and "content-length" in headers:  # a proxy may count by the other one
+            raise Refused(400, "framing", "a request has a length or is chunked, not both", {"Connection": "close"})
         if (length := headers.get("content-length", "0")).isdigit() and int(length[:20]) > limits.body_bytes:
             raise _too_large(limits.body_bytes)
         body = bytearray()

@@ -23,6 +23,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.serve import connections
 from agent_cli.serve.core import refusals
+from agent_cli.serve.core.health import OK
 from agent_cli.serve.core.limits import ServerLimits
 from agent_cli.serve.core.refusals import Refused
 from agent_cli.serve.core.state import ServerState
@@ -57,6 +58,9 @@ _FAILURES = {
 class Health(BaseModel):
     ok: bool
     version: str
+    database: str | None = None
+    disk: str | None = None
+    model: str | None = None
 
 
 def application(state: ServerState) -> FastAPI:
@@ -75,9 +79,16 @@ def application(state: ServerState) -> FastAPI:
         redirect_slashes=False,
     )
 
-    @api.get("/health", summary="Whether it is there; needs no token")
-    async def health() -> Health:
-        return Health(ok=True, version=__version__)
+    @api.get(
+        "/health",
+        summary="Whether it is there; ?deep looks at database, disk and model too (503 when one fails); needs no token",
+        response_model_exclude_none=True,
+    )
+    async def health(response: Response, deep: str | None = None) -> Health:
+        found = await state.health() if deep is not None else {}
+        ok = set(found.values()) <= {OK}
+        response.status_code = 200 if ok else 503
+        return Health(ok=ok, version=__version__, **found)
 
     @api.get("/docs", response_class=HTMLResponse, summary="This description, to be read by people")
     async def docs() -> Response:

@@ -138,6 +138,28 @@ def test_connections_are_bounded_and_those_in_use_go_on(tmp_path):
     assert shut == 16
 
 
+def test_connections_that_ask_nothing_keep_nobody_out(tmp_path):
+    with listening(opened(tmp_path), replace(FREE, connections=5)) as (address, _):
+        crowd = [connected(address) for _ in range(20)]
+        with connected(address) as asking:
+            asking.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert asking.recv(1000).startswith(b"HTTP/1.1 200 ")
+        for each in crowd:
+            each.close()
+
+
+def test_request_with_a_length_that_is_chunked_too_is_refused_and_its_connection_closed(tmp_path):
+    with listening(opened(tmp_path)) as (address, _), connected(address) as asking:
+        request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+        both = request + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        asking.sendall(both + request + b"\r\n")
+        answer = b""
+        while part := asking.recv(1000):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
 def connected(address):
     host, port = address.removeprefix("http://").rsplit(":", 1)
     return socket.create_connection((host, int(port)), timeout=5)

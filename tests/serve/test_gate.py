@@ -9,6 +9,7 @@ import pytest
 from agent_cli.memory.conversations import callers
 from agent_cli.serve import http
 from agent_cli.serve.core.limits import TokenBucket
+from tests.conftest import CHAT
 from tests.serving import FREE, opened, served
 
 
@@ -56,6 +57,17 @@ def test_without_a_token_there_is_nothing_but_health(house):
             assert response.headers.get("access-control-allow-origin") is None
     assert {place for place, status in got.items() if status != 401} == {("GET", "/health")}
     assert house.client.get("/health").json() == {"ok": True, "version": http.__version__}
+
+
+def test_deep_look_at_the_health_names_database_disk_and_model(tmp_path, server):
+    well = {"ok": True, "version": http.__version__, "database": "ok", "disk": "ok", "model": "ok"}
+    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+        assert house.client.get("/health?deep").json() == well
+        assert house.client.get("/health").json() == {"ok": True, "version": http.__version__}
+    (tmp_path / "without").mkdir()
+    with served(opened(tmp_path / "without", "127.0.0.1:9", CHAT.name)) as house:
+        found = house.client.get("/health?deep")
+    assert (found.status_code, found.json()) == (503, {**well, "ok": False, "model": "no model server answers"})
 
 
 def test_token_counts_until_it_is_revoked(house):

@@ -1,7 +1,9 @@
 """What one server works with: the app, its connections, the turns that run, what is counted, and the jobs between."""
 
 import asyncio
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -21,6 +23,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.lifecycle import closing
+from agent_cli.serve.core import health
 from agent_cli.serve.core.keyed_locks import KeyedLocks
 from agent_cli.serve.core.limits import ServerLimits, TokenBucket
 from agent_cli.serve.core.metrics import Metrics
@@ -33,6 +36,7 @@ T = TypeVar("T")
 _READER_THREADS = 8  # that read the file at once
 _POLL_SECONDS = 0.5  # seconds between two looks at whether a turn was cut
 _KEY_LIFETIME = timedelta(days=7)  # how long a request is known by its key
+_HEALTH_SECONDS = 5.0  # how long a look at the health counts
 _JOB_STOP_SECONDS = 10.0  # seconds that a job has to stop
 
 
@@ -56,6 +60,9 @@ class ServerState:
         self._worker: IdleWorker | None = None
         self._turns: TurnQueue | None = None
         self._limiter: anyio.CapacityLimiter | None = None
+        self._health: dict[str, str] = {}
+        self._health_at = -math.inf
+        self._health_lock = asyncio.Lock()
 
     @property
     def turns(self) -> TurnQueue:
@@ -129,6 +136,14 @@ class ServerState:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_READER_THREADS)
         return await anyio.to_thread.run_sync(partial(self._with_connection, work), limiter=self._limiter)
+
+    async def health(self) -> dict[str, str]:
+        """What `health.look` found, at most a few seconds ago: whoever asks needs no token."""
+        async with self._health_lock:
+            if time.monotonic() - self._health_at > _HEALTH_SECONDS:
+                self._health = await self.read(partial(health.look, self.app))
+                self._health_at = time.monotonic()
+        return self._health
 
     def caller_with_token(self, token: str) -> Caller | None:
         """The caller with this token; None where there is none."""
