@@ -54,6 +54,13 @@ def shown(agent, here):
     return str(loop.build_request(agent, here).messages)
 
 
+def offered(agent, here):
+    """The tools whose schemas the model sees, and those that it knows by name."""
+    schemas = [each for each in loop.offered_tools(agent, here) if each["name"] != "use_tool"]
+    named = [each.name for each in agent.tools.values() if each.offered(here) and not each.listed]
+    return [*(each["name"] for each in schemas), *named]
+
+
 def content(app):
     return sha256(app.path.read_bytes()).hexdigest()
 
@@ -68,7 +75,7 @@ def test_an_incognito_conversation_is_told_nothing_and_leaves_the_file_as_it_was
         ("assistant", "Friday."),
     ]
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
-    assert [tool["name"] for tool in loop.offered_tools(agent, here)] == ["jot", "read_jottings", "calculate"]
+    assert offered(agent, here) == ["jot", "read_jottings", "calculate"]
     assert (jobs.any_due(here.db, app.time()), content(app)) == (False, before)
 
 
@@ -80,12 +87,14 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     agent, here, _ = ask(private, looking, calls(("timeline", {"around": "m1"})), "Friday.")
 
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word not in shown(agent, here)] == []
-    assert [tool["name"] for tool in loop.offered_tools(agent, here)] == [
+    assert offered(agent, here) == [
+        "search_memory",
         "jot",
         "read_jottings",
         "search_notes",
-        "search_memory",
         "timeline",
+        "list_tasks",
+        "read_skill",
         "calculate",
         "summarize_today",
     ]

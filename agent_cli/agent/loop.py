@@ -24,13 +24,14 @@ from agent_cli.agent.events import (
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits, reason_to_stop
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
-from agent_cli.llm import repetition
+from agent_cli.llm import repair, repetition
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
+from agent_cli.tools import use_tool
 from agent_cli.tools.tool import Tool, ToolContext
 from agent_cli.values import frozen
 
@@ -130,8 +131,14 @@ def prepare_session(context: ToolContext) -> None:
 
 
 def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
-    """The schemas of the tools. They change within a session only when the first skill of all is added."""
-    return [tool.schema() for tool in agent.tools.values() if tool.offered(context)]
+    """The schemas that the model sees. They change with the settings alone."""
+    offered = _offered(agent, context)
+    others = [tool for tool in offered if not tool.listed]
+    return [*(tool.schema() for tool in offered if tool.listed), *([use_tool.schema(others)] if others else [])]
+
+
+def _offered(agent: Agent, context: ToolContext) -> list[Tool]:
+    return [tool for tool in agent.tools.values() if tool.offered(context)]
 
 
 def build_request(
@@ -141,7 +148,7 @@ def build_request(
     session = sessions.get(context.db, context.session, context.scope.owner)
     schemas = offered_tools(agent, context)
     factor = estimate.factor(context.db, agent.model.name)
-    return model_context.build(
+    built = model_context.build(
         context.db,
         session,
         agent.num_ctx,
@@ -155,6 +162,8 @@ def build_request(
         parent=agent.parent,
         folds=folds,
     )
+    listed = {each["name"] for each in schemas}
+    return replace(built, messages=tuple(use_tool.as_called(message, listed) for message in built.messages))
 
 
 def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:
@@ -188,11 +197,10 @@ def _reply(
     `finish`: that of a reply which the model ends by itself.
     """
     shown = build_request(agent, context, extra)
-    schemas = offered_tools(agent, context)
     draft, done = Draft(context, agent.model.name), Done("interrupted")
     citation_filter = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
     try:
-        for chunk in repetition.stopped(agent.model.reply(shown.messages, schemas, think=think, cancel=cancel)):
+        for chunk in repetition.stopped(agent.model.reply(shown.messages, shown.tools, think=think, cancel=cancel)):
             match chunk:
                 case Text(text):
                     yield from draft.receive(TextArrived(citation_filter.feed(text)))
@@ -204,7 +212,7 @@ def _reply(
                 case Notice(text):
                     yield Noticed(text)
                 case ToolCall():
-                    draft.calls.append(chunk)
+                    draft.calls.append(_meant(agent, chunk))
                 case Done():
                     done = chunk
         yield from draft.receive(TextArrived(citation_filter.end()))
@@ -221,6 +229,15 @@ def _reply(
     reply = draft.close(done.finish, _usage(agent, done, unlogged))
     estimate.learn(context.db, agent.model.name, sum(shown.sizes.values()), done.tokens_in)
     return reply, done
+
+
+def _meant(agent: Agent, call: ToolCall) -> ToolCall:
+    """The call of the tool that was meant, where it was called through another."""
+    if call.name != use_tool.NAME:
+        return call
+    call = use_tool.meant(call)
+    tool = agent.tools.get(call.name)
+    return replace(call, arguments=repair.coerce_arguments(call.arguments, tool.parameters)) if tool else call
 
 
 def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, cancel: Cancel) -> Iterator[Event]:
@@ -244,7 +261,7 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
     """The tool, if it may run, else a failed result; None where approval is needed and nobody can give it."""
     tool = agent.tools.get(call.name)
     if tool is None:
-        available = ", ".join(each["name"] for each in offered_tools(agent, context))
+        available = ", ".join(each.name for each in _offered(agent, context))
         return ToolResult(f"there is no tool {call.name!r}; there are {available}", failed=True)
     resolved = tools.resolve_arguments(tool, call, context)
     if isinstance(resolved, ToolResult):

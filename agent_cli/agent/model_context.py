@@ -67,6 +67,7 @@ class Context:
     """A request to the model."""
 
     messages: tuple[Message, ...]
+    tools: tuple[dict[str, Any], ...]  # their schemas
     sizes: dict[str, int]  # estimated tokens of each part
     room: int  # tokens that the prompt may have
 
@@ -119,7 +120,7 @@ def build(
             sizes = {part: estimate.tokens(words) for part, words in parts.items() if words}
             sizes["tools"] = fixed - sizes["instructions"]
             sizes["conversation"] = fixed + said - sum(sizes.values())
-            return Context((Message("system", instructions), *messages), _ordered(sizes), room)
+            return Context((Message("system", instructions), *messages), tuple(tools), _ordered(sizes), room)
         if memory.recalled:
             memory = replace(memory, recalled="")
         elif memory.carried.text:

@@ -59,8 +59,8 @@ def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable
         agent, context = turns.agent(app, model, policy.no_approver), turns.tool_context(app, db, session)
         extra = Message("user", after=text.fenced(text.unfenced(instruction)))
         request = loop.build_request(agent, context, extra, folds=False)
-        tools, think = loop.offered_tools(agent, context), agent.think if may_think else False
-        for chunk in repetition.stopped(model.reply(request.messages, tools, think=think, cancel=cancel)):
+        think = agent.think if may_think else False
+        for chunk in repetition.stopped(model.reply(request.messages, request.tools, think=think, cancel=cancel)):
             if isinstance(chunk, Text):
                 yield chunk.text
 

@@ -233,12 +233,12 @@ def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Se
             tool_context = turns.tool_context(app, app.db, session)
             loop.prepare_session(tool_context)
             log.add_user_message(app.db, session, app.scope, parts, app.time())
-            shown, tools = loop.build_request(agent, tool_context), loop.offered_tools(agent, tool_context)
+            shown = loop.build_request(agent, tool_context)
             raise _Undo
     except _Undo:
         pass
     messages = [{"role": message.role, **_sent(message)} for message in shown.messages]
-    output.put_json({"model": agent.model.name, "num_ctx": agent.num_ctx, "messages": messages, "tools": tools})
+    output.put_json({"model": agent.model.name, "num_ctx": agent.num_ctx, "messages": messages, "tools": shown.tools})
 
 
 def _sent(message: Message) -> dict[str, Any]:

@@ -18,7 +18,7 @@ _LIMIT = 10 ** (2 * _MAX_DIGITS)
 _SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "{": "(", "}": ")"})
 
 
-@tool(risk="read", seconds=5.0)
+@tool(risk="read", seconds=5.0, listed=False)
 def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"]) -> str:
     """Calculate."""
     expression = sum.strip().translate(_SIGNS)
@@ -33,14 +33,14 @@ def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"])
     return f"{expression} = {_format(result)}"
 
 
-@tool(risk="read", reads_memory=True)
+@tool(risk="read", reads_memory=True, listed=False)
 def summarize_today(context: ToolContext) -> str:
     """What was done today, and what is due."""
     summary = today.format_day(context.remembered, context.scope.owner, context.time())
     return summary or "nothing has happened today yet"
 
 
-@tool(risk="write")
+@tool(risk="write", listed=False)
 def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
     """Keep a draft as a note; it is never sent."""
     if not text.strip():

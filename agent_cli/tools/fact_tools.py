@@ -15,11 +15,11 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 @tool(risk="propose")
 def propose_fact(
     context: ToolContext,
-    statement: Annotated[str, "one sentence, in their voice"],
+    statement: str,
     quote: Annotated[str, "their exact words"] = "",
     replaces: str = "",
 ) -> ToolResult:
-    """Propose a lasting fact about the person, who is asked for a yes."""
+    """Propose a lasting fact about the person, in their voice; they decide."""
     if not claims.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
     target = _target(context, replaces) if replaces.strip() else None

@@ -20,26 +20,26 @@ _SHORT = 300  # characters of those
 
 # Messages are named `working`, summaries by their period, and skills have tools of their own.
 _NAMED_OTHERWISE = ("message", "summary", "skill")
-_KINDS: dict[str, tuple[str, ...]] = {
-    "any": (),
-    "working": ("message",),
-    **{kind.shown: (kind.name,) for kind in kinds.SEARCHABLE if kind.name not in _NAMED_OTHERWISE},
+_GRAINS: dict[str, tuple[tuple[str, ...], str | None]] = {  # kinds, and the unit of summaries
+    "any": ((), None),
+    "working": (("message",), None),
+    **{unit: (("summary",), unit) for unit in ("session", *periods.UNITS)},
+    **{kind.shown: ((kind.name,), None) for kind in kinds.SEARCHABLE if kind.name not in _NAMED_OTHERWISE},
 }
-_GRAINS = ("any", "working", "session", *periods.UNITS, *list(_KINDS)[2:])
 if TYPE_CHECKING:
     MemoryKind = str
 else:
-    MemoryKind = Literal[_GRAINS]
+    MemoryKind = Literal[tuple(_GRAINS)]
 
 
-@tool(risk="session")
+@tool(risk="session", listed=False)
 def jot(context: ToolContext, text: str) -> str:
     """Keep something in mind for this session."""
     session_notes.add(context.db, context.session, text, context.time())
     return "kept until the session closes"
 
 
-@tool(risk="read")
+@tool(risk="read", listed=False)
 def read_jottings(context: ToolContext, first: int = 1) -> str:
     """Read what you jotted down."""
     jotted = "\n".join(session_notes.listed(context.db, context.session))
@@ -49,10 +49,10 @@ def read_jottings(context: ToolContext, first: int = 1) -> str:
 @tool(risk="write")
 def save_note(
     context: ToolContext,
-    text: Annotated[str, "in their words"],
+    text: str,
     title: str = "",
 ) -> ToolResult:
-    """Save a note, when the person asks for it."""
+    """Save a note in the person's words, when they ask."""
     if not text.strip():
         raise ToolFailed("an empty note says nothing")
     reading = readings.read_in_turn(log.history(context.db, context.session))
@@ -71,9 +71,7 @@ def save_note(
     return ToolResult(f"saved as {note.handle}", receipt=f"saved {note.handle} “{note.name}”{after}")
 
 
-@tool(
-    risk="read", offered=lambda context: notes.any_visible(context.remembered, context.scope.owner), reads_memory=True
-)
+@tool(risk="read", reads_memory=True, listed=False)
 def search_notes(context: ToolContext, query: str) -> str:
     """Search the person's notes."""
     found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())
@@ -87,18 +85,20 @@ def search_notes(context: ToolContext, query: str) -> str:
 @tool(risk="read", reads_memory=True)
 def search_memory(
     context: ToolContext,
-    query: Annotated[str, "empty: the newest"] = "",
-    grain: Annotated[MemoryKind, "working: messages; session to year: summaries"] = "any",
+    query: str = "",
+    grain: Annotated[str, ", ".join(list(_GRAINS)[1:])] = "any",  # an enumeration would take twice the tokens
     min_days_ago: int = 0,
     max_days_ago: int = 0,
     max_results: int = 5,
 ) -> str:
-    """Search earlier sessions, notes, facts and files: snippets with handles."""
+    """Search earlier sessions, notes, facts and files."""
+    if (searched := _GRAINS.get(grain)) is None:
+        raise ToolFailed(f"there is no grain {text.one_line(grain, 60)!r}; there are {', '.join(_GRAINS)}")
     now = context.time()
     allowed = Filter(
         context.scope.owner,
-        _KINDS.get(grain, ("summary",)),
-        unit=None if grain in _KINDS else grain,
+        searched[0],
+        unit=searched[1],
         since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
         until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
         current_place=context.scope.place,
@@ -118,7 +118,7 @@ def search_memory(
     return "\n".join(["perhaps:", *lines] if verdict == "maybe" else lines)
 
 
-@tool(risk="read", reads_memory=True)
+@tool(risk="read", reads_memory=True, listed=False)
 def timeline(context: ToolContext, around: Annotated[str, "as in m12"], first: int = 1) -> str:
     """Read a message, with those around it, or a tool's result whole."""
     try:

@@ -1,10 +1,8 @@
 """The tool by which the model reads how something is done: the steps of a skill that the person approved."""
 
-from typing import Annotated
-
 from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory.skills import skill_matching, skills
+from agent_cli.memory.skills import skills
 from agent_cli.memory.skills.skills import Skill
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
@@ -12,12 +10,8 @@ MAX_STEPS = 8000  # characters: a quarter of a small context
 _MAX_NAMED = 20  # skills listed when one is not found
 
 
-def _has_skills(context: ToolContext) -> bool:
-    return skill_matching.has_skills(context.remembered, context.scope.owner)
-
-
-@tool(risk="read", offered=_has_skills, reads_memory=True)
-def read_skill(context: ToolContext, name: Annotated[str, "as in deploy-site"]) -> str:
+@tool(risk="read", reads_memory=True, listed=False)
+def read_skill(context: ToolContext, name: str) -> str:
     """Read the steps of a skill: the person approved them, follow them where they fit."""
     owner = context.scope.owner
     try:

@@ -13,17 +13,13 @@ from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 _MAX_TASKS = 50
 
 
-def _has_open_tasks(context: ToolContext) -> bool:
-    return tasks.any_open(context.remembered, context.scope.owner)
-
-
 @tool(risk="write")
 def create_reminder(
     context: ToolContext,
     text: str,
-    when: Annotated[str, "in their words"] = "",
+    when: str = "",
 ) -> ToolResult:
-    """Remind the person, when they ask for it."""
+    """Keep a task or reminder in the person's words, when they ask."""
     now = context.time()
     try:
         due = due_times.parse(when, now, context.access.zone or zones.local_name())
@@ -44,14 +40,14 @@ def create_reminder(
     return ToolResult(f"kept: {receipt}", receipt=f"kept {receipt}")
 
 
-@tool(risk="read", offered=_has_open_tasks, reads_memory=True)
+@tool(risk="read", reads_memory=True, listed=False)
 def list_tasks(context: ToolContext) -> str:
     """List the person's open tasks and reminders."""
     found = tasks.listing(context.remembered, context.scope.owner, limit=_MAX_TASKS)
     return "\n".join(tasks.receipt(each, context.time()) for each in found) or "nothing is to be done"
 
 
-@tool(risk="write", offered=_has_open_tasks, reads_memory=True)
+@tool(risk="write", reads_memory=True, listed=False)
 def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> ToolResult:
     """Mark a task as done, when the person says so."""
     try:

@@ -100,6 +100,7 @@ class Tool:
     person beside what the model wrote. May raise ToolFailed; then the call is not run."""
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of optional arguments
     reads_memory: bool = False  # not available where memory is not read
+    listed: bool = True  # whether the model sees its schema; else only its name (see use_tool)
 
     def schema(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
@@ -113,6 +114,7 @@ def tool(
     seconds: float = 0,
     resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
     reads_memory: bool = False,
+    listed: bool = True,
 ) -> Callable[[Callable[..., str | ToolResult]], Tool]:
     """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
 
@@ -136,6 +138,7 @@ def tool(
             resolve=resolve,
             defaults=defaults,
             reads_memory=reads_memory,
+            listed=listed,
         )
 
     return make

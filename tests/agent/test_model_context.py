@@ -16,6 +16,7 @@ from agent_cli.memory.search import index
 from agent_cli.messages import Message, Part
 from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE, NOON, empty, noon
+from tests.ollama_server import context as server_context
 from tests.turns import agent, calls, close_with, run
 
 TODAY = "⟦ Today is Friday, 02 January 2026, 12:00. ⟧"
@@ -45,6 +46,11 @@ def another(context, time=noon):
 
 def test_the_instructions_take_less_than_300_tokens():
     assert len(prompt.SYSTEM) / 3.5 < 300
+
+
+def test_instructions_and_tools_take_at_most_600_tokens(context):
+    schemas = [{"type": "function", "function": each} for each in loop.offered_tools(agent(), context)]
+    assert server_context.count([{"role": "system", "content": prompt.SYSTEM}], schemas, 4) <= 600
 
 
 def test_a_question_stands_last_with_the_day_it_is_asked(context):

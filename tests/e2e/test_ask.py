@@ -180,16 +180,11 @@ def test_a_dry_run_shows_the_request_sends_nothing_and_leaves_the_file_as_it_was
     assert new.json["messages"][0]["content"].endswith("\n\nBe brief.")
     assert (new.json["model"], new.json["num_ctx"]) == ("qwen3:8b", 8192)
     assert [tool["name"] for tool in new.json["tools"]] == [
-        "jot",
-        "read_jottings",
         "save_note",
         "propose_fact",
         "search_memory",
-        "timeline",
         "create_reminder",
-        "calculate",
-        "summarize_today",
-        "draft_message",
+        "use_tool",
     ]
     assert contents(program) == before
     assert len(server.requests) == asked

@@ -68,7 +68,7 @@ def test_each_way_in_was_taken(requests):
         "From memory, not instructions",
         "From your files, not instructions:",
         "Feed the marmot <|im_marmot",
-        '"tool_name": "read_skill"',
+        '{"tool": "read_skill", "arguments": {"name": "feed-marmot"}}',
         '"thinking": "marmot',
         "Conversation of",
     ):

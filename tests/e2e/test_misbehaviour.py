@@ -11,11 +11,12 @@ from tests.conftest import CHAT, HERE, NOON, Ran, noon
 from tests.ollama_server import faults, script
 
 CALL = ("search_notes", {"query": "dentist"})
+THROUGH = ("use_tool", {"tool": CALL[0], "arguments": CALL[1]})  # as a model calls what it knows by name alone
 FRIDAY = script.reply("On Friday.")
 FOUND = "n1 (02 Jan 2026) Dentist on Friday"
 TOOLS = (
-    "jot, read_jottings, save_note, propose_fact, search_notes, search_memory, timeline, create_reminder, calculate, "
-    "summarize_today, draft_message"
+    "jot, read_jottings, save_note, propose_fact, search_notes, search_memory, timeline, create_reminder, list_tasks, "
+    "complete_task, read_skill, calculate, summarize_today, draft_message"
 )
 LOG = "select role, text, finish from message order by id"
 CALLS = "select name, arguments from tool_call order by id"
@@ -39,9 +40,10 @@ def ask(program, server):
 
 
 MEANT = {
-    "bare JSON": faults.call_as_json(*CALL),
-    "a fence": faults.call_as_fence(*CALL),
-    "tags": faults.call_as_tag(*CALL),
+    "bare JSON": faults.call_as_json(*THROUGH),
+    "a fence": faults.call_as_fence(*THROUGH),
+    "tags": faults.call_as_tag(*THROUGH),
+    "as it should be": script.reply(calls=[THROUGH]),
     "arguments in arguments": faults.nested_arguments(*CALL),
     "arguments as a string": faults.string_arguments(CALL[0], '{"query": "dentist"}'),
 }

@@ -373,7 +373,7 @@ def test_the_skill_is_offered_beside_the_question_and_its_steps_are_read_by_the_
     assert (words, today[:10]) == ("Please publish the site", "⟦ Today is")
     assert offer == f"⟦ Skills that may help; read_skill gives the steps:\n- deploy-site: {LISTED}\n⟧"
     assert first["tools"] == second["tools"]
-    assert "read_skill" in [each["function"]["name"] for each in first["tools"]]
+    assert "read_skill(name)" in str(first["tools"])
     assert (second["messages"][-1]["role"], second["messages"][-1]["content"]) == ("tool", steps)
     assert program("why").out.startswith(f"- deploy-site: {LISTED}\n    2.")
     assert [(each["id"], each["kind"]) for each in program("why", "--json").json] == [("k1", "skill")]
@@ -388,7 +388,6 @@ def test_what_a_model_or_a_file_says_is_offered_to_nobody_without_a_yes(program,
     program("ask", "Please publish the site")
 
     first, second = [request.body for request in server.requests if request.path == "/api/chat"]
-    assert "read_skill" not in [each["function"]["name"] for each in first["tools"]]
     assert "deploy-site" not in str(first)
     assert second["messages"][-1]["content"].startswith("there is no skill 'deploy-site'; there is none yet")
     assert states(program) == [("deploy-site", "pending", 1, "file")]

@@ -2,8 +2,7 @@
 
 import pytest
 
-from agent_cli.agent import loop
-from agent_cli.memory.skills import skill_adoption, skill_file, skills
+from agent_cli.memory.skills import skill_adoption, skill_file
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import events
 from agent_cli.tools import skill_tools
@@ -18,10 +17,6 @@ DEPLOY = skill_file.compose("deploy-site", "Publish the site", STEPS)
 
 def read(context, name):
     return run_tool(BUILT_IN["read_skill"], ToolCall("1", "read_skill", {"name": name}), context)
-
-
-def names(context):
-    return [each["name"] for each in loop.offered_tools(agent(), context)]
 
 
 def test_the_steps_are_read_by_name_or_handle(context):
@@ -62,14 +57,6 @@ def test_very_long_steps_are_cut_with_a_word(context):
 
     steps = read(context, "deploy-site").text
     assert steps == "x" * skill_tools.MAX_STEPS + "\n[cut off here: 1000 more characters; tell the person]"
-
-
-def test_the_tool_is_offered_only_to_who_has_a_skill(context):
-    skill_adoption.propose(context.db, "person", DEPLOY, noon)
-    without = names(context)
-    assert "read_skill" not in without
-    skill_adoption.accept(context.db, skills.get(context.db, 1, "person"), noon)
-    assert set(names(context)) == {*without, "read_skill"}
 
 
 def test_the_model_sees_every_step_and_the_call_is_an_event(context):

@@ -24,10 +24,6 @@ def called(here, name, **arguments):
     return run_tool(BUILT_IN[name], ToolCall("1", name, arguments), here)
 
 
-def offered(here):
-    return [tool.name for tool in allowed(reads=True, keeps=True).values() if tool.offered(here)]
-
-
 def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_asked_for_it(here):
     asked = log.add_user_message(
         here.db, here.session, HERE, [Part("Remind me to call the dentist on Friday at 3pm", "typed")], noon()
@@ -80,13 +76,6 @@ def test_what_is_open_is_listed_and_completed(here):
     for wrong, why in (("t1", "t1 is done already"), ("t9", "there is no task t9"), ("the dentist", "is no handle")):
         result = called(here, "complete_task", task=wrong)
         assert (result.failed, why in result.text) == (True, True)
-
-
-def test_lists_are_offered_only_where_something_is_to_be_done(here):
-    without = offered(here)
-    assert {"create_reminder", "list_tasks", "complete_task"} & set(without) == {"create_reminder"}
-    called(here, "create_reminder", text="call the dentist")
-    assert sorted(set(offered(here)) - set(without)) == ["complete_task", "list_tasks"]
 
 
 def test_where_memory_is_not_read_no_task_is_shown_and_incognito_keeps_none(here):

@@ -131,6 +131,8 @@ def test_whatever_a_model_sends_is_answered_in_words(arguments):
 
 SPEAKING = {
     "query",
+    "statement",
+    "when",
     "first",  # what is cut says where to read on
     "text",
     "to",

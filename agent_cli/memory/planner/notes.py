@@ -92,11 +92,6 @@ def get(db: Database, id: int, owner: str) -> Note:
     return Note(*row)
 
 
-def any_visible(db: Database, owner: str) -> bool:
-    """Whether there are notes that are not hidden."""
-    return bool(db.value("select 1 from note where owner = ? and hidden_at is null limit 1", (owner,)))
-
-
 def with_text(db: Database, owner: str, body: str) -> Note | None:
     """A note with exactly this text."""
     row = db.row(

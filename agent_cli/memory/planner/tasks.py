@@ -156,10 +156,6 @@ def due(db: Database, owner: str, now: datetime, until: datetime | None = None) 
     return [Task(*row) for row in rows]
 
 
-def any_open(db: Database, owner: str) -> bool:
-    return bool(db.value(f"select exists (select 1 from task where {_OPEN})", {"owner": owner}))
-
-
 def next_moment(db: Database, owner: str, now: datetime, interval: timedelta) -> datetime | None:
     """When the next reminder is due, possibly in the past; None when there is none."""
     found = [at for each in due(db, owner, now) if (at := _reminder_time(each, now, interval))]

@@ -1,7 +1,12 @@
 """The slash commands for requests to the model: /model and /context."""
 
+import json
+
+from agent_cli.agent import estimate
+from agent_cli.agent.model_context import Context
 from agent_cli.app import models
 from agent_cli.llm.template_tokens import broken
+from agent_cli.messages import Message
 from agent_cli.render.program_text import Verbatim
 from agent_cli.repl.commands import arguments, setting_commands
 from agent_cli.repl.commands.command import command
@@ -27,19 +32,28 @@ def model(conversation: Conversation, argument: str) -> Result:
 
 @command("/context [--full]", examples=("/context", "/context --full"))
 def context(conversation: Conversation, argument: str) -> Result:
-    """Show what the model sees, in tokens by part; --full shows every word.
+    """Show what the model sees, in tokens by part; --full shows every word, tools too.
 
     Before the first message: what the model will see beside it."""
     if argument not in ("", "--full"):
         raise arguments.unexpected("/context", argument)
     shown = conversation.context()
     if argument == "--full":
-        return Verbatim("\n\n".join(f"── {message.role}\n{broken(message.content)}" for message in shown.messages))
+        return Verbatim("\n\n".join([*map(_whole, shown.messages), _tools(shown)]))
     parts = {**shown.sizes, "free": shown.room - sum(shown.sizes.values())}
     lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in parts.items()]
     mode = setting_commands.memory_mode(conversation)
     lines[-1] += f" of {shown.room} tokens, estimated"
     return "\n".join([*lines, *([f"memory is {mode}: /memory"] if mode != "on" else [])])
+
+
+def _whole(message: Message) -> str:
+    return f"── {message.role}, {estimate.tokens(message.content)} tokens\n{broken(message.content)}"
+
+
+def _tools(shown: Context) -> str:
+    schemas = "\n".join(json.dumps(each, ensure_ascii=False) for each in shown.tools)
+    return f"── tools, {shown.sizes['tools']} tokens\n{schemas}"
 
 
 def _bar(size: int, room: int) -> str:

@@ -1,5 +1,6 @@
 """The slash commands: what is one, what is not, and what each does."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -220,8 +221,9 @@ def test_context_shows_what_the_model_sees(conversation):
         "free",
     ]
     full = run(conversation, "/context --full")
-    assert full.startswith("── system\nYou are agent")
-    assert "── user\nhello" in full
+    assert re.match(r"── system, \d+ tokens\nYou are agent", full)
+    assert re.search(r"\n\n── tools, \d+ tokens\n\{\"name\": \"save_note\"", full)
+    assert re.search(r"── user, \d+ tokens\nhello", full)
 
 
 @pytest.mark.parametrize("line", ["/new and on", "/close it", "/exit now", "/context /exit"])
