@@ -40,6 +40,10 @@ CUT_OFF = "the answer reached its limit of tokens (settings answer_tokens and nu
 STOPPED = "stopped"  # the finish of the last reply of a turn that the guard ended
 
 
+Settle = Callable[[str, model_context.Context, Cancel], None]
+"""Called before each request, with the model's name: waits for what is being read ahead (see app.warming)."""
+
+
 @frozen
 class Agent:
     """A model with its tools, rules and limits."""
@@ -56,6 +60,7 @@ class Agent:
     instructions: str = prompt.SYSTEM
     recall: Callable[[ToolContext, int, str], None] | None = None  # recalls memories for a message (number, text)
     parent: model_context.ParentConversation | None = None  # of a side question
+    settle: Settle | None = None
 
 
 def run_turn(
@@ -197,6 +202,8 @@ def _reply(
     `finish`: that of a reply which the model ends by itself.
     """
     shown = build_request(agent, context, extra)
+    if agent.settle:
+        agent.settle(agent.model.name, shown, cancel)
     draft, done = Draft(context, agent.model.name), Done("interrupted")
     citation_filter = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
     try:

@@ -30,6 +30,7 @@ from agent_cli.store.maintenance import leftovers
 from agent_cli.text import without_surrogates
 
 if TYPE_CHECKING:
+    from agent_cli.agent.loop import Settle
     from agent_cli.tools.servers import Servers
 
 
@@ -52,6 +53,7 @@ class App:
     path: Path = field(default_factory=Path)  # of the database file, also when `db` is in memory
     model: ChatModel | None = None  # the chosen one, until the settings change
     tool_servers: "Servers | None" = None  # None until they are needed
+    settle: "Settle | None" = None  # of an interactive session
     reported_damage: set[str] = field(default_factory=set)  # indexes whose damage was reported
     lock: threading.Lock = field(default_factory=threading.Lock)
 

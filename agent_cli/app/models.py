@@ -41,6 +41,12 @@ def chat(app: App, db: Database) -> tuple[ChatModel, str]:
         return model, notice
 
 
+def planned(app: App, db: Database) -> ChatModel:
+    """The model that will answer the next question; that it was asked for is not remembered. Raises AgentError."""
+    with app.lock:
+        return app.model or _create(app, app.config.model, "chat", db)[0]
+
+
 def cheap(app: App, db: Database) -> ChatModel | None:
     """The model for summaries and other jobs; None when no server answers."""
     name = app.config.cheap_model or app.config.model

@@ -22,6 +22,7 @@ from agent_cli.app import models, tool_set, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.search import index
 from agent_cli.messages import Part, ToolCall
 from agent_cli.store.db import Database
@@ -173,8 +174,35 @@ def agent(
         window=app.window,
         recall=partial(_recall, app, parent) if app.reads else None,
         parent=parent,
+        settle=app.settle,
         instructions=f"{prompt.SYSTEM}\n\n{instructions}" if instructions else prompt.SYSTEM,
     )
+
+
+class _Undo(Exception):
+    """Rolls a preview back."""
+
+    def __init__(self, shown: model_context.Context):
+        self.shown = shown
+
+
+def preview(
+    app: App, db: Database, agent: Agent, session: int | None, parts: Sequence[Part] = (), kind: str = "chat"
+) -> model_context.Context:
+    """The next request of a session with this question; built in a transaction that is rolled back.
+
+    `session` None: one of this kind that begins now. Without parts no question is added.
+    """
+    try:
+        with db.write():
+            number = sessions.start(db, app.scope, app.time(), kind) if session is None else session
+            context = tool_context(app, db, number)
+            loop.prepare_session(context)
+            if parts:
+                log.add_user_message(db, number, app.scope, parts, app.time())
+            raise _Undo(loop.build_request(agent, context))
+    except _Undo as undone:
+        return undone.shown
 
 
 def tool_context(app: App, db: Database, session: int) -> ToolContext:

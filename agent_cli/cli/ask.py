@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from agent_cli import clock
-from agent_cli.agent import loop
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.policy import policy
 from agent_cli.agent.transcript import Transcript
@@ -29,7 +28,7 @@ from agent_cli.cli.invocation import Invocation
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.template_tokens import broken
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Message, Part
@@ -219,24 +218,11 @@ def _stop_on_interrupt(cancel: Cancel) -> None:
         signal.signal(signal.SIGINT, stop)
 
 
-class _Undo(Exception):
-    """Rolls a dry run back."""
-
-
 def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part]) -> None:
-    """Print the request, built in a transaction that is rolled back."""
+    """Print the request."""
     chosen = invocation.chosen_session()
     agent = turns.agent(app, _model(app, invocation), policy.no_approver, instructions=asked.system)
-    try:
-        with app.db.write():
-            session = chosen.id if chosen else sessions.start(app.db, app.scope, app.time(), "ask")
-            tool_context = turns.tool_context(app, app.db, session)
-            loop.prepare_session(tool_context)
-            log.add_user_message(app.db, session, app.scope, parts, app.time())
-            shown = loop.build_request(agent, tool_context)
-            raise _Undo
-    except _Undo:
-        pass
+    shown = turns.preview(app, app.db, agent, chosen.id if chosen else None, parts, "ask")
     messages = [{"role": message.role, **_sent(message)} for message in shown.messages]
     output.put_json({"model": agent.model.name, "num_ctx": agent.num_ctx, "messages": messages, "tools": shown.tools})
 

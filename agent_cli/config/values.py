@@ -65,6 +65,11 @@ class Config:
         8192,
         validators.at_least(0),
     )
+    warm: bool = setting(
+        "the model reads the beginning of the next question while you type: the answer comes sooner, and the machine\n"
+        "works a little more; false on battery",
+        True,
+    )
     patience: float = setting("seconds to go on asking a server that is busy", 30.0, validators.at_least(0))
     window_least: int = setting("messages of the conversation that the model sees at least", 10, validators.at_least(2))
     window_most: int = setting(

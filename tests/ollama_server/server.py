@@ -43,6 +43,12 @@ BAD_REQUEST = (
 LOCAL_ENDINGS = (".localhost", ".local", ".internal")
 
 
+def is_ahead(request: Request) -> bool:
+    """Whether a chat asks for one token: it has its prompt read ahead of a question, and plays no script."""
+    options = request.body.get("options") if isinstance(request.body, dict) else None
+    return request.path == "/api/chat" and isinstance(options, dict) and options.get("num_predict") == 1
+
+
 def is_local(host: str) -> bool:
     """Whether a Host header may be served by a server on loopback."""
     name = host.rsplit(":", 1)[0].strip("[]") if not host.endswith("]") else host.strip("[]")
@@ -158,7 +164,7 @@ class OllamaServer(State):
                 self.note(request, contract.of_messages(request.body.get("messages")))
                 if self.expect_one_stream and self._chatting():
                     self.note(request, ["it came while the stream of another was unread"])
-            self.requests.append(request)
+            (self.ahead if is_ahead(request) else self.requests).append(request)
             self._underway[id(request)] = exchange
             self.changed.notify_all()
 

@@ -77,6 +77,8 @@ class State:
         """No chat begins before the one before it has ended; for one session alone."""
 
         self.requests: list[Request] = []
+        self.ahead: list[Request] = []
+        """The chats that had their prompt read ahead of a question; they are in no other list."""
         self._underway: dict[int, Exchange] = {}
         """What is being answered, by the identity of its request."""
         self.embedded: list[EmbedInput] = []
@@ -98,6 +100,8 @@ class State:
             self._embed_scripts.extend(scripts)
 
     def next_script(self, body: dict[str, Any]) -> Script:
+        if (body.get("options") or {}).get("num_predict") == 1:
+            return script.reply("So")
         with self.changed:
             scripted = self._scripts.popleft() if self._scripts else None
         return scripted or self.answer(body)

@@ -7,12 +7,13 @@ stopped directly (see worker.IdleWorker).
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 
 from agent_cli.agent.jobs.job_context import JobContext
+from agent_cli.clock import Clock
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import activity
 from agent_cli.store import jobs
+from agent_cli.store.db import Database
 
 _LOOK = 0.05  # seconds between two looks at the file
 _PAUSE = 0.2  # seconds between two looks while somebody waits for the model
@@ -25,28 +26,28 @@ def wait(context: JobContext) -> None:
 
 
 @contextmanager
-def watched(context: JobContext) -> Iterator[JobContext]:
-    """The context with a token of its own, which is set with the given one, and when a person asks something."""
+def watched(db: Database, time: Clock, given: Cancel) -> Iterator[Cancel]:
+    """A token that is set with the given one, and when a person asks something in another process."""
     cancel, ended = Cancel(), threading.Event()
-    watch = threading.Thread(target=_watch, args=(context, cancel, ended), name="person first", daemon=True)
-    with context.cancel.on_cancel(cancel):
+    watch = threading.Thread(target=_watch, args=(db, time, cancel, ended), name="person first", daemon=True)
+    with given.on_cancel(cancel):
         watch.start()
         try:
-            yield replace(context, cancel=cancel)
+            yield cancel
         finally:
             ended.set()
             watch.join()
 
 
-def _watch(context: JobContext, cancel: Cancel, ended: threading.Event) -> None:
+def _watch(watched: Database, time: Clock, cancel: Cancel, ended: threading.Event) -> None:
     """Set the token when another process waits for the model; looked up only when the file has changed."""
-    if context.db.in_memory:
+    if watched.in_memory:
         return
-    with closing(context.db.another_connection()) as db:
+    with closing(watched.another_connection()) as db:
         seen = None
         while not ended.wait(_LOOK):
             version = db.value("pragma data_version")
-            if version != seen and activity.awaits_model(db, context.time()):
+            if version != seen and activity.awaits_model(db, time()):
                 cancel()
                 return
             seen = version

@@ -5,6 +5,7 @@ its effect, which is written together with the record that the job is done: once
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from agent_cli.agent.jobs import learner, person_first, reflector, summariser
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext, Postponed, is_resting
@@ -44,8 +45,8 @@ def run_one(context: JobContext) -> bool:
     timer.daemon = True
     timer.start()
     try:
-        with person_first.watched(context) as watched:
-            effect = HANDLERS[job.kind](watched, job)
+        with person_first.watched(context.db, context.time, context.cancel) as cancel:
+            effect = HANDLERS[job.kind](replace(context, cancel=cancel), job)
         with context.db.write():
             jobs.finish(context.db, job, context.time())
             effect()
@@ -167,11 +168,18 @@ APART = (session_summary.JOB, period_summaries.JOB, rolling_summary.JOB, REFLECT
 """Kinds of jobs whose prompts begin otherwise than those of the conversation that goes on."""
 
 
+def _nothing() -> None:
+    pass
+
+
 class IdleWorker:
     """Runs jobs on its own thread while the person is idle, and stops as soon as they do something."""
 
-    def __init__(self, open_context: Callable[[Cancel], JobContext], pause: float):
-        self._open_context, self._pause = open_context, max(_LEAST_PAUSE, pause)
+    def __init__(
+        self, open_context: Callable[[Cancel], JobContext], pause: float, after: Callable[[], None] = lambda: None
+    ):
+        """`after` is called when jobs have run, or one was given up."""
+        self._open_context, self._pause, self._after = open_context, max(_LEAST_PAUSE, pause), after
         self._touched = threading.Event()
         self._ended = threading.Event()
         self._busy = False
@@ -209,10 +217,12 @@ class IdleWorker:
 
     def _work(self, cancel: Cancel) -> None:
         with suppress(AgentError):  # the job is back in the queue or has its error, which `agent jobs list` shows
-            context = self._open_context(cancel)
+            context, ran = self._open_context(cancel), False
             try:
                 queue_due(context)
                 while not cancel and run_one(context):
-                    pass
+                    ran = True
             finally:
                 context.db.close()
+                if ran or cancel:
+                    self._after()

@@ -8,10 +8,10 @@ from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 
-from agent_cli.agent import loop
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.model_context import Context, ParentConversation
+from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.transcript import Transcript
@@ -31,13 +31,6 @@ from agent_cli.memory.summaries import session_summary
 from agent_cli.messages import Origin, Part
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
-
-
-class _Rollback(Exception):
-    """Rolls back a session that was begun only to show its context."""
-
-    def __init__(self, context: Context):
-        self.context = context
 
 
 class Conversation:
@@ -271,21 +264,9 @@ class Conversation:
         return work
 
     def context(self) -> Context:
-        """What the model would see now. A session that has not begun is begun and rolled back."""
+        """What the model would see now."""
         model, _ = models.chat(self.app, self.app.db)
-        agent = turns.agent(self.app, model, lambda call: False)
-        if self.id is not None:
-            return self._request(agent, self.id)
-        try:
-            with self.app.db.write():
-                raise _Rollback(self._request(agent, sessions.start(self.app.db, self.app.scope, self.app.time())))
-        except _Rollback as shown:
-            return shown.context
-
-    def _request(self, agent: loop.Agent, session: int) -> Context:
-        context = turns.tool_context(self.app, self.app.db, session)
-        loop.prepare_session(context)
-        return loop.build_request(agent, context)
+        return turns.preview(self.app, self.app.db, turns.agent(self.app, model, policy.no_approver), self.id)
 
     def _reopen(self, id: int) -> Session:
         return sessions.reopen(self.app.db, id, self.app.scope.owner, self.app.time(), self.app.terminal)

@@ -20,6 +20,7 @@ from agent_cli.agent.jobs.worker import IdleWorker
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.app import background, pending_erasure
 from agent_cli.app.app import App
+from agent_cli.app.warming import Warmer
 from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, UsageError
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
@@ -68,10 +69,14 @@ class Shell:
         self._prompt = PromptInput(
             app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
         )
+        self._warmer = Warmer(app, lambda: self._conversation.id)
+        app.settle = self._warmer.settle
         self._jobs = IdleWorker(
-            lambda cancel: background.job_context(app, app.db.another_connection(), cancel), app.config.idle_seconds
+            lambda cancel: background.job_context(app, app.db.another_connection(), cancel),
+            app.config.idle_seconds,
+            lambda: self._warmer.begin(again=True),
         )
-        self._prompt.buffer.on_text_changed += lambda _: self._jobs.touch()
+        self._prompt.buffer.on_text_changed += lambda _: self._typed()
         self._notices = Notices(lambda: self._conversation.reviewer)
         self._reminders = Reminders(app)
         self._ended_by = 0
@@ -92,6 +97,7 @@ class Shell:
                 line = await self._run_line("".join(part.text for part in first), first)
             while True:
                 self._prompt.drop_forgotten()
+                self._warmer.resume()
                 line = await self._prompt.ask(line, self._conversation.status)
                 self._jobs.touch()
                 line = await self._run_line(line)
@@ -215,6 +221,10 @@ class Shell:
         if message:
             self._say(message)
 
+    def _typed(self) -> None:
+        self._jobs.touch()
+        self._warmer.typed()
+
     async def _show_screen(self, screen: Screen) -> None:
         """Give the terminal to a screen until it is left; no job runs meanwhile."""
         self._jobs.touch(busy=True)
@@ -264,6 +274,7 @@ class Shell:
         loop = asyncio.get_running_loop()
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._jobs.touch(busy=True)
+        self._warmer.pause()
         runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
         renderer = TurnRenderer(
             sys.stdout,
@@ -333,6 +344,7 @@ class Shell:
 
     def _leave(self) -> None:
         """Close the session and say how to resume it, within two seconds."""
+        self._warmer.end()
         self._jobs.end(_LEAVE_TIMEOUT / 2)
         self._app.db.busy_timeout = _LEAVE_TIMEOUT / 2
         try:

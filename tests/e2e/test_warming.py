@@ -1,0 +1,98 @@
+"""The beginning of the next request is read ahead: what a server with one slot is asked to read, and when."""
+
+import json
+
+import pytest
+
+from tests.ollama_server import script
+
+LITTLE = 60  # tokens of a short question with its date
+SLOW = 400.0  # tokens a second: the beginning takes a second and a half
+
+
+@pytest.fixture
+def talks(program, server):
+    program.use(server)
+    server.answer = lambda body: script.reply("Fine.")
+    return program
+
+
+def read(server):
+    return [request.read_tokens for request in server.requests if request.path == "/api/chat"]
+
+
+def wait_for_ahead(server, count):
+    """Wait until the beginning was read so often."""
+    server.wait_until(lambda: sum(each.finished for each in server.ahead) >= count)
+
+
+def test_the_beginning_is_read_while_the_first_question_is_typed(talks, server, terminal):
+    shell = terminal().wait_prompt()
+    wait_for_ahead(server, 1)
+    shell.enter("hello").wait("Fine.").wait_prompt()
+
+    [ahead], [first] = server.ahead, server.turns
+    assert ahead.read_tokens > 500
+    assert read(server)[0] < LITTLE
+    assert {**ahead.body, "messages": [], "options": {}} == {**first, "messages": [], "options": {}}
+    assert ahead.body["options"] == {**first["options"], "num_predict": 1}
+    assert [each["role"] for each in ahead.body["messages"]] == ["system", "user"]
+
+
+def test_the_last_answer_and_what_is_carried_over_are_read_too(talks, server, terminal):
+    server.answer = lambda body: script.reply("Graz is on the Mur. " * 12)
+    shell = terminal().wait_prompt()
+    shell.enter("where is Graz?").wait("Mur").wait_prompt()
+    wait_for_ahead(server, 1)
+    shell.enter("/new").wait("is closed and kept").wait_prompt()
+    wait_for_ahead(server, 2)
+    shell.enter("and Linz?").wait("Mur", times=24).wait_prompt()
+
+    assert "where is Graz?" in json.dumps(server.ahead[-1].body["messages"])
+    assert read(server)[-1] < LITTLE
+
+
+def test_a_question_that_comes_early_waits_until_its_beginning_is_read(talks, server, terminal):
+    server.prompts.tokens_a_second = SLOW
+    shell = terminal().wait_prompt()
+    server.wait_until(lambda: server.counters.running == 1)
+    shell.enter("hello").wait("Fine.").wait_prompt()
+
+    assert (server.counters.cancelled, server.counters.peak, len(server.ahead)) == (0, 1, 1)
+    assert server.ahead[0].finished
+    assert read(server)[0] < LITTLE
+
+
+def test_a_setting_that_changes_the_request_ends_the_reading_and_begins_it_anew(talks, server, terminal):
+    server.prompts.tokens_a_second = SLOW / 10
+    shell = terminal().wait_prompt()
+    server.wait_until(lambda: server.counters.running == 1)
+    server.prompts.tokens_a_second = 0.0
+    shell.enter("/set think off").wait("think = ").wait_prompt()
+    server.wait_until(lambda: server.counters.cancelled == 1)
+    wait_for_ahead(server, 1)
+    assert server.ahead[-1].body["think"] is False
+
+
+def test_a_question_of_another_process_ends_the_reading(talks, server, terminal):
+    server.prompts.tokens_a_second = SLOW / 10
+    terminal().wait_prompt()
+    server.wait_until(lambda: server.counters.running == 1)
+    server.prompts.tokens_a_second = 0.0
+    assert talks("ask", "hello").out == "Fine.\n"
+    assert server.counters.cancelled == 1
+
+
+def test_after_work_behind_the_conversation_the_beginning_is_read_again(talks, server, terminal):
+    shell = terminal(AGENT_IDLE_SECONDS="0.6").wait_prompt()
+    shell.enter("we live in Graz").wait("Fine.").wait_prompt()
+    server.wait_until(lambda: len(server.turns) == 2)  # it is learned from
+    before = len(server.ahead)
+    wait_for_ahead(server, before + 1)
+
+
+def test_nothing_is_read_ahead_of_ask_or_where_the_person_says_so(talks, server, terminal):
+    shell = terminal(AGENT_WARM="false").wait_prompt()
+    shell.enter("hello").wait("Fine.").wait_prompt()
+    assert talks("ask", "hello").code == 0
+    assert server.ahead == []
