@@ -69,12 +69,12 @@ class Warmer:
     def typed(self) -> None:
         """A key was typed: the server may have forgotten what was read long ago."""
         if time.monotonic() - self._at > _FORGETS:
-            self.begin(again=True)
+            self.begin(force=True)
 
-    def begin(self, *, again: bool = False) -> None:
-        """Have the beginning read. `again`: also if it was read last, because another request came between."""
+    def begin(self, *, force: bool = False) -> None:
+        """Have the beginning read. `force`: also if it was read last, because another request came between."""
         with self._lock:
-            self._held = None if again else self._held
+            self._held = None if force else self._held
             if self._paused or not self._app.config.warm:
                 return
             self._count, self._at = self._count + 1, time.monotonic()

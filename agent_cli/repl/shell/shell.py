@@ -74,7 +74,7 @@ class Shell:
         self._jobs = IdleWorker(
             lambda cancel: background.job_context(app, app.db.another_connection(), cancel),
             app.config.idle_seconds,
-            lambda: self._warmer.begin(again=True),
+            lambda: self._warmer.begin(force=True),
         )
         self._prompt.buffer.on_text_changed += lambda _: self._typed()
         self._notices = Notices(lambda: self._conversation.reviewer)
