@@ -2,31 +2,50 @@
 
 The model server on loopback holds the last prompt, as a real one with one slot does, and tells how many tokens of each
 request it had to read. At 30 tokens a second, as two cores without a graphics card do, that is the time to the first
-word; the server itself answers at once, so that this takes seconds.
+word; the server itself answers at once, so that this takes seconds. What depends on when something is sent is timed,
+with a server ten times as fast and a person who types ten times as fast.
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from agent_cli.agent.jobs import worker
+from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app import background, turns, upkeep
 from agent_cli.app.app import App, open_app
+from agent_cli.errors import Cancelled
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.lifecycle import closing as session_closing
+from agent_cli.memory.planner import notes
+from agent_cli.memory.search import index
 from agent_cli.messages import Part
+from agent_cli.store import jobs
 from tests.conftest import CHAT
 from tests.ollama_server import context, script
 from tests.ollama_server.server import OllamaServer
 
+try:
+    from agent_cli.app import warming
+except ImportError:  # a version that reads nothing ahead
+    warming = None  # type: ignore[assignment]
+
 SPEED = 30  # tokens that the server reads in a second
 TURNS = 20
 MORE = 1.2  # times that a question may wait longer with learning than without
+TYPED = (5, 10, 20, 40)  # seconds
+LATER, REACH = 0.3, 1.3  # seconds a question may wait longer, and times an `ask` may take, with work behind it
+SCALE = 10  # times that what is timed is faster than in life
+ASKS, NOTES = 9, 3000
 
 _OPERATIONS = '{"operations": []}'
 _TOLD = (
@@ -47,11 +66,13 @@ def run(options: Sequence[str] = ()) -> bool:
         return _of_version(given.version.resolve())
     with_learning, without = _Talk.of(learns=True), _Talk.of(learns=False)
     learning, none = (statistics.median(each.questions[1:TURNS]) for each in (with_learning, without))
+    ahead = _Talk.of(learns=True, ahead=warming is not None)
     rows = [
         ("first question, cold", with_learning.questions[0]),
         (f"questions 2 to {TURNS}, median, nothing learned", none),
         (f"questions 2 to {TURNS}, median, learned from after each", learning),
         ("  the longest of them", max(with_learning.questions[1:TURNS])),
+        ("  and read ahead before each", statistics.median(ahead.questions[1:TURNS])),
         ("resumed, after its summary", with_learning.resumed),
         ("another session, after this one was closed", with_learning.another),
     ]
@@ -59,36 +80,35 @@ def run(options: Sequence[str] = ()) -> bool:
     for name, tokens in rows:
         print(f"  {name:<52} {tokens / SPEED:>6.1f} s  ({tokens:.0f} tokens read)")
     share, held = with_learning.kept_beginnings, with_learning.held
+    for seconds, waited in _typed().items():
+        print(f"  {f'first question, read ahead while it is typed for {seconds} s':<52} {waited:>6.1f} s")
     met = learning <= MORE * none
     print(f"  learning makes it longer by {learning / none - 1:>30.0%}{' ok' if met else ' NOT (≤ 20 %)'}")
     print(f"  turns whose instructions and tools were held {share:.0%}, share of all tokens held {held:.0%}")
-    return met and share >= 0.95
+    later, reach = _interrupted(), _reach()
+    print(f"  a question in the middle of learning waits longer {1000 * later:>7.0f} ms{_verdict(later, LATER, 's')}")
+    print(f"  `agent ask` until its request, work behind it {reach:>14.2f} times{_verdict(reach, REACH, ' times')}")
+    return met and share >= 0.95 and later <= LATER and reach <= REACH
+
+
+def _verdict(found: float, most: float, unit: str) -> str:
+    return " ok" if found <= most else f" NOT (≤ {most}{unit})"
 
 
 class _Talk:
     """A conversation with tool calls, recall and a fold, whose jobs run after each turn, and what follows it."""
 
-    def __init__(self, app: App, server: OllamaServer):
-        self._app, self._server = app, server
+    def __init__(self, app: App, server: OllamaServer, ahead: bool):
+        self._app, self._server, self._reads_ahead = app, server, ahead
         self.questions: list[int] = []  # tokens read for each question, also after calls of tools
         self.resumed = self.another = 0
         self.kept_beginnings = self.held = 0.0
 
     @classmethod
-    def of(cls, *, learns: bool) -> "_Talk":
-        with tempfile.TemporaryDirectory() as folder, OllamaServer(models=[CHAT], strict=False) as server:
-            server.answer = _answer
-            environ = {
-                "AGENT_DB": str(Path(folder) / "memory.db"),
-                "AGENT_CONFIG": str(Path(folder) / "none.toml"),
-                "AGENT_LEARN": "ask" if learns else "off",
-                "OLLAMA_HOST": server.host,
-                "AGENT_MODEL": CHAT.name,
-            }
-            app = open_app({}, print, environ=environ)
-            talk = cls(app, server)
+    def of(cls, *, learns: bool, ahead: bool = False) -> "_Talk":
+        with _opened(learns=learns) as (app, server):
+            talk = cls(app, server, ahead)
             talk._hold()
-            app.db.close()
         return talk
 
     def _hold(self) -> None:
@@ -97,33 +117,154 @@ class _Talk:
         for number in range(TURNS):
             self.questions.append(self._ask(session, _TOLD[number % len(_TOLD)]))
             self._run_jobs()
+            if self._reads_ahead:
+                _read_ahead(self._app, self._server, session)
         asked = [each for each in self._server.requests if each.path == "/api/chat"]
+        if self._reads_ahead:
+            return
         standing = context.count(asked[0].body["messages"][:1], asked[0].body["tools"], 4.0)
         held = [(each.prompt_tokens or 0) - (each.read_tokens or 0) for each in asked[1:]]
         self.kept_beginnings = statistics.mean(each >= standing for each in held)
         self.held = 1 - sum(each.read_tokens or 0 for each in asked) / sum(each.prompt_tokens or 0 for each in asked)
-        closing.close(app.db, session, app.time)
+        session_closing.close(app.db, session, app.time)
         self._run_jobs()
         sessions.reopen(app.db, session, app.scope.owner, app.time())
         self.resumed = self._ask(session, "Where were we?")
-        closing.close(app.db, session, app.time)
+        session_closing.close(app.db, session, app.time)
         self._run_jobs()
         self.another = self._ask(sessions.start(app.db, app.scope, app.time()), "And now something else.")
 
     def _ask(self, session: int, words: str) -> int:
         before = len(self._server.requests)
-        app = self._app
-        at_work = turns.tool_context(app, app.db, session)
-        for _ in turns.run(app, at_work, [Part(words, "typed")], at_keyboard=True):
-            pass
-        upkeep.after_turn(app, app.db)
+        _ask(self._app, session, words)
         return sum(each.read_tokens or 0 for each in self._server.requests[before:] if each.path == "/api/chat")
 
     def _run_jobs(self) -> None:
-        jobs = background.job_context(self._app, self._app.db, Cancel())
-        worker.queue_due(jobs)
-        while worker.run_one(jobs):
+        context = background.job_context(self._app, self._app.db, Cancel())
+        worker.queue_due(context)
+        while worker.run_one(context):
             pass
+
+
+@contextmanager
+def _opened(*, learns: bool = True) -> Iterator[tuple[App, OllamaServer]]:
+    """An empty file, and a server."""
+    with tempfile.TemporaryDirectory() as folder, OllamaServer(models=[CHAT], strict=False) as server:
+        server.answer = _answer
+        environ = {
+            "AGENT_DB": str(Path(folder) / "memory.db"),
+            "AGENT_CONFIG": str(Path(folder) / "none.toml"),
+            "AGENT_LEARN": "ask" if learns else "off",
+            "OLLAMA_HOST": server.host,
+            "AGENT_MODEL": CHAT.name,
+        }
+        app = open_app({}, print, environ=environ)
+        try:
+            yield app, server
+        finally:
+            app.db.close()
+
+
+def _ask(app: App, session: int, words: str) -> None:
+    at_work = turns.tool_context(app, app.db, session)
+    for _ in turns.run(app, at_work, [Part(words, "typed")], at_keyboard=True):
+        pass
+    upkeep.after_turn(app, app.db)
+
+
+def _timed(app: App, session: int, words: str) -> float:
+    """Seconds, of a server that is SCALE times as fast, until the answer to a question."""
+    began = time.monotonic()
+    _ask(app, session, words)
+    return time.monotonic() - began
+
+
+def _read_ahead(app: App, server: OllamaServer, session: int) -> None:
+    before = len(server.ahead)
+    warmer = warming.Warmer(app, lambda: session)
+    warmer.resume()
+    server.wait_until(lambda: len(server.ahead) > before and server.ahead[-1].finished)
+
+
+def _typed() -> dict[int, float]:
+    """For how long the first question is waited for, by how long it was typed: seconds at SPEED."""
+    waited = {}
+    with _opened() as (app, server):
+        server.prompts.tokens_a_second = SPEED * SCALE
+        for seconds in TYPED:
+            server.prompts.drop(CHAT.full_name)
+            if warming is not None:
+                warming.DELAY = 0.2 / SCALE
+                warmer = warming.Warmer(app, lambda: None)
+                app.settle = warmer.settle
+                warmer.resume()
+            time.sleep(seconds / SCALE)
+            session = sessions.start(app.db, app.scope, app.time(), "ask")  # nothing of it is carried over
+            waited[seconds] = SCALE * _timed(app, session, "How long do eggs boil?")
+    return waited
+
+
+def _interrupted() -> float:
+    """Seconds that a question waits longer in the middle of a request that learns from the one before."""
+    waited = {}
+    for interrupts in (False, True):
+        with _opened() as (app, server):
+            session = sessions.start(app.db, app.scope, app.time())
+            _ask(app, session, _TOLD[0])
+            server.prompts.tokens_a_second = SPEED * SCALE
+            cancel = Cancel()
+            behind = threading.Thread(target=_learn, args=(app, cancel))
+            if interrupts:
+                behind.start()
+                server.wait_until(lambda server=server: server.counters.running == 1)
+                cancel()
+            waited[interrupts] = _timed(app, session, _TOLD[1])
+            if interrupts:
+                behind.join()
+    return waited[True] - waited[False]
+
+
+def _learn(app: App, cancel: Cancel) -> None:
+    with closing(app.db.another_connection()) as db, suppress(Cancelled):
+        context = background.job_context(app, db, cancel)
+        while worker.run_one(context):
+            pass
+
+
+def _reach() -> float:
+    """How many times as long `agent ask` takes until its request arrives while another process works on the file."""
+    with _opened(learns=False) as (app, server):
+        with app.db.write():
+            for number in range(NOTES):
+                notes.add(app.db, app.scope, f"{number}: {_TOLD[number % len(_TOLD)]}", app.time)
+        index.refresh_all(app.db)
+        alone = [_until_request(app, server) for _ in range(ASKS)]
+        jobs.add(app.db, INDEX, "all", app.time())
+        background.start(app)
+        beside = []
+        while jobs.any_due(app.db, app.time()):
+            time.sleep(0.05)  # until the process has taken the job
+        for _ in range(ASKS):
+            beside.append(_until_request(app, server))
+    return statistics.median(beside) / statistics.median(alone)
+
+
+def _until_request(app: App, server: OllamaServer) -> float:
+    before, began = len(server.turns), time.monotonic()
+    settings = {
+        "AGENT_DB": str(app.path),
+        "AGENT_CONFIG": str(app.path.parent / "none.toml"),
+        "AGENT_MODEL": CHAT.name,
+        "AGENT_BACKGROUND_JOBS": "false",
+        "OLLAMA_HOST": server.host,
+    }
+    environ = {**os.environ, **settings}
+    command = [sys.executable, "-m", "agent_cli", "ask", "hello"]
+    asked = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL)
+    server.wait_until(lambda: len(server.turns) > before)
+    arrived = [each for each in server.requests if each.path == "/api/chat"][-1].received_at
+    asked.wait()
+    return arrived - began
 
 
 def _answer(body: dict[str, object]) -> script.Script:

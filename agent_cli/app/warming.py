@@ -26,7 +26,7 @@ from agent_cli.messages import Message, Part
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_DELAY = 0.2  # seconds after which it begins, so that the prompt is drawn first
+DELAY = 0.2  # seconds after which it begins, so that the prompt is drawn first
 _FORGETS = 60.0  # seconds after which the server may hold something else: another program, or nothing
 _LOOK = 0.05  # seconds between two looks whether the person gave up
 _ALIEN = ("offline", "scripted")  # models without a server
@@ -97,7 +97,7 @@ class Warmer:
             self._ahead.cancel()
 
     def _read(self, count: int) -> None:
-        time.sleep(_DELAY)
+        time.sleep(DELAY)
         if self._paused or count != self._count:
             return
         with suppress(AgentError), closing(self._app.db.another_connection()) as db:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests import facts
 from tests.ollama_server import script
 
 LITTLE = 60  # tokens of a short question with its date
@@ -96,3 +97,34 @@ def test_nothing_is_read_ahead_of_ask_or_where_the_person_says_so(talks, server,
     shell.enter("hello").wait("Fine.").wait_prompt()
     assert talks("ask", "hello").code == 0
     assert server.ahead == []
+
+
+def test_after_a_request_that_typing_interrupted_the_beginning_is_read_again(talks, server, terminal):
+    server.answer = lambda body: (
+        script.silence(20, script.reply("late")) if facts.are_asked_for(body) else script.reply("Fine.")
+    )
+    shell = terminal(AGENT_IDLE_SECONDS="0.6").wait_prompt()
+    shell.enter("we live in Graz").wait("Fine.").wait_prompt()
+    server.wait_until(lambda: len(server.turns) == 2 and server.counters.running == 1)
+    before = len(server.ahead)
+    shell.type("and")
+    server.wait_until(lambda: server.counters.cancelled == 1)
+    wait_for_ahead(server, before + 1)
+
+
+def test_all_requests_begin_with_the_same_bytes_whatever_is_kept_called_and_learned(talks, server):
+    server.play(
+        script.reply(calls=[("create_reminder", {"text": "water the plants"}), ("save_note", {"text": "Milk"})]),
+        script.reply("So."),
+        script.reply(calls=[("use_tool", {"tool": "list_tasks"}), ("use_tool", {"tool": "jot", "text": "tea"})]),
+    )
+    env = {"AGENT_RULES": '{ create_reminder = "allow", save_note = "allow" }'}
+    assert talks("ask", "remind me of the plants", env=env).code == 0
+    assert talks("ask", "-c", "what is to be done?", env=env).code == 0
+    assert talks("jobs", "run", "--until-idle").code == 0
+    assert talks("ask", "something else", env=env).code == 0
+
+    assert any(facts.are_asked_for(body) for body in server.turns)
+    assert talks.rows("select count(*) from task union all select count(*) from note") == [(1,), (1,)]
+    begun = {json.dumps([body.get("tools"), body["messages"][0]]) for body in server.turns}
+    assert (len(server.turns) >= 7, len(begun)) == (True, 1)
