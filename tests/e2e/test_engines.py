@@ -23,15 +23,16 @@ def program(program, server):
     return program.use(server)
 
 
+CALCULATE = ("use_tool", {"tool": "calculate", "arguments": {"sum": "6*7"}})
+
+
 def test_a_conversation_with_a_tool_and_thinking(program, server):
-    server.play(
-        script.reply("I look.", "what is it?", calls=[("calculate", {"sum": "6*7"})]), script.reply("It is 42.")
-    )
+    server.play(script.reply("I look.", "what is it?", calls=[CALCULATE]), script.reply("It is 42."))
     assert program("ask", "what is 6*7?") == Ran(0, "I look.\n\nIt is 42.\n", "")
     roles = [message["role"] for message in server.turns[1]["messages"]]
     assert roles == ["system", "user", "assistant", "tool"]
     call, result = server.turns[1]["messages"][2:]
-    assert call["tool_calls"][0]["function"] == {"index": 0, "name": "calculate", "arguments": {"sum": "6*7"}}
+    assert call["tool_calls"][0]["function"] == {"index": 0, "name": CALCULATE[0], "arguments": CALCULATE[1]}
     assert (call["thinking"], result["content"]) == ("what is it?", "6*7 = 42")
     assert server.turns[0]["tools"] == server.turns[1]["tools"]
 
