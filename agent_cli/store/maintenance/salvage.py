@@ -13,7 +13,7 @@ import apsw
 from agent_cli.errors import StoreError
 from agent_cli.store import events, file
 from agent_cli.store.db import Database, Row
-from agent_cli.store.maintenance import backup, leftovers, row_check
+from agent_cli.store.maintenance import backup, leftovers, row_check, schema_repair
 from agent_cli.values import frozen
 
 _ROWS = 500  # read at once
@@ -43,9 +43,24 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     leftovers.remove_beside(path)
     part = leftovers.temporary_path(path)
     with backup.temporary_file(part):
-        saved = _salvage(damaged, part, now)
+        try:
+            saved = _salvage(damaged, part, now)
+        except StoreError as error:
+            if not isinstance(error.__cause__, apsw.CorruptError):
+                raise
+            try:
+                saved = _salvage_without_schema(damaged, part, now)
+            except StoreError:
+                raise error from error.__cause__
         backup.move_into_place(part, path)
     return saved
+
+
+def _salvage_without_schema(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
+    copy = path.with_name(f".{path.name}.copy")
+    with backup.temporary_file(copy):
+        schema_repair.readable_copy(damaged, copy)
+        return _salvage(copy, path, now)
 
 
 def _salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:

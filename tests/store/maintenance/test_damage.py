@@ -205,6 +205,32 @@ def test_messages_whose_session_is_lost_are_saved_in_one_made_for_them(path, tmp
     saved.close()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"CREATE INDEX note_recent on note", b"CREATE INDEX note_recent on nxte"),
+        (b"CREATE TABLE note (", b"CREATE TABLX note ("),
+        (b"tablenotenote", b"tablenotfnote"),
+        (
+            b"title text not null default '',\n    text text not null",
+            b"title text not nuxl default '',\n    text text not null",
+        ),
+    ],
+)
+def test_of_a_file_whose_schema_is_damaged_the_rows_are_saved(path, tmp_path, before, after):
+    made(path).close()
+    spoilt(path, before, after)
+    with pytest.raises(StoreError, match="the database is damaged"):
+        reopened(path)
+    found = {each.table: each for each in salvage.salvage(path, tmp_path / "saved.db", NOON)}
+
+    assert (found["message"].copied, found["note"].copied) == (40, 100)
+    saved = reopened(tmp_path / "saved.db")
+    assert saved.value("select text from note where id = 8").startswith("note 7 with other words")
+    assert file_check.check(saved) == file_check.CheckResult()
+    saved.close()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_whatever_bytes_are_spoilt_a_check_says_so_and_nothing_is_a_bug(path, tmp_path, seed):
     chance = random.Random(seed)
