@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "llm.server": "llm",
     "llm.ollama": "llm llm.server",
     "llm.openai": "llm llm.server",
+    "llm.local": "llm llm.server llm.openai",
     # memory, from the ground up
     "memory": "store",
     "memory.language": "",
@@ -68,7 +69,7 @@ MAY_IMPORT = {
     "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor checks app agent agent.* memory "
     "memory.* llm store",
     "repl.prompt": "repl.commands repl.keyboard render editor app agent tools memory.* store",
-    "repl.shell": "repl.* render app agent agent.* memory.* llm llm.ollama llm.server",
+    "repl.shell": "repl.* render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
     "cli": "presence serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama llm.server store store.maintenance config",
     "cli.facts": "cli repl.* editor app memory memory.* store",
@@ -111,6 +112,7 @@ LIBRARIES = {
     "uvicorn": "serve",
     "wcwidth": "render",
     "wordllama": "llm",
+    "xllamacpp": "llm.local",
     "yaml": "memory.skills",
 }
 

@@ -2,20 +2,26 @@
 
 import os
 
+from agent_cli.config import reading
 from agent_cli.config.values import Config
 from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.llm.server.engine import Engine
 
 
 def of(config: Config) -> Engine:
-    """Its address is read when it is needed: what is wrong with that keeps nobody from their notes."""
+    """Its address is read when it is needed: what is wrong with that keeps nobody from their notes.
+
+    An engine that is not the default is imported only where it is used.
+    """
+    chat = (config.num_ctx, config.options, config.answer_tokens, config.patience)
     if config.engine == "openai":
-        from agent_cli.llm.openai.engine import OpenAIEngine  # not the default: loaded only where it is used
+        from agent_cli.llm.openai.engine import OpenAIEngine
 
         key = os.environ.get(config.key_variable, "").strip()
-        private_only = not config.words_leave_machine
-        return OpenAIEngine(
-            config.host, key, private_only, config.num_ctx, config.options, config.answer_tokens, config.patience
-        )
-    keep_alive = config.keep_alive or None
-    return OllamaEngine(config.host, config.num_ctx, keep_alive, config.options, config.answer_tokens, config.patience)
+        return OpenAIEngine(config.host, key, not config.words_leave_machine, *chat)
+    if config.engine == "local":
+        from agent_cli.llm.local.engine import LocalEngine
+
+        named = tuple(name for name in (config.model, config.cheap_model, config.embed_model) if name)
+        return LocalEngine(reading.runtime_folder(), 60 * config.local_idle, named, *chat)
+    return OllamaEngine(config.host, *chat, config.keep_alive or None)

@@ -14,7 +14,6 @@ from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel
 from agent_cli.llm.server.engine import AUTO, cloud
-from agent_cli.llm.server.engine import find as find_tag
 from agent_cli.memory.language import statements
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
@@ -71,6 +70,14 @@ def switch(app: App, name: str) -> tuple[ChatModel, str]:
         return model, notice
 
 
+def use_local(app: App, name: str) -> None:
+    """Answer with a model of this machine for this run; the default of later runs stays."""
+    with app.lock:
+        origins = {**app.loaded.origins, "engine": _CHOSEN, "model": _CHOSEN}
+        app.loaded = replace(app.loaded, config=replace(app.config, engine="local", model=name), origins=origins)
+        app.model = None
+
+
 def for_one_answer(app: App, name: str) -> ChatModel:
     """A model for a single answer; the app keeps its own. Raises AgentError."""
     with app.lock:
@@ -95,7 +102,7 @@ def _check(app: App, name: str) -> str:
     """A notice when no server answers yet, else an empty string. Raises ModelMissing when it has no such chat model."""
     engine = engines.of(app.config)
     try:
-        found = find_tag(name, engine.listing())
+        found = engine.find(name)
     except ModelUnavailable:
         return f"no model server answers at {engine.url}; {name} is used when one does"
     if found is None:

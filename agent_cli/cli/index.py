@@ -40,7 +40,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 def rebuild(
     context: typer.Context,
     embedder: Annotated[
-        Literal["ollama", "openai", "embedded"] | None,
+        Literal["ollama", "openai", "local", "embedded"] | None,
         typer.Option("--embedder", help="Also make new vectors: embedded, or those of the engine."),
     ] = None,
 ) -> None:

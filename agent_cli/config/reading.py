@@ -66,6 +66,13 @@ def key_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return _folder("state", environ) / "keys"
 
 
+def runtime_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where it is noted what runs now: gone with the next start of the machine, or beside the keys."""
+    if environ.get("XDG_RUNTIME_DIR"):
+        return Path(environ["XDG_RUNTIME_DIR"]) / NAME
+    return _folder("state", environ) / "run"
+
+
 def _read(file: Path) -> list[tuple[str, Any, int]]:
     """(key, value, line) of each setting in the file; none when there is no file."""
     try:

@@ -27,8 +27,9 @@ class Config:
         "auto",
         validators.not_empty,
     )
-    engine: Literal["ollama", "openai"] = setting(
-        'what runs the models: "ollama", or "openai", any server that speaks /v1 (llama.cpp, LM Studio, vLLM)',
+    engine: Literal["ollama", "openai", "local"] = setting(
+        'what runs the models: "ollama"; "openai", any server that speaks /v1 (llama.cpp, LM Studio, vLLM); or\n'
+        '"local", a process of this program, for which a model is the path of a GGUF file',
         "ollama",
     )
     cheap_model: str = setting("the model for summaries; empty: the chat model", "")
@@ -50,6 +51,11 @@ class Config:
     words_leave_machine: bool = setting(
         'the "openai" server may be on the internet: what you say, and what memory adds, then leaves your network',
         False,
+    )
+    local_idle: float = setting(
+        'minutes without a request after which the process of "local" ends and frees its memory',
+        10.0,
+        validators.at_least(0.01),
     )
     num_ctx: int = setting(
         "tokens of context, the same in every request: changing it makes the server load the model again",

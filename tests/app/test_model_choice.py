@@ -101,7 +101,9 @@ def test_named_model_is_taken_at_its_word_without_asking(nowhere):
 
 def test_settings_reach_the_server():
     with OllamaServer(models=[NEW]) as server:
-        model, _ = model_choice.chat_model("auto", OllamaEngine(server.host, 8192, "10m", {"temperature": 0.1}, 100))
+        model, _ = model_choice.chat_model(
+            "auto", OllamaEngine(server.host, 8192, {"temperature": 0.1}, 100, keep_alive="10m")
+        )
         list(model.reply(HELLO))
         assert server.chats[0]["options"] == {"temperature": 0.1, "num_predict": 100, "num_ctx": 8192}
         assert server.chats[0]["keep_alive"] == "10m"

@@ -21,10 +21,10 @@ class OllamaEngine:
 
     host: str
     num_ctx: int = 8192
-    keep_alive: str | int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     answer_tokens: int = 0
     patience: float = retries.BUSY_TIMEOUT
+    keep_alive: str | int | None = None
     name: str = "ollama"
 
     @property
@@ -37,6 +37,9 @@ class OllamaEngine:
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         return tags.listing(self.host, timeout)
+
+    def find(self, model: str) -> Tag | None:
+        return engine.find(model, self.listing())
 
     def chat(self, model: str) -> OllamaModel:
         engine.refuse_cloud(model)

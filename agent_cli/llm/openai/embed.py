@@ -1,5 +1,6 @@
 """Embeddings from a /v1 server."""
 
+from collections.abc import Callable
 from typing import Any
 
 from agent_cli.errors import AgentError
@@ -13,13 +14,14 @@ from agent_cli.llm.server.faults import ServerFault
 class OpenAIEmbedder(embedding.ServerEmbedder):
     """Turns texts into vectors of length 1. Such a server does not say when a model has changed: its name must do."""
 
-    def __init__(self, address: Address, model: str, characters: int = embedding.MAX_CHARACTERS):
-        super().__init__(model, characters)
+    def __init__(self, model: str, address: Callable[[Cancel], Address]):
+        super().__init__(model)
         self._address = address
 
     def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
-        answer = wire.fetch(self._address, "/embeddings", body, cancel=cancel)
+        self._asked = self._address(cancel)
+        answer = wire.fetch(self._asked, "/embeddings", body, cancel=cancel)
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
             return None
@@ -30,4 +32,4 @@ class OpenAIEmbedder(embedding.ServerEmbedder):
         return self.model.replace(" ", "%20")
 
     def _as_error(self, fault: ServerFault) -> AgentError:
-        return faults.as_error(fault, self.model, self._address)
+        return faults.as_error(fault, self.model, self._asked)

@@ -65,6 +65,9 @@ class OpenAIEngine:
             raise wrong_server(server)
         return [_tag(each) for each in data if isinstance(each, dict) and isinstance(each.get("id"), str)]
 
+    def find(self, model: str) -> Tag | None:
+        return engine.find(model, self.listing())
+
     def chat(self, model: str) -> OpenAIModel:
         if self.private_only:
             engine.refuse_cloud(model)  # Ollama speaks /v1 too
@@ -78,7 +81,7 @@ class OpenAIEngine:
         )
 
     def embedder(self, model: str) -> OpenAIEmbedder:
-        return OpenAIEmbedder(self.address, model)
+        return OpenAIEmbedder(model, lambda cancel: self.address)
 
     def loaded(self, model: str) -> bool | None:
         return None

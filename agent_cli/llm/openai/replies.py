@@ -61,7 +61,8 @@ class EventParser(reply.ReplyBuilder):
         if not self._finish:
             raise ServerFault("incomplete")
         self.done = True
-        yield from self.calls(list(self._whole_calls()))
+        if calls := list(self._whole_calls()):
+            yield from self.calls(calls)
         yield from self.flush(whole=True)
         if self._finish == "content_filter":
             yield Notice("the server's filter ended the answer")

@@ -51,6 +51,10 @@ class Engine(Protocol):
         """Its models. Raises ModelUnavailable when it does not answer within `timeout` seconds."""
         ...
 
+    def find(self, model: str) -> Tag | None:
+        """A model by its name. Raises ModelUnavailable."""
+        ...
+
     def chat(self, model: str) -> ChatModel:
         """Raises ModelMissing for a model that must not be used."""
         ...

@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from agent_cli.agent.events import Event, Noticed, Progressed
 from agent_cli.agent.policy.policy import Approve
 from agent_cli.agent.runner import Work
-from agent_cli.app import engines, model_choice
+from agent_cli.app import engines, model_choice, models
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
+from agent_cli.llm.local import weights
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import download
-from agent_cli.llm.server.engine import is_cloud, same_model
+from agent_cli.llm.server.engine import AUTO, is_cloud, same_model
+
+_SMALL_OFFER = (
+    "y tries SmolLM2-135M at once, a very small model on this machine: it shows how all works, and answers badly."
+)
 
 
 class ModelOffer:
@@ -25,6 +30,7 @@ class ModelOffer:
         self._names: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self._server_absent = False  # whether the person knows that no server answers
+        self._small = False  # whether the small model of this machine is suggested
 
     def check(self) -> str:
         """What to say when no server answers, or when it has no model that can chat; empty when it has one."""
@@ -33,13 +39,14 @@ class ModelOffer:
             return ""
         try:
             engine = engines.of(config)
-            models = engine.listing()
+            found = engine.listing()
         except ModelUnavailable:
             self._server_absent = True
-            return f"no model server at {engine.url}: {engine.start}; notes, facts and search work without"
+            absent = f"no model server at {engine.url}: {engine.start}; notes, facts and search work without"
+            return f"{absent}\n{self._suggest_small()}".rstrip()
         except AgentError:
             return ""
-        if any(map(model_choice.chats, models)):
+        if any(map(model_choice.chats, found)):
             return ""
         if engine.name != "ollama":
             return str(engine.missing())
@@ -57,6 +64,14 @@ class ModelOffer:
                 f"y fetches {names[0]} now, a number another one; notes, facts and search work without.",
             ]
         )
+
+    def _suggest_small(self) -> str:
+        """The offer of the model that comes with the program; empty where it is not installed, or a model is named."""
+        if self._app.config.engine != "ollama" or self._app.config.model != AUTO:
+            return ""
+        with self._lock:
+            self._small = weights.is_small_ready()
+        return _SMALL_OFFER if self._small else ""
 
     def without_repetition(self, message: str) -> str:
         """A notice or error without what the person was told before: how to start a server.
@@ -76,9 +91,20 @@ class ModelOffer:
         """
         with self._lock:
             names, self._names = self._names, ()
+            small, self._small = self._small, False
+        if small and line.strip().lower() in ("y", "yes"):
+            return self._try_small
         numbered = {str(number): name for number, name in enumerate(names, 1)}
         name = numbered.get("1" if line.strip().lower() in ("y", "yes") else line.strip())
         return self._download(name) if name else None
+
+    def _try_small(self, cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        models.use_local(self._app, weights.SMALL)
+        self._server_absent = False
+        yield Noticed(
+            f"{weights.SMALL} answers in this session; `agent config set engine local` keeps it, and `agent config set "
+            "model FILE.gguf` takes a better one"
+        )
 
     def _download(self, name: str) -> Work:
         config = self._app.config

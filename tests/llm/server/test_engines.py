@@ -95,6 +95,12 @@ def test_tool_calls_are_read_on_every_line_also_the_last(server, place):
     assert all(call.id.startswith("call_") for call in calls)
 
 
+def test_a_call_that_is_printed_as_text_is_a_call(server):
+    server.play(script.reply('{"name": "now", "arguments": {}}'))
+    call, _ = ask(server, tools=[NOW])
+    assert (call.name, call.arguments) == ("now", {})
+
+
 def test_text_and_calls_on_one_line_both_arrive(server):
     server.play(script.reply("I look.", "hm", [("now", {})], text_and_calls_on_one_line=True))
 

@@ -7,6 +7,7 @@ import pytest
 
 from agent_cli.agent.events import Noticed, Progressed
 from agent_cli.app.app import open_app
+from agent_cli.llm.local import weights
 from agent_cli.llm.model import Cancel
 from agent_cli.repl.shell.first_run import ModelOffer
 from tests.conftest import CHAT, EMBEDDER
@@ -83,11 +84,27 @@ def test_a_start_without_a_server_says_how_to_start_it(offer):
     offered = offer(host="127.0.0.1:9")
     from_memory = "no model server at http://127.0.0.1:9; answering from memory only (start it with `ollama serve`)"
     assert offered.without_repetition(from_memory) == from_memory, "nothing has been said yet"
-    assert offered.check() == told
+    assert offered.check().splitlines()[0] == told
     assert offered.without_repetition(from_memory) == ""
     failed = "no model server answers at http://127.0.0.1:9 (connection refused): start it with `ollama serve`"
     assert offered.without_repetition(failed) == "no model server answers; what you said is kept, /retry asks it again"
     assert offered.without_repetition("saved n1") == "saved n1"
+
+
+@pytest.mark.skipif(not weights.is_small_ready(), reason="the small model is not installed")
+def test_without_a_server_the_small_model_can_be_tried_on_a_typed_y(offer):
+    offered = offer(host="127.0.0.1:9")
+    assert offered.check().splitlines()[1] == (
+        "y tries SmolLM2-135M at once, a very small model on this machine: it shows how all works, and answers badly."
+    )
+    assert fetched(offered.accept("y")) == [
+        Noticed(
+            "smollm2:135m answers in this session; `agent config set engine local` keeps it, and `agent config set "
+            "model FILE.gguf` takes a better one"
+        )
+    ]
+    assert offered.check() == ""
+    assert len(offer(host="127.0.0.1:9", model="qwen3:8b").check().splitlines()) == 1, "a model was named"
 
 
 @pytest.mark.parametrize("told", ['{"models": [{"name": 5, "details": 5}]}', '{"models": [{"capabilities": {}}, 7]}'])

@@ -1,0 +1,113 @@
+"""A real model, the smallest there is: what it says is nonsense, so the program is judged and not the words."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from agent_cli.errors import Cancelled, ContextExceeded
+from agent_cli.llm import repetition
+from agent_cli.llm.local import process, weights
+from agent_cli.llm.model import Cancel, Done, Text
+from agent_cli.llm.openai.engine import OpenAIEngine
+from agent_cli.messages import Message, ToolCall
+from tests.llm.local.conftest import address
+
+HELLO = [Message("user", "Say hello.")]
+NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
+
+
+def text_of(chunks):
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+
+
+def test_it_answers_in_pieces_with_counts(small):
+    *words, done = small.reply(HELLO, limit=6)
+    assert all(isinstance(word, Text) for word in words)
+    assert (len(words) > 1, done.finish, 0 < done.tokens_out <= 6, done.tokens_in > 5) == (True, "length", True, True)
+
+
+def test_what_was_read_before_is_not_read_again(small):
+    long = Message("system", "You know these words: " + " ".join(map(str, range(80))))
+    took = []
+    for question in ("One?", "Two?"):
+        began = time.monotonic()
+        list(small.reply([long, Message("user", question)], limit=1))
+        took.append(time.monotonic() - began)
+    assert took[1] < took[0] / 2, took
+
+
+def test_the_same_seed_says_the_same(small):
+    assert text_of(small.reply(HELLO, limit=6)) == text_of(small.reply(HELLO, limit=6)) != ""
+
+
+def test_it_is_cancelled_and_is_free_at_once(small):
+    cancel = Cancel()
+    threading.Timer(0.3, cancel).start()
+    with pytest.raises(Cancelled):
+        list(small.reply([Message("user", "Tell a very long story.")], cancel=cancel))
+    began = time.monotonic()
+    assert text_of(small.reply(HELLO, limit=2))
+    assert time.monotonic() - began < 10  # not behind a whole story
+
+
+def test_a_call_that_it_writes_is_a_call(engine):
+    """Its template knows no tools; what it must write is a call all the same."""
+    nothing = {"type": "object", "additionalProperties": False}
+    fields = {"name": {"const": "now"}, "arguments": nothing}
+    call = {**nothing, "properties": fields, "required": list(fields)}
+    wanted = {"type": "json_schema", "json_schema": {"name": "call", "schema": call}}
+    model = replace(engine, options={"temperature": 0, "response_format": wanted}).chat(weights.SMALL)
+    *_, called, done = model.reply([Message("user", "What time is it?")], [NOW], limit=100)
+    assert isinstance(called, ToolCall)
+    assert (called.name, called.arguments, done.finish) == ("now", {}, "stop")
+
+
+def test_an_answer_by_a_schema_is_json(small):
+    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    said = text_of(small.reply([Message("user", "Are you well?")], format=schema, limit=30))
+    assert said.replace(" ", "").replace("\n", "") in ('{"ok":true}', '{"ok":false}')
+
+
+def test_a_loop_is_ended(small):
+    *words, done = repetition.stopped(small.reply([Message("user", "Repeat forever: la la la")], limit=600))
+    assert done == Done(repetition.FINISH)
+    assert len(words) < 250  # of which 200 may be the loop
+    assert text_of(small.reply(HELLO, limit=2))  # and it is free again
+
+
+def test_a_prompt_that_does_not_fit_is_told_with_both_numbers(small):
+    with pytest.raises(ContextExceeded, match=r"it has \d+ tokens, and the model's context holds 4096"):
+        list(small.reply([Message("user", "word " * 6000)]))
+
+
+# The process.
+
+
+def test_of_three_that_start_at_once_one_process_serves_all(brief):
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda _: address(brief), range(3)))
+    assert len(set(found)) == 1
+
+    launch = brief.launch(weights.SMALL)
+    end = time.monotonic() + 30
+    while process.is_alive(launch) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert (process.is_alive(launch), launch.record.exists()) == (False, False)  # nobody needed it any more
+
+
+def test_after_a_kill_the_next_question_starts_another(small, killed, engine):
+    before = address(engine)
+    killed()
+    assert engine.loaded(weights.SMALL) is False
+    assert text_of(small.reply(HELLO, limit=2))
+    assert address(engine) != before
+
+
+def test_it_asks_for_its_key_and_the_record_is_for_its_owner_alone(engine):
+    launch, found = engine.launch(weights.SMALL), address(engine)
+    with pytest.raises(Exception, match="wants a key"):
+        OpenAIEngine(found.url).listing()
+    assert (launch.record.stat().st_mode & 0o777, launch.folder.stat().st_mode & 0o777) == (0o600, 0o700)
