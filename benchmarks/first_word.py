@@ -73,6 +73,7 @@ def run(options: Sequence[str] = ()) -> bool:
         (f"questions 2 to {TURNS}, median, learned from after each", learning),
         ("  the longest of them", max(with_learning.questions[1:TURNS])),
         ("  and read ahead before each", statistics.median(ahead.questions[1:TURNS])),
+        ("    the longest of them", max(ahead.questions[1:TURNS])),
         ("resumed, after its summary", with_learning.resumed),
         ("another session, after this one was closed", with_learning.another),
     ]

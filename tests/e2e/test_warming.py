@@ -8,7 +8,7 @@ from tests import facts
 from tests.ollama_server import script
 
 LITTLE = 60  # tokens of a short question with its date
-SLOW = 400.0  # tokens a second: the beginning takes a second and a half
+SLOW = 1000.0  # tokens a second: the beginning takes two thirds of one
 
 
 @pytest.fixture
@@ -61,6 +61,19 @@ def test_a_question_that_comes_early_waits_until_its_beginning_is_read(talks, se
 
     assert (server.counters.cancelled, server.counters.peak, len(server.ahead)) == (0, 1, 1)
     assert server.ahead[0].finished
+    assert read(server)[0] < LITTLE
+
+
+def test_ctrl_c_stops_a_question_that_waits_for_its_beginning_and_reading_goes_on(talks, server, terminal):
+    server.prompts.tokens_a_second = SLOW / 4
+    shell = terminal().wait_prompt()
+    server.wait_until(lambda: server.counters.running == 1)
+    shell.enter("hello").wait("reading the prompt")
+    shell.type("\x03")
+    shell.wait("stopped").wait_prompt()
+    shell.enter("hello again").wait("Fine.").wait_prompt()
+
+    assert (server.counters.cancelled, len(server.turns)) == (0, 1)
     assert read(server)[0] < LITTLE
 
 

@@ -1,0 +1,88 @@
+"""A question while a beginning is read ahead: it waits for its own, and ends any other."""
+
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from agent_cli.agent.policy import policy
+from agent_cli.app import models, turns
+from agent_cli.app.app import open_app
+from agent_cli.app.warming import Warmer
+from agent_cli.errors import Cancelled
+from agent_cli.llm.model import Cancel
+from agent_cli.messages import Part
+from tests.conftest import CHAT
+from tests.ollama_server.server import OllamaServer
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[CHAT], strict=False) as server:
+        server.prompts.tokens_a_second = 1000.0  # two thirds of a second
+        yield server
+
+
+@contextmanager
+def reading(tmp_path, server):
+    """An app whose beginning is being read, its warmer, and the request of a question."""
+    environ = {
+        "AGENT_DB": str(tmp_path / "memory.db"),
+        "AGENT_CONFIG": str(tmp_path / "none.toml"),
+        "OLLAMA_HOST": server.host,
+        "AGENT_MODEL": CHAT.name,
+    }
+    app = open_app({}, print, environ=environ)
+    warmer = Warmer(app, lambda: None)
+    agent = turns.agent(app, models.planned(app, app.db), policy.no_approver)
+    warmer.resume()
+    server.wait_until(lambda: server.counters.running == 1)
+    yield warmer, turns.preview(app, app.db, agent, None, [Part("How long do eggs boil?", "typed")])
+    warmer.end()
+    server.wait_until_idle()
+    app.db.close()
+
+
+def test_a_question_waits_until_its_own_beginning_is_read(tmp_path, server):
+    with reading(tmp_path, server) as (warmer, request):
+        warmer.settle(CHAT.name, request, Cancel())
+        assert (server.ahead[0].finished, server.counters.cancelled) == (True, 0)
+
+
+@pytest.mark.parametrize("other", ["model", "tools", "instructions"])
+def test_a_question_that_begins_otherwise_ends_the_reading_at_once(tmp_path, server, other):
+    with reading(tmp_path, server) as (warmer, request):
+        model = "other:1b" if other == "model" else CHAT.name
+        if other == "tools":
+            request = replace(request, tools=())
+        elif other == "instructions":
+            system, *rest = request.messages
+            request = replace(request, messages=(replace(system, text="Be brief."), *rest))
+        began = time.monotonic()
+        warmer.settle(model, request, Cancel())
+        assert time.monotonic() - began < 0.5
+        server.wait_until(lambda: server.counters.cancelled == 1)
+
+
+def test_who_gives_up_waiting_leaves_the_reading_alone(tmp_path, server):
+    with reading(tmp_path, server) as (warmer, request):
+        cancel = Cancel()
+        threading.Timer(0.1, cancel).start()
+        with pytest.raises(Cancelled):
+            warmer.settle(CHAT.name, request, cancel)
+        server.wait_until(lambda: server.ahead[0].finished)
+        assert server.counters.cancelled == 0
+
+
+def test_nothing_is_read_ahead_while_a_turn_runs_and_the_same_is_read_once(tmp_path, server):
+    with reading(tmp_path, server) as (warmer, request):
+        warmer.settle(CHAT.name, request, Cancel())
+        warmer.resume()
+        warmer.pause()
+        warmer.begin(force=True)
+        time.sleep(0.5)
+        assert len(server.ahead) == 1
+        warmer.resume()
+        server.wait_until(lambda: len(server.ahead) == 2)
