@@ -2,22 +2,25 @@
 
 One variable of the environment would be easy to drop. So the processes above are looked at too, and those above the
 leader of the terminal's session. On Linux what the assistant starts stays below it, however it detaches itself: a
-process whose parent has ended becomes a child of the assistant (`keep_below`). What outlives the assistant, or asks a
-service of the system to start something, cannot be told from the person's own programs.
+process whose parent has ended becomes a child of the assistant. And it bears a mark that only root can take off (see
+`launcher`), so that it is known in a namespace of processes that hides those above, and after the assistant has ended.
+Whoever asks a service of the system to start something cannot be told from the person's own programs.
 """
 
 import os
+import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from agent_cli import CHILD
-from agent_cli.presence import processes
+from agent_cli.presence import launcher, processes
 from agent_cli.presence.processes import Process
 
 _NAME = "agent"
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_MARK = 2749  # by which a limit is known that was set by this program: others set powers of two, or thousands
 
 
 def announce() -> None:
@@ -26,21 +29,35 @@ def announce() -> None:
         Path("/proc/self/comm").write_text(_NAME)
 
 
-def keep_below() -> None:
-    """To be called before another program is started: what it leaves behind stays below this process, on Linux."""
-    if sys.platform == "linux":
-        import ctypes  # 2 ms that only a run needs that starts other programs
+def below(command: Sequence[str]) -> list[str]:
+    """The command line with which another program is started, so that it and what it leaves behind is known.
 
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    One that cannot be run is left as it is, so that starting it says why.
+    """
+    if sys.platform != "linux" or not shutil.which(command[0]):
+        return [*command]
+    import ctypes  # 2 ms that only a run needs that starts other programs
+
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return [sys.executable, "-I", "-S", launcher.__file__, str(_MARK), *command]
 
 
 def is_of_assistant(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether the assistant started this process or the leader of its session, directly or not."""
-    if CHILD in environ:
+    if CHILD in environ or _bears_mark():
         return True
     leader = os.getsid(0) if hasattr(os, "getsid") else 0
     found = [*processes.above(os.getpid()), *processes.above(leader)]
     return any(_is_marked(each) or (each.pid != os.getpid() and _is_assistant(each)) for each in found)
+
+
+def _bears_mark() -> bool:
+    if sys.platform != "linux":
+        return False
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
+    return hard > 0 and launcher.limit(hard, _MARK) == hard
 
 
 def _is_assistant(process: Process) -> bool:

@@ -46,10 +46,11 @@ def _programs(environ: Mapping[str, str]) -> list[list[str]]:
 
 def _run(command: list[str], text: str) -> bool:
     encoded = text.encode("utf-16" if command[0] == "clip.exe" else "utf-8", "replace")
-    descent.keep_below()
     null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
     try:
-        completed = subprocess.run(command, input=encoded, stdout=null, stderr=null, timeout=_TIMEOUT, check=False)
+        completed = subprocess.run(
+            descent.below(command), input=encoded, stdout=null, stderr=null, timeout=_TIMEOUT, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return completed.returncode == 0

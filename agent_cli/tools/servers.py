@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcp.types import Tool as McpTool
 
 MISSING = "MCP servers need a library that is not installed: pip install 'agent-cli[mcp]'"
-_START_TIMEOUT = 10.0  # seconds to start and list its tools
+_START_TIMEOUT = 20.0  # seconds to start and list its tools
 _CLOSE_TIMEOUT = 6.0  # seconds for all servers together: one that ignores its end is killed after four
 _MAX_PAGES = 20  # of a list of tools
 _TAIL_LINES = 20  # last lines of a server's standard error
@@ -231,10 +231,10 @@ def _transport(
     if "url" not in settings:
         from mcp import StdioServerParameters, stdio_client
 
-        descent.keep_below()
+        program, *arguments = descent.below([os.path.expanduser(settings["command"]), *settings.get("args", [])])
         command = StdioServerParameters(
-            command=os.path.expanduser(settings["command"]),
-            args=settings.get("args", []),
+            command=program,
+            args=arguments,
             env={**settings.get("env", {}), **marker},
         )
         return _ready(stdio_client(command, tail.file))

@@ -1,7 +1,9 @@
 """A yes takes a key, pressed by a person at a terminal that the assistant did not make."""
 
 import shlex
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -154,6 +156,33 @@ def test_what_the_assistant_started_decides_nothing_however_it_detaches_itself(w
     )
     waiting("notes", "add", "n")
     waiting("notes", "edit", "n1")
+    assert "the assistant started this process, and only you can say yes" in said.read_text()
+    assert states(waiting)[0][1] == "pending"
+
+
+HIDDEN = {
+    "in a namespace that hides the assistant": "unshare -rpf --mount-proc {} ",
+    "once the assistant has ended": "while kill -0 $assistant; do sleep 0.02; done; setsid {}",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the mark is there on Linux alone")
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_the_assistant_started_is_known_where_no_process_above_it_can_be_seen(waiting, name):
+    if (
+        "unshare" in HIDDEN[name]
+        and subprocess.run(["unshare", "-rpf", "--mount-proc", "true"], check=False).returncode
+    ):
+        pytest.skip("no namespaces can be made here")
+    (waiting.work / "terminal.py").write_text(AT_A_TERMINAL_OF_ITS_OWN)
+    said = waiting.work / "said"
+    attack = HIDDEN[name].format(f"env -i HOME=$HOME AGENT_DB=$AGENT_DB {sys.executable} terminal.py")
+    waiting.edit_with(f"assistant=$PPID; ({attack}) </dev/null >{said} 2>&1 &")
+    waiting("notes", "add", "n")
+    waiting.start("notes", "edit", "n1").communicate()
+    end = time.monotonic() + 20
+    while "only you can say yes" not in said.read_text() and time.monotonic() < end:
+        time.sleep(0.05)
     assert "the assistant started this process, and only you can say yes" in said.read_text()
     assert states(waiting)[0][1] == "pending"
 

@@ -86,12 +86,15 @@ def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: 
     import subprocess
     import tempfile  # errors may be gigabytes, and only their beginning is read
 
-    descent.keep_below()
     name = os.path.basename(command[0])
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+                descent.below(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
             )
         except OSError as error:
             raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error

@@ -17,7 +17,6 @@ from agent_cli.errors import StoreError
 from agent_cli.memory.dates import zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Reminder
-from agent_cli.presence import descent
 from agent_cli.store.db import Database
 from agent_cli.text import clean
 
@@ -158,7 +157,6 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
         *command,
         *arguments,
     ]
-    descent.keep_below()
     null = subprocess.DEVNULL
     _started[:] = [each for each in _started if each.poll() is None]
     with suppress(OSError):  # no process can be started: the line is shown all the same

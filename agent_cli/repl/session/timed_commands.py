@@ -23,9 +23,8 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _run(command: Sequence[str], seconds: float) -> None:
-    descent.keep_below()
     null = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
+    process = subprocess.Popen(descent.below(command), stdin=null, stdout=null, stderr=null, start_new_session=True)
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
