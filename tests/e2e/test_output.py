@@ -105,9 +105,10 @@ def test_a_rule_of_the_person_allows_the_call(program, server):
 
 def test_a_rule_of_the_person_forbids_a_call(program, server):
     server.play(script.reply(calls=[("search_notes", {"query": "x"})]), script.reply("I do not know."))
-    assert program("ask", "what?", env={"AGENT_RULES": '{search_notes = "deny"}'}) == Ran(0, "I do not know.\n", "")
+    said = "agent: the model wanted to call search_notes; a rule denied it\n"
+    assert program("ask", "what?", env={"AGENT_RULES": '{search_notes = "deny"}'}) == Ran(0, "I do not know.\n", said)
     assert program.rows("select text, failed from message where role = 'tool'") == [
-        ("refused: the person did not allow this call", 1)
+        ("refused: a rule of the person's does not allow this call", 1)
     ]
 
 
