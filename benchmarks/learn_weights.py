@@ -7,6 +7,7 @@ many questions they have. What is printed is measured on conversations that were
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,13 @@ from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import ranking, recall
 from agent_cli.memory.search.candidates import Filter
-from benchmarks.recall import NOW, lines, opened
+from benchmarks.recall import NOW, Changed, lines, opened
 
 FOLDS = 4  # parts of the conversations, each left out once
 STEPS, RATE = 400, 0.1  # of the descent (Adam)
 PENALTY = 0.5  # on the squares of the weights
 AT = (5, 10)
+MOST = 1000  # more than there are candidates: all of them are looked at closely
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def _examples(folder: Path) -> Iterator[Example]:
             db = opened(folder, name, embedder, with_facts)
             for line in lines(folder, name, "questions"):
                 asked = json.loads(line)
-                hits = recall.find(db, asked["question"], Filter(PERSON, ("message",)), NOW, 1000, embedder).hits
+                with Changed({ranking: {"CLOSELY": MOST}}):
+                    hits = recall.find(db, asked["question"], Filter(PERSON, ("message",)), NOW, MOST, embedder).hits
                 features = [[hit.legs.get(each, 0.0) / ranking.WEIGHTS[each] for each in names] for hit in hits]
                 evidence = np.array([hit.external_id in asked["evidence"] for hit in hits], bool)
                 kind = f"{folder.name}{' with facts' if with_facts else ''}"
@@ -74,25 +77,36 @@ def _examples(folder: Path) -> Iterator[Example]:
 
 def _learn(examples: Sequence[Example], used: Sequence[int]) -> np.ndarray:
     """A weight for each feature used."""
-    usable = [(each.features[:, used], each.evidence, each.folder) for each in examples if each.evidence.sum() > 0]
-    counts = {folder: sum(other == folder for *_, other in usable) for *_, folder in usable}
-    share = {folder: len(usable) / len(counts) / count for folder, count in counts.items()}
+    usable = [each for each in examples if 0 < each.evidence.sum() < len(each.evidence)]
+    counts = Counter(each.folder for each in usable)
+    shares = np.array([len(usable) / len(counts) / counts[each.folder] for each in usable])
+    features = np.concatenate([each.features[:, used] for each in usable])
+    evidence = np.concatenate([each.evidence for each in usable])
+    sizes = [len(each.evidence) for each in usable]
     weights, mean, square = np.zeros(len(used)), np.zeros(len(used)), np.zeros(len(used))
     for step in range(1, STEPS + 1):
-        gradient = 2 * PENALTY * weights + sum(share[folder] * _gradient(*rest, weights) for *rest, folder in usable)
+        gradient = 2 * PENALTY * weights + _gradient(features, evidence, sizes, shares, weights)
         mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
         weights = weights - RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
     return weights
 
 
-def _gradient(features: np.ndarray, evidence: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Of the mean, over the evidence, of -log of its share beside all that is none."""
+def _gradient(
+    features: np.ndarray, evidence: np.ndarray, sizes: Sequence[int], shares: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Of the sum, over questions, of the mean of -log of the share of each evidence beside all that is none.
+
+    The candidates of all questions stand one after the other; `sizes`: how many each question has.
+    """
+    starts = np.cumsum([0, *sizes])[:-1]
     scores = features @ weights
-    likely = np.exp(scores - scores.max())
-    others, of_others = likely[~evidence].sum(), likely[~evidence] @ features[~evidence]
-    own = likely[evidence] / (likely[evidence] + others)
-    of_evidence = (own - 1) @ features[evidence]
-    return (of_evidence + (1 / (likely[evidence] + others)).sum() * of_others) / evidence.sum()
+    likely = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
+    others = np.repeat(np.add.reduceat(np.where(evidence, 0.0, likely), starts), sizes)
+    inverse = np.where(evidence, 1 / (likely + others), 0.0)
+    of_others = likely * np.repeat(np.add.reduceat(inverse, starts), sizes)
+    share = np.repeat(shares / np.add.reduceat(evidence, starts), sizes)
+    found: np.ndarray = features.T @ (share * np.where(evidence, likely * inverse - 1, of_others))
+    return found
 
 
 def _held_out(examples: Sequence[Example], used: Sequence[int]) -> Mapping[tuple[str, int], float]:
