@@ -111,18 +111,18 @@ def stated_beside(message: str) -> str | None:
         stated += [
             piece
             for piece, is_asked, next_asked in zip(pieces, asked, [*asked[1:], False], strict=True)
-            if not is_asked and (_VERB.search(piece) or not next_asked)
+            if not is_asked and (not next_asked or _VERB.search(piece))
         ]
     return " ".join(stated) if asks else None
 
 
 def _is_asked(clause: str, before: Sequence[bool]) -> bool:
     """Whether a clause asks. `before`: whether each of those before it in the sentence does."""
-    if _STATEMENT.search(clause):
-        return False
     if before and before[-1]:  # "for Anna, who is allergic to nuts?" tells something
-        return not (_STATEMENT.search(f", {clause}") and _VERB.search(clause))
-    return bool((_LATER_QUESTION if before else _OPENING).match(clause) or _QUESTION_END.search(clause))
+        asks = not (_STATEMENT.search(f", {clause}") and _VERB.search(clause))
+    else:
+        asks = bool((_LATER_QUESTION if before else _OPENING).match(clause) or _QUESTION_END.search(clause))
+    return asks and not _STATEMENT.search(clause)
 
 
 def asks_the_same(message: str, words: Set[str]) -> bool:

@@ -29,7 +29,10 @@ STOP_WORDS = frozenset(_STOP.split())
 _UNSPACED = Pattern(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
-_PARTICLE = Pattern(r"[\u3041-\u309f你我他她它们的了吗呢吧啊是在去过有和与这那哪什么谁怎几不很都也就还要会能说]")
+_PARTICLE = Pattern(
+    r"[\u3041-\u309f]+|为什么|什么时候|什么|怎么|怎样|多少|哪里|哪儿|时候|去过|去了|何時|何処"
+    r"|[你我他她它们的了吗呢吧啊是在这那哪谁怎几不很都也就还对何誰]"
+)
 _WORD = re.compile(r"\w+")
 _NUMBER = Pattern(r"\d[\d.,:/]*")
 _NEGATION = Pattern(
@@ -60,9 +63,9 @@ def character_pairs(run: str) -> list[str]:
 
 
 def content_pairs(run: str) -> list[str]:
-    """The pairs without a particle, which say what a question is about; all pairs when there are none."""
-    pairs = character_pairs(run)
-    return [pair for pair in pairs if not _PARTICLE.search(pair)] or pairs
+    """The pairs between particles, which say what a question is about, or the character; all pairs without one."""
+    pairs = [pair for piece in _PARTICLE.split(run) if piece for pair in character_pairs(piece)]
+    return list(dict.fromkeys(pairs)) or character_pairs(run)
 
 
 def without_unspaced(query: str) -> str:

@@ -273,4 +273,5 @@ def _quoted(word: str) -> str:
 
 
 def _gram_phrase(run: str) -> str:
-    return f'grams : "{terms.bigrams(run)}"'
+    """A single character is found where a pair begins with it."""
+    return f'grams : "{terms.bigrams(run)}"{" *" if len(run) == 1 else ""}'

@@ -148,7 +148,7 @@ def fetch(
             place=place or "",
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
             neighbours=(before, after),
-            empty=statements.emptiness(said[id].text, said[id].role, question.words) if said[id].with_assistant else "",
+            with_assistant=bool(said[id].with_assistant),
         )
     _mark_ended(db, made.values(), allowed.owner, now)
     _mark_dated(db, made.values(), now)
@@ -253,21 +253,34 @@ class Given:
         return set(terms.content_words(self.question))
 
 
-def mark_replies(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> bool:
-    """Mark replies that repeat a source as empty, and those whose source no longer holds as ended or withdrawn.
+def judge(db: Database, rows: Sequence[CandidateRow], question: ParsedQuery, allowed: Filter, now: datetime) -> bool:
+    """Mark what tells nothing as empty, and replies whose source no longer holds as ended or withdrawn.
 
-    Returns whether any was marked.
+    Nothing is told by small talk, by questions, by what asks the same in whatever form, by empty replies, and by those
+    that repeat another of the rows. Returns whether any was marked.
     """
-    replies = [row for row in rows if row.role == "assistant" and not row.empty]
-    if not replies:
-        return False
+    unjudged = [row for row in rows if not row.judged]
+    words = question.words.keys()
+    for row in unjudged:
+        row.judged = True
+        if row.with_assistant:
+            row.empty = statements.emptiness(row.text, row.role, words)
+        if row.role == "user" and not row.empty and row.own_words and statements.asks_the_same(row.text, words):
+            row.empty = "question"
+    if replies := [row for row in unjudged if row.role == "assistant" and not row.empty]:
+        _mark_replies(db, replies, rows, allowed.owner, now)
+    return any(row.empty or row.ended or row.withdrawn for row in unjudged)
+
+
+def _mark_replies(
+    db: Database, replies: Sequence[CandidateRow], rows: Sequence[CandidateRow], owner: str, now: datetime
+) -> None:
     given = _given(db, replies)
     words = cache(lambda text: frozenset(terms.content_words(text)))  # the same is often given
     rests = {row.id: _rests_on(row.text, given.get(row.row), words) for row in replies}
     _mark_unsupported(db, replies, rests, owner, now)
     _mark_replaced(db, replies, rows, now)
     _mark_repetitions(replies, rows, given)
-    return any(each.empty or each.ended or each.withdrawn for each in replies)
 
 
 def _given(db: Database, replies: Sequence[CandidateRow]) -> dict[int, Given]:

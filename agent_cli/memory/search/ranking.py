@@ -103,6 +103,8 @@ class CandidateRow:
     neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
     cosines_around: tuple[float, float] = (0.0, 0.0)  # of these two
     withdrawn: bool = False  # a reply whose source was deleted
+    with_assistant: bool = False  # a message between a person and the assistant, not between people
+    judged: bool = False  # whether it was judged if it tells anything
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
 

@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeVar
 from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
-from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import (
     candidates,
     damaged_indexes,
@@ -228,11 +227,6 @@ def _score_candidates(
         rows[id].named = about_named[id][0]
     if time_filter:
         _mark_timely(db, rows, time_filter)
-    telling = sum(not row.empty for row in rows.values() if row.id in proposed)
-    if further := [id for id, _ in hits[RESCORED : RESCORED + len(proposed) - telling] if id not in rows]:
-        rows |= fetch(further)
-    if not files:
-        _mark_asked_again(rows.values(), query)
     floor = vector_set.floor if vector_set and nearest else 1.0
     words = candidates.stems(db, parsed, named)
 
@@ -242,9 +236,13 @@ def _score_candidates(
         return question, ranking.score(question, list(rows.values()))
 
     question, scored = score()
-    best = [each.row for each in scored[: ranking.CLOSELY]]
-    if not files and passage_context.mark_replies(db, best, allowed.owner, now):
-        question, scored = score()  # a word is not common because a reply repeats it
+    while not files and passage_context.judge(
+        db, [each.row for each in scored[: ranking.CLOSELY]], parsed, allowed, now
+    ):
+        empty = sum(bool(row.empty) for row in rows.values())  # as many further ones take their places
+        if further := [id for id, _ in hits[RESCORED : RESCORED + empty] if id not in rows]:
+            rows |= fetch(further)
+        question, scored = score()
     scored = ranking.score_closely(question, scored, embedder.match_words if embedder else None)
     scored = [
         each
@@ -311,14 +309,6 @@ def _average(db: Database, files: bool) -> float:
     if not files:
         newest = "id > max(0, (select max(id) from passage) - 1000)"
     return float(db.value(f"select avg(length) from passage where {newest}") or 1.0)
-
-
-def _mark_asked_again(rows: Iterable[CandidateRow], query: str) -> None:
-    """Mark messages that asked the same, in whatever form."""
-    words = set(terms.content_words(query))
-    for row in rows:
-        if row.role == "user" and not row.empty and row.own_words and statements.asks_the_same(row.text, words):
-            row.empty = "question"
 
 
 def _mark_timely(db: Database, rows: Mapping[int, CandidateRow], time_filter: Filter) -> None:
