@@ -12,6 +12,7 @@ from benchmarks import (
     first_word,
     learn_weights,
     long_texts,
+    real_model,
     recall,
     scale,
     serve,
@@ -44,8 +45,22 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "life": life.run,
 }
 
-TOOLS: Mapping[str, Callable[[Sequence[str]], bool]] = {"learn_weights": learn_weights.run}  # run only when named
-WITH_OPTIONS = ("damage", "faults", "recall", "facts", "scale", "typing", "first_word", "life", "learn_weights")
+TOOLS: Mapping[str, Callable[[Sequence[str]], bool]] = {  # run only when named
+    "learn_weights": learn_weights.run,
+    "real_model": real_model.run,
+}
+WITH_OPTIONS = (
+    "damage",
+    "faults",
+    "recall",
+    "facts",
+    "scale",
+    "typing",
+    "first_word",
+    "real_model",
+    "life",
+    "learn_weights",
+)
 
 
 def main(arguments: list[str]) -> int:

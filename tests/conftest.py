@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from agent_cli.llm.local import process
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store import meta, schema
@@ -42,6 +43,7 @@ def noon() -> datetime:
 
 def pytest_addoption(parser):
     parser.addoption("--update-docs", action="store_true", help="write the generated parts of README and example")
+    parser.addoption("--real", action="store_true", help="hold a conversation with the small real model too: a minute")
     parser.addoption("--cold", action="store_true", help="start every process from nothing, not only some")
 
 
@@ -105,6 +107,18 @@ def v1_server():
 def any_server(request):
     """For what is about a model: each server once."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def runtime(tmp_path_factory):
+    """The folder of the processes, which are ended with the tests."""
+    folder = tmp_path_factory.mktemp("run") / "agent-cli"
+    yield folder
+    for record in folder.glob("*.json"):
+        record.unlink()
+    for started in process._started:
+        started.kill()
+        started.wait()
 
 
 @dataclass(frozen=True)

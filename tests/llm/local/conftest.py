@@ -12,18 +12,6 @@ from agent_cli.llm.model import Cancel
 
 
 @pytest.fixture(scope="session")
-def runtime(tmp_path_factory):
-    """The folder of the processes, which are ended with the tests."""
-    folder = tmp_path_factory.mktemp("run") / "agent-cli"
-    yield folder
-    for record in folder.glob("*.json"):
-        record.unlink()
-    for started in process._started:
-        started.kill()
-        started.wait()
-
-
-@pytest.fixture(scope="session")
 def engine(runtime):
     if not weights.is_small_ready():
         pytest.skip("the small model is not installed")

@@ -1,0 +1,102 @@
+"""The smallest real model (SmolLM2-135M), in a process of our own: the wait for the first word, and its loops.
+
+What it says is nonsense; how long it reads, and that what repeats itself is ended, is real.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from agent_cli.agent.jobs import worker
+from agent_cli.app import background, engines, turns, upkeep
+from agent_cli.app.app import App, open_app
+from agent_cli.llm import repetition
+from agent_cli.llm.local import weights
+from agent_cli.llm.model import Cancel, Done, Text
+from agent_cli.memory.conversations import sessions
+from agent_cli.messages import Message, Part
+from benchmarks.first_word import _TOLD
+
+WORDS = 12  # tokens of each answer: only the first is waited for
+MORE = 1.2  # times that a question may wait longer with learning than without
+REPEATED = 200  # tokens that a loop may have
+_LOOPING = ("Repeat forever: {0} {0} {0}", "Say {0} again and again without end: {0} {0} {0} {0}")
+_SOUNDS = ("la", "lard", "yes", "no", "blue", "one two", "row", "hey", "tick", "ba")
+
+
+def run(options: Sequence[str] = ()) -> bool:
+    """Print the figures; whether the targets are met."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks real_model")
+    parser.add_argument("--turns", type=int, default=20, help="questions of each conversation")
+    given = parser.parse_args(options)
+    if not weights.is_small_ready():
+        print(f"\nthe small model is not installed: {weights.INSTALL} and {weights.INSTALL_SMALL}")
+        return False
+    with _opened(learns=True) as app:
+        longest, ended = _loops(app)
+        learning = _talk(app, given.turns)
+    with _opened(learns=False) as app:
+        none = _talk(app, given.turns)
+    print("\nseconds until the first word of a real model")
+    for name, waits in (("nothing learned", none), ("learned from after each", learning)):
+        later = statistics.median(waits[1:])
+        print(f"  {name:<26} first {waits[0]:>6.2f}, then median {later:>6.2f}, longest {max(waits[1:]):>6.2f}")
+    share = statistics.median(learning[1:]) / statistics.median(none[1:])
+    print(f"  learning makes it longer by {share - 1:.0%}{' ok' if share <= MORE else ' NOT (≤ 20 %)'}")
+    met = longest <= REPEATED
+    print(f"  {ended} loops were ended, the longest after {longest} tokens{' ok' if met else f' NOT (≤ {REPEATED})'}")
+    return met and share <= MORE
+
+
+@contextmanager
+def _opened(*, learns: bool) -> Iterator[App]:
+    """An empty file, and a process of the model that ends with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        environ = {
+            "AGENT_DB": str(Path(folder) / "memory.db"),
+            "AGENT_CONFIG": str(Path(folder) / "none.toml"),
+            "AGENT_LEARN": "ask" if learns else "off",
+            "AGENT_ENGINE": "local",
+            "AGENT_MODEL": weights.SMALL,
+            "AGENT_LOCAL_IDLE": "1",
+            "AGENT_ANSWER_TOKENS": str(WORDS),
+        }
+        app = open_app({}, print, environ=environ)
+        try:
+            yield app
+        finally:
+            app.db.close()
+
+
+def _talk(app: App, questions: int) -> list[float]:
+    """Seconds until the first word of each answer; what is queued runs after each."""
+    session, waits = sessions.start(app.db, app.scope, app.time()), []
+    for number in range(questions):
+        at_work, began = turns.tool_context(app, app.db, session), time.monotonic()
+        first = 0.0
+        for event in turns.run(app, at_work, [Part(_TOLD[number % len(_TOLD)], "typed")], at_keyboard=True):
+            if not first and type(event).__name__ == "TextArrived":
+                first = time.monotonic() - began
+        waits.append(first or time.monotonic() - began)
+        upkeep.after_turn(app, app.db)
+        context = background.job_context(app, app.db, Cancel())
+        worker.queue_due(context)
+        while worker.run_one(context):
+            pass
+    return waits
+
+
+def _loops(app: App) -> tuple[int, int]:
+    """Of twenty requests that lead into loops: the tokens of the longest, and how many were ended as loops."""
+    engine = replace(engines.of(app.config), options={"temperature": 0}, answer_tokens=1000)  # type: ignore[type-var]
+    lengths = []
+    for asked in (each.format(sound) for sound in _SOUNDS for each in _LOOPING):
+        chunks = list(repetition.stopped(engine.chat(weights.SMALL).reply([Message("user", asked)])))
+        if chunks[-1] == Done(repetition.FINISH):
+            lengths.append(sum(isinstance(chunk, Text) for chunk in chunks))
+    return max(lengths, default=0), len(lengths)
