@@ -17,7 +17,7 @@ from agent_cli.app.app import App
 from agent_cli.config import reading
 from agent_cli.config.reading import Loaded
 from agent_cli.config.values import Config
-from agent_cli.errors import AgentError, FileRefused
+from agent_cli.errors import AgentError, FileRefused, StoreBusy
 from agent_cli.llm.ollama import server
 from agent_cli.llm.ollama.engine import SUGGESTED
 from agent_cli.llm.server.engine import Engine, Tag, find, refuse_cloud
@@ -29,6 +29,7 @@ from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
 
 _SHOWN = 8  # models on one line
+_PATIENCE = 1.0  # seconds to wait for another program that writes
 _MIN_FREE = 500_000_000  # bytes free on a disk
 _CAPABILITY_NAMES = {"completion": "chat"}
 _MALFORMED = (TypeError, ValueError, KeyError, AttributeError)  # raised by an answer of unknown shape
@@ -209,6 +210,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
             yield Finding("database", True, "in memory only: nothing is saved")
             return
         path = Path(app.db.path)
+        app.db.busy_timeout = _PATIENCE
         check = app.db.value("pragma quick_check")
         messages = counted(app.db.value("select count(*) from message"), "message")
         summary = (
@@ -222,7 +224,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         yield from _vectors(app)
         yield from _pending(app)
         yield from _disk(path)
-    except FileRefused as error:  # nothing is wrong with the file
+    except (FileRefused, StoreBusy) as error:  # nothing is wrong with the file
         yield Finding("database", False, str(error))
     except (AgentError, OSError) as error:
         yield Finding(

@@ -11,10 +11,14 @@ from agent_cli.store.db import Database
 
 
 def prepare_search(app: App, db: Database) -> recall.QueryEmbedder | None:
-    """Update the index, and the vectors where that is quick; returns the embedder of a question."""
-    if db.read_only:
+    """Update the index, and the vectors where that is quick; returns the embedder of a question.
+
+    Where nothing can be written, or another program writes, what was indexed before is searched.
+    """
+    if not index.catch_up(db):
+        if not db.read_only:
+            app.notice("another program keeps the database busy: what was written last may not be found yet")
         return app.embedders.query_embedder(db, choose=False)
-    index.refresh_all(db)
     if waiting := index.count_stale(db):
         jobs.add(db, INDEX, "all", app.time())
         rest = "the end of a long text is" if waiting == 1 else f"the ends of {waiting} long texts are"

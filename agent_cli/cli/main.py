@@ -67,6 +67,8 @@ class LazyGroup(TyperGroup):
             return result
         except AgentError as error:
             output.fail(error)
+        except typer.Exit:
+            raise
         except KeyboardInterrupt:
             output.fail(Cancelled("stopped"))
         except Exception as error:

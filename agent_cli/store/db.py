@@ -279,10 +279,9 @@ class Database:
 
     def _disk_is_full(self) -> bool:
         """SQLite says so of data alone, and not where a journal or an index of it cannot be made."""
-        if hasattr(self, "_connection") and self._connection.system_errno == errno.ENOSPC:
-            return True
-        folder = Path(self.path).parent
-        return folder.is_dir() and shutil.disk_usage(folder).free < _ROOM
+        folder, opened = Path(self.path).parent, getattr(self, "_connection", None)
+        is_full = bool(opened and opened.system_errno == errno.ENOSPC)
+        return is_full or (folder.is_dir() and shutil.disk_usage(folder).free < _ROOM)
 
     def _set_journal(self, mode: str) -> None:
         """Retry while busy: programs may create the same file at once, and SQLite does not wait for a mode change."""
@@ -375,6 +374,8 @@ def _error_message(error: apsw.Error) -> str | None:
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return "another program keeps the database busy; nothing was written, try again"
+        case apsw.SQLError() if str(error).endswith(("disk I/O error", "disk is full")):  # of sqlite-vec
+            return f"the disk refused to read or write ({error}); nothing of this step was written"
         case apsw.FullError():
             return _FULL
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():

@@ -1,7 +1,9 @@
 """`agent db`: where the file is, how large, copied while a conversation is open, brought back, checked, compacted."""
 
 import stat
+import time
 
+import apsw
 import pytest
 
 from tests.conftest import NOON, Ran
@@ -129,3 +131,29 @@ def test_a_process_that_the_assistant_started_may_not(program, command):
     ran = program("db", *command, env={"AGENT_CHILD": "1"})
     said = "agent: the assistant started this process, and this is for you alone: run it at your own prompt\n"
     assert ran == Ran(2, "", said)
+
+
+@pytest.fixture
+def locked(program):
+    """The file with a note, which another program is writing to."""
+    program("notes", "add", "the harbour at noon")
+    other = apsw.Connection(str(program.db))
+    other.execute("insert into stale (kind, row) values ('n', 1) on conflict do nothing")
+    other.execute("begin exclusive")
+    yield program
+    other.close()
+
+
+@pytest.mark.parametrize("command", ["notes list", "notes search harbour", "search harbour"])
+def test_another_program_that_writes_does_not_keep_what_is_there_from_being_read(locked, command):
+    began = time.monotonic()
+    ran = locked(*command.split())
+    assert (ran.code, "the harbour at noon" in ran.out) == (0, True), ran
+    assert time.monotonic() - began < 10  # a write is waited for 15 s
+
+
+def test_a_file_that_another_program_writes_to_is_not_called_damaged(locked):
+    told = locked("doctor").out
+    assert "keeps the database busy" in told
+    assert "damaged" not in told
+    assert "restore" not in told

@@ -112,7 +112,7 @@ def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> li
 
 def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> list[Note]:
     """Notes with a word of the query, best first."""
-    index.refresh_all(db)
+    index.catch_up(db)
     found = recall.find(db, query, Filter(owner, ("note",)), now, limit)
     return [get(db, hit.id, owner) for hit in found.hits]
 

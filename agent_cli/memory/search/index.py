@@ -14,6 +14,7 @@ from functools import partial
 from typing import TypeVar
 
 from agent_cli import kinds
+from agent_cli.errors import StoreBusy
 from agent_cli.memory.entities import graph
 from agent_cli.memory.search import damaged_indexes, passages, vectors, word_tables
 from agent_cli.memory.search.passages import Passage
@@ -29,6 +30,7 @@ _BULK, _BULK_PORTION = 2_500, 4 * passages.PORTION  # of an import: rows, as man
 _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
+_PATIENCE = 0.5  # seconds that a search waits for another program that writes
 _TAIL_SECONDS = 0.2  # how long a command may work on the rest of long texts
 _MIN_FOR_THREAD = 20_000  # passages from which a second thread is worth it
 _MANY, _REBUILT = 100, 50  # of so many passages, removing a passage takes as long as indexing a hundred
@@ -144,6 +146,20 @@ def refresh_all(db: Database, seconds: float = _TAIL_SECONDS) -> None:
             if time.monotonic() > until or not db.value("select 1 from stale limit 1"):
                 break
         time.sleep(_PAUSE)
+
+
+def catch_up(db: Database) -> bool:
+    """Index stale rows before a search; False where nothing can be written, as while another program writes."""
+    if db.read_only:
+        return False
+    patience, db.busy_timeout = db.busy_timeout, _PATIENCE
+    try:
+        refresh_all(db)
+    except StoreBusy:
+        return False
+    finally:
+        db.busy_timeout = patience
+    return True
 
 
 def erase(db: Database, kind: str, row: int) -> None:

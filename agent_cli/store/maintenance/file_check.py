@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from agent_cli import text
-from agent_cli.errors import StoreError
+from agent_cli.errors import StoreBusy, StoreError
 from agent_cli.store import events, schema
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.store.maintenance import row_check
@@ -31,7 +31,7 @@ class CheckResult:
 def check(db: Database) -> CheckResult:
     """Check all pages, the schema, foreign keys, the texts of rows, and the word indexes against what they index.
 
-    What cannot even be checked is a problem too.
+    What cannot even be checked is a problem too. Raises StoreBusy.
     """
     canonical: list[str] = []
     derived: list[str] = []
@@ -40,6 +40,8 @@ def check(db: Database) -> CheckResult:
         try:
             for problem, is_derived in part(db):
                 (derived if is_derived else canonical).append(text.one_line(problem, 200))
+        except StoreBusy:
+            raise
         except StoreError as error:
             canonical.append(f"the {part.__name__[1:].replace('_', ' ')} cannot be checked: {error.__cause__ or error}")
     for name in _word_tables(db) if not db.read_only else ():
@@ -48,6 +50,8 @@ def check(db: Database) -> CheckResult:
                 db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
         except IndexDamaged:
             mismatched.append(name)
+        except StoreBusy:
+            raise
         except StoreError as error:
             canonical.append(f"the index {name} cannot be checked: {error.__cause__ or error}")
     return CheckResult(tuple(canonical), tuple(derived), tuple(mismatched))
