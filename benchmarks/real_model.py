@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 from agent_cli.agent.jobs import worker
@@ -49,7 +50,10 @@ def run(options: Sequence[str] = ()) -> bool:
     share = statistics.median(learning[1:]) / statistics.median(none[1:])
     print(f"  learning makes it longer by {share - 1:.0%}{' ok' if share <= MORE else ' NOT (≤ 20 %)'}")
     met = longest <= REPEATED
-    print(f"  {ended} loops were ended, the longest after {longest} tokens{' ok' if met else f' NOT (≤ {REPEATED})'}")
+    verdict = "ok" if met else f"NOT (≤ {REPEATED})"
+    print(
+        f"  of 20 requests {ended} led into a loop, the longest repeated {longest} tokens before it was ended {verdict}"
+    )
     return met and share <= MORE
 
 
@@ -65,6 +69,7 @@ def _opened(*, learns: bool) -> Iterator[App]:
             "AGENT_MODEL": weights.SMALL,
             "AGENT_LOCAL_IDLE": "1",
             "AGENT_ANSWER_TOKENS": str(WORDS),
+            "AGENT_NUM_CTX": str(4096 + learns),  # a process of its own, which has read nothing yet
         }
         app = open_app({}, print, environ=environ)
         try:
@@ -92,11 +97,19 @@ def _talk(app: App, questions: int) -> list[float]:
 
 
 def _loops(app: App) -> tuple[int, int]:
-    """Of twenty requests that lead into loops: the tokens of the longest, and how many were ended as loops."""
+    """Of twenty requests that lead into loops: the tokens that the longest repeated, and how many were loops."""
     engine = replace(engines.of(app.config), options={"temperature": 0}, answer_tokens=1000)  # type: ignore[type-var]
     lengths = []
     for asked in (each.format(sound) for sound in _SOUNDS for each in _LOOPING):
         chunks = list(repetition.stopped(engine.chat(weights.SMALL).reply([Message("user", asked)])))
-        if chunks[-1] == Done(repetition.FINISH):
-            lengths.append(sum(isinstance(chunk, Text) for chunk in chunks))
+        if isinstance(done := chunks[-1], Done) and done.finish in (repetition.FINISH, "length"):
+            lengths.append(_repeated([chunk.text for chunk in chunks if isinstance(chunk, Text)]))
     return max(lengths, default=0), len(lengths)
+
+
+def _repeated(tokens: list[str]) -> int:
+    """How many tokens came since its last words were written for the first time."""
+    text = "".join(tokens)
+    first = text.index("".join(tokens[-6:])) + len("".join(tokens[-6:]))
+    lengths = accumulate(map(len, tokens))
+    return sum(length > first for length in lengths)
