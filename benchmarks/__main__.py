@@ -22,6 +22,7 @@ from benchmarks import (
     window,
     years,
 )
+from benchmarks.attacks import run as attacks
 from benchmarks.faults import run as faults
 from benchmarks.life import run as life
 
@@ -33,6 +34,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "recall": recall.run,
     "damage": damage.run,
     "faults": faults.run,
+    "attacks": attacks.run,
     "documents": lambda options: documents.run(),
     "long_texts": lambda options: long_texts.run(),
     "scale": scale.run,
@@ -50,6 +52,7 @@ TOOLS: Mapping[str, Callable[[Sequence[str]], bool]] = {  # run only when named
     "real_model": real_model.run,
 }
 WITH_OPTIONS = (
+    "attacks",
     "damage",
     "faults",
     "recall",

@@ -1,0 +1,21 @@
+"""Attacks on a person's yes, through the real process: the short part of `python -m benchmarks attacks`."""
+
+import sys
+
+import pytest
+
+from benchmarks.attacks import keyboards, processes
+from benchmarks.attacks.house import House
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    return House(tmp_path_factory.mktemp("attacks"))
+
+
+@pytest.mark.parametrize("family", [keyboards, processes], ids=["keys", "processes"])
+def test_no_attack_is_accepted_and_the_control_is(house, family):
+    if family is processes and sys.platform != "linux":
+        pytest.skip("elsewhere a process that left its parent cannot be told from a person's")
+    assert family.control(house).decided
+    assert [each for each in family.attacks(house, short=True) if each.decided] == []
