@@ -44,7 +44,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 _ROWS = {
     "note": "select text from note where hidden_at is null",
     "fact": "select state || ' ' || statement from fact where hidden_at is null",
-    "message": "select role || ' ' || text from message where finish is not null and undone_at is null",
+    "message": "select role || ' ' || text from message where undone_at is null",
     "task": "select state || ' ' || text from task where hidden_at is null",
     "schedule": "select prompt from schedule where hidden_at is null",
     "document": "select path from document where error = ''",

@@ -93,7 +93,9 @@ def inject_one(bench: Bench, command: Sequence[str], how: str, at: int, clean: R
     found = Outcome(1, int(ran.code > 0), int(ran.code == _KILLED))
     if "Traceback" in ran.err:
         found.tracebacks.append(f"{name}: {ran.err.strip().splitlines()[-1]}")
-    acknowledged = ran.code == clean.code or (ran.code == _KILLED and ran.out == clean.out != "")
+    acknowledged = ran.code == clean.code or (
+        ran.code == _KILLED and (ran.out, ran.err) == (clean.out, clean.err) != ("", "")
+    )
     next_one = bench.program.faulty(*_AFTER)  # without a fault: it only skips the real syncs
     if next_one.code:
         found.broken.append(f"{name}: the next command ended with {next_one.code}: {next_one.err.strip()[-300:]}")
