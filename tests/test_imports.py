@@ -68,3 +68,11 @@ def test_asking_without_a_server_loads_nothing_heavy(loaded):
 @pytest.mark.parametrize("command", [["notes", "list"], ["sessions", "list"], ["jobs", "list"], ["config", "show"]])
 def test_lists_load_nothing_heavy(loaded, command):
     assert loaded(*command) & (ASKING | NETWORK) == set()
+
+
+def test_a_conversation_draws_its_first_prompt_without_rich(program, terminal, tmp_path):
+    file = tmp_path / "loaded"
+    program.command = [sys.executable, "-c", PROBE]
+    program.env |= {"LOADED": str(file), "PYTHONPATH": ":".join(sys.path)}
+    assert terminal().wait_prompt().enter("/exit").ended() == 0
+    assert "rich" not in file.read_text().split()

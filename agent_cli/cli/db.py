@@ -13,6 +13,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson
+from agent_cli.cli.progress import ProgressLine
 from agent_cli.config import reading
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.search import index_check
@@ -62,7 +63,12 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Copy the database while it is in use, and check the copy."""
-    copied = backups.create(context.obj.app().db, file, force=force)
+    db = context.obj.app().db
+    pages = int(db.value("pragma page_count"))
+    with ProgressLine(context.obj.quiet) as line:
+        copied = backups.create(
+            db, file, force=force, progress=lambda left: line.step("copied", pages - left, pages, "pages")
+        )
     output.say(f"copied to {copied.path} and checked: {_size(copied.size)}, {_rows(copied.rows)}")
 
 

@@ -134,7 +134,7 @@ def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bo
             for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
                 line.show(step)
             for done, total in upkeep.index_rows(app_, app_.db) if tally.anything else ():
-                line.show(f"vectors: {done} of {total} sections")
+                line.step("vectors", done, total, "sections")
     except KeyboardInterrupt:
         raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None
     for notice in tally.warnings:

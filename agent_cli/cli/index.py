@@ -1,12 +1,12 @@
 """`agent index`: the indexes that search uses. They are derived, and can be rebuilt at any time."""
 
-import sys
 from typing import Annotated, Literal
 
 import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
+from agent_cli.cli.progress import ProgressLine
 from agent_cli.memory.search import index, vectors
 from agent_cli.store.db import Database, IndexDamaged
 
@@ -46,12 +46,13 @@ def rebuild(
 ) -> None:
     """Rebuild the indexes. Search by words keeps working while new vectors are made."""
     app_ = context.obj.app()
-    for done, total in index.rebuild(app_.db):
-        _progress("words", done, total)
-    if embedder:
-        app_.embedders.switch(app_.db, embedder)
-    for done, total in app_.embedders.fill(app_.db):
-        _progress("vectors", done, total)
+    with ProgressLine(context.obj.quiet) as line:
+        for done, total in index.rebuild(app_.db):
+            line.step("words", done, total, "passages")
+        if embedder:
+            app_.embedders.switch(app_.db, embedder)
+        for done, total in app_.embedders.fill(app_.db):
+            line.step("vectors", done, total, "passages")
     output.say("the indexes are made anew")
 
 
@@ -62,10 +63,3 @@ def _count(db: Database, vector_set: vectors.VectorSet | None) -> int | None:
             return vectors.count(db, vector_set) if vector_set else 0
     except IndexDamaged:
         return None
-
-
-def _progress(what: str, done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        bar = "█" * (30 * done // max(1, total))
-        sys.stderr.write(f"\r{what:<8} {bar:<30} {done} of {total}" + ("\n" if done >= total else ""))
-        sys.stderr.flush()
