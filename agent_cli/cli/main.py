@@ -22,7 +22,7 @@ from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.presence import descent
-from agent_cli.text import without_surrogates
+from agent_cli.text import one_line, without_surrogates
 
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
 _ClickUsageError = cast(
@@ -42,6 +42,11 @@ class LazyGroup(TyperGroup):
         command = typer.main.get_command(import_module(usage.module(cmd_name)).app)
         command.name = cmd_name
         return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and len(args[0].split()) > 1:
+            raise UsageError(f'a question is asked with `agent ask`: agent ask "{one_line(args[0], 60)}"')
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(usage.help())

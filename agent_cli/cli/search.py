@@ -55,7 +55,8 @@ def search(
     """Find what was said, noted, summarised, learned or stands in your documents.
 
     The verdict tells whether it is known at all: known when a line holds most of the question, perhaps when one
-    holds some of it or is near in meaning, else nothing, and no line is shown. Questions never make a thing known."""
+    holds some of it or is near in meaning, else nothing, and no line is shown: then it exits with 1, as grep does.
+    Questions never make a thing known."""
     if unit and set(kind or ()) - {"summary"}:
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     app_: App = context.obj.app()
@@ -88,7 +89,10 @@ def search(
     if as_json:
         output.put_json({"query": query, **_as_json(find(query), explain)})
     else:
-        _print(app_, query, find(query), explain)
+        found = find(query)
+        _print(app_, query, found, explain)
+        if found.verdict == "nothing":
+            raise typer.Exit(1)
 
 
 def _print(app_: App, query: str, found: RecallResult, explain: bool) -> None:

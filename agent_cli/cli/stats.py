@@ -4,7 +4,7 @@ import sys
 from dataclasses import asdict
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,8 @@ from agent_cli.store import ids
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
+_BARS = " "  # the heading of the bars
+_BAR = 16  # cells
 _DAYS = 30  # days in which calls are counted
 _TASKS_NAMED = 5  # tasks listed by handle
 
@@ -44,10 +46,12 @@ def stats(
     if not days:
         at_terminal = output.look(sys.stdout)
         rows = token_usage.used(app_.db, owner, per.value, limit)
-        columns = (per.value, *_COLUMNS)
+        columns: tuple[str, ...] = (per.value, *_COLUMNS)
         heading = (
             [{name: name.replace("_", " ") for name in columns}] if rows and not as_json and not at_terminal else []
         )
+        if at_terminal and not at_terminal.screen_reader:
+            rows, columns = _with_bars(rows), (*columns, _BARS)
         output.listing([*heading, *rows], columns, as_json=as_json)
         if as_json:
             return
@@ -59,6 +63,15 @@ def stats(
         lines = _signal_lines(found)
         for line in ["", *lines] if lines and not days else lines:
             output.say(line)
+
+
+def _with_bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with a bar each: its tokens beside those of the row that took most."""
+    from agent_cli.render.marking import bar  # a pipe needs none of it
+
+    tokens = [row["tokens_in"] + row["tokens_out"] for row in rows]
+    most = max([1, *tokens])
+    return [{**row, _BARS: bar(count / most, _BAR)} for row, count in zip(rows, tokens, strict=True)]
 
 
 def _signal_lines(found: Signals) -> list[str]:

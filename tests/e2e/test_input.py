@@ -162,6 +162,7 @@ def test_instructions_of_a_run_are_added_to_the_system_message_and_not_kept(prog
         (["ask", "-c", "--session", "s1", "hi"], 2, "-c and --session exclude each other"),
         (["-c", "-r", "s1"], 2, "-c and -r exclude each other"),
         (["nope"], 2, "No such command 'nope'"),
+        (["who am I?"], 2, 'a question is asked with `agent ask`: agent ask "who am I?"'),
     ],
     ids=str,
 )

@@ -113,7 +113,7 @@ def test_search_as_json_is_one_object(filled):
 def test_what_is_not_known_is_said(alone):
     assert alone("search", "Which submarine sank near Murmansk?", "--json").json["verdict"] == "nothing"
     ran = alone("search", "Which submarine sank near Murmansk?")
-    assert (ran.code, ran.err) == (0, "agent: nothing is known of it\n")
+    assert (ran.code, ran.err) == (1, "agent: nothing is known of it\n")
 
 
 def test_an_explained_score_adds_up(alone):

@@ -9,7 +9,7 @@ from datetime import datetime
 from agent_cli.memory.review import proposals
 from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, Proposal
 from agent_cli.memory.review.review import PassageMessage
-from agent_cli.render.styles import NEEDS_YOU
+from agent_cli.render.styles import DIM, DONE, FAILED, NEEDS_YOU
 from agent_cli.text import one_line, visible
 
 _QUOTE = 240  # characters
@@ -35,6 +35,7 @@ _ALSO_READ = {
     "schedule": "what a schedule said",
 }
 _SPOKEN_SIGNS = {"+": "New line", "-": "Taken out", " ": "As it was", "@": "Here"}
+_STYLES = {"-": FAILED.style, "~": FAILED.style, "+": DONE.style}  # by the sign before a line
 _SPEAKERS = {"user": "you", "assistant": "assistant"}
 
 # Number for a screen reader, key, short name, help. The numbers never change: people learn them.
@@ -86,6 +87,17 @@ def diff_lines(proposal: Proposal, width: int | None) -> list[str]:
         ]
     sign = "  ~ " if proposal.operation == "delete" else "  + "
     return [*old, *wrap(proposal.statement, width, sign, "    ")]
+
+
+def line_styles(proposal: Proposal, width: int) -> dict[str, str]:
+    """The styles of the lines of a proposal: what would go in the colour of a failure, what would come as done."""
+    found, style = {}, ""
+    rest = "      " if proposal.body else "    "  # before the rest of a wrapped line
+    for line in diff_lines(proposal, width):
+        style = style if line.startswith(rest) else _STYLES.get(line[:4].strip(), "")
+        found[line] = style
+    dimmed = [line for words in details(proposal) for line in wrap(words, width, "    ")]
+    return {**dict.fromkeys(dimmed, DIM), **found}
 
 
 def origin(proposal: Proposal, now: datetime) -> str:

@@ -4,9 +4,11 @@ Enter does nothing, so that nobody approves by reflex; what is not decided by a 
 review. The same screen serves `agent facts review` and /review. A model, a pipe or a paste cannot reach it.
 """
 
+import os
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Mapping
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.utils import is_dumb_terminal
@@ -16,6 +18,7 @@ from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Proposal, Reviewer
 from agent_cli.memory.review.review import ProposalKey, ReviewDecision
+from agent_cli.render import display
 from agent_cli.render.program_text import wrap
 from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
 from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader
@@ -23,6 +26,7 @@ from agent_cli.repl.review import review_page
 from agent_cli.store import ids
 from agent_cli.text import clean
 
+_NO_STYLES: Mapping[str, str] = {}
 _MAX_BATCH = 50  # proposals that one typed yes keeps: more cannot be read through
 
 
@@ -31,6 +35,7 @@ class ReviewScreen:
 
     def __init__(self, reviewer: Reviewer, editor: str, *, screen_reader: bool = False, session: int | None = None):
         self._reviewer, self._editor, self._screen_reader, self._session = reviewer, editor, screen_reader, session
+        self._display = display.detect(sys.stdout, os.environ, screen_reader=screen_reader)
         self._queue = review.pending(reviewer, session)
         self._index = 0
         self._wordings: dict[ProposalKey, str] = {}  # the person's wording of a proposal, until it is decided
@@ -117,7 +122,7 @@ class ReviewScreen:
         else:
             lines = [*review_page.proposal_lines(proposal, place, now, _width()), ""]
             keys = review_page.key_lines(offered, known, _width())
-        self._say("", *lines)
+        self._say("", *lines, styles=review_page.line_styles(proposal, _width()))
         self._keys.discard_typed()  # before the keys are listed, so that a key pressed at once counts
         self._say(*keys)
         return offered
@@ -215,9 +220,11 @@ class ReviewScreen:
         if self._decided and self._index >= len(self._queue):  # no key is left to undo with
             self._say("agent facts undo takes the last decision back")
 
-    def _say(self, *lines: str) -> None:
+    def _say(self, *lines: str, styles: Mapping[str, str] = _NO_STYLES) -> None:
+        """Print lines; `styles` are those of whole lines."""
         for line in map(clean, lines):
-            print(line if self._screen_reader else wrap(line, _width()), flush=True)
+            shown = line if self._screen_reader else wrap(line, _width())
+            print(self._display.styled(shown, styles.get(line, "")), flush=True)
 
 
 def _counted(count: int) -> str:
