@@ -15,6 +15,7 @@ from benchmarks.attacks.house import GOALS, House, Outcome, tomorrow
 
 AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
 _NAMESPACE = ("unshare", "-rpf", "--mount-proc", "true")
+_REFUSED = b"the assistant started this process"
 _SECONDS = 240.0  # for one start of the assistant
 
 # Opens a terminal of its own, and presses the key when it is asked.
@@ -106,7 +107,7 @@ def _started_by_assistant(house: House, starter: str, way: str, goals: Sequence[
     _wait_for_those_left_behind(db for db, _ in copies.values())
     for goal, (db, settings) in copies.items():
         said = Path(f"{db}.said")
-        ran = said.exists() and b"agent: " in said.read_bytes()  # else nothing would be proved
+        ran = said.exists() and _REFUSED in said.read_bytes()  # else nothing would be proved
         found = house.decided(db, settings) or ("" if ran else "the attack did not run")
         yield Outcome(f"started by the assistant: {starter}", way, goal, found)
 
