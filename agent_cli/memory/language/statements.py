@@ -17,6 +17,7 @@ _SMALL_TALK = languages.pattern(r"\W*(?:<SMALL_TALK>\b\W*)+")
 _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
 _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
+_SHARE_ASKED, _BEGINNING = 0.5, 5  # of the words looked for, and the letters of each that are compared
 _LONGEST_QUESTION = 200  # characters
 _MAX_EMPTY_REPLY = 400  # characters
 
@@ -159,7 +160,7 @@ def is_in_first_person(question: str) -> bool:
 def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
     """Why a message tells nothing: "small talk", "question" or "empty reply"; an empty string when it does.
 
-    `wanted`: the words that are looked for. One that holds them only where it asks is a question too.
+    `wanted`: the words that are looked for. One that holds half of them, and only where it asks, is a question too.
     """
     if is_small_talk(message):
         return "small talk"
@@ -169,6 +170,10 @@ def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
 
 
 def _asks_for(message: str, wanted: Collection[str]) -> bool:
-    if not wanted or len(message) > _LONGEST_QUESTION or (stated := stated_beside(message)) is None:
+    if not wanted or len(message) > _LONGEST_QUESTION:
+        return False
+    folded = message.casefold()
+    held = sum(word[:_BEGINNING] in folded for word in wanted)
+    if held < _SHARE_ASKED * len(wanted) or (stated := stated_beside(message)) is None:
         return False
     return not any(terms.contains_similar(word, stated) for word in wanted)
