@@ -6,7 +6,7 @@ their own heading; they take part of the tokens, but never the place of another 
 is only perhaps among them, and when nothing is kept of what it was asked; beside small talk nothing is recalled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agent_cli import clock, kinds, text
@@ -114,9 +114,12 @@ def select(context: ToolContext, words: str, shown: Sequence[int], *, logged: bo
     files = _fit_files(of_files, room if found.verdict == "nothing" else min(room, _FILE_TOKENS), found)
     verdict = min((found.verdict, of_files.verdict), key=("known", "maybe", "nothing").index)
     others = _fit(found, room - _size(files))
-    if _coverage(of_files) > _coverage(found):
-        return Selection((*files, *others, *offered), verdict, found.damaged)
-    return Selection((*others, *files, *offered), verdict, found.damaged)
+    if not files:
+        return Selection((*others, *offered), verdict, found.damaged)
+    sources, replies = ([each for each in others if each[0].unsupported is wanted] for wanted in (False, True))
+    if _coverage(of_files.hits) > _coverage([hit for hit, _ in sources]):
+        sources, files = files, sources
+    return Selection((*sources, *files, *replies, *offered), verdict, found.damaged)
 
 
 def block(db: Database, message: int) -> str:
@@ -150,7 +153,7 @@ def _fit_files(found: recall.RecallResult, room: int, others: recall.RecallResul
     if found.verdict == "known":
         shown = found.hits
     elif found.verdict == "maybe" and (
-        others.verdict != "known" or found.hits[0].coverage >= _AS_GOOD * _coverage(others)
+        others.verdict != "known" or found.hits[0].coverage >= _AS_GOOD * _coverage(others.hits)
     ):
         shown = found.hits[:1]
     else:
@@ -163,9 +166,9 @@ def _fit_files(found: recall.RecallResult, room: int, others: recall.RecallResul
     return used
 
 
-def _coverage(found: recall.RecallResult) -> float:
+def _coverage(hits: Iterable[Hit]) -> float:
     """How much of the question the best hit that tells something holds."""
-    return max((hit.coverage for hit in found.hits if not hit.empty), default=0.0)
+    return max((hit.coverage for hit in hits if not hit.empty), default=0.0)
 
 
 def _size(hits: Sequence[tuple[Hit, str]]) -> int:

@@ -58,7 +58,7 @@ _UNLIKE = 0.25  # share of the words of a repetition that its source may lack
 _CITED = re.compile(r"\[([a-z]\d{1,9}(?:, ?[a-z]\d{1,9})*)\]")
 _SOURCES = "fnm"  # kinds that a reply may rest on; files are replaced by their next version
 
-_GIVEN = """select c.value, asked.text, r.kind, r.row, r.text
+_GIVEN = """select c.value, asked.text, m.external_id is null, r.kind, r.row, r.text
     from json_each(?) c cross join message m on m.id = c.value
     cross join message asked on asked.id = (
         select max(id) from message where session_id = m.session_id and id < m.id and role = 'user')
@@ -146,6 +146,7 @@ def fetch(
             row=row,
             at=at,
             place=place or "",
+            among_people=kind == "m" and not said[id].with_assistant,
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
             neighbours=(before, after),
             with_assistant=bool(said[id].with_assistant),
@@ -246,6 +247,7 @@ class Given:
 
     question: str
     sources: Mapping[tuple[str, int], str]
+    is_recorded: bool  # whether it is known what it was given: of an imported reply it is not
 
     @cached_property
     def asked(self) -> Set[str]:
@@ -278,7 +280,11 @@ def _mark_replies(
     given = _given(db, replies)
     words = cache(lambda text: frozenset(terms.content_words(text)))  # the same is often given
     rests = {row.id: _rests_on(row.text, given.get(row.row), words) for row in replies}
-    _mark_unsupported(db, replies, rests, owner, now)
+    others = _replies_among(db, rests.values())
+    for reply in replies:
+        recorded = reply.row in given and given[reply.row].is_recorded
+        reply.unsupported = recorded and rests[reply.id] <= others
+    _mark_without_source(db, replies, rests, owner, now)
     _mark_replaced(db, replies, rows, now)
     _mark_repetitions(replies, rows, given)
 
@@ -286,11 +292,14 @@ def _mark_replies(
 def _given(db: Database, replies: Sequence[CandidateRow]) -> dict[int, Given]:
     questions: dict[int, str] = {}
     given: dict[int, dict[tuple[str, int], str]] = {}
-    for reply, question, kind, row, shown in db.rows(_GIVEN, ([each.row for each in replies],)):
+    recorded: set[int] = set()
+    for reply, question, is_ours, kind, row, shown in db.rows(_GIVEN, ([each.row for each in replies],)):
         questions[reply] = question
+        if is_ours:
+            recorded.add(reply)
         if kind is not None:
             given.setdefault(reply, {})[kinds.BY_NAME[kind].letter, row] = shown.partition(": ")[2]
-    return {reply: Given(question, given.get(reply, {})) for reply, question in questions.items()}
+    return {reply: Given(question, given.get(reply, {}), reply in recorded) for reply, question in questions.items()}
 
 
 def _rests_on(reply: str, given: Given | None, words: Callable[[str], Set[str]]) -> set[tuple[str, int]]:
@@ -306,7 +315,14 @@ def _rests_on(reply: str, given: Given | None, words: Callable[[str], Set[str]])
     }
 
 
-def _mark_unsupported(
+def _replies_among(db: Database, sources: Iterable[Set[tuple[str, int]]]) -> set[tuple[str, int]]:
+    """The sources that are replies themselves: one made up supports no other."""
+    messages = {row for each in sources for letter, row in each if letter == "m"}
+    sql = "select m.id from json_each(?) c cross join message m on m.id = c.value where m.role = 'assistant'"
+    return {("m", row) for (row,) in db.rows(sql, (sorted(messages),))} if messages else set()
+
+
+def _mark_without_source(
     db: Database, replies: Sequence[CandidateRow], rests: Mapping[int, set[tuple[str, int]]], owner: str, now: datetime
 ) -> None:
     """Mark the replies that rest on facts that ended, on messages that tell such facts, or on what was deleted."""

@@ -98,6 +98,7 @@ class CandidateRow:
     partly: bool = False  # whether only some of its facts did
     begins: float | None = None  # of a fact that is planned: from when it is true
     ends: float | None = None  # of a fact that ends in the future: until when
+    among_people: bool = False  # a message that people said to each other
     role: str = ""  # of a message: user, or assistant when that is no other person
     empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another row
     neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
@@ -105,6 +106,7 @@ class CandidateRow:
     withdrawn: bool = False  # a reply whose source was deleted
     with_assistant: bool = False  # a message between a person and the assistant, not between people
     judged: bool = False  # whether it was judged if it tells anything
+    unsupported: bool = False  # a reply that rests on nothing kept
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
 
@@ -165,6 +167,16 @@ class Scored:
     closeness: float | None = None  # how far its cosine is above that of unrelated texts, up to 1; None: no vectors
     relevance: float = 0.0  # the part of its score that is not owed to who said it
     features: Mapping[str, float] = field(default_factory=dict, repr=False)
+
+
+def verbosity(row: CandidateRow) -> float:
+    """By what is divided that a long text holds many words: 1 for a short one."""
+    return 0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1))
+
+
+def asks_for_reply(question: str) -> bool:
+    """Whether a question is about what the assistant said."""
+    return _ABOUT_REPLIES.search(question) is not None
 
 
 def idf(rows: int, found: int) -> float:
@@ -254,7 +266,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     words = [bm25(row, question.idfs, question.average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
-    mine, replies = statements.is_in_first_person(question.text), bool(_ABOUT_REPLIES.search(question.text))
+    mine, replies = statements.is_in_first_person(question.text), asks_for_reply(question.text)
     made = []
     for row, word_score in zip(rows, words, strict=True):
         made.append(
@@ -288,7 +300,7 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
             covered[word] = max(share, covered.get(word, 0.0))
             near.add(word)
     covered |= dict.fromkeys(present, 1.0)
-    brevity = 1 / (0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1))) / question.total
+    brevity = 1 / verbosity(row) / question.total
     return {
         "nearby": brevity * sum([weights[word] for word in near]),
         "similar": brevity * sum([weights[word] * share for word, share in likeness.items() if word not in present]),

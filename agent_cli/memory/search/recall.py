@@ -67,6 +67,7 @@ class Hit:
     coverage: float = 0.0  # the share of the question's words that it holds
     empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another hit
     withdrawn: bool = False  # a reply whose source was deleted
+    unsupported: bool = False  # a reply that rests on nothing kept
     period: str = ""  # of a summary, as in 2026-W47
     path: str = ""  # of a file
     line: int = 0  # where the section of the file begins
@@ -165,7 +166,8 @@ def _find(
         files = vector_set.files if vector_set else None
         among = replace(allowed, files=True)
         from_files = _score_candidates(db, query, among, now, vector, embedder, files, False, damaged)
-    verdict, scored = selection.merge(query, remembered, from_files)
+    sizes = candidates.size(db, False), candidates.size(db, True)
+    verdict, scored = selection.merge(query, remembered, from_files, sizes)
     best = selection.choose(scored, limit, least)
     return RecallResult(verdict, tuple(_to_hit(db, each) for each in best), tuple(dict.fromkeys(damaged)))
 
@@ -345,6 +347,7 @@ def _to_hit(db: Database, scored: Scored) -> Hit:
         scored.coverage,
         row.empty,
         row.withdrawn,
+        row.unsupported,
         period or "",
         *file,
     )

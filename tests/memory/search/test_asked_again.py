@@ -142,3 +142,19 @@ def test_a_reply_whose_note_was_deleted_says_so_and_loses_its_rank(context):
     (hit,) = [each for each in find(context.db, "Is the passport in the blue folder?").hits if each.text == answer]
     assert hit.label == "(its source was deleted)"
     assert hit.legs["outdated"] < 0
+
+
+@pytest.mark.parametrize("question", ["Where is my passport?", "passport where", "Which passport is in the attic?"])
+def test_a_reply_that_rests_on_nothing_kept_stands_behind_what_was_noted(context, question):
+    kept = note(context.db, PASSPORT)
+    for _ in range(3):  # the last two are given the first, which supports them no more than nothing does
+        ask(context, "Where is my passport?", "Your passport is in the kitchen drawer.")
+    assert ask(context, question, "I do not know that.")[0] == kept
+
+
+def test_a_reply_is_found_before_what_is_noted_where_the_person_asks_for_it(context):
+    note(context.db, PASSPORT)
+    ask(context, "Where do people keep a passport?", "Most people keep a passport in a drawer.")
+    catch_up(context.db)
+    found = find(context.db, "What did you say about people who keep a passport?")
+    assert found.hits[0].text == "Most people keep a passport in a drawer."
