@@ -17,8 +17,8 @@ _SMALL_TALK = languages.pattern(r"\W*(?:<SMALL_TALK>\b\W*)+")
 _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
 _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
-_SHARE_ASKED, _BEGINNING = 0.5, 5  # of the words looked for, and the letters of each that are compared
 _LONGEST_QUESTION = 200  # characters
+_BEGINNING = 5  # letters of a word by which it is looked for quickly
 _MAX_EMPTY_REPLY = 400  # characters
 
 _OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
@@ -85,7 +85,7 @@ def asks(message: str) -> bool:
 
 def only_asks(message: str) -> bool:
     """Whether a message asks and tells nothing beside."""
-    if len(message) > _LONGEST_QUESTION or len(text.words(message)) > _MAX_QUESTION_WORDS:
+    if _is_long(message):
         return False
     if _STATEMENT.search(message):
         return False
@@ -93,6 +93,10 @@ def only_asks(message: str) -> bool:
         return not stated
     asked = [each for each in text.sentences(message) if not is_small_talk(each)]
     return bool(asked) and all(_QUESTION_END.search(each) or _are_keywords(each) for each in asked)
+
+
+def _is_long(message: str) -> bool:
+    return len(message) > _LONGEST_QUESTION or len(text.words(message)) > _MAX_QUESTION_WORDS
 
 
 def stated_beside(message: str) -> str | None:
@@ -170,10 +174,9 @@ def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
 
 
 def _asks_for(message: str, wanted: Collection[str]) -> bool:
-    if not wanted or len(message) > _LONGEST_QUESTION:
+    if not wanted or _is_long(message):
         return False
     folded = message.casefold()
-    held = sum(word[:_BEGINNING] in folded for word in wanted)
-    if held < _SHARE_ASKED * len(wanted) or (stated := stated_beside(message)) is None:
+    if not any(word[:_BEGINNING] in folded for word in wanted) or (stated := stated_beside(message)) is None:
         return False
     return not any(terms.contains_similar(word, stated) for word in wanted)

@@ -6,9 +6,9 @@ fifteen points of recall.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
-from itertools import islice
+from itertools import chain, islice
 
 from agent_cli import kinds
 from agent_cli.memory.entities import named_entities
@@ -60,6 +60,7 @@ class ParsedQuery:
     excluded_rows: int = 0  # rows not counted, because they are the query itself
     counts: Mapping[str, int] = field(default_factory=dict)  # rows with each stem or run
     rows: int = 0  # all rows
+    stems: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each content word
 
 
 def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> ParsedQuery:
@@ -74,18 +75,20 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     for run in [run for run, found in runs.items() if not found]:  # the run may be a whole sentence
         del runs[run]
         runs |= {pair: count(_gram_phrase(pair)) for pair in terms.content_pairs(run)}
-    counts = {stem: min(count, rows) for word, count in words.items() for stem in db.tokens(word)}
+    stems = {word: db.tokens(word) for word in words}
+    counts = {stem: min(count, rows) for word, count in words.items() for stem in stems[word]}
     counts |= {run: min(count, rows) for run, count in runs.items()}
     idfs = {term: ranking.idf(max(rows, _FEW), count) for term, count in counts.items()}
-    return ParsedQuery(words, runs, idfs, excluded_rows, counts, rows)
+    return ParsedQuery(words, runs, idfs, excluded_rows, counts, rows, stems)
 
 
 def stems(db: Database, question: ParsedQuery, authors: Collection[str]) -> dict[str, list[str]]:
     """The stems of each content word that names none of these authors, and each run."""
     names = {stem for author in authors for stem in db.tokens(author)}
-    words = {word: db.tokens(word) for word in question.words}
     found = {
-        word: [stem for stem in each if stem in question.idfs] for word, each in words.items() if not names & {*each}
+        word: [stem for stem in stems if stem in question.idfs]
+        for word, stems in question.stems.items()
+        if not names.intersection(stems)
     }
     return found | {run: [run] for run in question.runs}
 
@@ -101,9 +104,9 @@ def weigh_telling(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> 
 
 def parse_unweighted(db: Database, query: str) -> ParsedQuery:
     """Parse a query whose words cannot be counted, because the word index is damaged."""
-    words, runs = terms.content_words(query), terms.unspaced_runs(query)
-    stems = [stem for word in words for stem in db.tokens(word)]
-    return ParsedQuery(dict.fromkeys(words, 0), dict.fromkeys(runs, 0), dict.fromkeys([*stems, *runs], 1.0))
+    stems, runs = {word: db.tokens(word) for word in terms.content_words(query)}, terms.unspaced_runs(query)
+    weights = dict.fromkeys([*chain.from_iterable(stems.values()), *runs], 1.0)
+    return ParsedQuery(dict.fromkeys(stems, 0), dict.fromkeys(runs, 0), weights, stems=stems)
 
 
 def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple[int, float]]:
@@ -182,16 +185,30 @@ def by_names(
     }
 
 
-def by_trigrams(db: Database, question: ParsedQuery, *, files: bool = False) -> dict[int, frozenset[str]]:
-    """Passages with something similar to a word that the word index lacks, and the stems of such words."""
+def only_in(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> set[str]:
+    """The words that only these rows hold, each given as its stems: perhaps a typing mistake that was made before."""
+    holding = Counter(stem for stems in empty for stem in stems)
+    return {
+        word
+        for word, count in question.words.items()
+        if count and all(holding[stem] >= question.counts.get(stem, 0) for stem in question.stems[word])
+    }
+
+
+def by_trigrams(
+    db: Database, words: Iterable[str], excluded_rows: int = 0, *, files: bool = False, but: Collection[int] = ()
+) -> dict[int, frozenset[str]]:
+    """Passages, but these, with something similar to words that the word index lacks, and the stems of such words."""
     guessed: dict[int, frozenset[str]] = {}
-    for word, count in question.words.items():
-        for id in _similar(db, word, question.excluded_rows, files) if not count else ():
+    for word in words:
+        for id in _similar(db, word, excluded_rows, files, but):
             guessed[id] = guessed.get(id, frozenset()).union(db.tokens(word))
     return guessed
 
 
-def _similar(db: Database, word: str, excluded_rows: int, files: bool, limit: int = 20) -> list[int]:
+def _similar(
+    db: Database, word: str, excluded_rows: int, files: bool, but: Collection[int], limit: int = 20
+) -> list[int]:
     """Passages that hold this word within a longer one, or misspelt."""
     if len(word) < 3:
         return []
@@ -201,10 +218,11 @@ def _similar(db: Database, word: str, excluded_rows: int, files: bool, limit: in
     half = len(triples) // 2
     whole = " AND ".join(triples)
     sql = f"select rowid from {name} where {name} match ? and {_id_range(files)} limit 200"
-    found = [id for (id,) in db.rows(sql, (whole,))]
-    if len(found) <= excluded_rows and half >= 2:  # a typing mistake spoils one half of a word's trigrams
-        halves = f"({' AND '.join(triples[:half])}) OR ({' AND '.join(triples[-half:])})"
-        found = [id for (id,) in db.rows(sql, (halves,))]
+    found = [id for (id,) in db.rows(sql, (whole,)) if id not in but]
+    if len(found) <= excluded_rows and len(triples) >= 3:  # a typing mistake spoils one half of a word's trigrams
+        either = f"({' AND '.join(triples[:half])}) OR ({' AND '.join(triples[-half:])})"
+        misspelt = either if half >= 2 else f"{triples[0]} AND {triples[-1]}"  # of five letters the middle: "lader"
+        found = [id for (id,) in db.rows(sql, (misspelt,)) if id not in but]
     texts = db.rows(
         "select t.id, t.own, t.facts from json_each(?) c cross join passage_text t on t.id = c.value",
         (found,),

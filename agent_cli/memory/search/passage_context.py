@@ -146,7 +146,6 @@ def fetch(
             row=row,
             at=at,
             place=place or "",
-            among_people=kind == "m" and not said[id].with_assistant,
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
             neighbours=(before, after),
             with_assistant=bool(said[id].with_assistant),

@@ -12,7 +12,7 @@ figures, and what each feature is worth.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from agent_cli.memory.language import languages, statements, terms
@@ -58,7 +58,7 @@ _SHORT = 150  # characters of a text that loses nothing by its length
 
 
 _ABOUT_REPLIES = languages.pattern(r"\b<ABOUT_REPLIES>\b")
-_ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that hold one
+ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that hold one
     "moment": (languages.pattern(r"\A\s*\b<WHEN_QUESTION>\b"), languages.pattern(r"\b<TIME_WORDS>\b")),
     "place": (languages.pattern(r"\b<WHERE_QUESTION>\b"), Pattern(rf"\b{languages.alternatives('PLACE')}\b")),
     "number": (languages.pattern(r"\b<NUMBER_QUESTION>\b"), languages.pattern(r"\d|\b<NUMERALS>\b")),
@@ -98,7 +98,6 @@ class CandidateRow:
     partly: bool = False  # whether only some of its facts did
     begins: float | None = None  # of a fact that is planned: from when it is true
     ends: float | None = None  # of a fact that ends in the future: until when
-    among_people: bool = False  # a message that people said to each other
     role: str = ""  # of a message: user, or assistant when that is no other person
     empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another row
     neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
@@ -167,6 +166,8 @@ class Scored:
     closeness: float | None = None  # how far its cosine is above that of unrelated texts, up to 1; None: no vectors
     relevance: float = 0.0  # the part of its score that is not owed to who said it
     features: Mapping[str, float] = field(default_factory=dict, repr=False)
+    cosines: Mapping[str, float] = field(default_factory=dict, repr=False)  # of each word asked for to the likest in it
+    certainty: float = -math.inf  # the log-odds that it answers the question
 
 
 def verbosity(row: CandidateRow) -> float:
@@ -207,27 +208,30 @@ def score_closely(
     question: QueryContext, ordered: Sequence[Scored], match_words: MatchWords | None = None
 ) -> list[Scored]:
     """Score the best rows again with what their texts show, and with the words like those asked for."""
-    best = ordered[:CLOSELY]
-    closer = _close_features(question, [each.row for each in best], match_words)
+    best, words = ordered[:CLOSELY], list(question.stems)
+    texts = [terms.content_words(each.row.text) for each in best]
+    matches = match_words(words, texts) if match_words and words else None
+    cosines = [dict(zip(words, each, strict=True)) for each in matches] if matches else [dict[str, float]()] * len(best)
+    closer = _close_features(question, [each.row for each in best], cosines)
     features = [{**each.features, **more} for each, more in zip(best, closer, strict=True)]
-    rescored = _weighted_rows(question, [each.row for each in best], features)
+    rescored = [
+        replace(each, cosines=found)
+        for each, found in zip(_weighted_rows(question, [each.row for each in best], features), cosines, strict=True)
+    ]
     return sorted([*rescored, *ordered[CLOSELY:]], key=_sort_key)
 
 
 def _close_features(
-    question: QueryContext, rows: Sequence[CandidateRow], match_words: MatchWords | None
+    question: QueryContext, rows: Sequence[CandidateRow], matches: Sequence[Mapping[str, float]]
 ) -> list[dict[str, float]]:
-    """The features of each row that its text must be read for."""
-    words = list(question.stems)
-    matches = match_words(words, [terms.content_words(row.text) for row in rows]) if match_words and words else None
-    asked_for = [(name, answer) for name, (pattern, answer) in _ASKED_FOR.items() if pattern.search(question.text)]
+    """The features of each row that its text must be read for. `matches`: of each word to the likest in each row."""
+    asked_for = [(name, answer) for name, (pattern, answer) in ASKED_FOR.items() if pattern.search(question.text)]
     made = []
-    for row, cosines in zip(rows, matches or [[] for _ in rows], strict=True):
+    for row, cosines in zip(rows, matches, strict=True):
         found = {name: float(bool(answer.search(row.text))) for name, answer in asked_for}
         found["question"] = _question_share(row.text) if "?" in row.text else 0.0
-        if matches:
-            likeness = {word: _likeness(cosine) for word, cosine in zip(words, cosines, strict=True)}
-            found |= _word_features(question, row, likeness)
+        if cosines:
+            found |= _word_features(question, row, {word: _likeness(cosine) for word, cosine in cosines.items()})
         made.append(found)
     return made
 

@@ -166,8 +166,7 @@ def _find(
         files = vector_set.files if vector_set else None
         among = replace(allowed, files=True)
         from_files = _score_candidates(db, query, among, now, vector, embedder, files, False, damaged)
-    sizes = candidates.size(db, False), candidates.size(db, True)
-    verdict, scored = selection.merge(query, remembered, from_files, sizes)
+    verdict, scored = selection.merge(query, remembered, from_files)
     best = selection.choose(scored, limit, least)
     return RecallResult(verdict, tuple(_to_hit(db, each) for each in best), tuple(dict.fromkeys(damaged)))
 
@@ -201,7 +200,8 @@ def _score_candidates(
     hits = leg("words", lambda: candidates.by_words(db, parsed, allowed), none)
     if "words" in damaged:
         parsed = candidates.parse_unweighted(db, query)
-    guessed = leg("trigrams", lambda: candidates.by_trigrams(db, parsed, files=files), unguessed)
+    unknown = {word for word, count in parsed.words.items() if not count}
+    guessed = leg("trigrams", lambda: candidates.by_trigrams(db, unknown, parsed.excluded_rows, files=files), unguessed)
     time_filter = (
         None if files else _time_filter(query, allowed, now)
     )  # when a file was changed says little about its content
@@ -216,6 +216,10 @@ def _score_candidates(
         rows = passage_context.fetch(db, list(ids), parsed, guessed, allowed, now, besides, without_neighbours)
         if vector_set and vector:
             leg("vectors", partial(_add_cosines, db, rows, vector_set, vector), None)
+        for id in about_named.keys() & rows.keys():
+            rows[id].named = about_named[id][0]
+        if time_filter:
+            _mark_timely(db, rows, time_filter)
         return rows
 
     proposed = [id for id, _ in hits[:RESCORED]]
@@ -225,10 +229,6 @@ def _score_candidates(
     proposed = list(dict.fromkeys([*proposed, *guessed]))
     nearest = leg("vectors", near, none)  # now, because they were searched on another thread meanwhile
     rows = fetch(dict.fromkeys([*proposed, *(id for id, _ in nearest)]))
-    for id in about_named.keys() & rows.keys():
-        rows[id].named = about_named[id][0]
-    if time_filter:
-        _mark_timely(db, rows, time_filter)
     floor = vector_set.floor if vector_set and nearest else 1.0
     words = candidates.stems(db, parsed, named)
 
@@ -241,14 +241,19 @@ def _score_candidates(
     while not files and passage_context.judge(
         db, [each.row for each in scored[: ranking.CLOSELY]], parsed, allowed, now
     ):
-        empty = sum(bool(row.empty) for row in rows.values())  # as many further ones take their places
-        if further := [id for id, _ in hits[RESCORED : RESCORED + empty] if id not in rows]:
+        empty = {row.id: row.own_words for row in rows.values() if row.empty}  # as many others take their places
+        if further := [id for id, _ in hits[RESCORED : RESCORED + len(empty)] if id not in rows]:
             rows |= fetch(further)
+        if only_asked := candidates.only_in(parsed, [*empty.values()]) - unknown:
+            unknown |= only_asked
+            alike = leg("trigrams", partial(candidates.by_trigrams, db, only_asked, files=files, but=empty), unguessed)
+            guessed |= {id: stems | guessed.get(id, frozenset()) for id, stems in alike.items()}
+            rows |= fetch(alike)
         question, scored = score()
     scored = ranking.score_closely(question, scored, embedder.match_words if embedder else None)
     scored = [
         each
-        for each in scored
+        for each in selection.judge(question, scored)
         if each.score > 0 and (each.legs.keys() & {"words", "entity"} or each.row.cosine > floor)
     ]
     if allowed.place is None and allowed.current_place is not None:  # facts of another place only when clearly meant

@@ -1,8 +1,14 @@
-"""Selects what is shown of the scored passages, and judges from them whether the answer is known.
+"""Judges how certainly each scored passage answers the question, and selects what is shown.
 
 Messages that tell nothing (questions, empty replies, small talk, replies that repeat a source) never make a question
 known and take at most one place. The best fact, note and file each have a place when they are good enough, and what is
 said twice is shown once.
+
+How certain a passage is follows from the words that it holds, those like them, and its meaning. Words that only ask
+("which", "since when", "name of") need not be in an answer, so they do not count. Where a question names somebody who
+took part, a passage of somebody else is less likely the answer. The weights are those of a logistic regression on
+questions that have an answer in their conversations and questions of other conversations (two people, and a person with
+an assistant), and on the days of `python -m benchmarks life`.
 """
 
 import math
@@ -10,78 +16,85 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agent_cli.memory.entities import named_entities
-from agent_cli.memory.language import statements, terms
+from agent_cli.memory.language import languages, statements, terms
 from agent_cli.memory.search import ranking
-from agent_cli.memory.search.ranking import Scored
+from agent_cli.memory.search.ranking import QueryContext, Scored
 
-KNOWN, MAYBE = 0.68, 0.35  # coverage from which a question counts as known, or perhaps, where there are no vectors
-KNOWN_BY_MEANING = 1.0  # clearness from which it counts as known, where there are vectors
-KNOWN_AMONG_PEOPLE = 1.25  # the same for what people said to each other, who tell much in passing
-_OF_SCORE = 0.051  # weight of the score beside coverage and closeness
-MAYBE_WEIGHTS = {"closeness": 8.4, "entity": 5.9, "similar": 6.7, "score": 0.34, "coverage": 3.1}
-NOTHING = 2.9  # sum of these from which there is perhaps an answer among a thousand passages
-_BY_SIZE = 0.4  # what more is asked of the best of e times as many: the best of strangers is nearer, too
-_THOUSAND = 1000
+WEIGHTS = {"words": 2.34, "like words": 2.70, "closeness": 4.77, "other speaker": -1.16}
+WORDS_ALONE = 6.0  # the weight of the words without vectors
+BIAS = -3.37
+KNOWN, MAYBE = 0.7, -2.0  # from which a passage clearly answers, or perhaps
+
+KEPT = "fnd"  # facts, notes and files
+
+_ASKING = languages.pattern(r"<ASKING>")
+_LIKE = 0.4  # cosine from which words are taken for alike
 _VERDICTS = ("known", "maybe", "nothing")
 _FILES = 0.9  # weight of the best file beside an equally good message
-_JUDGED = 4  # passages by which it is judged whether the answer is known
 _AS_GOOD = 0.5  # coverage of a source that a reply stands behind, as a share of that of the reply
 _BEHIND = 0.999
-_KEPT = "fnd"  # kinds whose best hit has a place: facts, notes and files
 
 
-def verdict(query: str, scored: Sequence[Scored], passages: int = _THOUSAND) -> str:
-    """known, maybe or nothing, by the best passages that tell something, of so many.
+def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
+    """The same passages with how certain each is."""
+    words = _asked_for(question)
+    total = sum(words.values()) or 1.0
+    return [replace(each, certainty=_certainty(question, each, words, total)) for each in scored]
 
-    A reply of the assistant never makes known what a person asks about themselves.
+
+def _certainty(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> float:
+    row = each.row
+    held = words.keys() & question.words_in({**row.own_words, **row.date, **row.facts, **row.by})
+    if each.closeness is None:
+        if row.role != "assistant":  # a reply does not hold the words of the question before it
+            held |= words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
+        return BIAS + WORDS_ALONE * sum([words[word] for word in held]) / total
+    like = {word: max(0.0, (each.cosines.get(word, 0.0) - _LIKE) / (1 - _LIKE)) for word in words.keys() - held}
+    of_held = sum([words[word] for word in held])
+    features = {
+        "words": of_held / total,
+        "like words": (of_held + sum([words[word] * share for word, share in like.items()])) / total,
+        "closeness": each.closeness,
+        "other speaker": float(bool(question.authors) and row.author not in question.authors),
+    }
+    found = BIAS + sum([WEIGHTS[name] * value for name, value in features.items()])
+    if row.kind in KEPT and each.closeness and each.legs.keys() & ranking.ASKED_FOR.keys():
+        return max(MAYBE, found)  # "dentist, Friday 3pm" may say when one sees the doctor
+    return found
+
+
+def _asked_for(question: QueryContext) -> dict[str, float]:
+    """The idfs of the words that an answer should hold; of all words, when all of them only ask."""
+    telling = {word: weight for word, weight in question.weights.items() if not _ASKING.fullmatch(word)}
+    return telling or question.weights
+
+
+def verdict(query: str, scored: Sequence[Scored]) -> str:
+    """known, maybe or nothing, by the passage that most certainly answers, of those that tell something.
+
+    What the assistant said does not tell what a person asks about themselves, unless they ask for what it said.
     """
-    first_person = statements.is_in_first_person(query)
-    telling = [each for each in scored if not each.row.empty][:_JUDGED]
-    telling += [each for each in scored if not each.row.empty and each.row.role != "assistant"][:1]
-    verdicts = [_verdict(each, first_person, passages) for each in telling]
-    if telling and any(each.row.named == named_entities.NAMED for each in scored):
-        verdicts.append("maybe")
-    return min(verdicts, key=_VERDICTS.index, default="nothing")
+    telling = [each for each in scored if not each.row.empty]
+    if statements.is_in_first_person(query) and not ranking.asks_for_reply(query):
+        telling = [each for each in telling if each.row.role != "assistant"]
+    found = _verdict(max((each.certainty for each in telling), default=-math.inf))
+    if found == "nothing" and telling and any(each.row.named == named_entities.NAMED for each in scored):
+        return "maybe"
+    return found
 
 
-def _verdict(best: Scored, first_person: bool, passages: int = _THOUSAND) -> str:
-    if is_clear(best) and not (best.row.role == "assistant" and first_person):
-        return "known"
-    if best.closeness is None:
-        return "maybe" if best.coverage >= MAYBE else "nothing"
-    least = NOTHING + _BY_SIZE * math.log(max(1, passages) / _THOUSAND)
-    return "maybe" if _likelihood(best) >= least else "nothing"
+def _verdict(of: float) -> str:
+    return "known" if of >= KNOWN else "maybe" if of >= MAYBE else "nothing"
 
 
 def is_clear(each: Scored) -> bool:
-    """Whether a passage clearly answers the question: where there are vectors, by closeness beside the words."""
-    if each.closeness is None:
-        return each.coverage >= KNOWN
-    clearness = each.coverage + each.closeness + _OF_SCORE * each.score
-    return clearness >= (KNOWN_AMONG_PEOPLE if each.row.among_people else KNOWN_BY_MEANING)
+    """Whether a passage clearly answers the question."""
+    return each.certainty >= KNOWN
 
 
-def _likelihood(each: Scored) -> float:
-    """How likely there is an answer at all, as log odds up to a constant."""
-    similar = each.features.get("similar", 0.0) * ranking.verbosity(each.row)
-    values = {
-        "closeness": each.closeness or 0.0,
-        "entity": each.row.named,
-        "similar": similar,
-        "score": each.score,
-        "coverage": each.coverage,
-    }
-    return sum(weight * values[name] for name, weight in MAYBE_WEIGHTS.items())
-
-
-def merge(
-    query: str, remembered: Sequence[Scored], from_files: Sequence[Scored], sizes: tuple[int, int]
-) -> tuple[str, Sequence[Scored]]:
-    """Merge two lists; `sizes`: of how many passages each is the best.
-
-    Scores are relative to the best of each list; those of files are scaled by their coverage.
-    """
-    of_memory, of_files = verdict(query, remembered, sizes[0]), verdict(query, from_files, sizes[1])
+def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]) -> tuple[str, Sequence[Scored]]:
+    """Merge two lists. Scores are relative to the best of each list; those of files are scaled by their coverage."""
+    of_memory, of_files = verdict(query, remembered), verdict(query, from_files)
     if not from_files or (of_memory != "nothing" and of_files == "nothing"):
         return of_memory, _behind_sources(query, remembered)
     most = remembered[0].coverage if remembered else 0.0
@@ -127,7 +140,7 @@ def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
     enough = least * max((each.relevance for each in scored), default=0.0)
     chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]] = []
     sources: set[tuple[str, int]] = set()
-    missing, has_empty = set(_KEPT), False
+    missing, has_empty = set(KEPT), False
     for each in scored:
         source, is_full = (each.row.kind, each.row.row), len(chosen) >= limit
         if is_full and (each.row.kind not in missing or not _is_good(each)):
@@ -151,7 +164,7 @@ def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
 
 
 def _is_good(each: Scored) -> bool:
-    return not each.row.empty and _verdict(each, first_person=False) != "nothing"
+    return not each.row.empty and each.certainty >= MAYBE
 
 
 def _give_place(
@@ -160,7 +173,7 @@ def _give_place(
     """Put a hit in the place of the last that is not itself the only one of a kept kind."""
     kinds = [each.row.kind for each, _ in chosen]
     for index in reversed(range(1, len(chosen))):  # never that of the best
-        if kinds[index] not in _KEPT or kinds.count(kinds[index]) > 1:
+        if kinds[index] not in KEPT or kinds.count(kinds[index]) > 1:
             chosen[index] = best
             return
 

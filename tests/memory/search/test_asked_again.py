@@ -84,7 +84,30 @@ def test_a_reply_that_repeats_its_source_is_not_recalled_beside_it(context):
 
 def test_a_reply_alone_makes_nothing_known_about_the_person(context):
     ask(context, "What is my blood type?", "Your blood type must be zero negative, like that of many people.")
-    assert find(context.db, "What is my blood type?").verdict == "maybe"
+    assert find(context.db, "What is my blood type?").verdict == "nothing"
+
+
+def test_a_typing_mistake_that_was_made_before_still_finds_the_note(context):
+    kept = note(context.db, "The long ladder stands behind the shed")
+    note(context.db, "buy milk and two loaves of bread")
+    for _ in range(3):
+        found = find(context.db, "wheres my lader")
+        assert (found.verdict, found.hits[0].handle) == ("known", kept)
+        ask(context, "wheres my lader", "I do not know that.")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "in which month did I move to Linz?",
+        "since when am I in Linz",
+        "wann bin ich nach Linz gezogen",
+        "Linz, welches Jahr?",
+    ],
+)
+def test_words_that_only_ask_need_not_be_in_the_answer(context, question):
+    note(context.db, "moved to Linz in June 2025, gezogen mit Anna")
+    assert find(context.db, question).verdict == "known"
 
 
 def test_the_best_note_and_fact_have_a_place_among_many_messages(context):
