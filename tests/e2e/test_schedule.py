@@ -468,7 +468,7 @@ def test_a_timer_of_systemd_is_written_and_started(program):
 def test_nothing_is_written_without_a_yes(program, terminal):
     command(program, "launchctl", "exit 1")
     asked = terminal("schedule", "install", "--by", "launchd", PATH=program.env["PATH"]).wait("type yes:")
-    asked.enter("no").wait("agent: nothing was changed")
+    asked.enter("no").wait("nothing was changed")
     assert not (program.home / "Library").exists()
 
 

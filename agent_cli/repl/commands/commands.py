@@ -72,8 +72,8 @@ def help(conversation: Conversation, argument: str) -> Result:
         found = find("/" + argument.removeprefix("/"))
         each = found[0] if found else help
         others = f" (also {', '.join(each.aliases)})" if each.aliases else ""
-        examples = [f"\nfor example  {each.examples[0]}", *(f"             {more}" for more in each.examples[1:])]
-        return "\n".join([f"{each.usage}{others}", each.help, *(examples if each.examples else ())])
+        examples = "\n             ".join(each.examples)
+        return f"{each.usage}{others}\n{each.help}" + (f"\n\nfor example  {examples}" if examples else "")
     return Page(_overview)
 
 
