@@ -107,16 +107,17 @@ class Forked:
 def can(env: Mapping[str, str]) -> bool:
     """Whether a fork would be as one that starts from nothing: not, where the interpreter itself is told something."""
     told = {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
-    return sys.platform == "linux" and told == {name: value for name, value in _env().items() if name in told}
+    return sys.platform == "linux" and told == {name: value for name, value in environment().items() if name in told}
 
 
 @cache
 def parent() -> Parent:
     """The one of this worker of the tests."""
-    return Parent(_env())
+    return Parent(environment())
 
 
-def _env() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """What a process that forks is given: little, so that its forks do not seem started by the assistant."""
     return {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
 
 

@@ -61,7 +61,7 @@ def _import(
             source,
             app_.time,
             line.note,
-            lambda seen, new: line.step(f"{seen:,} conversations read", new, None, "new messages"),
+            lambda seen, new: line.step(f"{seen:,} conversations read,", new, None, "new messages"),
         )
         line.show("making them searchable")
         upkeep.index_all(app_, app_.db)

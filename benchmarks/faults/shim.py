@@ -37,7 +37,7 @@ class FaultyProgram(Program):
 
     def __init__(self, home: Path, library: Path):
         super().__init__(home)
-        self._parent = warm.Parent({**os.environ, "LD_PRELOAD": str(library)})
+        self._parent = warm.Parent({**warm.environment(), "LD_PRELOAD": str(library)})
 
     def faulty(self, *arguments: str, **fault: str) -> Ran:
         """Run a command with this fault: `how="EIO", at="3"` is FAULT_HOW and FAULT_AT."""

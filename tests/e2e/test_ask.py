@@ -111,7 +111,7 @@ def test_json_is_one_object_with_everything(program, server):
     assert ran == Ran(
         0,
         '{"schema": 1, "answer": "Hello  there", "model": "qwen3:8b", "session": "s1", "turn": "m1", "used": [], '
-        '"usage": {"tokens_in": 26, "tokens_out": 5}, "finish": "stop"}\n',
+        '"usage": {"tokens_in": 26, "tokens_out": 5}, "finish": "stop", "receipts": []}\n',
         "",
     )
     server.play(script.reply("Well", finish="length"))

@@ -52,10 +52,11 @@ def test_what_a_killed_backup_left_goes_at_the_next_start(told):
 import os, signal
 from pathlib import Path
 from agent_cli.store import file
+from agent_cli import atomic_file
 from agent_cli.store.maintenance import backup
 from tests.conftest import NOON
 db = file.open_file(Path({str(told.db)!r}), NOON, print)
-backup._move_into_place = lambda part, path: os.kill(os.getpid(), signal.SIGKILL)
+atomic_file.move = lambda part, path: os.kill(os.getpid(), signal.SIGKILL)
 backup.create(db, Path({str(copy)!r}))
 """
     assert subprocess.run([sys.executable, "-c", child], check=False).returncode == -signal.SIGKILL

@@ -50,5 +50,5 @@ def test_at_a_terminal_an_import_says_how_far_it_is(program, terminal):
     file.write_text(json.dumps([exports.chatgpt(*asked, id=f"c{n}") for n in range(30)]))
     screen = terminal("import", "chatgpt", str(file))
     screen.wait("imported 30 sessions with 30 messages")
-    assert b"30 conversations read, 30 messages are new" in screen.raw
+    assert b"30 conversations read, 30 new messages" in screen.raw
     assert "read" not in screen.text

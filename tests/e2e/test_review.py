@@ -205,7 +205,7 @@ def test_review_inside_a_session(waiting, server, terminal):
     shell = terminal().wait("5 memories wait for your yes: /review").wait_prompt()
     shell.enter("/review").wait("Review 1 of 5").wait("? help").type("y").wait("kept f2").wait("? help", times=2)
     shell.type("q").wait("1 kept, 0 rejected, 4 left").wait_prompt()
-    shell.enter("/facts").wait("I like green tea", times=2).wait("4 more wait for your yes").wait_prompt()
+    shell.enter("/facts").wait("I like green tea", times=2).wait("4 facts to review: /review").wait_prompt()
     server.play(script.reply("Green."))
     shell.enter("which tea?").wait("Green.").wait_prompt()
     assert "I like green tea" in server.turns[-1]["messages"][-1]["content"]
