@@ -168,7 +168,7 @@ def test_an_answer_ends_at_its_limit_and_the_limit_of_one_reply_comes_first(serv
     *words, done = model.reply(HELLO)
     assert (said(words).strip(), done.finish, done.tokens_out) == ("One two three", "length", 3)
     assert said(model.reply(HELLO, limit=2)).strip() == "One two"
-    assert [chat["options"]["num_predict"] for chat in server.chats] == [3, 1]
+    assert [chat["options"]["num_predict"] for chat in server.chats] == [3, 2]
 
     own = OllamaModel(NAME, server.host, 8192, answer_tokens=3, options={"num_predict": 4})
     assert said(own.reply(HELLO)).strip() == "One two three four"
