@@ -41,9 +41,9 @@ class ModelOffer:
             engine = engines.of(config)
             found = engine.listing()
         except ModelUnavailable:
-            self._server_absent = True
+            known, self._server_absent = self._server_absent, True
             absent = f"no model server at {engine.url}: {engine.start}; notes, facts and search work without"
-            return f"{absent}\n{self._suggest_small()}".rstrip()
+            return "\n".join(each for each in ("" if known else absent, self._suggest_small()) if each)
         except AgentError:
             return ""
         if any(map(model_choice.chats, found)):
@@ -78,7 +78,9 @@ class ModelOffer:
 
         Empty for the notice that memory alone answers, which each such answer says itself.
         """
-        if not self._server_absent or not message.startswith("no model server"):
+        known, absent = self._server_absent, message.startswith("no model server")
+        self._server_absent = known or absent
+        if not (known and absent):
             return message
         if model_choice.FROM_MEMORY in message:
             return ""
