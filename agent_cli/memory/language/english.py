@@ -190,6 +190,11 @@ LATER_QUESTION = (  # in a clause behind another, where "where the passport is" 
     r" (?:is|are|was|were|do|does|did|can|could|should|would|must|shall|will|has|have))\b"
     r"|(?:do|does|did|am|is|are|was|were|can|could|should|will|must|shall|have|has) (?:i|we|my|our)"
 )
+SEEKING = (  # who seeks what they have asks where it is; "we are looking for a flat" tells something
+    r"(?:i|we)(?:['’](?:m|re)| am| are)? (?:still )?(?:looking|searching) for (?:my|our|the)"
+    r"|(?:i|we) (?:cannot|can not|can['’]t|could not|couldn['’]t) find"
+)
+NEEDING = r"(?:i|we) (?:urgently )?(?:need|forgot|have forgotten)"  # in front of a question it belongs to it
 VERB_FIRST = r"(?!)"  # a sentence that begins with its verb and subject asks: German
 INVERSION = r"(?:do|does|did|have|has|had|is|am|are|was|were|can|could|should|will|would) (?:i|you|we|he|she|it|they)"
 QUESTION_END = r"who|whom|what|where|when|why|how|how (?:much|many|long|often)"

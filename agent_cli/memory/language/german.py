@@ -183,6 +183,8 @@ LATER_QUESTION = (
     r"|ruf|krieg\w*|bekomm\w*|komm\w*|mach\w*|geh\w*|nehm\w*)"
     r"|(?:ist|sind|war|hab|habe|bin|kann|soll|muss|darf) (?:ich|wir|das|mein\w*)"
 )
+SEEKING = r"(?:ich|wir) (?:suchen? (?:meine?n?|unsere?n?|den|die|das)|finden?\b.* nicht(?: mehr)?)"
+NEEDING = r"(?:ich|wir) (?:brauchen?|haben? \w+ .*vergessen)"
 VERB_FIRST = r"[a-zäöü]+(?:e|t|st|n|b|g|d|s) (?:ich|du|wir|er|ihr|es)"
 INVERSION = r"\w+(?:e|t|n|b|st|d|s|g) (?:ich|du|wir|er|ihr)"
 QUESTION_END = r"wer|wem|wen|was|wo|woher|wohin|wann|warum|wieso|wie|wieviel|wie (?:viele?|lange|oft)"

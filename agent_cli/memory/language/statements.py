@@ -22,6 +22,8 @@ _BEGINNING = 5  # letters of a word by which it is looked for quickly
 _MAX_EMPTY_REPLY = 400  # characters
 
 _OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
+_SEEKING = languages.pattern(r"\W*<SEEKING>\b")
+_NEEDING = languages.pattern(r"\W*<NEEDING>\b")
 _LATER_QUESTION = languages.pattern(r"\W*<LATER_QUESTION>\b")
 _CLAUSE = Pattern(r"(?<=[,;:–—])\s+")
 _QUESTION_END = languages.pattern(r"(?<!\w)<QUESTION_END>\W*$")
@@ -116,13 +118,15 @@ def stated_beside(message: str) -> str | None:
         stated += [
             piece
             for piece, is_asked, next_asked in zip(pieces, asked, [*asked[1:], False], strict=True)
-            if not is_asked and (not next_asked or _VERB.search(piece))
+            if not is_asked and not (next_asked and (_NEEDING.match(piece) or not _VERB.search(piece)))
         ]
     return " ".join(stated) if asks else None
 
 
 def _is_asked(clause: str, before: Sequence[bool]) -> bool:
     """Whether a clause asks. `before`: whether each of those before it in the sentence does."""
+    if _SEEKING.match(clause):
+        return True
     if before and before[-1]:  # "for Anna, who is allergic to nuts?" tells something
         asks = not (_STATEMENT.search(f", {clause}") and _VERB.search(clause))
     else:

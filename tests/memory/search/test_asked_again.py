@@ -87,6 +87,28 @@ def test_a_reply_alone_makes_nothing_known_about_the_person(context):
     assert find(context.db, "What is my blood type?").verdict == "nothing"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "I need my passport, where can I find it?",
+        "I am looking for my passport.",
+        "I cannot find my passport",
+        "ich suche meinen passport",
+        "ich finde den passport nicht mehr",
+    ],
+)
+def test_who_seeks_something_tells_nothing_of_it(context, question):
+    kept = note(context.db, PASSPORT)
+    ask(context, question, "I do not know that.")
+    assert ask(context, "where is my passport?", "I do not know that.")[0] == kept
+    assert [each.empty for each in find(context.db, "passport").hits if each.text == question] in ([], ["question"])
+
+
+def test_who_looks_for_a_new_thing_tells_it(context):
+    told(context, "we are looking for a flat in Graz with a garden")
+    assert find(context.db, "what about the flat with a garden?").verdict == "known"
+
+
 def test_a_typing_mistake_that_was_made_before_still_finds_the_note(context):
     kept = note(context.db, "The long ladder stands behind the shed")
     note(context.db, "buy milk and two loaves of bread")
