@@ -11,7 +11,7 @@ NUMBER_QUESTION = r"wie ?viele?|wie (?:alt|oft|lange?|weit|groß|hoch|schwer|teu
 NUMERALS = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|einmal|zweimal|dutzend|hundert|tausend)\b"
 TITLE_QUESTION = r"(?:buch|bücher|roman|filme?|lied(?:er)?|album|band|künstler\w*|spiele?|serien?|titel|heißt|namens)"
 ASKING = (
-    r"wann|wo|wer|we[nm]|wessen|wohin|woher|wieso|weshalb|wie ?viele?|viele?|welche?[rsmn]?|wen|heißt|heisst|heißen|hab"
+    r"wann|wo|wer|we[nm]|wessen|wohin|woher|wieso|weshalb|wie ?viele?|viele?|welche?[rsmn]?|heißt|heisst|heißen|hab"
     r"|hat|habe|muss|musst|müssen|jetzt|grad|gerade|nochmals?|eigentlich|denn|halt|raus|rein|ab|an|geht?|kommt"
     r"|unsere?[rmn]?|namens?|nummer|preis|hoch|sag|sagst|mal|bitte|weißt|weisst|gibt|wurden?|soll|sollte|bloß|tag|datum"
     r"|uhrzeit|jahr|monat|ort|stadt"

@@ -168,7 +168,7 @@ def is_in_first_person(question: str) -> bool:
 def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
     """Why a message tells nothing: "small talk", "question" or "empty reply"; an empty string when it does.
 
-    `wanted`: the words that are looked for. One that holds half of them, and only where it asks, is a question too.
+    `wanted`: the words that are looked for. A short one that holds them only where it asks is a question too.
     """
     if is_small_talk(message):
         return "small talk"

@@ -170,11 +170,6 @@ class Scored:
     certainty: float = -math.inf  # the log-odds that it answers the question
 
 
-def verbosity(row: CandidateRow) -> float:
-    """By what is divided that a long text holds many words: 1 for a short one."""
-    return 0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1))
-
-
 def asks_for_reply(question: str) -> bool:
     """Whether a question is about what the assistant said."""
     return _ABOUT_REPLIES.search(question) is not None
@@ -304,7 +299,7 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
             covered[word] = max(share, covered.get(word, 0.0))
             near.add(word)
     covered |= dict.fromkeys(present, 1.0)
-    brevity = 1 / verbosity(row) / question.total
+    brevity = 1 / (0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1))) / question.total
     return {
         "nearby": brevity * sum([weights[word] for word in near]),
         "similar": brevity * sum([weights[word] * share for word, share in likeness.items() if word not in present]),

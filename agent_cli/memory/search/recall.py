@@ -251,11 +251,12 @@ def _score_candidates(
             rows |= fetch(alike)
         question, scored = score()
     scored = ranking.score_closely(question, scored, embedder.match_words if embedder else None)
-    scored = [
+    found = [
         each
-        for each in selection.judge(question, scored)
+        for each in scored
         if each.score > 0 and (each.legs.keys() & {"words", "entity"} or each.row.cosine > floor)
     ]
+    scored = selection.judge(question, found)
     if allowed.place is None and allowed.current_place is not None:  # facts of another place only when clearly meant
         scored = [each for each in scored if not each.row.place or selection.is_clear(each)]
     return scored

@@ -99,15 +99,7 @@ def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]
         return of_memory, _behind_sources(query, remembered)
     most = remembered[0].coverage if remembered else 0.0
     weight = _FILES * min(1.0, from_files[0].coverage / most) if most else 1.0
-    from_files = [
-        replace(
-            each,
-            score=weight * each.score,
-            relevance=weight * each.relevance,
-            legs=_scaled_legs(each.legs, weight),
-        )
-        for each in from_files
-    ]
+    from_files = [_scaled(each, weight, "file") for each in from_files]
     best = min((of_memory, of_files), key=_VERDICTS.index)
     return best, _behind_sources(query, sorted((*remembered, *from_files), key=lambda each: -each.score))
 
@@ -122,12 +114,15 @@ def _behind_sources(query: str, scored: Sequence[Scored]) -> Sequence[Scored]:
         same = (other for other in sources if other.coverage >= _AS_GOOD * each.coverage)
         best = next(same, None) if each.row.unsupported else None
         behind = best is not None and best.score < each.score
-        placed.append(_scaled(each, _BEHIND * best.score / each.score) if best and behind else each)
+        placed.append(_scaled(each, _BEHIND * best.score / each.score, "unsupported") if best and behind else each)
     return sorted(placed, key=lambda each: -each.score)
 
 
-def _scaled(each: Scored, share: float) -> Scored:
-    legs = {**each.legs, "unsupported": (share - 1) * each.score}
+def _scaled(each: Scored, share: float, leg: str) -> Scored:
+    """The same passage with a share of its score; the difference becomes a leg of its own."""
+    if share >= 1:
+        return each
+    legs = {**each.legs, leg: (share - 1) * sum(each.legs.values())}
     return replace(each, score=share * each.score, relevance=share * each.relevance, legs=legs)
 
 
@@ -188,8 +183,3 @@ def _in_place_of(one: Scored, other: Scored) -> Scored:
     """Another hit with the rank of this one; the difference becomes a leg of its own."""
     legs = {**other.legs, "said": one.score - other.score}
     return replace(other, score=one.score, relevance=one.relevance, coverage=one.coverage, legs=legs)
-
-
-def _scaled_legs(legs: Mapping[str, float], weight: float) -> dict[str, float]:
-    """The legs of a scaled score; the difference becomes a leg of its own."""
-    return {**legs, "file": (weight - 1) * sum(legs.values())} if weight < 1 else dict(legs)
