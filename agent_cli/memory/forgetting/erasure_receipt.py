@@ -4,11 +4,14 @@ Out of reach are freed blocks of the disk, swap and unknown copies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, text
+from agent_cli.errors import StoreError
 from agent_cli.memory.forgetting import forget, kept_hashes, remaining_rows, verbatim_copies, word_search
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.forgetting.remaining_rows import RemainingRows
@@ -19,7 +22,7 @@ from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.search import word_tables
 from agent_cli.store import traces
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup, leftovers
+from agent_cli.store.maintenance import backup, file_status, leftovers
 from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
@@ -99,7 +102,7 @@ class Receipt:
                 "`agent forget` finishes when it has ended, and so does each start of the program"
             )
         elif self.traces:
-            left.append(f"{found} in the database: `agent index rebuild`, then forget it once more")
+            left.append(f"{found} in the database: `agent db compact` makes the file anew, once the disk has room")
         if self.dirty_pages and not self.blocked:
             left.append(f"{self.dirty_pages} free pages hold something: `agent db compact` makes the file anew")
         for file, many in self.backups.items():
@@ -193,11 +196,17 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
 
 
 def check(db: Database, time: clock.Clock, sought: Sought) -> Receipt:
-    """Empty the journal and search the files; where an index still has traces, rewrite it and search again."""
+    """Empty the journal and search the files; where something is left, rewrite the indexes, then the whole file.
+
+    SQLite leaves a copy of a moved row in the unused part of a page, also with secure_delete: only a new file is
+    without it.
+    """
     receipt = write(db, sought, not forget.empty_journal(db, time))
-    for how in ("optimize", "rebuild"):
+    ways = (partial(word_tables.rewrite, db, "optimize"), partial(word_tables.rewrite, db, "rebuild"))
+    for rewrite in (*ways, partial(file_status.compact, db)):
         if receipt.traces and not receipt.blocked:
-            word_tables.rewrite(db, how)
+            with suppress(StoreError):  # no room for a copy of the file: what is left is told, and what removes it
+                rewrite()
             receipt = write(db, sought, not forget.empty_journal(db, time))
     return receipt
 

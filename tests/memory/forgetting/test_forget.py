@@ -4,6 +4,7 @@ import json
 import random
 import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -417,6 +418,28 @@ def test_a_word_that_an_index_finds_its_page_by_leaves_no_trace(file):
         assert forget.empty_journal(file, noon)  # as after a kill: nobody knows the words any more
 
     assert [traces(file.path, word) for word in pages] == [0, 0, 0]
+
+
+def test_what_sqlite_leaves_in_the_unused_part_of_a_page_goes_too(file):
+    """After balancing its tree SQLite leaves copies of moved rows there, also with secure_delete."""
+    kept = notes.add(file, HERE, "the zebrafinch sings", noon)
+    file.truncate_journal(1)
+    with Path(file.path).open("r+b") as pages:
+        pages.seek(_unused_part(pages.read(), file.value("pragma page_size")))
+        pages.write(b"the zebrafinch sings")
+
+    assert erase(file, kept.handle).clean
+    assert b"zebrafinch" not in Path(file.path).read_bytes()
+
+
+def _unused_part(held, size):
+    """Where a leaf page of a table has room, by https://www.sqlite.org/fileformat2.html#b_tree_pages."""
+    for start in range(size, len(held), size):
+        kind, cells, content = held[start], held[start + 3 : start + 5], held[start + 5 : start + 7]
+        room = int.from_bytes(content) - 8 - 2 * int.from_bytes(cells)
+        if kind == 13 and room > 100:
+            return start + int.from_bytes(content) - 50
+    raise AssertionError("no page has room")
 
 
 def test_what_is_typed_while_the_plan_is_looked_at_goes_too(file, session_of_secret):
