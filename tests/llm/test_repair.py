@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agent_cli.llm import repair
 from agent_cli.llm.model import Done, PriorTextWasThinking, Text, Thinking
 from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.llm.ollama.replies import ReplyParser
+from agent_cli.llm.ollama.replies import LineParser
 from agent_cli.llm.thinking_tags import ThinkingParser
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
@@ -151,7 +151,7 @@ def test_printed_call_beside_a_real_one_is_text(server):
     ],
 )
 def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
-    reading = ReplyParser(NAME, TOOLS, ())
+    reading = LineParser(NAME, TOOLS, ())
     shown = ""
     for count, letter in enumerate(content, 1):
         shown += text(reading.feed(script.line(letter)))

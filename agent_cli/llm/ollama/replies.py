@@ -5,9 +5,10 @@ from typing import Any
 
 from agent_cli.llm.model import Chunk, Done
 from agent_cli.llm.server import engine, reply
+from agent_cli.llm.server.faults import ServerFault
 
 
-class ReplyParser(reply.ReplyBuilder):
+class LineParser(reply.ReplyParser):
     """Parses one reply."""
 
     def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
@@ -16,6 +17,8 @@ class ReplyParser(reply.ReplyBuilder):
 
     def feed(self, line: bytes) -> Iterator[Chunk]:
         """The chunks of one line; Done for the last line. Raises ServerFault and ModelMissing."""
+        if not line.strip():
+            return
         answer = reply.read_object(line)
         if answer.get("remote_host"):
             raise engine.cloud(self._model)
@@ -26,8 +29,12 @@ class ReplyParser(reply.ReplyBuilder):
             if isinstance(calls, list) and calls:
                 yield from self.calls([read for call in calls if (read := _call(call))])
         if answer.get("done"):
+            self.done = True
             yield from self.flush(whole=True)
             yield self._done(answer)
+
+    def end(self) -> Iterator[Chunk]:
+        raise ServerFault("incomplete")
 
     def _done(self, answer: Mapping[str, Any]) -> Done:
         def count(key: str) -> int:

@@ -27,7 +27,7 @@ class _Call:
     arguments: str
 
 
-class EventParser(reply.ReplyBuilder):
+class EventParser(reply.ReplyParser):
     """Parses one reply, line by line."""
 
     def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
@@ -37,10 +37,8 @@ class EventParser(reply.ReplyBuilder):
         self._finish = ""
         self._usage: Mapping[str, Any] = {}
         self._unframed = b""  # what arrived outside of events
-        self.done = False
 
     def feed(self, line: bytes) -> Iterator[Chunk]:
-        """The chunks of one line. Raises ServerFault."""
         line = line.strip()
         if line.startswith(_FIELD):
             data = line.removeprefix(_FIELD).strip()
@@ -52,7 +50,6 @@ class EventParser(reply.ReplyBuilder):
             self._unframed += line + b"\n"
 
     def end(self) -> Iterator[Chunk]:
-        """The end of the response. Raises ServerFault when the reply is not whole."""
         if self.done:
             return
         if self._unframed:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def read_object(line: bytes) -> dict[str, Any]:
     return answer
 
 
-class ReplyBuilder:
+class ReplyParser(ABC):
     """Makes the chunks of one reply. `started`: a text or a call was given out, so the request cannot be repeated."""
 
     def __init__(self, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
@@ -40,7 +41,15 @@ class ReplyBuilder:
         self._thinking = ThinkingParser()
         self._printed_calls = repair.PrintedCallDetector(self._schemas)
         self._has_calls = False
-        self.started = False
+        self.started = self.done = False
+
+    @abstractmethod
+    def feed(self, line: bytes) -> Iterator[Chunk]:
+        """The chunks of one line of the response; with the last of a whole reply it is `done`. Raises ServerFault."""
+
+    @abstractmethod
+    def end(self) -> Iterator[Chunk]:
+        """The chunks that the end of the response makes. Raises ServerFault when the reply is not whole."""
 
     def message(self, thinking: Any, content: Any) -> Iterator[Chunk]:
         """The chunks of what arrived; anything but a text is ignored."""

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel, Chunk, Notice
 from agent_cli.llm.server.faults import ServerFault
-from agent_cli.llm.server.reply import ReplyBuilder
+from agent_cli.llm.server.reply import ReplyParser
 
 BUSY_TIMEOUT = 30.0
 """Seconds to wait in total for a server that answers that it is busy."""
 
 
 def ask(
-    send: Callable[[], tuple[ReplyBuilder, Iterator[Chunk]]],
+    send: Callable[[], tuple[ReplyParser, Iterator[Chunk]]],
     leave_out: Callable[[ServerFault], str | bool],
     as_error: Callable[[ServerFault], AgentError],
     cancel: Cancel,
