@@ -17,9 +17,9 @@ from agent_cli.memory.conversations import rolling_summary
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import closing, retention
-from agent_cli.memory.search import damaged_indexes, index, index_check, vectors, word_tables
+from agent_cli.memory.search import index, index_check, vectors, word_tables
 from agent_cli.memory.summaries import period_summaries, session_summary
-from agent_cli.store import ids, jobs
+from agent_cli.store import damaged_indexes, ids, jobs
 
 _BATCH_PAUSE = 0.02  # seconds between batches, in which other processes may write
 TIME_LIMIT = 25 * 60  # seconds for one job, less than its lease: a silent server must not block it

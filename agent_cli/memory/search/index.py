@@ -16,9 +16,9 @@ from typing import TypeVar
 from agent_cli import kinds
 from agent_cli.errors import StoreBusy
 from agent_cli.memory.entities import graph
-from agent_cli.memory.search import damaged_indexes, passages, vectors, word_tables
+from agent_cli.memory.search import passages, vectors, word_tables
 from agent_cli.memory.search.passages import Passage
-from agent_cli.store import meta
+from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, TransactionLost
 
 FILES = passages.FILES

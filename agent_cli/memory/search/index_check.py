@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from agent_cli.memory.search import damaged_indexes, vectors, word_tables
-from agent_cli.store import meta
+from agent_cli.memory.search import vectors, word_tables
+from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
 
 _SAMPLE = 32  # passages that are searched

@@ -15,7 +15,6 @@ from agent_cli.memory import scope
 from agent_cli.memory.dates import time_range
 from agent_cli.memory.search import (
     candidates,
-    damaged_indexes,
     index,
     passage_context,
     ranking,
@@ -24,7 +23,7 @@ from agent_cli.memory.search import (
 )
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
-from agent_cli.store import ids
+from agent_cli.store import damaged_indexes, ids
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 

@@ -11,8 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 
-from agent_cli.memory.search import damaged_indexes
-from agent_cli.store import meta
+from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 

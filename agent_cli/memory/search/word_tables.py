@@ -5,8 +5,7 @@ They store no text of their own: FTS5 reads it from the view passage_text (exter
 
 from collections.abc import Iterable, Iterator
 
-from agent_cli.memory.search import damaged_indexes
-from agent_cli.store import meta
+from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
 
 _UNMERGED = 12  # new passages left unmerged; with 16 segments a turn would have to merge them itself

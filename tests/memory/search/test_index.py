@@ -9,10 +9,10 @@ from hypothesis import strategies as some
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import damaged_indexes, index, vectors, word_tables
+from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, ToolCall, ToolResult
-from agent_cli.store import migrations
+from agent_cli.store import damaged_indexes, migrations
 from agent_cli.store.db import IndexDamaged
 from tests.conftest import HERE, NOON, empty, noon
 from tests.recalling import EMBEDDED, catch_up, fact, find, handles, note, reply, say, session_of, take_in

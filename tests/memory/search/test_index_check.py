@@ -13,9 +13,9 @@ from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import damaged_indexes, index, index_check, recall, vectors
+from agent_cli.memory.search import index, index_check, recall, vectors
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.store import holder, jobs
+from agent_cli.store import damaged_indexes, holder, jobs
 from agent_cli.store.db import Database
 from tests.conftest import NOON, empty, noon
 from tests.recalling import EMBEDDED, catch_up, note, say, session_of, take_in

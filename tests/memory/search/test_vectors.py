@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from agent_cli.memory.search import damaged_indexes, index, vectors
+from agent_cli.memory.search import index, vectors
+from agent_cli.store import damaged_indexes
 from tests.conftest import empty
 from tests.recalling import catch_up, note, say, session_of
 
