@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: run test check bench clean
+.PHONY: run test check bench docs clean
 
 run: $(READY)  ## start the assistant (a short demonstration when there is no keyboard)
 	@if [ -t 0 ]; then exec $(BIN)/agent; else exec $(BIN)/agent demo; fi
@@ -19,6 +19,9 @@ check: $(READY)  ## style and types
 
 bench: $(READY)  ## what is measured, each figure beside its yardstick
 	$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## write the parts of README, docs/ and config.example.toml that are made from the program
+	$(BIN)/python -m pytest tests/test_docs.py --update-docs -k 'generated or configuration'
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv

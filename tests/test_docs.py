@@ -1,53 +1,62 @@
-"""The README and the example configuration say what the program does. `--update-docs` writes what is generated."""
+"""README, docs/ and the example configuration say what the program does. `make docs` writes what is generated."""
 
 import re
 import shlex
 from importlib import import_module
-from pathlib import Path
 
 import pytest
-import typer
 
-from agent_cli.cli import usage
-from agent_cli.cli.main import COMMANDS
 from agent_cli.config import reading, values, writing
-from agent_cli.repl.commands.commands import COMMANDS as SLASH
+from tests import generated_docs, serving
+from tests.generated_docs import PAGES, ROOT
 
-ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
-
-
-def commands_table():
-    rows = ["| `agent` | Start a conversation. |"]
-    for name, help in COMMANDS.items():
-        group = typer.main.get_command(import_module(usage.module(name)).app)
-        parts = " " + "\\|".join(group.commands) if hasattr(group, "commands") else ""
-        rows.append(f"| `agent {name}{parts}` | {help} |")
-    return "\n".join(["| command | |", "| --- | --- |", *rows])
+RUNNING = [page for page in PAGES if page.name != "scaling.md"]  # its commands are those of test_deploy.py
 
 
-def slash_table():
-    rows = []
-    for each in sorted(SLASH.values(), key=lambda each: each.name):
-        usage = each.usage.replace("|", "\\|")
-        others = f" ({', '.join(f'`{alias}`' for alias in each.aliases)})" if each.aliases else ""
-        rows.append(f"| `{usage}`{others} | {each.help.splitlines()[0]} |")
-    return "\n".join(["| | |", "| --- | --- |", *rows])
+def name(page):
+    return str(page.relative_to(ROOT))
 
 
-def section(text, name):
-    return re.compile(rf"(<!-- {name}: begin -->\n)(.*?)(<!-- {name}: end -->)", re.DOTALL).search(text)
-
-
-@pytest.mark.parametrize(("name", "table"), [("commands", commands_table), ("slash", slash_table)])
-def test_readme_tables_come_from_the_registries(name, table, request):
-    text = README.read_text(encoding="utf-8")
-    found = section(text, name)
-    wanted = f"{table()}\n"
-    if request.config.getoption("--update-docs"):
-        README.write_text(text[: found.start(2)] + wanted + text[found.end(2) :], encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_what_is_generated_in_a_page_is_what_the_program_says_today(page, tmp_path, request):
+    text = page.read_text(encoding="utf-8")
+    if not [*generated_docs.sections(text)]:
         return
-    assert found[2] == wanted, "run pytest tests/test_docs.py --update-docs"
+    app = serving.opened(tmp_path)
+    wanted = generated_docs.renewed(text, app)
+    app.db.close()
+    if request.config.getoption("--update-docs"):
+        page.write_text(wanted, encoding="utf-8")
+        return
+    assert text == wanted, "run make docs"
+
+
+def test_every_generated_part_stands_in_one_page():
+    found = [each["name"] for page in PAGES for each in generated_docs.sections(page.read_text(encoding="utf-8"))]
+    assert sorted(found) == sorted(generated_docs.PARTS)
+
+
+def test_readme_is_short_enough_to_be_read_whole():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_of_a_page_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)|src=\"([^\"]+)\"", page.read_text(encoding="utf-8")):
+        path, anchor = page.parent / (target[0] or target[2] or page.name), target[1]
+        assert path.exists(), target
+        assert not anchor or anchor[1:] in anchors(path), target
+
+
+def anchors(page):
+    heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads]
+
+
+def test_the_table_of_contents_names_every_page():
+    contents = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[[^]]*\]\(([^)]*)\)", contents, re.MULTILINE)
+    assert sorted(listed) == sorted(page.name for page in PAGES if page.name != "README.md")
 
 
 def test_example_configuration_lists_every_setting(request):
@@ -65,23 +74,24 @@ def test_example_configuration_is_valid_when_uncommented(tmp_path):
     assert reading.load(file, {}).config == values.Config()
 
 
-def shell_blocks():
-    return [
-        line for block in re.findall(r"```sh\n(.*?)```", README.read_text(), re.DOTALL) for line in block.splitlines()
-    ]
+def shell_lines(page):
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
 
 
-def test_readme_names_no_command_that_is_not_tried_here():
+@pytest.mark.parametrize("page", RUNNING, ids=name)
+def test_a_page_names_no_command_that_is_not_tried_here(page):
     known = ("agent ", "echo ", "make run", "make test", "pipx install", "ollama pull")
-    assert [line for line in shell_blocks() if not line.startswith(known)] == []
+    assert [line for line in shell_lines(page) if not line.startswith(known)] == []
 
 
-def test_every_command_in_the_readme_runs(program, server):
+@pytest.mark.parametrize("page", [page for page in RUNNING if shell_lines(page)], ids=name)
+def test_every_command_of_a_page_runs(page, program, server):
     server.expect_stable = False  # one of the commands sets another num_ctx
     program.use(server).let_scripts_decide()
     (program.work / "notes.txt").write_text("buy milk")
     program("sessions", "import", "-", stdin=ONE_SESSION)
-    for line in shell_blocks():
+    for line in shell_lines(page):
         piped, _, command = line.partition("#")[0].rpartition("|")
         words = shlex.split(command)
         if words[0] != "agent":
@@ -98,7 +108,7 @@ ONE_SESSION = (
 
 
 def test_makefile_begins_with_the_two_commands_of_the_readme():
-    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert targets[:2] == ["run", "test"]
 
 

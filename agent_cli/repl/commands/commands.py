@@ -1,4 +1,4 @@
-"""The registry of slash commands: finding one by a typed line, and running it. Completion, /help and README use it."""
+"""The registry of slash commands: finding one by a typed line, and running it. Completion, /help and docs/ use it."""
 
 import re
 from collections.abc import Iterator, Sequence
