@@ -441,3 +441,14 @@ def test_without_a_server_the_verdict_is_said_and_no_old_question_is_quoted(prog
         assert ("(n1)" in said) == ("passport" in words)
         assert "(m" not in said
     assert "nothing in memory matches" in program("--model", "offline", "ask", "my blood type, please?").out
+
+
+def test_what_was_said_later_in_another_session_comes_first(program, server):
+    for day, words in (("2026-05-01", "I live in Graz"), ("2026-07-02", "I moved to Linz in June")):
+        program.env["AGENT_NOW"] = f"{day}T12:00:00+00:00"
+        assert program("ask", words).code == 0
+
+    ran = program("search", "where do I live?", "--json")
+    best, *others = json.loads(ran.out)["hits"]
+    assert best["text"] == "I moved to Linz in June"
+    assert [each["label"] for each in others if each["text"] == "I live in Graz"] == ["(said otherwise later, in m3)"]

@@ -106,6 +106,8 @@ class CandidateRow:
     with_assistant: bool = False  # a message between a person and the assistant, not between people
     judged: bool = False  # whether it was judged if it tells anything
     unsupported: bool = False  # a reply that rests on nothing kept
+    replaced_by: int = 0  # id of the passage of a later statement that holds instead
+    replaced_in: str = ""  # the handle of that statement
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
 

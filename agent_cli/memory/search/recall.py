@@ -16,6 +16,7 @@ from agent_cli.memory.dates import time_range
 from agent_cli.memory.search import (
     candidates,
     index,
+    later_statements,
     passage_context,
     ranking,
     selection,
@@ -67,6 +68,7 @@ class Hit:
     empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another hit
     withdrawn: bool = False  # a reply whose source was deleted
     unsupported: bool = False  # a reply that rests on nothing kept
+    replaced_in: str = ""  # the handle of a later statement that holds instead
     period: str = ""  # of a summary, as in 2026-W47
     path: str = ""  # of a file
     line: int = 0  # where the section of the file begins
@@ -88,6 +90,8 @@ class Hit:
             notes.append(f"true until {_day(self.ends)}")
         if self.withdrawn:
             notes.append("its source was deleted")
+        if self.replaced_in:
+            notes.append(f"said otherwise later, in {self.replaced_in}")
         return f"({'; '.join(notes)})" if notes else ""
 
     @property
@@ -184,6 +188,7 @@ def _score_candidates(
     """The scored candidates among files, or among all else, best first. Damaged indexes are added to `damaged`."""
     files = allowed.files
     none: list[tuple[int, float]] = []
+    no_ids: list[int] = []
     unguessed: dict[int, frozenset[str]] = {}
 
     def leg(name: str, search: Callable[[], T], otherwise: T) -> T:
@@ -236,6 +241,9 @@ def _score_candidates(
         question = QueryContext(query, idfs, words, average, sessions, named, floor)
         return question, ranking.score(question, list(rows.values()))
 
+    def mark_replaced(scored: Sequence[Scored]) -> list[int]:
+        return later_statements.mark(db, [each.row for each in scored[: later_statements.LOOKED_AT]], allowed, now)
+
     question, scored = score()
     while not files and passage_context.judge(
         db, [each.row for each in scored[: ranking.CLOSELY]], parsed, allowed, now
@@ -249,13 +257,18 @@ def _score_candidates(
             guessed |= {id: stems | guessed.get(id, frozenset()) for id, stems in alike.items()}
             rows |= fetch(alike)
         question, scored = score()
+    later = no_ids
+    if not files and (later := leg("words", lambda: mark_replaced(scored), no_ids)):
+        rows |= fetch(id for id in later if id not in rows)
+        question, scored = score()
     scored = ranking.score_closely(question, scored, embedder.match_words if embedder else None)
     found = [
         each
         for each in scored
-        if each.score > 0 and (each.legs.keys() & {"words", "entity"} or each.row.cosine > floor)
+        if each.score > 0
+        and (each.legs.keys() & {"words", "entity"} or each.row.cosine > floor or each.row.id in later)
     ]
-    scored = selection.judge(question, found)
+    scored = selection.later_first(selection.judge(question, found))
     if allowed.place is None and allowed.current_place is not None:  # facts of another place only when clearly meant
         scored = [each for each in scored if not each.row.place or selection.is_clear(each)]
     return scored
@@ -353,6 +366,7 @@ def _to_hit(db: Database, scored: Scored) -> Hit:
         row.empty,
         row.withdrawn,
         row.unsupported,
+        row.replaced_in,
         period or "",
         *file,
     )

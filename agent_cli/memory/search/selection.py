@@ -118,6 +118,21 @@ def _behind_sources(query: str, scored: Sequence[Scored]) -> Sequence[Scored]:
     return sorted(placed, key=lambda each: -each.score)
 
 
+def later_first(scored: Sequence[Scored]) -> list[Scored]:
+    """Put what a later statement replaced behind that one, which takes its rank and is as certain."""
+    by_passage = {each.row.id: each for each in scored}
+    for each in scored:
+        later = by_passage.get(each.row.replaced_by)
+        if later is None:
+            continue
+        if later.score < each.score:
+            legs = {**later.legs, "later": each.score - later.score}
+            later = replace(later, score=each.score, relevance=each.relevance, coverage=each.coverage, legs=legs)
+        by_passage[later.row.id] = replace(later, certainty=max(later.certainty, each.certainty))
+        by_passage[each.row.id] = _scaled(each, 1 - ranking.OUTDATED, "outdated")
+    return sorted(by_passage.values(), key=lambda each: -each.score)
+
+
 def _scaled(each: Scored, share: float, leg: str) -> Scored:
     """The same passage with a share of its score; the difference becomes a leg of its own."""
     if share >= 1:

@@ -1,0 +1,121 @@
+"""Which statements of the person a later one replaces: "I live in Graz", then "I moved to Linz in June".
+
+Facts replace one another when they are accepted (memory/facts/succession.py). This is for what was only said or noted:
+two statements about the same single-valued predicate, of which the one that became true last counts. It is looked for
+by the words of the predicate, because it need not hold those of the question.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from agent_cli import clock, text
+from agent_cli.memory.dates import validity
+from agent_cli.memory.language import predicates, statements, triples
+from agent_cli.memory.search import candidates, passage_context, word_tables
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.ranking import CandidateRow
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+LOOKED_AT = 8  # rows whose statements are compared with later ones
+_LONGEST = 300  # characters of a message that is taken for statements
+_NEWEST = 100  # passages with a word of the predicate, the newest first
+
+_ABOUT = f"""with hit as materialized (select rowid as id from {{table}} where {{table}} match :match and rowid > 0
+        order by rowid desc limit {_NEWEST})
+    select p.id, p.kind, p.row, p.at, t.own
+    from hit cross join passage p on p.id = hit.id cross join area a on a.id = p.area
+    cross join passage_text t on t.id = p.id left join message m on p.kind = 'm' and m.id = p.row
+    where {candidates.CONDITIONS} and p.start = 0 and p.length <= {_LONGEST}
+        and (p.kind = 'n' or (p.kind = 'm' and m.role = 'user' and (m.author in ('', m.role) or m.model <> '')))"""
+
+_FACTS = """select p.id, p.row, f.object, f.learned_at, f.valid_from
+    from fact f cross join passage p on p.kind = 'f' and p.row = f.id
+    where f.owner = :owner and f.subject = :subject and f.predicate in (select value from json_each(:predicates))
+        and f.state = 'accepted' and f.hidden_at is null and f.session_id is null and f.place = ''
+        and coalesce(f.valid_from, '') <= :now and coalesce(f.valid_to > :now, true)"""
+
+
+@frozen
+class _Stated:
+    """A value of a predicate, where and when it was stated, and from when it is true, if that is said."""
+
+    passage: int
+    kind: str
+    row: int
+    object: str  # case folded
+    said: datetime
+    since: datetime | None
+
+    def replaces(self, earlier: "_Stated") -> bool:
+        """Whether it holds instead of one that was said earlier: dates decide, where both have one."""
+        return not (self.since and earlier.since) or self.since > earlier.since
+
+
+def mark(db: Database, rows: Sequence[CandidateRow], allowed: Filter, now: datetime) -> list[int]:
+    """Mark the rows that a later statement replaces with its passage; returns the passages of the later ones."""
+    later: dict[int, None] = {}
+    newest: dict[tuple[str, str], _Stated | None] = {}
+    for row in rows:
+        if not _is_own_statement(row):
+            continue
+        for key, mine in _stated(row.id, row.kind, row.row, row.at, row.text):
+            if key not in newest:
+                newest[key] = _newest(db, *key, allowed, now)
+            if (other := newest[key]) and other.object != mine.object:
+                row.replaced_by, row.replaced_in = other.passage, f"{other.kind}{other.row}"
+                later[other.passage] = None
+    return list(later)
+
+
+def _is_own_statement(row: CandidateRow) -> bool:
+    is_own = row.kind == "n" or (row.kind == "m" and row.role == "user" and row.with_assistant)
+    return is_own and not row.empty and not row.ended and len(row.text) <= _LONGEST
+
+
+def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> _Stated | None:
+    """The statement of this subject and predicate that is true now; None when there is none."""
+    found = [
+        stated
+        for id, kind, row, at, words in _about(db, predicate, allowed)
+        for key, stated in _stated(id, kind, row, at, words)
+        if key == (subject, predicate) and (stated.since is None or stated.since <= now)
+    ]
+    visible = {letter: passage_context.visible(db, letter, [each.row for each in found]) for letter in "mn" if found}
+    known = [each for each in found if each.row in visible[each.kind]]
+    newest = None
+    for each in sorted([*known, *_kept(db, subject, predicate, allowed, now)], key=lambda each: each.said):
+        newest = each if newest is None or each.replaces(newest) else newest
+    return newest
+
+
+def _about(db: Database, predicate: str, allowed: Filter) -> list[tuple[int, str, int, float, str]]:
+    words = " OR ".join(f'"{word}"' for word in predicates.search_words(predicate).split())
+    sql = _ABOUT.format(table=word_tables.table(db, "words"))
+    return list(db.rows(sql, {"match": f"own : ({words})", **candidates.bindings(allowed)}))
+
+
+def _kept(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> Iterator[_Stated]:
+    """The facts that say it."""
+    if allowed.kinds and "fact" not in allowed.kinds:
+        return
+    values = {
+        "owner": allowed.owner,
+        "subject": subject,
+        "predicates": predicates.forms(predicate, predicates.SINGLE_VALUED),
+        "now": clock.utc(now),
+    }
+    for id, row, object, said, since in db.rows(_FACTS, values):
+        begins = datetime.fromisoformat(since) if since else None
+        yield _Stated(id, "f", row, object.casefold(), datetime.fromisoformat(said), begins)
+
+
+def _stated(id: int, kind: str, row: int, at: float, words: str) -> Iterator[tuple[tuple[str, str], _Stated]]:
+    """((subject, predicate), value) of each clause that states a value of a single-valued predicate."""
+    said = clock.from_timestamp(at)
+    for sentence in text.sentences(words):
+        for clause in statements.clauses(sentence):
+            triple = triples.parse(clause)
+            if triple and triple.predicate in predicates.SINGLE_VALUED:
+                since = validity.find(clause, said).since
+                yield (triple.subject, triple.predicate), _Stated(id, kind, row, triple.object.casefold(), said, since)
