@@ -174,6 +174,10 @@ SMALL_TALK = (
     r"|(?:good|nice|glad) to hear(?: that)?"
     r"|how (?:can|may) i (?:help|assist)(?: you)?(?: (?:today|now|further))?"
     r"|how's it going|what can i do(?: for you)?(?: today)?"
+    r"|(?:that's |it's )?(?:duly )?noted|good to know|thanks? (?:you )?for (?:telling|letting|reminding) me(?: know)?"
+    r"|thanks? (?:you )?for (?:sharing|the (?:info(?:rmation)?|update|reminder))"
+    r"|(?:i'll|i will|i've|i have) (?:remember(?:ed)?|not(?:e|ed)|ke(?:ep|pt)) (?:that|this|it)(?: in mind)?"
+    r"|i(?:'ll| will) make a note(?: of (?:that|this|it))?"
 )
 QUESTION_OPENING = (
     r"(?:who(?:m|se)?|wh?at|wh?ich|where|when|why|how)(?:'?(?:s|re|d|ll))?"

@@ -168,7 +168,8 @@ SMALL_TALK = (
     r"|tschüss|tschau|ciao|baba|auf wiedersehen|bis (?:bald|später|dann|morgen)|mach's gut"
     r"|schönen (?:tag|abend)(?: noch)?|schönes wochenende|und|dann|also|na|so|doch|du|gern geschehen"
     r"|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich|wie läuft(?:'s|s| es)"
-    r"|wie kann ich (?:dir|ihnen) (?:heute )?helfen"
+    r"|wie kann ich (?:dir|ihnen) (?:heute )?helfen|notiert|gut zu wissen|danke für (?:die info(?:rmation)?|den hinweis)"
+    r"|(?:das )?merke? ich mir|ich merke? (?:mir das|es mir)|(?:das )?habe? ich (?:mir )?(?:notiert|gemerkt)"
 )
 QUESTION_OPENING = (
     r"(?:wer|wen|wem|wessen|was|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel|womit|worum|woran|wofür)"
@@ -176,6 +177,7 @@ QUESTION_OPENING = (
     r"|(?:ist|sind|war|waren|hat|haben|hatte|kann|können|soll|sollte|muss|darf|wird|gibt|gab|mag|heißt"
     r"|verträgt|wohnt|liegt|steht|kennst|weißt|kannst|könntest|erinnerst|hast|wissen|könnten) \w+|sag mir|erinnere mich"
     r"|(?:erklär|beschreib|zeig mir|gib mir|schreib mir) \w+|(?:\w+ ){1,3}(?:will|möchte|muss) wissen"
+    r"|\w+ (?:wer|wie|wo|wann|was) (?:heißt|heisst|hieß|hiess|ist|war|sind|waren)"
 )
 LATER_QUESTION = (
     r"(?:wer|wen|wem|was|wo|woher|wohin|wann|warum|wieso|wie)"
@@ -185,7 +187,11 @@ LATER_QUESTION = (
 )
 SEEKING = r"(?:ich|wir) (?:suchen? (?:meine?n?|unsere?n?|den|die|das)|finden?\b.* nicht(?: mehr)?)"
 NEEDING = r"(?:ich|wir) (?:brauchen?|haben? \w+ .*vergessen)"
-VERB_FIRST = r"[a-zäöü]+(?:e|t|st|n|b|g|d|s) (?:ich|du|wir|er|ihr|es)"
+VERB_FIRST = (  # "trink ich noch Kaffee", but no clause: "dass ich Kaffee trinke"
+    r"(?!(?:als|dass|daß|das|weil|wenn|ob|und|aber|oder|bis|seit|damit|denn|sondern|obwohl|nachdem|sobald|solange|falls"
+    r"|sonst|dann|gestern|morgen|deshalb|darum|auch|schon|oft|jetzt|eigentlich|leider|nun|hier|dort)\b)"
+    r"[a-zäöü]+[bcdefghklmnrst] (?:ich|du|wir|er|ihr|es)"
+)
 INVERSION = r"\w+(?:e|t|n|b|st|d|s|g) (?:ich|du|wir|er|ihr)"
 QUESTION_END = r"wer|wem|wen|was|wo|woher|wohin|wann|warum|wieso|wie|wieviel|wie (?:viele?|lange|oft)"
 STATEMENT_CLAUSE = (

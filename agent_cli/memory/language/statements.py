@@ -144,7 +144,10 @@ def _are_keywords(sentence: str) -> bool:
     if not _KEYWORDS.fullmatch(sentence) or _VERB.search(sentence):
         return False
     words = text.words(sentence)
-    return len(words) <= 2 or any(word in terms.STOP_WORDS or _EVERYDAY.fullmatch(word) for word in words)
+    is_plain = (
+        len(words) <= 3 and sentence == sentence.lower()
+    )  # "climbing hall membership", but not "Eva birthday May"
+    return len(words) <= 2 or is_plain or any(word in terms.STOP_WORDS or _EVERYDAY.fullmatch(word) for word in words)
 
 
 def is_empty_reply(reply: str) -> bool:

@@ -29,6 +29,7 @@ def test_what_tells_something_beside_is_no_small_talk(words):
         *("Where is my passport?", "do you know where I've put my passport", "Hi! Any idea where my passport is?"),
         *("my blood type?", "Could you look up where the passport lies, please?", "Remind me when Anna comes"),
         *("Wo ist mein Reisepass?", "Weißt du, wo mein Pass liegt?", "In welcher Mappe liegt der Pass?"),
+        *("trink ich noch kaffee", "fahr ich am montag nach Graz", "Riesling wie hieß der"),
     ],
 )
 def test_a_question_tells_nothing(words):
@@ -75,6 +76,33 @@ def test_a_reply_that_does_not_know_is_empty(words):
 )
 def test_a_reply_that_says_something_is_not_empty(words):
     assert statements.emptiness(words, "assistant") == ""
+
+
+@pytest.mark.parametrize("words", ["climbing hall membership", "kessel druck bar", "car insurance"])
+def test_a_few_plain_words_are_what_to_look_for(words):
+    assert statements.emptiness(words, "user") == "question"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("oranges: two kilos", "locker 217 pool", "Anna Jonas Lukas"),
+        *("als ich in Graz wohnte, gab es keine Straßenbahn", "weil ich kein Auto habe", "dass ich Nüsse mag"),
+    ],
+)
+def test_a_few_words_with_a_name_a_number_or_a_verb_may_tell_something(words):
+    assert statements.emptiness(words, "user") == ""
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("Noted.", "Good to know.", "Got it, I'll remember that.", "Thanks for telling me!", "I've noted that."),
+        *("Danke für die Info!", "Notiert.", "Gut zu wissen.", "Alles klar, das merke ich mir."),
+    ],
+)
+def test_a_reply_that_only_thanks_is_small_talk(reply):
+    assert statements.emptiness(reply, "assistant") == "small talk"
 
 
 def test_a_person_who_does_not_know_something_says_so_of_themselves():
