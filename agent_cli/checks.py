@@ -288,9 +288,7 @@ def _pending(app: App) -> Iterator[Finding]:
         yield Finding("jobs", True, f"{ready} queued, none given up")
     waiting = len(review.pending(Reviewer(app.db, app.scope, app.time, app.single_valued)))
     if waiting:
-        yield Finding(
-            "review", True, f"{counted(waiting, 'proposal waits', 'proposals wait')} for your yes", "agent facts review"
-        )
+        yield Finding("review", True, f"{counted(waiting, 'proposal')} to review", "agent facts review")
 
 
 def _disk(path: Path) -> Iterator[Finding]:

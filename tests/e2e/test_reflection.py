@@ -79,9 +79,9 @@ def test_a_skill_waits_is_announced_and_in_effect_after_the_yes(talks, terminal)
     [row] = talks("facts", "review", "--json", "--session", "s1", stdin="y\n" * 99).json
     assert (row["kind"], row["id"], row["body"][-1], row["session"]) == ("skill", "k1", "+ 3. rsync", "s1")
 
-    shell = terminal().wait("1 memory waits for your yes: /review").wait_prompt().enter("/review")
+    shell = terminal().wait("1 skill to review: /review").wait_prompt().enter("/review")
     keys(shell.wait("+ 3. rsync").wait("a model wrote it after s1")).type("o").wait("assistant: Fine.")
-    keys(shell.wait("Review 1 of 1", times=2)).type("y").wait("kept k1 deploy-site")
+    keys(shell).type("y").wait("kept k1 deploy-site")
     assert talks.rows(SKILLS) == [("deploy-site", "accepted", "model", "typed", 1)]
 
 
@@ -97,12 +97,12 @@ def test_the_keys_of_the_review_at_a_real_terminal(talks, terminal):
     editor.chmod(0o755)
 
     shell = terminal("facts", "review", VISUAL=str(editor))
-    keys(shell.wait("Review 1 of 3 · f1")).type("y").wait("kept f1")
+    keys(shell.wait("Fact 1 of 1 · f1")).type("y").wait("kept f1")
     shell.wait("a change to k1 deploy-site, made from version 1").wait("  - 2. rsync\n  + 2. make check\n  + 3. rsync")
     keys(shell).type("e").wait("  + 2. make test").wait("in your words now")
-    keys(shell).type("y").wait("kept k2: k1 deploy-site is version 2 now").wait("Review 3 of 3 · k3").wait("new skill")
+    keys(shell).type("y").wait("kept k2: k1 deploy-site is version 2 now").wait("Skill 2 of 2 · k3").wait("new skill")
     keys(shell).type("u").wait("undone: k1 deploy-site is version 1 again\n  undone: k2 waits")
-    keys(shell.wait("Review 2 of 3", times=2)).type("y").wait("Review 3 of 3", times=2)
+    keys(shell.wait("Skill 1 of 2")).type("y").wait("Skill 2 of 2")
     keys(shell).type("n").wait("rejected k3").wait("2 kept, 1 rejected, 0 left")
     assert shell.ended() == 0
     assert [(state, version) for _, state, _, _, version in talks.rows(SKILLS)] == [

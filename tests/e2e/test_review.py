@@ -52,19 +52,20 @@ PENDING = ["pending"] * 5
 
 def test_what_is_kept_reaches_the_next_session_and_nothing_else_does(waiting, server, terminal):
     waiting.use(server)
-    shell = terminal("facts", "review").wait("Review 1 of 5 · f2").wait("? help")
-    shell.type("y").wait("kept f2").wait("Review 2 of 5").wait("? help", times=2)
-    shell.type("n").wait("rejected f3").wait("Review 3 of 5").wait("? help", times=3)
+    shell = keys(terminal("facts", "review").wait("Fact 1 of 5 · f2"))
+    keys(shell.type("y").wait("✓ kept f2").wait("Fact 2 of 5"))
+    keys(shell.type("n").wait("· rejected f3").wait("Fact 3 of 5"))
     shell.type("e").wait_for_line("+ My dog is called Rex").type("\x17Bello").wait_for_line("called Bello").type(ENTER)
-    shell.wait("in your words now").wait("? help", times=4).type("y").wait("kept f4").wait("Review 4 of 5")
-    shell.wait("r replace f1").type("r").wait("kept f5, replaces f1 (until ").wait("Review 5 of 5")
-    keys(shell).type("u").wait("undone: f1 is true again").wait("Review 4 of 5", times=2)
-    keys(shell).type("r").wait("kept f5", times=2).wait("Review 5 of 5", times=2)
+    keys(shell.wait("in your words now")).type("y").wait("kept f4").wait("Fact 4 of 5")
+    once_more(keys(shell.wait("y replace")), "y").wait("kept f5, replaces f1 (until ").wait("Fact 5 of 5")
+    assert shell.text.count("Fact ") < 5, "what is decided takes one line"
+    keys(shell).type("u").wait("undone: f1 is true again").wait("Fact 4 of 5")
+    keys(shell).type("y").wait("kept f5", times=2).wait("Fact 5 of 5")
     keys(shell).type("q").wait("3 kept, 1 rejected, 1 left")
     assert shell.ended() == 0
     assert states(waiting) == ["accepted", "rejected", "accepted", "accepted", "pending"]
 
-    terminal().wait("1 memory waits for your yes: /review").wait_prompt()
+    terminal().wait("1 fact to review: /review").wait_prompt()
     for question, known in (
         ("which tea do I like?", "I like green tea"),
         ("what is my dog called?", "My dog is called Bello"),
@@ -82,7 +83,9 @@ def test_a_pipe_decides_nothing(waiting):
     printed = waiting("facts", "review", stdin="y\n" * 1000)
     assert (printed.code, printed.err) == (0, "")
     assert [line for line in printed.out.splitlines() if line.startswith("  + ")] == [
-        f"  + {words}" for words in PROPOSED
+        *(f"  + {words}" for words in PROPOSED[:3]),
+        f"  + My bus leaves at 8 (said {clock.format_day(clock.utc(clock.now()), 0)})",
+        "  + I play the oboe",
     ]
     assert states(waiting) == PENDING
 
@@ -126,7 +129,7 @@ def test_a_process_of_the_assistant_may_look_and_not_decide(waiting, terminal):
 
 
 def test_killed_in_the_middle_only_what_was_decided_is_stored(waiting, terminal):
-    shell = terminal("facts", "review").wait("? help").type("y").wait("kept f2").wait("? help", times=2)
+    shell = keys(keys(terminal("facts", "review")).type("y").wait("kept f2").wait("Fact 2 of 5"))
     shell.type("e").wait_for_line("+ My bank is in Vienna").type(" or not").wait_for_line("or not")
     assert shell.signal(signal.SIGKILL).ended() == -signal.SIGKILL
     assert states(waiting) == ["accepted", *PENDING[1:]]
@@ -142,7 +145,7 @@ def test_killed_in_the_middle_only_what_was_decided_is_stored(waiting, terminal)
 def test_however_it_ends_the_terminal_is_as_it_was(waiting, terminal, leave, code):
     shell = terminal("facts", "review")
     before = shell.settings()
-    shell.wait("? help").type("y").wait("kept f2").wait("? help", times=2)
+    keys(keys(shell).type("y").wait("kept f2").wait("Fact 2 of 5"))
     shell.type(leave) if isinstance(leave, str) else shell.signal(leave)
     shell.until(lambda: not shell.read(0.05), "the end")
     after = shell.settings()
@@ -174,18 +177,18 @@ def test_pastes_and_bursts_decide_nothing(waiting, terminal):
 
 def test_two_reviewers_at_once(waiting, terminal):
     one, other = terminal("facts", "review").wait("? help"), terminal("facts", "review").wait("? help")
-    one.type("n").wait("rejected f2").wait("Review 2 of 5")
-    other.type("y").wait("f2 was decided meanwhile: it is rejected").wait("Review 2 of 5").wait("? help", times=2)
-    once_more(other, "y").wait("kept f3").wait("? help", times=3).type("q").wait("1 kept, 0 rejected, 3 left")
-    once_more(one.wait("? help", times=2), "n").wait("f3 was decided meanwhile: it is accepted").wait("Review 3 of 5")
-    one.wait("? help", times=3).type("q").wait("0 kept, 1 rejected, 3 left")
+    one.type("n").wait("rejected f2").wait("Fact 2 of 5")
+    keys(other.type("y").wait("f2 was decided meanwhile: it is rejected").wait("Fact 2 of 5"))
+    keys(once_more(other, "y").wait("kept f3").wait("Fact 3 of 5")).type("q").wait("1 kept, 0 rejected, 3 left")
+    once_more(keys(one), "n").wait("f3 was decided meanwhile: it is accepted").wait("Fact 3 of 5")
+    keys(one).type("q").wait("0 kept, 1 rejected, 3 left")
     assert states(waiting) == ["rejected", "accepted", *PENDING[2:]]
 
 
 def test_a_narrow_terminal_shows_all_of_it(waiting, terminal):
-    shell = terminal("facts", "review", COLUMNS="30", LINES="24").wait("? help")
+    shell = terminal("facts", "review", COLUMNS="30", LINES="24").wait("n no")
     assert max(map(len, shell.text.splitlines())) <= 30
-    shell.type("y").wait("kept f2").wait("? help", times=2).type("q")
+    shell.type("y").wait("kept f2").wait("Fact 2 of 5").wait("q ?").type("q")
     assert states(waiting)[0] == "accepted"
 
 
@@ -202,14 +205,16 @@ def test_for_a_screen_reader(waiting, terminal):
 
 def test_review_inside_a_session(waiting, server, terminal):
     waiting.use(server)
-    shell = terminal().wait("5 memories wait for your yes: /review").wait_prompt()
-    shell.enter("/review").wait("Review 1 of 5").wait("? help").type("y").wait("kept f2").wait("? help", times=2)
-    shell.type("q").wait("1 kept, 0 rejected, 4 left").wait_prompt()
+    shell = terminal().wait("5 facts to review: /review").wait_prompt()
+    shell.enter("/review").wait("Fact 1 of 5")
+    keys(keys(shell).type("y").wait("kept f2").wait("Fact 2 of 5")).type("q").wait(
+        "1 kept, 0 rejected, 4 left"
+    ).wait_prompt()
     shell.enter("/facts").wait("I like green tea", times=2).wait("4 facts to review: /review").wait_prompt()
     server.play(script.reply("Green."))
     shell.enter("which tea?").wait("Green.").wait_prompt()
     assert "I like green tea" in server.turns[-1]["messages"][-1]["content"]
-    shell.enter("/review").wait("Review 1 of 4").wait("? help", times=3).type(CTRL_C).wait("0 kept").wait_prompt()
+    keys(shell.enter("/review").wait("Fact 1 of 4")).type(CTRL_C).wait("0 kept").wait_prompt()
     shell.enter("/exit")
     assert shell.ended() == 0
     assert states(waiting) == ["accepted", *PENDING[1:]]

@@ -397,7 +397,7 @@ def test_skills_are_listed_and_shown_in_a_conversation(program, terminal):
     add(program)
     program("skills", "add", "bake", "-d", "Bake", stdin="1. mix")
     screen: Terminal = terminal().wait_prompt()
-    screen.enter("/skills").wait(f"k1     deploy-site: {LISTED}").wait("1 waits for your yes: /review").wait_prompt()
+    screen.enter("/skills").wait(f"k1     deploy-site: {LISTED}").wait("1 skill to review: /review").wait_prompt()
     screen.enter("/skills deploy-site").wait("2. rsync").wait_prompt()
     screen.enter("/exit")
     assert screen.ended() == 0

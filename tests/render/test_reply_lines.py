@@ -23,7 +23,10 @@ POSING = (
     "rejected f2",
     "closed s1 · resume: agent -r s1",
     "f3 waits for your yes: /review",
-    "2 memories wait for your yes: /review",
+    "2 facts to review: /review",
+    "2 facts and 1 skill to review: /review",
+    "Fact 1 of 2 · f3",
+    "Skill 1 of 2 · k3",
     "The model wants to call save_note with {",
     "allow it? y once, a for this session, anything else no: y",
     "Review 1 of 2 · f3",
@@ -86,7 +89,7 @@ def test_what_the_program_says_has_the_sign_of_its_role():
     colours, plain = Display(colour=True, wrap=True, width=lambda: 24), Display()
     assert announced("kept f3", colours) == "\x1b[32m✓\x1b[m kept f3"
     assert announced("it broke", colours, FAILED) == "\x1b[31m✗\x1b[m it broke"
-    assert announced("2 memories wait for your yes: /review", plain) == "? 2 memories wait for your yes: /review"
+    assert announced("2 facts to review: /review", plain) == "? 2 facts to review: /review"
     assert announced("used m9 f1 · /why", plain) == "· used m9 f1 · /why"
     assert announced("a line that is longer than the window", colours).split("\n") == [
         "\x1b[2m·\x1b[m a line that is longer",

@@ -29,7 +29,7 @@ def test_no_other_module_names_a_colour(path: Path):
         ("undone: kept f3", styles.DONE),
         ("used m9 f1 · /why", styles.PROGRAM),
         ("f3 waits for your yes: /review", styles.NEEDS_YOU),
-        ("2 memories wait for your yes: /review", styles.NEEDS_YOU),
+        ("2 facts to review: /review", styles.NEEDS_YOU),
         ("save_note was not allowed", styles.FAILED),
         ("the turn was ended: six rounds", styles.FAILED),
         ("some background work failed: /doctor says more", styles.FAILED),

@@ -112,7 +112,7 @@ def page(context):
     reviewer = Reviewer(context.db, HERE, noon)
     proposal = review.read(reviewer, review.pending(reviewer)[0])
     passage = review.passage(reviewer, proposal)
-    return review_page.details(proposal)[0], [(each.handle, each.source) for each in passage if each.source]
+    return review_page.tainted(proposal), [(each.handle, each.source) for each in passage if each.source]
 
 
 @pytest.mark.parametrize("quote", ["", "I live in Graz"])

@@ -54,9 +54,12 @@ def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
         return
     from agent_cli.repl.review import review_page  # needed only for printing
 
-    for number, proposal in enumerate(proposals, 1):
-        for line in review_page.proposal_lines(proposal, (number, len(proposals)), app.time(), None):
-            output.say(line)
+    for kind in dict.fromkeys(proposal.kind for proposal in proposals):
+        of_kind = [proposal for proposal in proposals if proposal.kind == kind]
+        for number, proposal in enumerate(of_kind, 1):
+            place = (number, len(of_kind))
+            for line, _ in review_page.proposal_lines(proposal, place, app.time(), None, more=True):
+                output.say(line)
 
 
 def _decide(app: App, reviewer: Reviewer, session: int | None, screen_reader: bool) -> None:

@@ -42,7 +42,7 @@ def since_opened(db: Database, session: int, owner: str, review: str) -> list[st
     if len(lines) > MAX_LINES:
         lines = [*lines[:MAX_LINES], f"and {len(lines) - MAX_LINES} more"]
     count = sum(sign == PENDING for sign, _ in changes)
-    return [*lines, f"{count} {'waits' if count == 1 else 'wait'} for your yes: {review}"] if count else lines
+    return [*lines, f"{count} to review: {review}"] if count else lines
 
 
 def _changes(db: Database, table: _Table, owner: str, since: str) -> Iterator[tuple[str, str]]:

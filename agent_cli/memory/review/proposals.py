@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
+from agent_cli.memory.conversations import readings
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
@@ -18,6 +19,9 @@ STAYS, ENDS, LATER = (
     "ends",
     "later",
 )  # what acceptance does to a known fact; later: the known fact is the newer one
+
+
+EVERYWHERE = "everywhere"  # where a fact is true that holds in no single project or session
 
 
 @frozen
@@ -83,6 +87,11 @@ class Proposal:
     def handle(self) -> str:
         return ids.handle(self.kind, self.id)
 
+    @property
+    def foreign(self) -> bool:
+        """Whether it rests on what was read from somebody else: it ends what is known only by a key of its own."""
+        return self.trust in readings.ORIGINS
+
     def describe(self) -> dict[str, Any]:
         known = [{"id": each.handle, "statement": each.statement, "since": each.since} for each in self.known]
         values = asdict(self) | {"id": self.handle, "conflicts": known}
@@ -96,7 +105,7 @@ def describe_scope(scope: Scope, fact: Fact) -> str:
     if fact.session_id:
         return f"in session {ids.handle('session', fact.session_id)} alone"
     if not fact.place:
-        return "everywhere"
+        return EVERYWHERE
     return "in this project" if fact.place == scope.place else f"in {visible_line(fact.place)}"
 
 

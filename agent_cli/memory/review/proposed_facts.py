@@ -1,6 +1,5 @@
 """Proposed facts: how they are found, shown and decided. The queue of all kinds is in review.py."""
 
-from collections.abc import Set
 from dataclasses import replace
 from datetime import datetime
 
@@ -8,7 +7,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.conversations import readings, sessions
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts, receipts, succession
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import PENDING, Fact
 from agent_cli.memory.language import triples
@@ -28,13 +27,16 @@ _MAX_CONFLICTS = 5  # contradicted facts that are shown: first those that accept
 
 
 def pending(reviewer: Reviewer, session: int | None) -> list[int]:
-    """The ids of pending facts, the oldest first; with a session, those from its messages or that hold in it."""
+    """The ids of pending facts; with a session, those from its messages or that hold in it.
+
+    Those that rest on something foreign stand first, then the oldest.
+    """
     rows = reviewer.db.rows(
         """select f.id from fact f left join message m on m.id = f.message_id
            where f.owner = ?1 and f.state = 'pending' and f.hidden_at is null
              and (?2 is null or f.session_id = ?2 or m.session_id = ?2)
-           order by f.id""",
-        (reviewer.scope.owner, session),
+           order by f.trust in (select value from json_each(?3)) desc, f.id""",
+        (reviewer.scope.owner, session, readings.ORIGINS),
     )
     return [id for (id,) in rows]
 
@@ -48,11 +50,7 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     edited = fact if statement == fact.statement else adoption.reworded(fact, statement, reviewer.time())
     known = [
         ConflictingFact(
-            each.id,
-            visible_line(each.statement),
-            each.began_at,
-            each.utc_offset,
-            _outcome(each, edited, reviewer.single_valued),
+            each.id, visible_line(each.statement), each.began_at, each.utc_offset, _outcome(reviewer, each, edited)
         )
         for each in adoption.conflicts(reviewer.db, edited, reviewer.time(), reviewer.single_valued)
     ]
@@ -87,12 +85,14 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     )
 
 
-def _outcome(known: Fact, fact: Fact, single_valued: Set[str]) -> str:
+def _outcome(reviewer: Reviewer, known: Fact, fact: Fact) -> str:
     """What happens to a known fact when this one is accepted as it is."""
     if known.id == fact.target_id and fact.operation in ("update", "delete"):
         return ENDS
-    if fact.predicate in single_valued and (known.subject, known.predicate) == (fact.subject, fact.predicate):
-        return ENDS if (known.began_at, known.id) < (fact.began_at, fact.id) else LATER
+    if fact.predicate in reviewer.single_valued and (known.subject, known.predicate) == (fact.subject, fact.predicate):
+        values = succession.values(reviewer.db, fact, reviewer.single_valued)
+        order = [each.id for each in succession.in_order([*values, fact])]
+        return ENDS if order.index(known.id) < order.index(fact.id) else LATER
     return STAYS
 
 
@@ -125,12 +125,12 @@ def state(reviewer: Reviewer, id: int) -> str:
 
 
 def accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) -> str:
-    """Accept the words that were shown; returns the receipt. `replacing`: the known facts that were shown end too."""
+    """Accept the words that were shown; returns the receipt. `replacing`: the older facts that were shown end too."""
     db, time, single_valued = reviewer.db, reviewer.time, reviewer.single_valued
     fact = facts.get(db, proposal.id, reviewer.scope.owner)
     if proposal.statement != fact.statement:
         fact = adoption.edit(db, fact, proposal.statement, time, single_valued=single_valued, batch=batch)
-    known = facts.many(db, [each.id for each in proposal.known if replacing], fact.owner)
+    known = facts.many(db, [each.id for each in proposal.known if replacing and each.outcome != LATER], fact.owner)
     adopted = adoption.accept(
         db, fact, time, single_valued=single_valued, replacing=known[0] if known else None, batch=batch
     )

@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Iterator
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations import readings, sessions
 from agent_cli.memory.review.proposals import Proposal, Reviewer, visible_line
 from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from agent_cli.memory.skills.skills import ACCEPTED, PENDING, Skill
@@ -22,8 +22,9 @@ _LAST_REPORTED = "expired skills told"  # the id of the last skill_version row t
 
 
 def pending(reviewer: Reviewer, session: int | None) -> list[int]:
-    """The ids of pending skills, the oldest first; with a session, those learned in it."""
-    return [each.id for each in skills.pending(reviewer.db, reviewer.scope.owner, session)]
+    """The ids of pending skills; with a session, those learned in it. Those after something foreign stand first."""
+    waiting = skills.pending(reviewer.db, reviewer.scope.owner, session)
+    return [each.id for each in sorted(waiting, key=lambda each: each.trust not in readings.ORIGINS)]
 
 
 def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:

@@ -4,7 +4,8 @@ A proposal is a value with all that the person is shown. A decision checks, in i
 holds exactly that: of two reviewers only one decides, and nobody approves words that were not shown.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from agent_cli.errors import UsageError
@@ -57,7 +58,10 @@ class ProposalKind:
 
 
 def pending(reviewer: Reviewer, session: int | None = None) -> list[ProposalKey]:
-    """The keys of pending proposals, the oldest of each kind first; with a session, those that belong to it."""
+    """The keys of pending proposals, by kind; with a session, those that belong to it.
+
+    Of each kind those stand first that were proposed after something foreign was read, then the oldest.
+    """
     return [(name, id) for name, kind in KINDS.items() for id in kind.pending(reviewer, session)]
 
 
@@ -88,10 +92,13 @@ def reject(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
 
 
 def accept_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> ReviewDecision:
-    """Accept all of these proposals that are unchanged since they were read."""
+    """Accept all of these proposals that are unchanged since they were read, and end the facts they contradict.
+
+    What rests on something foreign ends nothing in this way.
+    """
 
     def accept(each: Proposal, batch: str) -> str:
-        return KINDS[each.kind].accept(reviewer, each, False, batch)
+        return KINDS[each.kind].accept(reviewer, each, not each.foreign, batch)
 
     with reviewer.db.write():
         batch = ids.new(reviewer.time())
@@ -161,10 +168,15 @@ def expiry_notice(reviewer: Reviewer) -> str:
 
 def start_notices(reviewer: Reviewer) -> list[str]:
     """The lines shown at the start: expired proposals, and how many are pending."""
-    lines = [expiry_notice(reviewer)]
-    count = len(pending(reviewer))
-    lines.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review" if count else "")
-    return [line for line in lines if line]
+    return [line for line in (expiry_notice(reviewer), waiting_notice(pending(reviewer))) if line]
+
+
+def waiting_notice(waiting: Iterable[ProposalKey]) -> str:
+    """How many of each kind are to review: `3 facts and 1 skill to review: /review`; empty where nothing waits."""
+    counts = Counter(kind for kind, _ in waiting)
+    return (
+        f"{' and '.join(counted(count, kind) for kind, count in counts.items())} to review: /review" if counts else ""
+    )
 
 
 def _decide(

@@ -22,5 +22,5 @@ def skills_(conversation: Conversation, argument: str) -> str:
     lines = [f"{each.handle:<6} {each.name}: {text.one_line(each.description, 120)}" for each in found]
     lines = lines or ["there are no skills yet; `agent skills add NAME` writes one, `agent skills import` takes one in"]
     if waiting := len(skills.pending(app.db, owner)):
-        lines.append(f"{waiting} {'waits' if waiting == 1 else 'wait'} for your yes: /review")
+        lines.append(f"{text.counted(waiting, 'skill')} to review: /review")
     return "\n".join(lines)

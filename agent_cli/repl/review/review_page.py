@@ -1,16 +1,21 @@
 """The text of the review: plain lines for a terminal of any width, whole sentences for a screen reader.
 
-Everything that a yes keeps is shown in full; a quote and a passage, which only give the source, are shortened.
+Everything that a yes keeps is shown in full; a quote and a passage, which only give the source, are shortened. What is
+known stands against what is new, each with its date; how a fact is filed and where it comes from follow on demand.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
+from agent_cli import clock
 from agent_cli.memory.review import proposals
-from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, Proposal
+from agent_cli.memory.review.proposals import ENDS, EVERYWHERE, LATER, STAYS, Proposal
 from agent_cli.memory.review.review import PassageMessage
-from agent_cli.render.styles import DIM, DONE, FAILED, NEEDS_YOU
-from agent_cli.text import one_line, visible
+from agent_cli.render.styles import BOLD, DIM, DONE, FAILED, NEEDS_YOU
+from agent_cli.text import counted, one_line, visible
+
+StyledLine = tuple[str, str]
+"""A line and the style of the whole of it."""
 
 _QUOTE = 240  # characters
 _PASSAGE = 600
@@ -38,66 +43,76 @@ _SPOKEN_SIGNS = {"+": "New line", "-": "Taken out", " ": "As it was", "@": "Here
 _STYLES = {"-": FAILED.style, "~": FAILED.style, "+": DONE.style}  # by the sign before a line
 _SPEAKERS = {"user": "you", "assistant": "assistant"}
 
-# Number for a screen reader, key, short name, help. The numbers never change: people learn them.
+# Number for a screen reader, key, name, whether the name has room in a narrow window, help. The numbers never change:
+# people learn them.
 CHOICES = (
-    (1, "y", "keep", "keep it"),
-    (2, "r", "replace", "keep it, and end what it contradicts"),
-    (3, "n", "no", "reject it; the same proposal does not come back"),
-    (4, "e", "edit", "change its words here; what you wrote is shown and waits for y"),
-    (5, "E", "editor", "change its words in your editor"),
-    (6, "s", "later", "leave it for later"),
-    (7, "o", "source", "show its source, with the messages around it"),
-    (8, "u", "undo", "take the last decision back"),
-    (9, "A", "all", "keep this and all that follow, after a typed yes"),
-    (0, "q", "quit", "leave; what is decided stays, the rest waits (also Ctrl-C)"),
+    (1, "y", "keep", True, "keep it"),
+    (10, "r", "replace", True, "keep it, and end what it contradicts"),  # where y does not: after something foreign
+    (2, "b", "keep both", True, "keep it, and what it contradicts too"),
+    (3, "n", "no", True, "reject it; the same proposal does not come back"),
+    (4, "e", "edit", True, "change its words here; what you wrote is shown and waits for y"),
+    (5, "E", "editor", False, "change its words in your editor"),
+    (6, "s", "later", False, "leave it for later"),
+    (7, "o", "more", False, "show how it is filed, and the messages around its source"),
+    (8, "u", "undo", False, "take the last decision back"),
+    (9, "A", "all", False, "keep this and all that follow, as y does, after a typed yes"),
+    (0, "q", "quit", False, "leave; what is decided stays, the rest waits (also Ctrl-C)"),
 )
-_IN_LINE = "yrneosuq"
+_IN_LINE = "yrbnesouq"
 
 
-def proposal_lines(proposal: Proposal, place: tuple[int, int], now: datetime, width: int | None) -> list[str]:
-    """A proposal in lines of at most `width` cells (None: unlimited), without its keys."""
-    head = f"{NEEDS_YOU.sign} Review {place[0]} of {place[1]} · {proposal.handle}"
+def heading(kind: str, count: int) -> str:
+    """The title of the page of a kind: `3 facts to review`."""
+    return f"{counted(count, kind)} to review"
+
+
+def proposal_lines(
+    proposal: Proposal, place: tuple[int, int], now: datetime, width: int | None, *, more: bool = False
+) -> list[StyledLine]:
+    """A proposal in lines of at most `width` cells (None: unlimited), without its keys; `more`: how it is filed too."""
+    head = f"{NEEDS_YOU.sign} {_number(proposal, place)} · {proposal.handle}"
+    quotes = [*details(proposal), *([quote] if (quote := quoted(proposal)) else [])]
     return [
-        *_at_both_ends(head, origin(proposal, now), width),
+        *((line, "") for line in _at_both_ends(head, origin(proposal, now), width)),
+        *((line, NEEDS_YOU.style) for line in wrap(tainted(proposal), width, "  ! ", "    ") if tainted(proposal)),
         *diff_lines(proposal, width),
-        *(line for words in details(proposal) for line in wrap(words, width, "    ")),
-        *(
-            line
-            for words in consequences(proposal, *(("y", "r") if width else ("a yes", "replacing")))
-            for line in wrap(words, width, "  ~ ", "    ")
-        ),
+        *((line, DIM) for words in quotes for line in wrap(words, width, "    ")),
+        *((line, DIM) for words in filing(proposal) if more for line in wrap(words, width, "    ")),
+        *((line, "") for words in consequences(proposal, "y", "b") for line in wrap(words, width, "  ~ ", "    ")),
     ]
 
 
-def diff_lines(proposal: Proposal, width: int | None) -> list[str]:
-    """What would be removed and what would be added."""
-    old = [
-        line
-        for each in proposal.known
-        for line in wrap(f"{each.statement} (since {each.day}, {each.handle})", width, "  - ", "    ")
-    ]
+def diff_lines(proposal: Proposal, width: int | None) -> list[StyledLine]:
+    """What would be removed, in the colour of a failure, and what would be added, in that of what is done."""
     if proposal.body:
         return [
-            *wrap(proposal.heading, width, "    "),
+            *((line, BOLD) for line in wrap(proposal.heading, width, "    ")),
             *(
-                line
+                (line, _STYLES.get(each[0], ""))
                 for each in proposal.body
                 for line in wrap(each[2:].expandtabs(4), width, f"  {each[0]} ", "      ")
             ),
         ]
-    sign = "  ~ " if proposal.operation == "delete" else "  + "
-    return [*old, *wrap(proposal.statement, width, sign, "    ")]
+    sign = "~" if proposal.operation == "delete" else "+"
+    pairs = [
+        ("=" if each.outcome == LATER else "-", f"{each.statement} (since {each.day}, {each.handle})")
+        for each in proposal.known
+    ]
+    pairs.append((sign, f"{proposal.statement}{_dates(proposal)}"))
+    return [(line, _STYLES.get(sign, "")) for sign, words in pairs for line in wrap(words, width, f"  {sign} ", "    ")]
 
 
-def line_styles(proposal: Proposal, width: int) -> dict[str, str]:
-    """The styles of the lines of a proposal: what would go in the colour of a failure, what would come as done."""
-    found, style = {}, ""
-    rest = "      " if proposal.body else "    "  # before the rest of a wrapped line
-    for line in diff_lines(proposal, width):
-        style = style if line.startswith(rest) else _STYLES.get(line[:4].strip(), "")
-        found[line] = style
-    dimmed = [line for words in details(proposal) for line in wrap(words, width, "    ")]
-    return {**dict.fromkeys(dimmed, DIM), **found}
+def _dates(proposal: Proposal) -> str:
+    """From when until when it is true; where that is not known and it contradicts something, when it was said."""
+    said = clock.format_day(proposal.at, proposal.utc_offset) if proposal.known and not proposal.since else ""
+    dates = [f"since {proposal.since}" if proposal.since else f"said {said}" if said else ""]
+    dates.append(f"until {proposal.until}" if proposal.until else "")
+    stated = ", ".join(filter(None, dates))
+    return f" ({stated})" if stated else ""
+
+
+def _number(proposal: Proposal, place: tuple[int, int]) -> str:
+    return f"{proposal.kind.capitalize()} {place[0]} of {place[1]}"
 
 
 def origin(proposal: Proposal, now: datetime) -> str:
@@ -106,29 +121,43 @@ def origin(proposal: Proposal, now: datetime) -> str:
     return f"from {proposal.session} “{one_line(proposal.title, 40)}”, {age}" if proposal.session else age
 
 
+def tainted(proposal: Proposal) -> str:
+    """That something of another author was read in the turn that proposed it; else empty."""
+    return f"proposed after reading {proposal.read}" if proposal.read else ""
+
+
 def details(proposal: Proposal) -> list[str]:
-    """What a proposal changes, its scope and its source."""
-    marks = [proposal.reach] if proposal.body else [_NEW[proposal.operation], proposal.reach]
-    marks += [f"since {proposal.since}"] if proposal.since else []
-    marks += [f"until {proposal.until}"] if proposal.until else []
+    """What must be known before a yes, besides the words."""
+    marks = [proposal.reach] if proposal.body or proposal.reach != EVERYWHERE else []
     marks += ["inferred, not said in these words"] if proposal.inferred else []
+    marks += ["filed in other words than these"] if proposal.filed else []
     marks += ["in your words now"] if proposal.edited else []
-    lines = [f"proposed after reading {proposal.read}"] if proposal.read else []
-    lines.append(" · ".join(marks))
+    lines = [" · ".join(marks)] if marks else []
     if proposal.hidden:
         lines.append("(hidden characters were removed)")
-    if proposal.filed:
-        lines.append(f"filed as {proposal.filed}")
     if proposal.origin == "model" and proposal.body:
-        return [*lines, _author(proposal)]
+        lines.append(_author(proposal))
+    return lines
+
+
+def quoted(proposal: Proposal) -> str:
+    """What was said, or where it comes from: `you said: “…” (m14)`."""
+    if proposal.origin == "model" and proposal.body:
+        return ""
     where = f" (m{proposal.message})" if proposal.message else ""
     said = _SOURCES.get(proposal.trust) or _SOURCES.get(proposal.origin)
     if proposal.quote:
         said = said or ("read from" if proposal.inferred else "you said")
-        lines.append(f"{said}: “{one_line(proposal.quote, _QUOTE)}”{where}")
-    elif said or where:
-        lines.append(f"{said or 'from a message'}{where}")
-    return lines
+        return f"{said}: “{one_line(proposal.quote, _QUOTE)}”{where}"
+    return f"{said or 'from a message'}{where}" if said or where else ""
+
+
+def filing(proposal: Proposal) -> list[str]:
+    """How a fact is filed."""
+    if proposal.body:
+        return []
+    filed = [f"filed as {proposal.filed}"] if proposal.filed else []
+    return [" · ".join([_NEW[proposal.operation], proposal.reach, *filed])]
 
 
 def _author(proposal: Proposal) -> str:
@@ -138,64 +167,79 @@ def _author(proposal: Proposal) -> str:
     return f"{author}, where it also read {source}" if source else author
 
 
-def consequences(proposal: Proposal, yes: str, instead: str) -> list[str]:
-    """What keeping the proposal does to known facts; `yes` and `instead` name the two choices."""
+def consequences(proposal: Proposal, yes: str, both: str) -> list[str]:
+    """What the choices do to known facts where the lines and the names of the keys do not say it."""
     lines = []
-    if ends := _handles(proposal, ENDS):
-        lines.append(f"{yes} ends {ends}")
+    ends, stays = _handles(proposal, ENDS), _handles(proposal, STAYS)
+    if ends and stays:
+        lines.append(f"{both} keeps {stays}; {ends} ends either way")
     if later := _handles(proposal, LATER):
         lines.append(f"{yes} keeps it as what was true before {later}")
-    if stays := _handles(proposal, STAYS):
-        both = "both" if len(proposal.known) == 1 else "it"
-        lines.append(f"it contradicts {stays}: {yes} keeps {both}, {instead} ends {stays}")
     if proposal.more:
         lines.append(f"{proposal.more} more facts differ from it by a number or a “not”, and stay")
     return lines
 
 
-def key_lines(offered: Iterable[str], known: str, width: int) -> list[str]:
-    """The offered keys, on as few lines as possible; `known`: handles that the proposal contradicts."""
-    names = {key: f"{key} {name}" for _, key, name, _ in CHOICES if key in _IN_LINE and key in offered}
-    if "r" in names:
-        names["r"] += f" {known}"
-    lines, line = [], " "
-    for name in [*names.values(), "? help"]:
-        if _cells(line) + 2 + len(name) > width and line.strip():
-            lines.append(line)
-            line = " "
-        line += (" " if line == " " else "  ") + name
-    return [*lines, line]
+def names(proposal: Proposal) -> dict[str, str]:
+    """The names of keys that depend on the proposal."""
+    if proposal.operation == "delete":
+        return {"y": "end it"}
+    return {"y": "replace"} if any(each.outcome != LATER for each in proposal.known) else {}
 
 
-def help_lines(offered: Iterable[str]) -> list[str]:
+def key_lines(offered: Iterable[str], proposal: Proposal, width: int) -> list[str]:
+    """The offered keys, mostly on one line: in a narrow window without the names of those that decide nothing."""
+    named = names(proposal)
+    keys = [
+        (key, named.get(key, name), short) for _, key, name, short, _ in CHOICES if key in _IN_LINE and key in offered
+    ]
+    whole = [*(f"{key} {name}" for key, name, _ in keys), "? help"]
+    if _cells("  ".join(["", *whole])) <= width:
+        return ["  ".join(["", *whole])]
+    narrow = [*(f"{key} {name}" for key, name, short in keys if short)]
+    rest = " ".join([*(key for key, _, short in keys if not short), "?"])
+    return wrap("  ".join([*narrow, rest]), width, "  ")
+
+
+def help_lines(offered: Iterable[str], proposal: Proposal) -> list[str]:
     """What each offered key does."""
-    return [f"  {key}  {explanation}" for _, key, _, explanation in CHOICES if key in offered]
+    return [f"  {key}  {explanation}" for _, key, explanation in _explained(offered, proposal)]
 
 
-def spoken_lines(proposal: Proposal, place: tuple[int, int], now: datetime) -> list[str]:
+def _explained(offered: Iterable[str], proposal: Proposal) -> list[tuple[int, str, str]]:
+    """The number, key and explanation of each offered choice."""
+    ends = handles(proposal)
+    known = {
+        "y": f"keep it, and end {ends}" if ends else "keep it",
+        "b": f"keep it, and {_handles(proposal, STAYS)} too",
+    }
+    return [(number, key, known.get(key, words)) for number, key, _, _, words in CHOICES if key in offered]
+
+
+def spoken_lines(proposal: Proposal, place: tuple[int, int], now: datetime, *, more: bool = False) -> list[str]:
     """A proposal in sentences, for a screen reader."""
-    lines = [f"Review {place[0]} of {place[1]}, {proposal.handle}, {origin(proposal, now)}."]
+    lines = [f"{_number(proposal, place)}, {proposal.handle}, {origin(proposal, now)}."]
+    lines += [f"{_sentence(tainted(proposal))}"] if tainted(proposal) else []
     lines += [f"Known since {each.day}, {each.handle}: {each.statement}" for each in proposal.known]
     if proposal.body:
         lines.append(f"Proposed: {proposal.heading}")
         lines += [f"{_SPOKEN_SIGNS[each[0]]}: {each[2:]}" for each in proposal.body]
     else:
-        lines.append(f"{'The reason' if proposal.operation == 'delete' else 'Proposed'}: {proposal.statement}")
-    lines += [f"{words[0].upper()}{words[1:]}.".replace(" · ", ", ") for words in details(proposal)]
-    return lines + [f"{words[0].upper()}{words[1:]}." for words in consequences(proposal, "choice 1", "choice 2")]
+        words = f"{proposal.statement}{_dates(proposal)}"
+        lines.append(f"{'The reason' if proposal.operation == 'delete' else 'Proposed'}: {words}")
+    said = [*details(proposal), *([quote] if (quote := quoted(proposal)) else []), *(filing(proposal) if more else [])]
+    said += consequences(proposal, "choice 1", "choice 2")
+    return lines + [_sentence(words) for words in said]
 
 
-def numbered_choices(offered: Iterable[str], known: str) -> list[str]:
+def numbered_choices(offered: Iterable[str], proposal: Proposal) -> list[str]:
     """The offered choices with their numbers, for a screen reader."""
-    names = {key: (number, explanation.partition(";")[0]) for number, key, _, explanation in CHOICES if key in offered}
-    if "r" in names:
-        names["r"] = (names["r"][0], f"keep it, and end {known}")
-    return [f"{number} {explanation}" for number, explanation in names.values()]
+    return [f"{number} {words.partition(';')[0]}" for number, _, words in _explained(offered, proposal)]
 
 
 def key_of_number(typed: str) -> str:
     """The key of a typed number; empty when there is none."""
-    return next((key for number, key, _, _ in CHOICES if typed.strip() == str(number)), "")
+    return next((key for number, key, *_ in CHOICES if typed.strip() == str(number)), "")
 
 
 def passage_lines(messages: Sequence[PassageMessage], quote: str, width: int) -> list[str]:
@@ -210,8 +254,12 @@ def passage_lines(messages: Sequence[PassageMessage], quote: str, width: int) ->
 
 
 def handles(proposal: Proposal) -> str:
-    """The handles of the known facts that a proposal contradicts or replaces."""
-    return ", ".join(each.handle for each in proposal.known)
+    """The handles of the known facts that a yes ends."""
+    return ", ".join(each.handle for each in proposal.known if each.outcome != LATER)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}.".replace(" · ", ", ")
 
 
 def wrap(words: str, width: int | None, first: str, rest: str = "") -> list[str]:

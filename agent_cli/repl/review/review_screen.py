@@ -1,14 +1,15 @@
-"""The review of proposals that wait for approval: one at a time, in plain lines that are only appended.
+"""The review of proposals that wait for approval: one at a time, and a line for each that is decided.
 
 Enter does nothing, so that nobody approves by reflex; what is not decided by a key stays as it is, whatever ends the
-review. The same screen serves `agent facts review` and /review. A model, a pipe or a paste cannot reach it.
+review. The same screen serves `agent facts review` and /review. A model, a pipe or a paste cannot reach it. Where the
+terminal allows it, the page of a decided proposal is replaced by its line; elsewhere lines are only appended.
 """
 
 import os
+import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Mapping
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.utils import is_dumb_terminal
@@ -16,17 +17,20 @@ from prompt_toolkit.utils import is_dumb_terminal
 from agent_cli import editor
 from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.review import review
-from agent_cli.memory.review.proposals import Proposal, Reviewer
+from agent_cli.memory.review.proposals import LATER, STAYS, Proposal, Reviewer
 from agent_cli.memory.review.review import ProposalKey, ReviewDecision
 from agent_cli.render import display
 from agent_cli.render.program_text import wrap
+from agent_cli.render.styles import BOLD, DIM, DONE, PROGRAM, LineRole
 from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
 from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader
 from agent_cli.repl.review import review_page
+from agent_cli.repl.review.review_page import StyledLine
 from agent_cli.store import ids
-from agent_cli.text import clean
+from agent_cli.text import clean, one_line
 
-_NO_STYLES: Mapping[str, str] = {}
+_KEY = re.compile(r"(?<=  )\S(?= |$)")  # a key in the line that lists them
+_CLEAR_BELOW = "\r\x1b[{}A\x1b[J"
 _MAX_BATCH = 50  # proposals that one typed yes keeps: more cannot be read through
 
 
@@ -38,6 +42,9 @@ class ReviewScreen:
         self._display = display.detect(sys.stdout, os.environ, screen_reader=screen_reader)
         self._queue = review.pending(reviewer, session)
         self._index = 0
+        self._kind = ""  # whose page is shown
+        self._more = False  # whether the filing and the source of the current proposal are shown
+        self._drawn: tuple[int, int] | None = None  # lines of the current page and their width, as far as it is known
         self._wordings: dict[ProposalKey, str] = {}  # the person's wording of a proposal, until it is decided
         self._decided: list[tuple[int, ReviewDecision]] = []
         self._settled: set[ProposalKey] = set()  # tickets that the person knows to be decided
@@ -47,7 +54,7 @@ class ReviewScreen:
     async def run(self) -> int:
         """Show the proposals until the end or q; returns the number of decisions that stand."""
         if not self._queue:
-            self._say("nothing waits for your yes")
+            self._say("there is nothing to review")
             return 0
         with self._keys:
             while self._index < len(self._queue):
@@ -66,6 +73,8 @@ class ReviewScreen:
             return True
         offered = self._show(proposal)
         key = await self._choose(offered)
+        if key not in "o?":
+            self._more = False
         if key == "q":
             return False
         try:
@@ -73,36 +82,36 @@ class ReviewScreen:
         except StoreError as error:
             if not isinstance(error, StoreBusy):
                 raise  # the file cannot be written: the review cannot continue
-            self._say(f"  {error}")
+            self._say_above(f"  {error}")
         except AgentError as error:
-            self._say(f"  {error}")
+            self._say_above(f"  {error}")
             if review.read(self._reviewer, self._ticket) is None:
                 self._settled.add(self._ticket)
         return True
 
     async def _carry_out(self, key: str, proposal: Proposal, offered: str) -> None:
         match key:
-            case "y":
-                self._decide(review.accept(self._reviewer, proposal))
-            case "r":
+            case "y" | "r":
                 self._decide(review.accept_replacing(self._reviewer, proposal))
+            case "b":
+                self._decide(review.accept(self._reviewer, proposal))
             case "n":
                 self._decide(review.reject(self._reviewer, proposal))
             case "s":
+                self._collapse(PROGRAM, f"left {proposal.handle} for later", proposal)
                 self._index += 1
             case "e":
                 await self._edit(proposal)
             case "E":
                 self._edit_outside(proposal)
             case "o":
-                messages = review.passage(self._reviewer, proposal)
-                self._say("", *review_page.passage_lines(messages, proposal.quote, _width()))
+                self._more = not self._more
             case "u":
                 self._undo()
             case "A":
                 await self._keep_the_rest()
             case "?":
-                self._say("", *review_page.help_lines(offered))
+                self._say_above("", *review_page.help_lines(offered, proposal))
 
     @property
     def _ticket(self) -> ProposalKey:
@@ -110,22 +119,49 @@ class ReviewScreen:
 
     def _offered(self, proposal: Proposal) -> str:
         """The keys that can be pressed now."""
-        unavailable = {"r": not proposal.known, "o": not (proposal.message or proposal.session), "u": not self._decided}
-        return "".join(key for key in "yrneEsouAq" if not unavailable.get(key))
+        both = any(each.outcome == STAYS for each in proposal.known)
+        careful = proposal.foreign and any(each.outcome != LATER for each in proposal.known)
+        unavailable = {"y": careful, "r": not careful, "b": not both, "u": not self._decided}
+        return "".join(key for key in "yrbneEsouAq" if not unavailable.get(key))
 
     def _show(self, proposal: Proposal) -> str:
-        """Print the proposal and its keys; returns the keys. What was typed before does not count."""
+        """Draw the page of the proposal and its keys; returns the keys. What was typed before does not count."""
         offered = self._offered(proposal)
-        place, now, known = (self._index + 1, len(self._queue)), self._reviewer.time(), review_page.handles(proposal)
+        of_kind = [ticket for ticket in self._queue if ticket[0] == proposal.kind]
+        place, now = (of_kind.index(self._ticket) + 1, len(of_kind)), self._reviewer.time()
+        self._clear_page()
+        if proposal.kind != self._kind:
+            self._kind = proposal.kind
+            self._say("", (review_page.heading(proposal.kind, len(of_kind)), BOLD))
+        self._drawn = (0, _width())
         if self._screen_reader:
-            lines, keys = review_page.spoken_lines(proposal, place, now), review_page.numbered_choices(offered, known)
+            spoken = review_page.spoken_lines(proposal, place, now, more=self._more)
+            self._say("", *spoken, *self._passage(proposal))
+            keys = review_page.numbered_choices(offered, proposal)
         else:
-            lines = [*review_page.proposal_lines(proposal, place, now, _width()), ""]
-            keys = review_page.key_lines(offered, known, _width())
-        self._say("", *lines, styles=review_page.line_styles(proposal, _width()))
+            lines = review_page.proposal_lines(proposal, place, now, _width(), more=self._more)
+            self._say("", *lines, *self._passage(proposal), "")
+            keys = [self._with_bold_keys(line) for line in review_page.key_lines(offered, proposal, _width())]
         self._keys.discard_typed()  # before the keys are listed, so that a key pressed at once counts
-        self._say(*keys)
+        self._print(keys)
         return offered
+
+    def _passage(self, proposal: Proposal) -> list[str]:
+        """The messages around the source, where they are asked for."""
+        if not self._more or not (proposal.message or proposal.session):
+            return []
+        messages = review.passage(self._reviewer, proposal)
+        return ["", *review_page.passage_lines(messages, proposal.quote, _width())]
+
+    def _with_bold_keys(self, line: str) -> str:
+        return _KEY.sub(lambda key: self._display.styled(key[0], BOLD), line)
+
+    def _clear_page(self) -> None:
+        """Take the page of the current proposal off the screen, where its lines still stand as they were drawn."""
+        lines, width = self._drawn or (0, 0)
+        if lines and self._display.spinner and width == _width() and lines < shutil.get_terminal_size().lines:
+            _write(_CLEAR_BELOW.format(lines))
+        self._drawn = None
 
     async def _choose(self, offered: str) -> str:
         while True:
@@ -148,14 +184,25 @@ class ReviewScreen:
         for proposal in decision.proposals:
             self._wordings.pop((proposal.kind, proposal.id), None)
             self._settled.add((proposal.kind, proposal.id))
-        self._say(*(f"  {receipt}" for receipt in decision.receipts))
+        role = DONE if decision.accepted else PROGRAM
+        for proposal, receipt in zip(decision.proposals, decision.receipts, strict=True):
+            self._collapse(role, receipt, proposal)
+
+    def _collapse(self, role: LineRole, receipt: str, proposal: Proposal) -> None:
+        """Replace the page of a proposal by one line that says what became of it."""
+        self._clear_page()
+        if self._screen_reader:
+            self._say(f"  {receipt}")
+            return
+        line = one_line(receipt if proposal.body else f"{receipt}: {proposal.statement}", _width() - 3)
+        self._print([f"{self._display.styled(role.sign, role.style)} {clean(line)}"])
 
     def _undo(self) -> None:
         if not self._decided:
             return
         at, decision = self._decided[-1]
         undone = review.undo(self._reviewer, decision) or ["it was taken back elsewhere already"]
-        self._say(*(f"  undone: {receipt}" for receipt in undone))
+        self._say_above(*(f"  undone: {receipt}" for receipt in undone))
         self._decided.pop()
         self._index = at
 
@@ -164,6 +211,7 @@ class ReviewScreen:
         if proposal.body:
             self._edit_outside(proposal)  # a skill has many lines
             return
+        self._drawn = None  # the line of the editor stands below the page
         before = "Its words: " if self._screen_reader else "  + "
         if self._line_reader:
             self._say("Type other words; Enter alone leaves them as they are.")
@@ -179,6 +227,7 @@ class ReviewScreen:
         self._reword(proposal, words)
 
     def _edit_outside(self, proposal: Proposal) -> None:
+        self._drawn = None
         with self._keys.paused(), editor.edited(proposal.statement, self._editor) as words:
             self._reword(proposal, words)
 
@@ -196,10 +245,11 @@ class ReviewScreen:
         rest = [proposal for proposal in read if proposal]
         for each in rest:
             if self._screen_reader:
-                ends = review_page.consequences(each, "keeping it", "replacing")
+                ends = [f"It ends {known}." for known in [review_page.handles(each)] if known]
                 self._say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body), *ends)
             else:
-                self._say(f"  {each.handle} · {review_page.details(each)[0]}", *review_page.diff_lines(each, _width()))
+                self._say((f"  {each.handle}", DIM), *review_page.diff_lines(each, _width()))
+        self._drawn = None
         self._keys.discard_typed()
         typed = await self._keys.read_line(f"  type yes and Enter to keep {_counted(len(rest))}: ")
         if typed.strip().lower() != "yes":
@@ -220,11 +270,23 @@ class ReviewScreen:
         if self._decided and self._index >= len(self._queue):  # no key is left to undo with
             self._say("agent facts undo takes the last decision back")
 
-    def _say(self, *lines: str, styles: Mapping[str, str] = _NO_STYLES) -> None:
-        """Print lines; `styles` are those of whole lines."""
-        for line in map(clean, lines):
-            shown = line if self._screen_reader else wrap(line, _width())
-            print(self._display.styled(shown, styles.get(line, "")), flush=True)
+    def _say(self, *lines: str | StyledLine) -> None:
+        """Print lines, each plain or in the style of the whole of it."""
+        for line in lines:
+            words, style = (line, "") if isinstance(line, str) else line
+            shown = clean(words) if self._screen_reader else wrap(clean(words), _width())
+            self._print([self._display.styled(each, style) for each in shown.split("\n")])
+
+    def _say_above(self, *lines: str | StyledLine) -> None:
+        """Print lines that stay above the page, which is drawn again below them."""
+        self._clear_page()
+        self._say(*lines)
+
+    def _print(self, lines: list[str]) -> None:
+        for line in lines:
+            print(line, flush=True)
+        if self._drawn:
+            self._drawn = (self._drawn[0] + len(lines), self._drawn[1])
 
 
 def _counted(count: int) -> str:

@@ -32,8 +32,7 @@ class Notices:
             return []
         lines = []
         if waiting - before:
-            count = len(waiting)
-            lines.append(f"{count} {'memory waits' if count == 1 else 'memories wait'} for your yes: /review")
+            lines.append(review.waiting_notice(sorted(waiting)))
         if failed > 0 and not self._failure_reported:
             self._failure_reported = True
             lines.append("some background work failed: /doctor says more")

@@ -40,7 +40,7 @@ def test_what_is_new_changed_ended_and_waits_is_told(db, session):
         f"~ {cat.handle} My cat is Mia",
         f"- {graz.handle} I live in Graz",
         f"- {dog.handle} My dog is Rex",
-        "2 wait for your yes: /review",
+        "2 to review: /review",
     ]
 
 
@@ -70,7 +70,7 @@ def test_of_a_session_that_goes_on_only_what_came_since_counts(db, session):
     sessions.reopen(db, session, PERSON, later(4)())
     assert told(db, session) == []
     propose(db, "I like tea", time=later(5))
-    assert told(db, session, "agent facts review") == ["1 waits for your yes: agent facts review"]
+    assert told(db, session, "agent facts review") == ["1 to review: agent facts review"]
 
 
 def test_at_most_ten_lines_and_how_many_more(db, session):
@@ -80,7 +80,7 @@ def test_at_most_ten_lines_and_how_many_more(db, session):
 
     lines = told(db, session)
     assert len(lines) == 12
-    assert lines[-2:] == ["and 3 more", "1 waits for your yes: /review"]
+    assert lines[-2:] == ["and 3 more", "1 to review: /review"]
 
 
 def test_what_others_learn_is_not_told(db, session):
@@ -109,7 +109,7 @@ def test_a_changed_skill_is_told_by_its_name(db, session):
         version(skill("backup", "x"), None, at)
         version(skill("water-plants", "x", "pending"), None, at)
 
-    assert told(db, session) == ["+ k2 backup", "~ k1 deploy", "1 waits for your yes: /review"]
+    assert told(db, session) == ["+ k2 backup", "~ k1 deploy", "1 to review: /review"]
 
 
 def test_a_statement_is_shown_safe_and_short(db, session):

@@ -271,10 +271,10 @@ def test_the_passage_is_the_message_with_two_around_it(db, reviewer, session):
 
 def test_what_waits_and_what_expired_is_told_once(db, reviewer):
     proposed(db, "I like tea")
-    assert review.start_notices(reviewer) == ["1 memory waits for your yes: /review"]
+    assert review.start_notices(reviewer) == ["1 fact to review: /review"]
     proposed(db, "I have two dogs")
     late = replace(reviewer, time=lambda: NOON + timedelta(days=31))
-    assert review.start_notices(reviewer) == ["2 memories wait for your yes: /review"]
+    assert review.start_notices(reviewer) == ["2 facts to review: /review"]
     assert review.start_notices(late) == ["2 proposals expired unread: each waits for 30 days at most, and 50 at once"]
     assert review.start_notices(late) == []
 

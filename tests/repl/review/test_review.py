@@ -16,6 +16,7 @@ from prompt_toolkit.output import DummyOutput
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.language import triples
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.review.proposals import Reviewer
 from agent_cli.messages import Part
@@ -108,6 +109,10 @@ def three(db):
         adoption.propose(db, HERE, Claim(words, "model"), noon)
 
 
+def claims(words, origin="typed", **dates):
+    return Claim(words, origin, triples.parse(words), **dates)
+
+
 def states(db):
     return [state for _, state in db.rows("select id, state from fact where id > 1 order by id")]
 
@@ -119,19 +124,19 @@ def test_an_item_is_plain_lines_that_say_it_all(db, walk, three):
     assert (
         walk("s", "q")
         == """
-? Review 1 of 3 · f2                                                    just now
+3 facts to review
+
+? Fact 1 of 3 · f2                                                      just now
   + I like tea
-    new fact · everywhere
 
-  y keep  n no  e edit  s later  q quit  ? help
+  y keep  n no  e edit  s later  o more  q quit  ? help
+· left f2 for later: I like tea
 
-? Review 2 of 3 · f3                                                    just now
+? Fact 2 of 3 · f3                                                      just now
   - The NAS answers at 192.168.1.12 (since 24 Dec 2025, f1)
-  + The NAS answers at 192.168.1.20
-    new fact · everywhere
-  ~ it contradicts f1: y keeps both, r ends f1
+  + The NAS answers at 192.168.1.20 (said 2 Jan 2026)
 
-  y keep  r replace f1  n no  e edit  s later  q quit  ? help
+  y replace  b keep both  n no  e edit  s later  o more  q quit  ? help
 
 0 kept, 0 rejected, 3 left
 """
@@ -140,15 +145,63 @@ def test_an_item_is_plain_lines_that_say_it_all(db, walk, three):
 
 
 def test_each_decision_has_a_receipt_and_the_end_a_sum(db, walk, three):
-    screen = walk("y", "r", "n")
-    receipts = ["  kept f2", "  kept f3, replaces f1 (until 2 Jan 2026)", "  rejected f4"]
-    assert [line for line in screen.splitlines() if line in receipts] == receipts
+    screen = walk("y", "y", "n")
+    assert [line for line in screen.splitlines() if line.startswith(("✓", "·"))] == [
+        "✓ kept f2: I like tea",
+        "✓ kept f3, replaces f1 (until 2 Jan 2026): The NAS answers at 192.168.1.20",
+        "· rejected f4: My car is red",
+    ]
     assert screen.endswith("\n2 kept, 1 rejected, 0 left\nagent facts undo takes the last decision back\n")
     assert states(db) == ["accepted", "accepted", "rejected"]
 
 
+def test_b_keeps_both(db, walk, three):
+    assert "\n✓ kept f3: The NAS answers at 192.168.1.20\n" in walk("s", "b", "q")
+    assert [facts.get(db, id, "person").state for id in (1, 3)] == ["accepted", "accepted"]
+
+
+def test_what_was_proposed_after_reading_something_foreign_stands_first_and_says_so(db, walk, session, three):
+    read = log.add_user_message(
+        db, session, HERE, [Part("sum this up", "typed"), Part("I owe 50", "file", "notes.txt")], NOON
+    )
+    adoption.propose(db, HERE, Claim("I owe Max 50", "model", message=read, trust="file"), noon)
+    assert walk("q").startswith(
+        """
+4 facts to review
+
+? Fact 1 of 4 · f5                       from s1 “sum this upI owe 50”, just now
+  ! proposed after reading the file notes.txt, m1
+  + I owe Max 50
+"""
+    )
+
+
+def test_what_rests_on_something_foreign_ends_what_is_known_by_a_key_of_its_own(db, walk, session, three):
+    read = log.add_user_message(db, session, HERE, [Part("The NAS answers at 192.168.1.99", "file", "n.txt")], NOON)
+    said = Claim("The NAS answers at 192.168.1.99", "model", message=read, trust="file")
+    adoption.propose(db, HERE, said, noon)
+    screen = walk("y", "r", "q")
+    assert "\n  r replace  b keep both  n no  e edit" in screen
+    assert "\n  (y does nothing here; ? lists the keys)\n" in screen
+    assert "\n✓ kept f5, replaces f1 (until 2 Jan 2026): " in screen
+    assert db.value("select state from fact where id = 1") == "superseded"
+
+
+@pytest.mark.parametrize(
+    ("graz", "sign"), [(timedelta(0), "-"), (timedelta(days=300), "=")], ids=["said before", "true from later on"]
+)
+def test_which_of_two_values_will_count_is_what_the_page_says(db, walk, graz, sign):
+    known = claims("I live in Graz", valid_from=NOON - timedelta(days=100) if graz else None)
+    adoption.add(db, HERE, known, noon)
+    adoption.propose(db, HERE, claims("I live in Linz", "model", valid_from=NOON - timedelta(days=400)), noon)
+    screen = walk("y")
+    assert f"\n  {sign} I live in Graz (since " in screen
+    assert ("\n  ~ y keeps it as what was true before f1\n\n  y keep  n no" in screen) == (sign == "=")
+    assert facts.get(db, 1, "person").is_open(NOON) == (sign == "=")
+
+
 def test_nothing_waits(walk):
-    assert walk() == "nothing waits for your yes\n"
+    assert walk() == "there is nothing to review\n"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +213,7 @@ def test_nothing_waits(walk):
         [" "],
         ["Y"],
         ["N"],
-        ["R"],
+        ["B"],
         ["yes"],
         ["yy"],
         ["y\r"],
@@ -178,6 +231,7 @@ def test_nothing_waits(walk):
         ["y" * 5000],
         ["\x1b[5;1R"],
         ["r"],
+        ["b"],
         ["o"],
         ["u"],
         ["1"],
@@ -241,12 +295,12 @@ def test_decisions_so_far_stay_when_it_ends(db, walk, three, end):
 
 
 @pytest.mark.parametrize(
-    ("key", "undone"), [("y", "f3 waits again"), ("r", "f1 is true again"), ("n", "f3 waits again")]
+    ("key", "undone"), [("b", "f3 waits again"), ("y", "f1 is true again"), ("n", "f3 waits again")]
 )
 def test_u_takes_the_last_decision_back_and_shows_it_again(db, walk, three, key, undone):
     screen = walk("s", key, "u", "q")
     assert f"\n  undone: {undone}\n" in screen
-    assert screen.count("Review 2 of 3 · f3") == 2
+    assert screen.count("Fact 2 of 3 · f3") == 2
     assert (states(db), facts.get(db, 1, "person").state) == (WAITING, "accepted")
     assert screen.endswith("0 kept, 0 rejected, 3 left\n")
 
@@ -258,7 +312,7 @@ def test_u_goes_back_decision_by_decision(db, walk, three):
 
 def test_e_changes_the_words_which_are_shown_and_wait_for_y(db, walk, three):
     screen = walk("e", CLEAR, "I like green tea", ENTER, "q")
-    assert "\n  + I like green tea\n    new fact · everywhere · in your words now\n" in screen
+    assert "\n  + I like green tea\n    in your words now\n" in screen
     assert db.value("select statement from fact where id = 2") == "I like tea"
     walk("e", CLEAR, "I like green tea", ENTER, "y", "q")
     assert db.rows("select statement, state from fact where id = 2") == [("I like green tea", "accepted")]
@@ -300,12 +354,12 @@ def test_o_shows_where_it_was_said(db, walk, session):
     adoption.propose(db, HERE, Claim("The NAS is .20", "model", message=said - 1, quote="NAS on .20"), noon)
     screen = walk("o", "q")
     assert "    m1 you: one\n    m2 you: two\n  > m3 you: put the [31mNAS on .20 please\n    m4 you: four\n" in screen
-    assert screen.count("Review 1 of 1") == 2
+    assert screen.count("Fact 1 of 1") == 2
 
 
 def test_question_mark_tells_what_each_key_does(walk, three):
     screen = walk("s", "?", "q")
-    for key in "yrneEsAq":
+    for key in "ybneEsoAq":
         assert f"\n  {key}  " in screen
 
 
@@ -315,7 +369,7 @@ def test_question_mark_tells_what_each_key_does(walk, three):
 def test_capital_a_keeps_the_rest_after_a_typed_yes(db, walk, three, answer):
     screen = walk("s", "A", *answer)
     listed = screen[screen.rindex("? help") : screen.index("type yes")]
-    assert "  + The NAS answers at 192.168.1.20\n" in listed
+    assert "  + The NAS answers at 192.168.1.20 (said 2 Jan 2026)\n" in listed
     assert "  - The NAS answers at 192.168.1.12 (since 24 Dec 2025, f1)\n" in listed
     assert states(db) == ["pending", "accepted", "accepted"]
     assert "2 kept, 0 rejected, 1 left" in screen
@@ -359,7 +413,7 @@ def test_what_was_taken_back_elsewhere_is_not_taken_back_again(db, walk, three):
 def test_hidden_characters_are_taken_out_and_said(db, walk):
     adoption.propose(db, HERE, Claim("I like \u202etea\u200b\x1b[2J", "model"), noon)
     screen = walk("y")
-    assert "\n  + I like tea[2J\n    new fact · everywhere\n    (hidden characters were removed)\n" in screen
+    assert "\n  + I like tea[2J\n    (hidden characters were removed)\n" in screen
     assert db.rows("select statement from fact") == [("I like tea[2J",)]
     assert not set(screen) & set("\u202e\u200b\x1b")
 
@@ -371,10 +425,10 @@ def test_what_a_model_files_it_as_and_how_long_it_holds_is_shown(db, walk):
         db, HERE, Claim("I like tea", "model", triple, valid_from=NOON - month, valid_to=NOON + month), noon
     )
     assert """
-  + I like tea
-    new fact · everywhere · since 3 Dec 2025 · until 1 Feb 2026
-    filed as person · lives_in · Moscow
-""" in walk("q")
+  + I like tea (since 3 Dec 2025, until 1 Feb 2026)
+    filed in other words than these
+    new fact · everywhere · filed as person · lives_in · Moscow
+""" in walk("o", "q")
 
 
 @pytest.mark.parametrize("width", [30, 34, 80, 200])
@@ -388,31 +442,31 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkey
 
 
 def test_a_screen_reader_is_given_sentences_and_numbers(db, walk, three):
-    screen = walk(ENTER, "1", ENTER, "2", ENTER, "3", ENTER, screen_reader=True)
+    screen = walk(ENTER, "1", ENTER, "1", ENTER, "3", ENTER, screen_reader=True)
     assert screen.startswith(
         """
-Review 1 of 3, f2, just now.
+3 facts to review
+
+Fact 1 of 3, f2, just now.
 Proposed: I like tea
-New fact, everywhere.
 1 keep it
 3 reject it
 4 change its words here
 5 change its words in your editor
 6 leave it for later
-9 keep this and all that follow, after a typed yes
+7 show how it is filed, and the messages around its source
+9 keep this and all that follow, as y does, after a typed yes
 0 leave
 Number and Enter:_
 Nothing was decided: type one of the numbers above, then Enter.
 Number and Enter: 1
   kept f2
 
-Review 2 of 3, f3, just now.
+Fact 2 of 3, f3, just now.
 Known since 24 Dec 2025, f1: The NAS answers at 192.168.1.12
-Proposed: The NAS answers at 192.168.1.20
-New fact, everywhere.
-It contradicts f1: choice 1 keeps both, choice 2 ends f1.
-1 keep it
-2 keep it, and end f1
+Proposed: The NAS answers at 192.168.1.20 (said 2 Jan 2026)
+1 keep it, and end f1
+2 keep it, and f1 too
 3 reject it
 """.replace("_", " ")
     )

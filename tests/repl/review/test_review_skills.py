@@ -51,7 +51,9 @@ def test_a_new_skill_is_shown_whole(db, walk, session):
     screen = walk("o", "y")
     assert screen.startswith(
         """
-? Review 1 of 1 · k1                              from s1 “Publish it”, just now
+1 skill to review
+
+? Skill 1 of 1 · k1                               from s1 “Publish it”, just now
     deploy-site: Publish the site: use when it is to go online
   + ---
   + name: deploy-site
@@ -65,14 +67,12 @@ def test_a_new_skill_is_shown_whole(db, walk, session):
     new skill
     a model wrote it after s1, where it also read what a tool said
 
-  y keep  n no  e edit  s later  o source  q quit  ? help
-
-    m1 you: Publish it
-    m2 assistant: Done.
+  y keep  n no  e edit  s later  o more  q quit  ? help
 """.replace("_", " ")
     )
+    assert "\n\n    m1 you: Publish it\n    m2 assistant: Done.\n\n  y keep" in screen
     assert (
-        "\n  kept k1 deploy-site\n\n1 kept, 0 rejected, 0 left\nagent facts undo takes the last decision back" in screen
+        "\n✓ kept k1 deploy-site\n\n1 kept, 0 rejected, 0 left\nagent facts undo takes the last decision back" in screen
     )
     assert states(db) == [("accepted", 1)]
 
@@ -98,7 +98,7 @@ def test_a_change_is_shown_as_a_diff_against_the_present_text(db, walk):
 """
         in screen
     )
-    assert "\n  kept k2: k1 deploy-site is version 3 now\n" in screen
+    assert "\n✓ kept k2: k1 deploy-site is version 3 now\n" in screen
     assert (states(db), skills.get(db, 1, "person").text) == ([("accepted", 3), ("merged", 1)], BETTER)
 
 
@@ -107,8 +107,8 @@ def test_facts_and_skills_stand_in_one_queue(db, reviewer, walk):
     adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
     propose(db, BETTER)
     screen = walk("y", "n", "q")
-    assert "Review 1 of 2 · f1" in screen
-    assert "Review 2 of 2 · k2" in screen
+    assert "Fact 1 of 1 · f1" in screen
+    assert "Skill 1 of 1 · k2" in screen
     assert (review.pending(reviewer), states(db)) == ([], [("accepted", 1), ("rejected", 1)])
 
 
@@ -118,7 +118,7 @@ def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
     propose(db, BETTER)
     propose(db, DEPLOY.replace("deploy-site", "another"))
     screen = walk("y", "n", "u", "y", "u", "u", "q")
-    assert "\n  rejected k2\n" in screen
+    assert "\n· rejected k2\n" in screen
     assert "\n  undone: k2 waits again\n" in screen
     assert "\n  undone: k1 deploy-site is version 1 again\n  undone: k2 waits again\n" in screen
     assert "\n  undone: f1 waits again\n" in screen
@@ -162,7 +162,7 @@ def test_capital_a_keeps_facts_and_skills(db, walk):
 def test_an_edited_text_is_shown_again_and_waits_for_y(db, walk, editing, key):
     propose(db)
     screen = walk(key, "y", editor=editing("s/step 3/build/"))
-    assert screen.count("Review 1 of 1") == 2
+    assert screen.count("Skill 1 of 1") == 2
     assert "\n  + 3. build\n" in screen
     assert "\n    new skill · in your words now\n" in screen
     assert skills.get(db, 1, "person").text == DEPLOY.replace("step 3", "build")
@@ -173,7 +173,7 @@ def test_an_edited_text_that_is_no_skill_is_said_and_shown_again(db, walk, editi
     screen = walk("e", "q", editor=editing("s/^name:.*/name: No Name/"))
     assert "'No Name' is no name for a skill" in screen
     assert "your text is kept in" in screen
-    assert screen.count("Review 1 of 1") == 2
+    assert screen.count("Skill 1 of 1") == 2
     assert states(db) == [("pending", 1)]
 
 
@@ -221,7 +221,9 @@ def test_a_screen_reader_is_told_of_each_line(db, walk):
     screen = walk("0", ENTER, screen_reader=True)
     assert screen.startswith(
         """
-Review 1 of 1, k2, just now.
+1 skill to review
+
+Skill 1 of 1, k2, just now.
 Proposed: deploy-site: Publish the site: use when it is to go online
 Here: from line 13
 As it was: 8. step 8
@@ -256,8 +258,8 @@ def test_both_kinds_are_counted_and_what_expired_is_told_once(db, session):
         propose(db, DEPLOY.replace("deploy-site", f"deploy-{number}"), session=session if number else None)
     here, late = Reviewer(db, HERE, noon), Reviewer(db, HERE, lambda: NOON + timedelta(days=31))
     limits = "expired unread: each waits for 30 days at most, and 50 facts and 10 skills at once"
-    assert review.start_notices(here) == [f"1 proposal {limits}", "11 memories wait for your yes: /review"]
-    assert review.start_notices(here) == ["11 memories wait for your yes: /review"]
+    assert review.start_notices(here) == [f"1 proposal {limits}", "1 fact and 10 skills to review: /review"]
+    assert review.start_notices(here) == ["1 fact and 10 skills to review: /review"]
     assert len(review.pending(here, session)) == 10
     assert review.start_notices(late) == [f"11 proposals {limits}"]
     assert review.start_notices(late) == []

@@ -13,7 +13,7 @@ def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path)
     assert notices.news() == []
 
     facts.propose(other, "My cat is Mia")
-    assert notices.news() == ["2 memories wait for your yes: /review"]
+    assert notices.news() == ["2 facts to review: /review"]
     assert notices.news() == []
 
     jobs.add(other, "learn", "s1", NOON)
