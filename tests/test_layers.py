@@ -11,13 +11,14 @@ import pytest
 from tests import structure
 from tests.structure import FILES, MODULES, folder, module
 
-LEAVES = "atomic_file clock errors kinds messages text values"  # pure values and functions, known to all
+LEAVES = "atomic_file clock errors kinds limits messages text values"  # pure values and functions, known to all
 
 MAY_IMPORT = {
     "values": "",
     "atomic_file": "",
     "kinds": "values",
     "errors": "",
+    "limits": "",
     "text": "",
     "messages": "",
     "clock": "",
@@ -81,7 +82,6 @@ MAY_IMPORT = {
 LIBRARIES = {
     "anyio": "serve.core serve.routes tools",
     "apsw": "store store.maintenance",
-    "bs4": "memory.documents",
     "cronsim": "memory.planner",
     "dateparser": "memory.dates",
     "dateutil": "memory.dates",

@@ -8,9 +8,13 @@ for it (memory/language/terms.py, `chunks`), so that a fence or a paragraph stay
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
+from agent_cli import limits
+from agent_cli.limits import LimitExceeded
 from agent_cli.memory.documents import document_text
-from agent_cli.memory.documents.document_text import Block
+from agent_cli.memory.documents.document_html import HtmlPage
+from agent_cli.memory.documents.document_text import MAX_HEADING, Block, UnreadableFile
 from agent_cli.text import Pattern, without_surrogates
 from agent_cli.values import frozen
 
@@ -18,7 +22,12 @@ ABOVE, BETWEEN = " › ", "\n\n"  # between headings, and between paragraphs
 MIN_SECTION, MAX_SECTION = 200, 1200  # characters of a section
 _MAX_NAME = 80  # characters of the name of a definition
 _MAX_NAMES = 160  # characters of several names
-_MAX_LINE = 400  # characters of a heading or the first line of a definition
+_MAX_LINE = MAX_HEADING  # characters of the first line of a definition
+_MAX_PARAGRAPH = 20_000  # characters; a longer line is cut
+_MAX_SECTIONS = 100_000  # of a file
+_SENTENCE_ENDS = (". ", "! ", "? ")
+_SMALL = 100_000  # bytes of a file that is read in this process: at most some seconds, whatever it holds
+_MAX_SECONDS = 120.0
 
 _HEADING = Pattern(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINED = Pattern(r" {0,3}(=+|-{2,})[ \t]*$")
@@ -36,6 +45,10 @@ _DEFINITION = Pattern(
 _BELONGS_TO_NEXT = Pattern(r"(?:@|#|//|/\*|\*|--|;;|template\s*<)")
 
 
+_Place = tuple[str, int]
+"""The headings above a block, and the line of the last one; -1: for headings that have nothing below them."""
+
+
 @frozen
 class SectionText:
     """A section before it is stored. `heading`: the headings above it, as in Router › Passwords."""
@@ -46,21 +59,42 @@ class SectionText:
     text: str
 
 
-def split(path: str, data: bytes) -> tuple[str, list[SectionText]]:
+def split(path: str, data: bytes, seconds: float = _MAX_SECONDS) -> tuple[str, list[SectionText]]:
     """(title, sections) of a file; the file name is the heading of text without one. Raises UnreadableFile."""
-    kind = document_text.kind(path)
-    title, blocks = "", list[Block]()
-    if kind == "html":
-        title, blocks = document_text.html(data)
-    elif kind == "pdf":
+    if document_text.kind(path) != "pdf" and len(data) <= _SMALL:
+        return _split(path, data)
+    try:
+        return limits.run(lambda: _split(path, data), seconds)
+    except LimitExceeded as error:
+        raise UnreadableFile(str(error)) from error
+
+
+def _split(path: str, data: bytes) -> tuple[str, list[SectionText]]:
+    kind, page, title = document_text.kind(path), None, ""
+    blocks: Iterable[Block]
+    if kind == "pdf":
         title, blocks = document_text.pdf(data)
+    elif kind == "html":
+        page = HtmlPage(document_text.decode(data))
+        blocks = page.blocks()
     else:
-        text = document_text.decode(data)
-        blocks = list({"markdown": markdown, "code": code, "plain": document_text.paragraphs}[kind](text))
-    title = title or next((block.text for block in blocks if block.level == 1), "")
-    cut = code_sections(blocks) if kind == "code" else sections(blocks)
+        parse = {"markdown": markdown, "code": code, "plain": document_text.paragraphs}[kind]
+        blocks = parse(document_text.decode(data))
+    headings = list[str]()
+    cut = code_sections(blocks) if kind == "code" else sections(_noting(blocks, headings))
     name = without_surrogates(os.path.splitext(os.path.basename(path))[0])
-    return title, [replace(piece, heading=piece.heading or name) for piece in cut]
+    pieces = [replace(piece, heading=piece.heading or name) for piece in islice(cut, _MAX_SECTIONS + 1)]
+    if len(pieces) > _MAX_SECTIONS:
+        raise UnreadableFile(f"it has more than {_MAX_SECTIONS:,} sections")
+    return title or (page.title if page else "") or "".join(headings), pieces
+
+
+def _noting(blocks: Iterable[Block], headings: list[str]) -> Iterator[Block]:
+    """The blocks; the first heading of the highest level is noted."""
+    for block in blocks:
+        if block.level == 1 and not headings:
+            headings.append(block.text)
+        yield block
 
 
 def markdown(text: str) -> Iterator[Block]:
@@ -73,7 +107,7 @@ def markdown(text: str) -> Iterator[Block]:
     while at < len(lines):
         heading = _HEADING.match(lines[at]) if len(lines[at]) <= _MAX_LINE else None
         fence = _FENCE.match(lines[at])
-        under = at > begun and lines[at - 1].strip() and _UNDERLINED.match(lines[at])
+        under = at > begun and 0 < len(lines[at - 1].strip()) <= _MAX_LINE and _UNDERLINED.match(lines[at])
         if fence:
             yield from _paragraphs(lines, begun, at)
             end = _end_of_fence(lines, at, fence[1])
@@ -115,43 +149,57 @@ def code(text: str) -> Iterator[Block]:
 
 
 def sections(blocks: Iterable[Block]) -> Iterator[SectionText]:
-    """Join blocks below their headings; a heading with nothing below it becomes a section."""
-    groups: list[tuple[list[Block], list[Block]]] = [([], [])]  # (headings, blocks below them)
+    """Join blocks below their headings. Headings with nothing below them are joined below those above them."""
+    return _pack(_placed(blocks))
+
+
+def _placed(blocks: Iterable[Block]) -> Iterator[tuple[_Place, Block]]:
+    above = list[Block]()
+    alone = False  # whether nothing stands below the last heading yet
     for block in blocks:
-        if block.level:
-            groups.append(([*(each for each in groups[-1][0] if each.level < block.level), block], []))
-        else:
-            groups[-1][1].append(block)
-    for n, (above, below) in enumerate(groups):
-        if below:
-            yield from _pack(_path(above), below)
-        elif above and (n + 1 == len(groups) or above[-1] not in groups[n + 1][0]):
-            yield SectionText(above[-1].line, above[-1].page, _path(above[:-1]), above[-1].text)
+        if not block.level:
+            yield (_path(above), above[-1].line if above else 0), block
+            alone = False
+            continue
+        if alone and block.level <= above[-1].level:
+            yield (_path(above[:-1]), -1), above[-1]
+        above = [*(each for each in above if each.level < block.level), block]
+        alone = True
+    if alone:
+        yield (_path(above[:-1]), -1), above[-1]
 
 
 def code_sections(blocks: Iterable[Block]) -> Iterator[SectionText]:
     """A section for each definition; small ones, such as constants, are joined."""
-    held: list[Block] = []
+    held, size = list[Block](), 0
     for block in blocks:
-        full = _size(held) >= MIN_SECTION or _size(held) + len(block.text) > MAX_SECTION
+        full = size >= MIN_SECTION or size + len(block.text) > MAX_SECTION
         if held and (full or not held[0].name):  # text before the first definition
-            yield from _pack(_names(held), held, "\n\n\n")
-            held = []
+            yield from _pack(_named(held), "\n\n\n")
+            held, size = [], 0
         held.append(block)
-    yield from _pack(_names(held), held, "\n\n\n")
+        size += len(block.text) + len(BETWEEN)
+    yield from _pack(_named(held), "\n\n\n")
 
 
-def _pack(heading: str, blocks: Sequence[Block], between: str = BETWEEN) -> Iterator[SectionText]:
-    """Join blocks below one heading into as few sections as possible."""
-    held: list[Block] = []
-    for block in (part for each in blocks for part in _split_block(each)):
-        full = _size(held) >= MIN_SECTION and _size(held) + len(block.text) > MAX_SECTION
-        if held and (full or held[0].page != block.page):
-            yield _section(heading, held, between)
-            held = []
+def _named(held: Sequence[Block]) -> Iterator[tuple[_Place, Block]]:
+    names = ", ".join(block.name for block in held if block.name)[:_MAX_NAMES]
+    return (((names, 0), block) for block in held)
+
+
+def _pack(placed: Iterable[tuple[_Place, Block]], between: str = BETWEEN) -> Iterator[SectionText]:
+    """Join blocks of the same place and page into as few sections as possible."""
+    held, size, last = list[Block](), 0, ("", 0)
+    for place, block in ((place, part) for place, each in placed for part in _split_block(each)):
+        full = size >= MIN_SECTION and size + len(block.text) > MAX_SECTION
+        if held and (full or place != last or held[0].page != block.page):
+            yield _section(last[0], held, between)
+            held, size = [], 0
         held.append(block)
+        size += len(block.text) + len(BETWEEN)
+        last = place
     if held:
-        yield _section(heading, held, between)
+        yield _section(last[0], held, between)
 
 
 def _section(heading: str, held: Sequence[Block], between: str) -> SectionText:
@@ -159,34 +207,39 @@ def _section(heading: str, held: Sequence[Block], between: str) -> SectionText:
 
 
 def _split_block(block: Block) -> Iterator[Block]:
-    """Split a long block at ends of lines."""
+    """Split a long block at ends of lines, and a very long line at ends of sentences."""
     if block.whole or len(block.text) <= MAX_SECTION:
         yield block
         return
     line, held, size = block.line, list[str](), 0
     for number, each in enumerate(block.text.split("\n"), block.line):
-        if held and size + len(each) > MAX_SECTION:
-            yield Block(line, "\n".join(held).rstrip(), page=block.page)
-            line, held, size = number, [], 0
-        if held or each.strip():
-            held.append(each)
-            size += len(each) + 1
-        else:
-            line = number + 1
+        for piece in _split_line(each):
+            if held and size + len(piece) > MAX_SECTION:
+                yield Block(line, "\n".join(held).rstrip(), page=block.page)
+                line, held, size = number, [], 0
+            if held or piece.strip():
+                held.append(piece)
+                size += len(piece) + 1
+            else:
+                line = number + 1
     if held:
         yield Block(line, "\n".join(held).rstrip(), page=block.page)
 
 
-def _size(held: Sequence[Block]) -> int:
-    return sum(len(block.text) + 2 for block in held)
+def _split_line(line: str) -> Iterator[str]:
+    """A line that no paragraph is as long as, in pieces: cut at ends of sentences, else at spaces, else anywhere."""
+    start = 0
+    while len(line) > _MAX_PARAGRAPH and len(line) - start > MAX_SECTION:
+        first, last = start + MIN_SECTION, start + MAX_SECTION
+        sentence = max(line.rfind(end, first, last) for end in _SENTENCE_ENDS) + 1
+        end = sentence or line.rfind(" ", first, last) + 1 or last
+        yield line[start:end].strip()
+        start = end
+    yield line[start:].strip() if start else line
 
 
 def _path(above: Sequence[Block]) -> str:
     return ABOVE.join(block.text for block in above)
-
-
-def _names(held: Sequence[Block]) -> str:
-    return ", ".join(block.name for block in held if block.name)[:_MAX_NAMES]
 
 
 def _name(line: str) -> str:

@@ -1,16 +1,15 @@
 """Reads files of various formats as blocks of text with their positions.
 
 What cannot be read is reported as a sentence (UnreadableFile) for the list of documents; nothing here uses the
-database. HTML and PDF need libraries of an extra, imported when such a file is read.
+database. PDF needs a library of an extra, imported when such a file is read; HTML has a module of its own.
 """
 
 import codecs
 import os
 import re
 import stat
-import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,7 +17,7 @@ from agent_cli.text import Pattern, without_surrogates
 from agent_cli.values import frozen
 
 MAX_SIZE = 20_000_000  # bytes of a file, characters of a PDF
-_MAX_SECONDS = 120.0  # seconds that a PDF may take: some thousand pages
+MAX_HEADING = 400  # characters of a heading; a longer one is a paragraph
 _SNIFFED = 8192
 _EXTRA = "install it with: pip install 'agent-cli[documents]'"
 UNREADABLE, NEEDS = (
@@ -52,15 +51,7 @@ _BYTE_ORDER_MARKS = (  # the longest first: UTF-32 begins like UTF-16
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DECLARED_ENCODING = rb"(?i)(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)"
-_SKIPPED = _set("script style template noscript svg head")
-_BLOCKS = _set(
-    """p div section article main header footer nav aside li dt dd td th caption figcaption blockquote pre h1 h2 h3 h4
-    h5 h6 body html address summary details label form fieldset table tr ul ol dl title"""
-)
-_ENDS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">"))
-_MAX_TAGS = 300_000  # of an HTML page; each takes the memory of a page of text
-_HIDDEN = object()
-_GAP = Pattern(r"\n(?:[ \t\f\v\xa0]*\n)+")
+_GAP = Pattern(r"\n[ \t\f\v\xa0\n]*\n")
 
 
 class UnreadableFile(Exception):
@@ -125,7 +116,7 @@ def read(path: str) -> RawFile:
 
 def may_disappear(error: str) -> bool:
     """Whether the error may have disappeared although the file is the same."""
-    return error.startswith(UNREADABLE) or (error.startswith(NEEDS) and all(map(find_spec, ("bs4", "pypdf"))))
+    return error.startswith(UNREADABLE) or (error.startswith(NEEDS) and find_spec("pypdf") is not None)
 
 
 def decode(data: bytes) -> str:
@@ -141,37 +132,6 @@ def decode(data: bytes) -> str:
         if text is not None:
             return without_surrogates(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " "))
     return ""
-
-
-def html(data: bytes) -> tuple[str, list[Block]]:
-    """(title, blocks) of an HTML page. Raises UnreadableFile."""
-    try:
-        from bs4 import BeautifulSoup  # an extra
-        from bs4.element import NavigableString, Tag
-    except ImportError as error:
-        raise UnreadableFile(f"{NEEDS}, beautifulsoup4: {_EXTRA}") from error
-    if data.count(b"<") > _MAX_TAGS:
-        raise UnreadableFile(f"it has more than {_MAX_TAGS:,} tags")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of XML, of a text that is like a file's name, …
-        try:
-            soup = BeautifulSoup(_close_markup(decode(data)), "html.parser")
-        except (RecursionError, AssertionError, ValueError) as error:
-            raise UnreadableFile("it cannot be taken apart as HTML") from error
-    title = " ".join(soup.title.get_text().split()) if soup.title else ""
-    found: list[tuple[Any, list[str]]] = []
-    enclosing: dict[int, Any] = {id(soup): None}  # the block element around each tag, or _HIDDEN
-    for piece in soup.descendants:
-        above = enclosing[id(piece.parent)]
-        if isinstance(piece, Tag):
-            hidden = above is _HIDDEN or piece.name in _SKIPPED or "hidden" in piece.attrs
-            enclosing[id(piece)] = _HIDDEN if hidden else piece if piece.name in _BLOCKS else above
-        elif type(piece) is NavigableString and above is not _HIDDEN:
-            block = piece.parent if above is None else above
-            if not found or found[-1][0] is not block:
-                found.append((block, []))
-            found[-1][1].append(str(piece))
-    return title, [made for tag, pieces in found if (made := _block(tag, pieces)).text]
 
 
 def pdf(data: bytes) -> tuple[str, list[Block]]:
@@ -192,7 +152,7 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
                 raise UnreadableFile("it is encrypted: save it once without a password, and add that")
             pages = list(_pages(reader))
             title = str((reader.metadata.title if reader.metadata else "") or "").strip()
-    except UnreadableFile:
+    except (UnreadableFile, MemoryError):
         raise
     except Exception as error:  # the parser may raise anything
         raise UnreadableFile(f"it cannot be taken apart as PDF ({type(error).__name__})") from error
@@ -221,14 +181,14 @@ def _paragraph(text: str, line: int, page: int | None) -> Iterator[Block]:
 
 
 def _pages(reader: Any) -> Iterator[tuple[int, str]]:
-    """(number, text) of each page. Raises UnreadableFile when too large: a small file can repeat a page a million
-    times."""
-    until, size = time.monotonic() + _MAX_SECONDS, 0
+    """(number, text) of each page. Raises UnreadableFile when that is too much: a small file can repeat a page a
+    million times."""
+    size = 0
     for number, page in enumerate(reader.pages, 1):
         words = page.extract_text() or ""
         size += len(words)
-        if size > MAX_SIZE or time.monotonic() > until:
-            raise UnreadableFile(f"it holds too much text, or takes more than {_MAX_SECONDS:g} s to be read")
+        if size > MAX_SIZE:
+            raise UnreadableFile(f"it holds more than {MAX_SIZE:,} characters")
         yield number, words
 
 
@@ -257,20 +217,3 @@ def _utf16_without_mark(data: bytes) -> str | None:
         if data[::2].count(0) > 0.7 * half and data[1::2].count(0) < 0.05 * half:
             return "utf-16-be"
     return None
-
-
-def _close_markup(html: str) -> str:
-    """Escape unclosed markup: for each, the parser would search to the end of the file."""
-    for begin, end in _ENDS:
-        last = html.rfind(end) + 1
-        if begin in html[last:]:
-            html = html[:last] + html[last:].replace(begin, f"&lt;{begin[1:]}")
-    return html
-
-
-def _block(tag: Any, pieces: Sequence[str]) -> Block:
-    words = "".join(pieces)
-    if tag.name == "pre":
-        return Block(tag.sourceline or 1, words.strip("\n").rstrip(), whole=True)
-    level = int(tag.name[1]) if re.fullmatch("h[1-6]", tag.name or "") else 0
-    return Block(tag.sourceline or 1, " ".join(words.split()), level)

@@ -1,0 +1,142 @@
+"""Runs parsers of text from outside within limits of time and memory, and says which limit was hit.
+
+A parser of a library may need minutes or gigabytes for a small file that was made so. It runs in a process of its own,
+which is a copy of this one, so that it begins at once with all that is imported; it can be ended at any moment, and
+nothing of it is left. Where a parser's own cost is known from the size of its input, that is limited instead, which
+costs nothing: see `load_json`.
+"""
+
+import gc
+import json
+import os
+import pickle
+import select
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, TextIO, TypeVar
+
+SECONDS, MEMORY = 60.0, 1_000_000_000
+MAX_LINE = 1 << 28  # characters of a line of JSON: a session of several hundred megabytes
+TOO_DEEP = "it is nested too deeply"
+TOO_MUCH_MEMORY = f"it takes more than {MEMORY / 1e6:,.0f} MB of memory to be read"
+_CHUNK = 1 << 20
+_JSON_SIZES = {"{": 200, "[": 64, ",": 60}  # bytes of what begins with these characters
+_STATM = "/proc/self/statm"  # its first number: the pages of address space of this process
+
+T = TypeVar("T")
+
+
+class LimitExceeded(Exception):
+    """The limit that was hit, as the end of a sentence: `it` is the text that was parsed."""
+
+
+def run(parse: Callable[[], T], seconds: float = SECONDS) -> T:
+    """What the parser returns or raises, when it keeps to the limits. Raises LimitExceeded.
+
+    Without processes that can be copied (Windows) it runs here, without limits.
+    """
+    if not hasattr(os, "fork"):
+        return parse()
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of other threads, of whose locks the parser needs none
+        child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _answer(writing, seconds, parse)
+    os.close(writing)
+    sent = None
+    try:
+        sent = _received(reading, time.monotonic() + seconds)
+    finally:
+        os.close(reading)
+        if sent is None:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    if sent is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
+        raise LimitExceeded(f"it takes more than {seconds:g} s to be read")
+    if status:
+        raise LimitExceeded("its parser crashed")
+    returned, value = pickle.loads(sent)
+    if returned:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, MemoryError):
+        raise LimitExceeded(TOO_MUCH_MEMORY)
+    raise value
+
+
+def load_json(text: str) -> Any:
+    """The value of a JSON text. Raises ValueError, with a sentence where a limit was hit."""
+    if len(text) > MAX_LINE:
+        raise ValueError(f"it has more than {MAX_LINE:,} characters")
+    if json_memory(text) > MEMORY:
+        raise ValueError(TOO_MUCH_MEMORY)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+
+
+def json_memory(text: str) -> int:
+    """About how many bytes the values of a JSON text need at most, besides the text."""
+    if len(text) < _CHUNK:
+        return 0
+    return sum(size * text.count(character) for character, size in _JSON_SIZES.items())
+
+
+def lines(file: TextIO) -> Iterator[str]:
+    """The lines of a file; of one that is too long a beginning that is too long as well."""
+    while line := file.readline(MAX_LINE + 1):
+        rest = line
+        while rest and not rest.endswith("\n"):
+            rest = file.readline(_CHUNK)
+        yield line
+
+
+def _answer(writing: int, seconds: float, parse: Callable[[], Any]) -> None:
+    """Parse in the child and write the answer. Nothing of the parent's is undone or cleaned up here."""
+    status = 1
+    try:
+        gc.freeze()  # no connection of the parent is closed here
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+        _limit(seconds)
+        try:
+            answer = pickle.dumps((True, parse()))
+        except RecursionError:
+            answer = pickle.dumps((False, LimitExceeded(TOO_DEEP)))
+        except Exception as error:
+            answer = pickle.dumps((False, error))
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(answer)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _limit(seconds: float) -> None:
+    import resource  # not on Windows
+
+    most = int(seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))  # so that it ends even when its parent has ended
+    with suppress(OSError):  # only Linux keeps to a limit of address space
+        with open(_STATM, encoding="ascii") as statm:
+            used = int(statm.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+
+
+def _received(reading: int, until: float) -> bytes | None:
+    """All that is written to the pipe; None when the time is over before its end."""
+    pieces = list[bytes]()
+    poll = select.poll()
+    poll.register(reading, select.POLLIN)
+    while (left := until - time.monotonic()) > 0:
+        if poll.poll(1000 * left):
+            piece = os.read(reading, _CHUNK)
+            if not piece:
+                return b"".join(pieces)
+            pieces.append(piece)
+    return None
