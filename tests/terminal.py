@@ -37,6 +37,14 @@ def _start(command: Sequence[str], env: Mapping[str, str], folder: Path, end: in
     return process
 
 
+def without_control(command: Sequence[str], env: Mapping[str, str], folder: Path, end: int) -> Process:
+    """A process whose streams are a terminal that does not control it, as after `setsid`."""
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), end)
+    process = subprocess.Popen(command, env=env, cwd=folder, start_new_session=True, **streams)
+    os.close(end)
+    return process
+
+
 class Terminal:
     """One whose program starts from nothing, unless a way to start it is given that forks."""
 
@@ -113,6 +121,10 @@ class Terminal:
         for start in range(0, len(line), 6):
             self.type(line[start : start + 6]).wait_for_line(line[: start + 6][-COLUMNS // 2 :])
         return self.type(ENTER)
+
+    def answer(self, words: str) -> "Terminal":
+        """Type words behind a question that ends with a colon, and Enter once they stand there."""
+        return self.type(words).wait_for_line(f": {words}").type(ENTER)
 
     def by_hand(self, keys: str, pause: float = 0.04) -> "Terminal":
         """Type key by key, as a fast typist does, whatever is drawn meanwhile."""

@@ -1,32 +1,29 @@
-"""Asking the person at the terminal for a typed line; what was typed before the question was drawn is no answer."""
+"""Asking the person for a typed line at the terminal of this process, whatever its input is."""
 
 import sys
-from contextlib import suppress
-from typing import TextIO
+
+from agent_cli.errors import NobodyAsked
+from agent_cli.presence import terminal
+from agent_cli.text import clean
 
 
 def is_possible() -> bool:
-    """Whether input and output are a terminal, so that a person can answer."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    """Whether input and output are the terminal of this process, so that a person sees the question and can answer."""
+    return terminal.is_own(sys.stdin.fileno(), sys.stdout.fileno())
 
 
-def is_given(question: str, stream: TextIO | None = None) -> bool:
-    """Ask on this stream, by default standard output; whether the answer is yes."""
-    return answer(question, stream) == "yes"
+def require_own_terminal() -> None:
+    """Raises NobodyAsked where what is typed could be anybody's."""
+    if not is_possible():
+        raise NobodyAsked(terminal.NOT_OWN)
 
 
-def answer(question: str, stream: TextIO | None = None) -> str:
-    """Ask on this stream, by default standard output; the typed line in lower case."""
-    stream = stream or sys.stdout
-    _discard_typed()
-    stream.write(question)
-    stream.flush()
-    return sys.stdin.readline().strip().lower()
+def is_given(question: str) -> bool:
+    """Whether the answer is yes."""
+    return answer(question) == "yes"
 
 
-def _discard_typed() -> None:
-    with suppress(ImportError, OSError):  # Windows has none, and another input is no terminal
-        import termios
-
-        with suppress(termios.error):
-            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+def answer(question: str) -> str:
+    """The typed line in lower case. Only where `is_possible`."""
+    sys.stdout.flush()
+    return terminal.line(clean(question))

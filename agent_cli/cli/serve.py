@@ -1,6 +1,5 @@
 """`agent serve`: the assistant for other programs over HTTP, and the programs that may connect."""
 
-import sys
 from contextlib import nullcontext
 from typing import Annotated
 
@@ -132,5 +131,5 @@ def _confirm_own_memory(name: str, read_only: bool) -> None:
     question = (
         f"{name} will {what}, with the folders, feeds and tools of your settings, until you revoke it. Type yes: "
     )
-    if not confirm.is_given(question, sys.stderr):
+    if not confirm.is_given(question):
         raise UsageError("nothing was changed")

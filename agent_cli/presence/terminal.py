@@ -1,7 +1,8 @@
-"""A question that one key answers, at the terminal that controls this process.
+"""A question that one key or a typed line answers, at the terminal that controls this process.
 
-The program opens the terminal itself, so a pipe or a file in the place of the keyboard answers nothing. What was typed
-before the question stood there is thrown away, and several keys that come at once are a paste, which decides nothing.
+The program opens the terminal itself, so a pipe, a file or another terminal in the place of the keyboard answers
+nothing. What was typed before the question stood there is thrown away, and several keys that come at once are a paste,
+which decides nothing.
 """
 
 import os
@@ -13,10 +14,38 @@ from typing import Any
 _TOGETHER = 0.03  # seconds within which nobody presses two keys
 _MOST = 4096  # bytes of one read
 _SEVERAL = "  (a paste, or several keys at once, decide nothing; press one)"
+_PASTED = "  (a paste, or several keys at once, decide nothing; type it)"
+
+
+NOT_OWN = (
+    "the terminal here does not control this process (as after `setsid` or `su -c`), so what is typed at it could be "
+    "anybody's: start a shell in it, and run it there"
+)
 
 
 class NoTerminal(Exception):
     """No terminal controls this process."""
+
+
+def is_own(*streams: int) -> bool:
+    """Whether these file descriptors are the terminal that controls this process."""
+    if not all(map(os.isatty, streams)):
+        return False
+    try:
+        for each in streams if hasattr(os, "tcgetpgrp") else ():  # Windows has no other terminals
+            os.tcgetpgrp(each)
+    except OSError:
+        return False
+    return True
+
+
+def discard_typed(descriptor: int) -> None:
+    """Throw away what was typed at a terminal and has not been read."""
+    with suppress(ImportError, OSError):  # Windows has none, and another input is no terminal
+        import termios
+
+        with suppress(termios.error):
+            termios.tcflush(descriptor, termios.TCIFLUSH)
 
 
 def key(question: str) -> str:
@@ -31,6 +60,35 @@ def key(question: str) -> str:
             if len(pressed) <= 1:
                 return pressed.lower()
             _write(terminal, f"{_SEVERAL}\n")
+
+
+def line(question: str) -> str:
+    """The line that was typed after the question was drawn, in lower case; empty when the terminal went away.
+
+    Its Enter counts alone: one that comes together with other keys is a paste's. Raises NoTerminal, and
+    KeyboardInterrupt on Ctrl-C.
+    """
+    with _opened() as terminal:
+        while (typed := _typed(terminal, question)) is None:
+            _write(terminal, f"\n{_PASTED}\n")
+        return typed.strip().lower()
+
+
+def _typed(terminal: int, question: str) -> str | None:
+    """A line, key by key; None for a paste."""
+    typed, pressed = "", _pressed(terminal, question)
+    while pressed not in ("", "\n", "\r"):
+        if pressed in ("\x7f", "\b"):
+            _write(terminal, "\b \b" * bool(typed))
+            typed = typed[:-1]
+        elif pressed.isprintable():
+            _write(terminal, pressed)
+            typed += pressed
+        else:
+            return None
+        pressed = _read(terminal)
+    _write(terminal, "\n")
+    return typed if pressed else ""
 
 
 @contextmanager
@@ -58,10 +116,13 @@ def _opened() -> Iterator[int]:
 
 def _pressed(terminal: int, question: str) -> str:
     """What was typed at once after the question was drawn."""
-    import termios
-
-    termios.tcflush(terminal, termios.TCIFLUSH)
+    discard_typed(terminal)
     _write(terminal, question)
+    return _read(terminal)
+
+
+def _read(terminal: int) -> str:
+    """What is typed at once; empty when the terminal goes away, and for Ctrl-D and Esc."""
     try:
         pressed = os.read(terminal, _MOST)
         while pressed and select.select([terminal], [], [], _TOGETHER)[0] and (more := os.read(terminal, _MOST)):

@@ -26,7 +26,9 @@ GOALS: Mapping[str, tuple[str, ...]] = {
     "change a fact": ("facts", "edit", "f3", "Rex is a cat"),
     "end a fact": ("facts", "edit", "f3", "--until", "2026-01-01"),
     "undo a decision": ("facts", "undo"),
+    "import facts": ("facts", "import", "lines", "--accept", "--yes"),
     "erase a fact": ("forget", "f3", "--yes"),
+    "erase by a typed yes": ("forget", "f3"),
     "write a skill": ("skills", "add", "tea", "drink it", "-d", "Make tea. Use when thirsty."),
     "import a skill": ("skills", "import", "skill", "--accept", "--yes"),
     "decide unasked": ("facts", "scripts", "on"),
@@ -58,6 +60,7 @@ class House:
         work = self.program.work
         self._template = folder / "template.db"
         _fill(self._template)
+        (work / "lines").write_text('{"statement": "I am the king"}\n')
         (work / "skill").mkdir()
         (work / "skill" / "SKILL.md").write_text(SKILL)
         self.program.env |= {"AGENT_CONFIG": str(folder / "config.toml"), "PYTHONPATH": "", "EDITOR": "true"}

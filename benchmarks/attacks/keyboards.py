@@ -6,6 +6,7 @@ from benchmarks.attacks.house import GOALS, House, Outcome
 from tests.terminal import Terminal
 
 PASTE = "\x1b[200~{}\x1b[201~"
+QUESTION = ("no:", "type yes:")  # how one ends
 AHEAD = {
     "y ahead": "y",
     "yes and Enter ahead": "yes\ry\r",
@@ -15,6 +16,7 @@ AHEAD = {
 AT_ONCE = {
     "two keys": "yy",
     "a word and Enter": "yes\r",
+    "a word, twice": "yes\ryes\r",
     "a paste": PASTE.format("y"),
     "a paste that ends its marks": PASTE.format("n\x1b[201~y"),
     "a paste without an end": "\x1b[200~y\r",
@@ -26,7 +28,7 @@ AT_ONCE = {
     "another alphabet": "у",
 }
 ASKED = ("accept a proposal", "add a fact", "restore a fact", "change a fact", "erase a fact", "write a skill",
-         "decide unasked", "loosen a rule")  # fmt: skip
+         "decide unasked", "loosen a rule", "import facts", "erase by a typed yes")  # fmt: skip
 AT_THE_PROMPT = {
     "a rule": "/set rules.save_note allow\r",
     "a note with a yes": "/forget f3\ryes\r",
@@ -66,21 +68,25 @@ def _open(house: House, *words: str) -> Terminal:
     return Terminal([*house.program.command, *words], house.program.env, house.program.work)
 
 
+def _asked(shell: Terminal) -> Terminal:
+    return shell.until(lambda: any(end in shell.text for end in QUESTION), "the question")
+
+
 def _ahead(house: House, goal: str, way: str, keys: str) -> Outcome:
     house.fresh()
-    shell = _open(house, *GOALS[goal]).type(keys).wait("no:")
-    shell.read(0.1)
+    shell = _open(house, *GOALS[goal]).type(keys)
+    _asked(shell).read(0.1)
     return _left(house, shell, "keys before the question", way, goal)
 
 
 def _at_once(house: House, goal: str) -> Iterator[Outcome]:
     """All in one run: the question stands until one key comes."""
     house.fresh()
-    shell, stands = _open(house, *GOALS[goal]).wait("no:"), True
+    shell, stands = _asked(_open(house, *GOALS[goal])), True
     for way, keys in AT_ONCE.items():
         if not stands:  # a single key that is no y is a no
             shell.close()
-            shell = _open(house, *GOALS[goal]).wait("no:")
+            shell = _asked(_open(house, *GOALS[goal]))
         stands = shell.type(keys).read(0.1) and shell.read(0.05)
         yield Outcome("keys that come at once", way, goal, house.decided())
     shell.close()

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.attacks.house import GOALS, House, Outcome, tomorrow
+from tests.terminal import Terminal, without_control
 
 AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
 _NAMESPACE = ("unshare", "-rpf", "--mount-proc", "true")
 _REFUSED = b"the assistant started this process"
 _SECONDS = 240.0  # for one start of the assistant
+_LEFT_BEHIND = 120.0  # seconds for what it leaves behind
 
 # Opens a terminal of its own, and presses the key when it is asked.
 TERMINAL = """
@@ -107,7 +109,8 @@ def _started_by_assistant(house: House, starter: str, way: str, goals: Sequence[
     _wait_for_those_left_behind(db for db, _ in copies.values())
     for goal, (db, settings) in copies.items():
         said = Path(f"{db}.said")
-        ran = said.exists() and _REFUSED in said.read_bytes()  # else nothing would be proved
+        text = said.read_bytes() if said.exists() else b""
+        ran = _REFUSED in text or (goal == "review" and b"f1" in text)  # without a terminal it only lists
         found = house.decided(db, settings) or ("" if ran else "the attack did not run")
         yield Outcome(f"started by the assistant: {starter}", way, goal, found)
 
@@ -163,7 +166,7 @@ def _start(house: House, starter: str, script: Path) -> None:
 
 def _wait_for_those_left_behind(databases: Iterable[Path]) -> None:
     """Until every attack has said something, and a moment more."""
-    end, said = time.monotonic() + 30, [Path(f"{db}.said") for db in databases]
+    end, said = time.monotonic() + _LEFT_BEHIND, [Path(f"{db}.said") for db in databases]
     while not all(path.exists() and path.read_bytes() for path in said) and time.monotonic() < end:
         time.sleep(0.05)
     time.sleep(0.1)
@@ -192,3 +195,18 @@ def _without_a_terminal(house: House, goals: Sequence[str]) -> Iterator[Outcome]
                 process.kill()
                 process.communicate()
             yield Outcome("no terminal", way, goal, house.decided())
+    for goal in (*goals, "the prompt"):
+        yield _at_anothers_terminal(house, goal)
+
+
+def _at_anothers_terminal(house: House, goal: str) -> Outcome:
+    """Its input and output are a terminal, but of another session; the keys come one by one."""
+    house.fresh()
+    words = [*house.program.command, *GOALS.get(goal, ("-m", "offline"))]
+    shell = Terminal(words, house.program.env, house.program.work, without_control)
+    for key in "y", "yes", "\r", "/remember I am the king", "\r":
+        shell.read(0.3)
+        shell.type(key)
+    shell.ended()
+    shell.close()
+    return Outcome("no terminal", "a terminal of another session", goal, house.decided())

@@ -10,6 +10,7 @@ import pytest
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.scope import PERSON, Scope
 from tests.conftest import Ran, empty, noon
+from tests.terminal import Terminal, without_control
 
 AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
 SCOPE = Scope(PERSON, "/")
@@ -39,6 +40,7 @@ WITHOUT_A_TERMINAL = [
     "facts edit f3 'Rex is a cat'",
     "facts edit f3 --until 2026-01-01",
     "facts scripts on",
+    "facts import lines --accept --yes",
     "forget f3 --yes",
     "skills import skill --accept --yes",
     "skills add tea 'drink it' -d 'how to drink: use when thirsty'",
@@ -57,10 +59,11 @@ def test_without_a_terminal_nothing_is_decided(waiting, command):
     assert waiting.rows("select count(*) from skill") == [(0,)]
 
 
-def test_a_file_is_imported_as_true_by_its_two_options_alone(program):
+def test_a_file_is_imported_as_true_after_a_key(program, terminal):
     (program.work / "lines").write_text('{"statement": "I like tea"}')
     assert program("facts", "import", "lines", "--accept").code == 2
-    assert program("facts", "import", "lines", "--accept", "--yes").code == 0
+    shell = terminal("facts", "import", "lines", "--accept", "--yes").wait("lines as true, without a look? y, ")
+    assert shell.type("y").ended() == 0
     assert program.rows("select state from fact") == [("accepted",)]
 
 
@@ -97,9 +100,8 @@ def test_what_was_typed_before_the_question_and_what_is_pasted_is_no_answer(wait
     shell = terminal("facts", "approve", "f1").type("y\ryyy\r").wait("anything else no:")
     shell.read(0.3)
     assert states(waiting)[0][1] == "pending"
-    shell.type("yy").wait("press one")
-    shell.type("\x1b[200~y\x1b[201~").wait("press one", times=2)
-    shell.type("\x1b[200~n\x1b[201~y").wait("press one", times=3)
+    for number, keys in enumerate(("yy", "\x1b[200~y\x1b[201~", "\x1b[200~n\x1b[201~y"), 2):
+        shell.type(keys).wait("anything else no:", times=number)
     assert states(waiting)[0][1] == "pending"
     assert shell.type("y").ended() == 0
     assert states(waiting)[0][1] == "accepted"
@@ -222,9 +224,9 @@ def test_a_command_whose_keys_came_together_is_not_run(waiting, terminal, name):
 
 def test_keys_that_come_together_answer_no_question_at_the_prompt(waiting, terminal):
     shell = terminal().wait_prompt().enter("/forget f3").wait_for_line("erase it for good? type yes:")
-    shell.type("yes\r").wait("several keys at once").wait_prompt()
+    shell.type("yes\r").wait("several keys at once").wait("type yes:", times=2).answer("no").wait_prompt()
     assert len(states(waiting)) == 3
-    shell.enter("/forget f3").wait_for_line("erase it for good? type yes:").by_hand("yes\r").wait("0 left")
+    shell.enter("/forget f3").wait("type yes:", times=3).answer("yes").wait("0 left")
     assert len(states(waiting)) == 2
 
 
@@ -233,3 +235,22 @@ def test_keys_that_come_together_allow_no_tool(waiting, terminal):
     shell = terminal("-m", waiting.script(script)).wait_prompt().enter("note it").wait("allow it?")
     shell.type("a\ry\r").wait("several keys at once").type("n").wait("Well.")
     assert waiting.rows("select count(*) from note") == [(0,)]
+
+
+@pytest.mark.parametrize(("command", "code"), {"facts review": 9, "": 9, "forget f3": 2, "facts approve f1": 9}.items())
+def test_a_terminal_that_does_not_control_the_process_decides_nothing(waiting, command, code):
+    shell = Terminal([*waiting.command, *shlex.split(command)], waiting.env, waiting.work, without_control)
+    try:
+        assert shell.ended() == code
+        assert [state in ("pending", "expired") for _, state, *_ in states(waiting)] == [True, False, False]
+    finally:
+        shell.close()
+
+
+def test_a_typed_yes_takes_an_enter_that_was_pressed_after_the_question(waiting, terminal):
+    shell = terminal("forget", "f3").type("yes\ryes\r").wait("type yes:")
+    shell.type("yes\r").wait("type yes:", times=2).type("\x1b[200~yes\r\x1b[201~").wait("type yes:", times=3)
+    assert len(states(waiting)) == 3
+    shell.type("yex").wait_for_line(": yex").type("\x7f").until(lambda: shell.line.endswith(": ye"), "ye")
+    shell.type("s").wait_for_line(": yes").type("\r").wait("0 left")
+    assert len(states(waiting)) == 2

@@ -118,10 +118,10 @@ def test_what_will_go_is_shown_and_nothing_goes_without_a_yes(program, terminal)
     }
     refused = "nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal"
     assert program("forget", "n2") == Ran(2, "", f"agent: {refused}\n")
-    asked = terminal("forget", "n2").wait("erase it for good? type yes:").type("y" + ENTER)
+    asked = terminal("forget", "n2").wait("erase it for good? type yes:").answer("y")
     assert asked.ended() == 1
     assert program.rows("select count(*) from note") == [(2,)]
-    asked = terminal("forget", "n2").wait("erase it for good? type yes:").type("yes" + ENTER).wait("0 traces")
+    asked = terminal("forget", "n2").wait("erase it for good? type yes:").answer("yes").wait("0 traces")
     assert asked.ended() == 0
     assert program.rows("select text from note") == [("the code is swordfish",)]
 
@@ -260,11 +260,11 @@ def test_a_file_that_may_not_be_written_is_told(program):
 
 def test_the_prompt_asks_before_it_erases(program, terminal):
     shell = terminal().wait_prompt().enter("/note the code is swordfish").wait("saved n1").wait_prompt()
-    shell.enter("/forget n1").wait("to be erased: 1 note").wait("type yes:").by_hand("no\r")
+    shell.enter("/forget n1").wait("to be erased: 1 note").wait("type yes:").answer("no")
     shell.wait("nothing was erased").wait_prompt()
     shell.enter("/forget n1").wait("type yes:", times=2).type("\x1b[200~yes\x1b[201~" + ENTER)
-    shell.wait("nothing was erased", times=2).wait_prompt()
-    shell.enter("/forget swordfish").wait("type yes:", times=3).by_hand("yes\r").wait("0 traces").wait_prompt()
+    shell.wait("type yes:", times=3).answer("").wait("nothing was erased", times=2).wait_prompt()
+    shell.enter("/forget swordfish").wait("type yes:", times=4).answer("yes").wait("0 traces").wait_prompt()
     assert program.rows("select * from note") == []
     assert traces(program.db, "swordfish") == 0
     shell.type(UP)

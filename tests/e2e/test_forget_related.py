@@ -4,7 +4,6 @@ import pytest
 
 from tests.forgetting import traces
 from tests.ollama_server import script
-from tests.terminal import ENTER
 
 pytestmark = pytest.mark.usefixtures("scripts_decide")
 
@@ -53,15 +52,15 @@ def test_a_row_that_does_not_say_it_is_refused(graz):
 
 
 def test_at_a_terminal_it_is_asked_before_the_yes(graz, terminal):
-    asked = terminal("forget", "f1").wait(SHOWN).wait(ASK).type("1 3" + ENTER).wait("type yes:").type("yes" + ENTER)
+    asked = terminal("forget", "f1").wait(SHOWN).wait(ASK).answer("1 3").wait("type yes:").answer("yes")
     asked.wait("searched everything for: graz: 0 left")
     assert asked.ended() == 0
     assert traces(graz.db, "Graz") == 0
 
 
 def test_the_prompt_asks_too(graz, terminal):
-    shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).by_hand("all\r")
-    shell.wait("type yes:").by_hand("yes\r").wait("0 left").wait("0 traces").wait_prompt()
+    shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).answer("all")
+    shell.wait("type yes:").answer("yes").wait("0 left").wait("0 traces").wait_prompt()
     shell.enter("/exit")
     assert shell.ended() == 0
     assert traces(graz.db, "Graz") == 0

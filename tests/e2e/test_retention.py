@@ -9,7 +9,6 @@ from agent_cli.store.db import Database
 from tests import years
 from tests.conftest import Ran, empty
 from tests.ollama_server import script
-from tests.terminal import ENTER
 from tests.years import ZONE
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=ZONE)
@@ -97,11 +96,11 @@ def test_a_dry_run_lists_what_would_go_and_removes_nothing(program):
 def test_it_is_done_after_a_typed_yes(program, terminal):
     switch_on(program)
 
-    refused = terminal("retention", "apply").wait("type yes:").type("no" + ENTER)
+    refused = terminal("retention", "apply").wait("type yes:").answer("no")
     assert refused.ended() == 1
     assert messages(program) == 100
 
-    agreed = terminal("retention", "apply").wait("type yes:").type("yes" + ENTER)
+    agreed = terminal("retention", "apply").wait("type yes:").answer("yes")
     assert agreed.ended() == 0
     assert "removed: 94 messages" in agreed.text
     assert messages(program) == 6

@@ -224,6 +224,7 @@ def test_facts_are_imported_once_and_found_with_their_message(filled):
     ]
     lines = facts(*rows)
     told = ["facts", "import", "-", "--source", "locality"]
+    filled.let_scripts_decide()
     assert filled(*told, "--accept", stdin=lines).code == 2
     assert filled.rows("select * from fact") == []
 
@@ -258,7 +259,7 @@ def test_broken_lines_of_facts_are_told_and_the_others_imported(filled):
         '{"statement": "\\ud800"}',
         {"statement": "Ann owns a boat"},
     )
-    ran = filled("facts", "import", "-", "--accept", "--yes", stdin=lines)
+    ran = filled.let_scripts_decide()("facts", "import", "-", "--accept", "--yes", stdin=lines)
 
     assert (ran.code, ran.out) == (1, "imported 1 fact, accepted\n")
     assert ran.err.count("was skipped") == 10

@@ -111,7 +111,7 @@ def test_own_memory_is_granted_by_a_typed_yes_alone(program, terminal):
 
     screen = terminal("serve", "callers", "add", "bot", "--mine")
     screen.wait("Type yes:")
-    screen.type("yes\r")
+    screen.answer("yes")
     screen.wait("reaches your own memory")
     assert program.rows("select name, owner, may from caller") == [("bot", "person", "read write")]
 

@@ -9,7 +9,7 @@ import typer
 
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import consent, output
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.facts import fact_export, fact_lines, facts
 from agent_cli.memory.facts.facts import ACCEPTED, SUPERSEDED
@@ -70,7 +70,8 @@ def import_(
         raise UsageError("--accept takes every line as true without a look: say --yes as well, or leave it to review")
     app_: App = context.obj.app()
     if accept:
-        app_.refuse_child()  # no key: both options are the yes to a file, as for a copy of one's own facts
+        what = "what is on standard input" if file == Path("-") else str(file)
+        consent.obtain(app_, f"take every line of {what} as true, without a look?", "nothing was imported")
     state = "accepted" if accept else "pending"
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:

@@ -16,6 +16,7 @@ from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
+from agent_cli.presence import terminal
 from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT, PasteRecovery
 from agent_cli.repl.keyboard.raw_keyboard import RawKeyboard
 
@@ -38,6 +39,7 @@ class KeyReader(RawKeyboard):
 
     def discard_typed(self) -> None:
         """Drop what was typed up to now: it does not answer the next question."""
+        terminal.discard_typed(self._input.fileno())
         clear_typeahead(self._input)
         for _ in range(1000):  # a read takes at most 1,024 characters
             if not self._input.read_keys():
@@ -64,17 +66,17 @@ class KeyReader(RawKeyboard):
                 return key
 
     async def read_line(self, question: str) -> str:
-        """Characters and Enter, each typed by itself; or STOP or END."""
+        """A line whose Enter was pressed by itself; STOP after Ctrl-C, END after Ctrl-D and Esc."""
         self._echo(question)
         typed = ""
         while True:
             pressed = await self._arrived.get()
-            if pressed is None or any(each.key in (Keys.ControlC, Keys.ControlD) for each in pressed):
+            names = [END] if pressed is None else [_name(each) for each in pressed]
+            if STOP in names or END in names or names == [ESC]:
                 self._echo("\n")
-                stop = pressed and any(each.key == Keys.ControlC for each in pressed)
-                return STOP if stop else END
-            names = [_name(each) for each in pressed]
-            if any(each.key == Keys.BracketedPaste for each in pressed) or (ENTER in names and len(names) > 1):
+                return STOP if STOP in names else END
+            pressed = pressed or []
+            if (ENTER in names and len(names) > 1) or any(each.key == Keys.BracketedPaste for each in pressed):
                 typed = ""
                 self._say("\n  (a paste, or several keys at once, decide nothing; type it)")
                 self._echo(question)

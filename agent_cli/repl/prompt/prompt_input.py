@@ -16,8 +16,8 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
-from prompt_toolkit.input.typeahead import clear_typeahead, get_typeahead
-from prompt_toolkit.key_binding import KeyBindings, KeyPress
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.output import DummyOutput
@@ -33,7 +33,7 @@ from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard import dumb_terminal, history_search, invisible_characters, keys
 from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.history import PromptHistory
-from agent_cli.repl.keyboard.key_reader import STOP, KeyReader
+from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader
 from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
 from agent_cli.repl.prompt import completion
 from agent_cli.repl.prompt.recall_preview import RecallPreview
@@ -131,22 +131,22 @@ class PromptInput:
         return line
 
     async def answer(self, question: str, stop: Callable[[], None] = lambda: None) -> str:
-        """The typed answer to a question, in lower case; empty after Esc, Ctrl-D or Ctrl-C, which calls `stop` too.
-
-        Pasting is ignored.
-        """
-        bindings = KeyBindings()
-        bindings.add(Keys.BracketedPaste, eager=True)(lambda event: None)
-        bindings.add(Keys.Escape, eager=True)(lambda event: event.app.exit(result=""))
-        try:
-            if self._dumb:
+        """The line typed after the question was drawn, in lower case; empty after Esc, Ctrl-D or Ctrl-C, which calls
+        `stop` too."""
+        if self._dumb:
+            try:
                 return (await self._dumb.read_answer(question)).strip().lower()
-            return await self._typed_answer(question, bindings)
-        except EOFError:
-            return ""
-        except KeyboardInterrupt:
+            except EOFError:
+                return ""
+            except KeyboardInterrupt:
+                stop()
+                return ""
+        with KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n"), _write) as keys:
+            keys.discard_typed()
+            typed = await keys.read_line(question)
+        if typed == STOP:
             stop()
-            return ""
+        return "" if typed in (STOP, END) else typed.strip().lower()
 
     async def key(self, question: str, stop: Callable[[], None]) -> str:
         """The key pressed alone once the question stands there; empty after Esc, Enter, Ctrl-D or Ctrl-C, which calls
@@ -161,22 +161,6 @@ class PromptInput:
         if pressed == STOP:
             stop()
         return pressed.lower() if len(pressed) == 1 else ""
-
-    async def _typed_answer(self, question: str, bindings: KeyBindings) -> str:
-        """The line, in lower case; empty when keys of it came together, as no fingers press them."""
-        prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
-        together: list[str] = []
-
-        def note(buffer: Buffer) -> None:
-            if prompt.app.key_processor.input_queue:
-                together.append(buffer.text)
-
-        prompt.default_buffer.on_text_changed += note
-        clear_typeahead(self.input)
-        line = await prompt.prompt_async(question, handle_sigint=False)
-        if together:
-            self._say("(several keys at once decide nothing)")
-        return "" if together else line.strip().lower()
 
     def take_dropped(self) -> frozenset[tuple[str, int]]:
         """(kind, id) of what memory would have added to the line just sent, and the person dropped."""

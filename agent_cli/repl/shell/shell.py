@@ -21,10 +21,11 @@ from agent_cli.agent.runner import Runner, Work
 from agent_cli.app import background, pending_erasure
 from agent_cli.app.app import App
 from agent_cli.app.warming import Warmer
-from agent_cli.errors import AgentError, ModelMissing, StoreBusy, StoreError, UsageError
+from agent_cli.errors import AgentError, ModelMissing, NobodyAsked, StoreBusy, StoreError, UsageError
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
 from agent_cli.messages import Part
+from agent_cli.presence import terminal
 from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.render.program_text import Verbatim
@@ -49,6 +50,8 @@ _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 def run(app: App, session: Session | None, first: Sequence[Part] = (), display: Display | None = None) -> None:
     """Run until the person leaves; `first` is sent at once. Raises AgentError, or SystemExit after a signal."""
+    if not terminal.is_own(sys.stdin.fileno(), sys.stdout.fileno()):
+        raise NobodyAsked(terminal.NOT_OWN)
     shell = Shell(app, session, display)
     gc.freeze()  # else the garbage collector takes 15 ms at every ninth key, looking through what is loaded
     code = asyncio.run(shell.run(first))
@@ -216,7 +219,7 @@ class Shell:
         """Say above the prompt, once, when no server or no chat model is there."""
         await asyncio.sleep(_POLL_INTERVAL / 4)  # after the prompt: importing what asks a server takes time
         message = await asyncio.to_thread(self._model_offer.check)
-        while self._runner:
+        while self._runner or not (self._prompt.application.is_running or is_dumb_terminal()):
             await asyncio.sleep(0.1)
         if message:
             self._say(message)
