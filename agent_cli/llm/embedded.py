@@ -50,8 +50,10 @@ class EmbeddedEmbedder:
         if filled := [index for index, text in enumerate(texts) if text.strip()]:
             tokenizer, tokens = self._model()
             encoded = tokenizer.encode_batch([texts[index] for index in filled], add_special_tokens=False)
-            for index, each in zip(filled, encoded, strict=True):
-                vectors[index] = _mean_vector(tokens, each.ids)
+            counts = _numpy().array([len(each.ids) for each in encoded])
+            means = _mean_vectors(tokens, list(chain.from_iterable(each.ids for each in encoded)), counts)
+            for index, mean in zip(filled, means.tolist(), strict=True):
+                vectors[index] = mean if any(mean) else None
         return vectors
 
     def embed_query(self, question: str) -> list[float] | None:
@@ -74,8 +76,8 @@ class EmbeddedEmbedder:
             self._rows, self._vectors = {}, None
         if new := [word for word in dict.fromkeys(words) if word not in self._rows]:
             tokenizer, tokens = self._model()
-            means = [_mean_vector(tokens, tokenizer.encode(word, add_special_tokens=False).ids) for word in new]
-            made = np.array([mean or [0.0] * DIMENSION for mean in means], np.float32)
+            encoded = tokenizer.encode(new, is_pretokenized=True, add_special_tokens=False)
+            made = _mean_vectors(tokens, encoded.ids, np.bincount(encoded.word_ids, minlength=len(new)))
             self._rows |= {word: len(self._rows) + number for number, word in enumerate(new)}
             self._vectors = made if self._vectors is None else np.concatenate([self._vectors, made])
         return np.fromiter(map(self._rows.__getitem__, words), int, len(words))
@@ -106,7 +108,13 @@ def _numpy() -> Any:
     return numpy
 
 
-def _mean_vector(tokens: Any, ids: Sequence[int]) -> list[float] | None:
-    mean = tokens[ids].astype("float32").sum(axis=0)
-    length = float((mean @ mean) ** 0.5)
-    return (mean / length).tolist() if length else None
+def _mean_vectors(tokens: Any, ids: Sequence[int], counts: Any) -> Any:
+    """A row for each text: the mean of its tokens' vectors, made as long as 1. `counts`: the tokens of each text."""
+    np = _numpy()
+    filled = counts > 0
+    means = np.zeros((len(counts), DIMENSION), np.float32)
+    if filled.any():
+        starts = (np.cumsum(counts) - counts)[filled]
+        means[filled] = np.add.reduceat(tokens[ids].astype(np.float32), starts, axis=0)
+    lengths = np.sqrt(np.einsum("nd,nd->n", means, means))
+    return means / np.where(lengths, lengths, 1)[:, None]
