@@ -5,10 +5,11 @@ rarest on, up to a budget of rows, and the common ones are added by a second que
 fifteen points of recall.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 
 from agent_cli import kinds
 from agent_cli.memory.entities import named_entities
@@ -21,8 +22,12 @@ WORDS = 150  # most hits of the word index
 _EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted exactly
 _WINDOWS, _WINDOW = 4, 0.005  # samples beyond, and the share of all rows in each
 _MIN_COUNTED = 500  # rows up to which a rare word is counted exactly in any case
+_LARGE, _CHANGED = 20_000, 0.01  # rows from which common words are counted again only when so many were added
 _FEW = 30  # rows that the idfs assume at least: in a new file the only word of a note would weigh next to nothing
 MIN_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
+LEADING = 1_500  # rows that are scored in any case: those with the rarest words
+SURE = 60  # hits that no row with further words may exceed, or they lead too
+_MOST = 1.6  # times its idf: about the most that a word adds to a score
 
 
 @frozen
@@ -114,13 +119,17 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
     phrases = {_quoted(word): count for word, count in question.words.items() if count}
     phrases |= {_gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
-    budget = max(MIN_BUDGET, int(BUDGET * size(db, allowed.files)))
-    rare, spent = ordered[:1], phrases[ordered[0]] if ordered else 0
-    common: list[str] = []
-    for phrase in ordered[1:]:
-        spent += phrases[phrase]
-        (rare if spent <= budget else common).append(phrase)
-    best = _best(db, rare, common, allowed)
+    totals = list(accumulate(phrases[phrase] for phrase in ordered))
+    first = max(1, bisect_right(totals, LEADING))
+    useful = bisect_right(ordered, question.rows / 2, key=lambda phrase: phrases[phrase])  # FTS5 weighs no other
+    best = _best(db, ordered[:first], ordered[first : max(first, useful)], allowed)
+    sure = sorted(best.values(), reverse=True)[SURE - 1] if len(best) >= SURE else 0.0
+    last = bisect_right(totals, max(MIN_BUDGET, int(BUDGET * question.rows)))
+    while last > first and _MOST * ranking.idf(question.rows, phrases[ordered[last - 1]]) < sure:
+        last -= 1
+    if last > first:
+        for id, score in _best(db, ordered[first:last], ordered[last : max(last, useful)], allowed).items():
+            best[id] = max(best.get(id, 0.0), score)
     ordered_hits = sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
     if allowed.kinds:
         wanted = {
@@ -240,7 +249,24 @@ def _id_range(files: bool, id: str = "rowid") -> str:
     return f"{id} < 0" if files else f"{id} > 0"
 
 
+_common: dict[tuple[str, str, bool], tuple[int, int]] = {}
+"""Rows with common words of large files, and how many rows these had in all when they were counted."""
+
+
 def _count(db: Database, match: str, rows: int, files: bool) -> int:
+    """The number of rows that match; of a common word in a large file as of late."""
+    if db.in_memory or rows < _LARGE:
+        return _counted(db, match, rows, files)
+    key = db.path, match, files
+    before, count = _common.get(key, (0, 0))
+    if abs(rows - before) > _CHANGED * rows:
+        count = _counted(db, match, rows, files)
+        if count >= _MIN_COUNTED:
+            _common[key] = rows, count
+    return count
+
+
+def _counted(db: Database, match: str, rows: int, files: bool) -> int:
     """The number of rows that match; for a common word in a large file estimated from samples."""
     name = word_tables.table(db, "words")
     matches = f"from {name} where {name} match ? and {_id_range(files)}"
