@@ -17,7 +17,11 @@ def garden(db, session):
 
     def words(number):
         rare = "lantern" if number < 3 else "terrace" if number < 103 else "gravel"
-        return f"The garden {number} has a {rare}" if number % 2 and number < 3200 else f"The {rare} of number {number}"
+        return (
+            f"The garden {number} has a {rare}"
+            if number % 2 and number < 3200
+            else f"The {rare} of the number {number}"
+        )
 
     said = [
         log.Entry(0, "", 0, Message("user", words(each)), "stop", False, "", (), log.Usage()) for each in range(3300)
