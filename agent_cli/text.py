@@ -7,7 +7,7 @@ than what they see. Stored text stays unchanged.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -57,6 +57,7 @@ _UNSEEN = re.compile(
 )
 FENCE = "⟦", "⟧"
 """What begins and ends the program's own words in a prompt. Nobody else can write them: see `unfenced`."""
+_LIKENESS = 0.75  # of a mistyped name to the one that was meant
 _WITHOUT_FENCE = str.maketrans({FENCE[0]: "[[", FENCE[1]: "]]"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SENTENCE_END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
@@ -121,6 +122,18 @@ def one_line(text: str, limit: int = 80) -> str:
     """Cleaned, on one line, cut with an ellipsis to at most `limit` characters."""
     line = " ".join(clean(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def nearest(typed: str, names: Iterable[str]) -> str:
+    """The name that was probably meant by a mistyped one; empty when none is like it."""
+    from difflib import SequenceMatcher  # only where something is wrong: 2 ms
+
+    def likeness(name: str) -> float:
+        one, other = typed.lstrip("-/"), name.lstrip("-/")
+        return 1.0 if sorted(one) == sorted(other) else SequenceMatcher(None, one, other).ratio()
+
+    best = max(names, key=likeness, default="")
+    return best if best and likeness(best) >= _LIKENESS else ""
 
 
 def counted(count: int, one: str, many: str = "") -> str:

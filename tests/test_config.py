@@ -98,6 +98,8 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path, file):
     ("name", "told", "value"),
     [
         ("num_ctx", "4096", 4096),
+        ("num_ctx", "16k", 16384),
+        ("num_ctx", "1 M", 1024**2),
         ("patience", "2.5", 2.5),
         ("patience", "3", 3.0),
         ("background_jobs", "no", False),
@@ -120,6 +122,7 @@ def test_a_variable_is_read_as_what_the_setting_is(file, name, told, value):
     ("name", "told", "said"),
     [
         ("NUM_CTX", "many", 'num_ctx = "many" must be a whole number'),
+        ("NUM_CTX", "16x", 'num_ctx = "16x" must be a whole number'),
         ("NUM_CTX", "4096.5", 'num_ctx = "4096.5" must be a whole number'),
         ("BACKGROUND_JOBS", "perhaps", 'background_jobs = "perhaps" must be true or false'),
         ("THINK", "hard", 'think = "hard" must be one of auto, on, off, low, medium, high'),

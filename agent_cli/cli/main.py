@@ -1,10 +1,11 @@
-"""`agent`: the options before a command, and the commands, each imported only when it is used.
+"""`agent`: its options, and the commands, each imported only when it is used.
 
 Start-up time is a feature: no command imports what another needs, and the help is printed from the tables in usage.py.
 """
 
 import errno
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -17,12 +18,12 @@ import typer
 from typer.core import TyperGroup
 
 from agent_cli import CHILD
-from agent_cli.cli import output, usage
+from agent_cli.cli import global_options, output, usage
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.presence import descent
-from agent_cli.text import one_line, without_surrogates
+from agent_cli.text import nearest, one_line, without_surrogates
 
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
 _ClickUsageError = cast(
@@ -44,8 +45,11 @@ class LazyGroup(TyperGroup):
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and len(args[0].split()) > 1:
-            raise UsageError(f'a question is asked with `agent ask`: agent ask "{one_line(args[0], 60)}"')
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            if near := nearest(args[0], COMMANDS):
+                raise UsageError(f"there is no command {args[0]!r}; did you mean {near}?")
+            question = one_line(" ".join(args), 60)
+            raise UsageError(f'there is no such command; a question is asked with `agent ask`: agent ask "{question}"')
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -58,7 +62,7 @@ class LazyGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         if args and args[-1] in ("-r", "--resume") and not set(args) & set(COMMANDS):
             args = [*args, ""]  # `start` reports the missing session
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, global_options.in_front(args, self, ctx))
 
     def invoke(self, ctx: Any) -> Any:
         with _exit_on_closed_output(), _usage_errors_as_json():
@@ -74,6 +78,9 @@ class LazyGroup(TyperGroup):
             output.fail(error)
         except typer.Exit:
             raise
+        except _ClickUsageError as error:
+            _suggest_nearest(error)
+            raise
         except KeyboardInterrupt:
             output.fail(Cancelled("stopped"))
         except Exception as error:
@@ -84,6 +91,13 @@ class LazyGroup(TyperGroup):
             if ctx.obj:
                 ctx.obj.close()
             sys.stdout.flush()
+
+
+def _suggest_nearest(error: Any) -> None:
+    """Let the error about an unknown subcommand name the one that was probably meant, and no other."""
+    if found := re.match(r"No such command '([^']*)'", error.message):
+        near = nearest(found[1], error.ctx.command.list_commands(error.ctx))
+        error.message = found[0] + (f"; did you mean {near}?" if near else ".")
 
 
 @contextmanager

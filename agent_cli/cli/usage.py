@@ -60,7 +60,7 @@ COMMANDS = {
 
 VERSION = f"agent {__version__}"
 _WIDTH = 80
-
+_MORE = "agent COMMAND --help tells more of each. The options above may stand behind a command too."
 
 _FOLDERS = (
     "facts",
@@ -80,7 +80,7 @@ def help() -> str:
     """The help, in lines of at most 80 characters, fewer in a narrower window."""
     about = _wrapped("A terminal assistant that remembers. Without a command it starts a conversation.")
     lines = ["Usage: agent [OPTIONS] [COMMAND ...]", "", *about, "", "Options:", *_rows(OPTIONS)]
-    return "\n".join([*lines, "", "Commands:", *_rows(COMMANDS), "", "agent COMMAND --help tells more of each."])
+    return "\n".join([*lines, "", "Commands:", *_rows(COMMANDS), "", *_wrapped(_MORE)])
 
 
 def answer(arguments: list[str]) -> str:

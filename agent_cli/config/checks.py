@@ -6,6 +6,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from agent_cli.config import toml
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
+from agent_cli.text import Pattern, nearest
+
+_SHORT = Pattern(r"(\d{1,12}) ?([kKmM])")  # 16k
+_UNITS = {"k": 1024, "m": 1024**2}  # the sizes of contexts are told in these
 
 
 def parse(key: str, text: str, where: str) -> Any:
@@ -14,6 +18,8 @@ def parse(key: str, text: str, where: str) -> Any:
     if kind is bool and text.lower() in ("true", "false", "1", "0", "on", "off", "yes", "no"):
         return text.lower() in ("true", "1", "on", "yes")
     try:
+        if kind is int and (short := _SHORT.fullmatch(text)):
+            return int(short[1]) * _UNITS[short[2].lower()]
         if kind in (int, float):
             return kind(text)
         if get_origin(kind) in (dict, list):
@@ -56,10 +62,8 @@ def check(key: str, value: Any, where: str) -> Any:
 def _kind(key: str, where: str) -> Any:
     hints = get_type_hints(Config)
     if key not in hints:
-        import difflib  # only where something is wrong: 2 ms
-
-        near = difflib.get_close_matches(key, hints, 1)
-        hint = f"; did you mean {near[0]}?" if near else "; `agent config show` lists them all"
+        near = nearest(key, hints)
+        hint = f"; did you mean {near}?" if near else "; `agent config show` lists them all"
         where = "" if where.partition(".")[0] in (key, f"/{key}") else f"{where}: "
         raise ConfigError(f"{where}there is no setting {key!r}{hint}")
     return hints[key]

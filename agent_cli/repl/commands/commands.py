@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -15,8 +14,8 @@ from agent_cli.repl.commands import arguments
 from agent_cli.repl.commands.command import COMMANDS, Command, command
 from agent_cli.repl.commands.results import Page, Result
 from agent_cli.repl.session.conversation import Conversation
+from agent_cli.text import nearest
 
-_LIKENESS = 0.75  # of a mistyped name to the one that was meant
 _GROUPS = (  # what commands are for, and the modules in which they stand
     ("Talk", "change, repeat and copy what was said", "exchange_commands answer_commands"),
     ("Memory", "keep, find, check and forget", "memory_commands fact_commands skill_commands"),
@@ -48,8 +47,8 @@ def find(line: str) -> tuple[Command, str] | None:
         if argument and found.usage == found.name:
             raise arguments.unexpected(found.name, argument)
         return found, argument
-    similar = sorted(candidates) or get_close_matches(typed, names, 1, _LIKENESS)
-    hint = f"; did you mean {' or '.join(similar)}?" if similar else "; /help lists them all"
+    similar = " or ".join(sorted(candidates)) or nearest(typed, names)
+    hint = f"; did you mean {similar}?" if similar else "; /help lists them all"
     raise UsageError(f"there is no {typed}{hint}")
 
 
