@@ -58,6 +58,11 @@ class Transcript:
         return self.ended.finish if self.ended else ""
 
     @property
+    def model(self) -> str:
+        """Which model answered; empty until the turn has ended."""
+        return self.ended.model if self.ended else ""
+
+    @property
     def used(self) -> list[JsonObject]:
         """The memories recalled for the question."""
         if not self.question:
@@ -76,10 +81,9 @@ class Transcript:
 
     def as_object(self, finish: str) -> JsonObject:
         """The single object at the end of the turn."""
-        model = self.ended.model if self.ended else ""
         used = self._recalled or []
         lines = {"notices": self.notices, "receipts": self.receipts}
-        return _turn_object(self.clean_answer, model, self._position(), used, self.usage, finish, lines)
+        return _turn_object(self.clean_answer, self.model, self._position(), used, self.usage, finish, lines)
 
     def _objects(self, event: Event) -> Iterator[JsonObject]:
         match event:

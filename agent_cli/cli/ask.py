@@ -25,7 +25,7 @@ from agent_cli.cli import answer as answers
 from agent_cli.cli import ask_options, output, time_limit
 from agent_cli.cli.ask_options import AnswerForm, AskOptions
 from agent_cli.cli.invocation import Invocation
-from agent_cli.errors import StoreError, UsageError
+from agent_cli.errors import ModelUnavailable, StoreError, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.template_tokens import broken
 from agent_cli.memory.conversations import sessions
@@ -80,6 +80,9 @@ def ask(
         float | None,
         typer.Option("--timeout", min=0.001, max=10_000_000, help="Seconds until it is given up (exit 7)."),
     ] = None,
+    offline_ok: Annotated[
+        bool, typer.Option("--offline-ok", help="Exit 0 also when no server answers and memory alone does (else 3).")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request, and send and keep nothing.")] = False,
 ) -> None:
     """Ask one question."""
@@ -100,7 +103,7 @@ def ask(
         invocation.memory = True
     invocation.check()
     form = _form({"json": as_json, "events": stream_json, "whole": no_stream, "code": extract})
-    answer(invocation, AskOptions(words or [], file or [], system, form, timeout, dry_run, why, render))
+    answer(invocation, AskOptions(words or [], file or [], system, form, timeout, dry_run, why, render, offline_ok))
 
 
 def _form(given: dict[AnswerForm, bool]) -> AnswerForm:
@@ -129,6 +132,8 @@ def answer(invocation: Invocation, asked: AskOptions) -> None:
     _remind(app, invocation, asked)
     if asked.form == "code":
         answers.print_code(transcript)
+    if transcript.model == "offline" and app.config.model != "offline" and not asked.offline_ok:
+        raise typer.Exit(ModelUnavailable.exit_code)  # after the answer from memory, and the notice that says so
 
 
 def _asked_once(app: App) -> AbstractContextManager[int]:

@@ -27,6 +27,7 @@ class AskOptions:
     dry_run: bool = False
     why: bool = False  # afterwards print what was recalled
     render: bool = False  # styled even where the output is no terminal
+    offline_ok: bool = False  # an answer from memory alone counts as one
 
 
 def parts(question: AskOptions) -> Sequence[Part]:

@@ -30,20 +30,25 @@ def add(
         list[str] | None, typer.Argument(help="The note; without words it is read from standard input.")
     ] = None,
     title: Annotated[str, typer.Option("-t", "--title", help="A short title.")] = "",
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="Put #TAG behind its words; may be given again.")
+    ] = None,
 ) -> None:
     """Write a note."""
     app_ = context.obj.app()
+    tags = [notes.tag(each) for each in tag or ()]
     if words:
-        _add(app_, " ".join(words), title, "typed")
+        _add(app_, " ".join(words), title, tags, "typed")
     elif sys.stdin.isatty():
         with edited("", app_.config.editor) as text:
-            _add(app_, text, title, "typed")
+            _add(app_, text, title, tags, "typed")
     else:
-        _add(app_, sys.stdin.buffer.read().decode("utf-8", "replace").strip("\n"), title, "piped")
+        _add(app_, sys.stdin.buffer.read().decode("utf-8", "replace").strip("\n"), title, tags, "piped")
 
 
-def _add(app_: App, text: str, title: str, origin: Origin) -> None:
+def _add(app_: App, text: str, title: str, tags: list[str], origin: Origin) -> None:
     origin = "tool" if app_.child else origin
+    text = " ".join([text, *(f"#{each}" for each in tags)]) if text.strip() else text
     note = notes.add(app_.db, app_.scope, text, app_.time, title=title, origin=origin)
     output.say(f"saved {note.handle} “{note.name}”")
 
@@ -54,10 +59,20 @@ def list_(
     limit: LimitOption = 50,
     as_json: AsJson = False,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
+    tag: Annotated[str, typer.Option("--tag", help="Only those that say #TAG.")] = "",
 ) -> None:
     """List notes, the latest first."""
     app_ = context.obj.app()
-    _list(notes.listing(app_.db, app_.scope.owner, limit, hidden=hidden), as_json)
+    wanted = notes.tag(tag) if tag else ""
+    _list(notes.listing(app_.db, app_.scope.owner, limit, hidden=hidden, tag=wanted), as_json)
+
+
+@app.command()
+def tags(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the tags of notes, #garden, and how many notes have each."""
+    app_ = context.obj.app()
+    rows = [{"tag": f"#{name}", "notes": count} for name, count in notes.tags(app_.db, app_.scope.owner)]
+    output.listing(rows, ("tag", "notes"), as_json=as_json)
 
 
 @app.command()
@@ -71,10 +86,18 @@ def show(context: typer.Context, handle: NoteHandle, as_json: AsJson = False) ->
 
 
 @app.command()
-def edit(context: typer.Context, handle: NoteHandle) -> None:
-    """Change a note in your editor."""
+def edit(
+    context: typer.Context,
+    handle: NoteHandle,
+    words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them your editor opens.")] = None,
+) -> None:
+    """Change a note: give its new words, or write them in your editor."""
     note = _note(context, handle)
     app_ = context.obj.app()
+    if words:
+        notes.edit(app_.db, note, " ".join(words), note.title, app_.time)
+        output.say(f"changed {note.handle}")
+        return
     with edited(note.text, app_.config.editor) as text:
         if text.strip() == note.text.strip():
             output.note(f"{note.handle} was left as it is")

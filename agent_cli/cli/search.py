@@ -86,13 +86,13 @@ def search(
             output.put_json_line({"query": question, **_as_json(find(question), explain)})
         return
     query = " ".join(words or ())
+    found = find(query)
     if as_json:
-        output.put_json({"query": query, **_as_json(find(query), explain)})
+        output.put_json({"query": query, **_as_json(found, explain)})
     else:
-        found = find(query)
         _print(app_, query, found, explain)
-        if found.verdict == "nothing":
-            raise typer.Exit(1)
+    if found.verdict == "nothing":
+        raise typer.Exit(1)
 
 
 def _print(app_: App, query: str, found: RecallResult, explain: bool) -> None:

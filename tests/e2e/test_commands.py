@@ -360,7 +360,7 @@ def test_every_command_has_help(program):
     assert not program.db.exists()
 
 
-@pytest.mark.parametrize("command", [["nope"], ["notes", "nope"], ["ask", "--nope"], ["notes", "show"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["notes", "nope"], ["ask", "--nope"], ["notes", "show"]], ids=" ".join)
 def test_a_command_that_does_not_exist_is_said(program, command):
     ran = program(*command)
     assert (ran.code, ran.out) == (2, "")

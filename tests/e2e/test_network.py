@@ -24,7 +24,7 @@ def test_without_a_server_a_named_model_is_an_error_that_says_what_was_tried(pro
 
 def test_without_a_server_memory_answers_and_one_line_says_so(program):
     nothing = "No model server answers, and nothing in memory matches your question."
-    assert program("ask", "where", "is", "the", "key") == Ran(0, f"{nothing}\n", f"agent: {NOBODY}\n")
+    assert program("ask", "where", "is", "the", "key") == Ran(3, f"{nothing}\n", f"agent: {NOBODY}\n")
     assert program.rows(LOG) == [
         ("user", "where is the key", "stop", ""),
         ("assistant", nothing, "stop", "offline"),
@@ -36,12 +36,17 @@ def test_without_a_server_memory_quotes_what_it_holds(program):
     quoted = "No model server answers; these are the words in memory that match your question:\n\n"
     answer = f"{quoted}- 02 Jan 2026 (n1): “The key is under the pot”"
     assert program("ask", "where is the key").out == f"{answer}\n"
-    assert program("-q", "ask", "where is the pot") == Ran(0, f"{answer}\n", "")
+    assert program("-q", "ask", "where is the pot") == Ran(3, f"{answer}\n", "")
+
+
+def test_an_answer_from_memory_alone_is_one_where_that_is_said_to_do(program):
+    assert program("ask", "--offline-ok", "hi").code == 0
+    assert program("-m", "offline", "ask", "hi").code == 0
 
 
 def test_without_a_server_json_names_the_offline_model(program):
     ran = program("ask", "--json", "hi")
-    assert (ran.code, ran.json["model"], ran.json["finish"]) == (0, "offline", "stop")
+    assert (ran.code, ran.json["model"], ran.json["finish"]) == (3, "offline", "stop")
     assert ran.err == f"agent: {NOBODY}\n"
 
 
@@ -52,7 +57,7 @@ def test_a_host_that_does_not_exist_is_said(program):
     assert ran.err.startswith("agent: no model server answers at http://no-such-host.invalid:11434 (")
     assert ran.err.endswith("): start it with `ollama serve`, or set OLLAMA_HOST to where it runs\n")
     auto = program("ask", "hi")
-    assert auto.code == 0
+    assert auto.code == 3
     assert auto.err == f"agent: {NOBODY.replace('127.0.0.1:9', 'no-such-host.invalid:11434')}\n"
 
 

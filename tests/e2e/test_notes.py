@@ -37,6 +37,7 @@ def test_a_note_as_json_is_an_object_with_everything(program):
         "id": "n1",
         "title": "Milk",
         "text": "Buy two bottles",
+        "tags": [],
         "origin": "typed",
         "place": str(program.work),
         "at": "2026-01-02T12:00:00.000Z",
@@ -53,6 +54,24 @@ def test_a_note_is_changed_in_the_editor(program):
     assert program("notes", "edit", "n1") == Ran(0, "changed n1\n", "")
     assert program("notes", "show", "n1").out == "Milk\n\nBuy three bottles\n"
     assert program("notes", "edit", "n1") == Ran(0, "", "agent: n1 was left as it is\n")
+
+
+def test_a_note_is_changed_by_its_new_words(program):
+    program("notes", "add", "-t", "Milk", "Buy two bottles")
+    assert program("notes", "edit", "n1", "Buy", "three") == Ran(0, "changed n1\n", "")
+    assert program("notes", "show", "n1").out == "Milk\n\nBuy three\n"
+    assert program("notes", "edit", "n9", "Buy").code == 2
+
+
+def test_notes_are_listed_by_their_tags(program):
+    program("notes", "add", "prune the roses", "--tag", "garden", "--tag", "#Spring")
+    program("notes", "add", "the mower is with Anna #garden")
+    program("notes", "add", "issue #12 and page.html#garden are no tags")
+    assert program("notes", "list", "--tag", "garden", "--limit", "1").out.startswith("n2 ")
+    assert program("notes", "list", "--tag", "#spring").out == "n1  2026-01-02  prune the roses #garden #spring\n"
+    assert program("notes", "tags").out == "#garden  2\n#spring  1\n"
+    refused = program("notes", "add", "x", "--tag", "two words")
+    assert (refused.code, "'two words' is no tag" in refused.err) == (2, True)
 
 
 def test_an_editor_that_fails_changes_nothing(program):

@@ -131,7 +131,7 @@ def test_the_answer_replaces_a_file_named_by_the_day(program):
     file = program.home / "briefings" / "2026-01-03.md"
     assert due(program) == Ran(0, "", f"agent: c1 Say good morning → {file}\n")
     file.write_text("something else")
-    assert program("schedule", "run", "--now", "c1", env={"AGENT_NOW": NEXT}).code == 0
+    assert program("schedule", "run", "c1", env={"AGENT_NOW": NEXT}).code == 0
     assert (file.read_text(), [each.name for each in file.parent.iterdir()]) == ("Good morning.\n", [file.name])
     assert (oct(file.stat().st_mode & 0o777), notes(program)) == ("0o600", [])
 

@@ -43,8 +43,11 @@ _SKILL_INSTRUCTIONS = (
 
 def run(
     context: typer.Context,
+    handle: Annotated[
+        str | None, typer.Argument(metavar="[SCHEDULE]", help="Run this one at once, as in c3, and exit.")
+    ] = None,
     due: Annotated[bool, typer.Option("--due", help="Run what is due, and exit.")] = False,
-    now: Annotated[str | None, typer.Option("--now", metavar="C3", help="Run this one at once, and exit.")] = None,
+    now: Annotated[str | None, typer.Option("--now", metavar="C3", help="The same as naming it.")] = None,
 ) -> None:
     """Run schedules as they fall due, until it is stopped.
 
@@ -53,11 +56,11 @@ def run(
     invocation: Invocation = context.obj
     app_ = invocation.app()
     app_.refuse_child()
-    if due and now:
-        raise UsageError("--due and --now exclude each other: run what is due, or one at once")
+    if due + bool(now) + bool(handle) > 1:
+        raise UsageError("--due and a schedule exclude each other: run what is due, or one at once")
     with _stopping_in_order() as stop:
-        if now:
-            _run_one(app_, invocation, now, stop)
+        if named := handle or now:
+            _run_one(app_, invocation, named, stop)
         elif due:
             _report(invocation, run_due(app_, invocation, stop))
             background.start(app_)

@@ -1,5 +1,9 @@
-"""Notes, written by the person or by the model for the person."""
+"""Notes, written by the person or by the model for the person.
 
+A tag is a word of a note with # before it, as in #garden: so it is found, changed and forgotten with the words.
+"""
+
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -15,6 +19,7 @@ from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+_TAG = text.Pattern(r"(?<![\w#&/.])#([^\W\d_][\w-]*)")
 _COLUMNS = "id, title, text, origin, place, at, utc_offset, changed_at, hidden_at"
 
 
@@ -38,11 +43,17 @@ class Note:
     def name(self) -> str:
         return text.one_line(self.title or self.text, 60)
 
+    @property
+    def tags(self) -> list[str]:
+        """In lower case and without their #."""
+        return [*dict.fromkeys(each.casefold() for each in _TAG.findall(f"{self.title}\n{self.text}"))]
+
     def describe(self) -> dict[str, Any]:
         return {
             "id": self.handle,
             "title": self.title,
             "text": self.text,
+            "tags": self.tags,
             "origin": self.origin,
             "place": self.place,
             "at": self.at,
@@ -100,14 +111,29 @@ def with_text(db: Database, owner: str, body: str) -> Note | None:
     return Note(*row) if row else None
 
 
-def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[Note]:
-    """The notes with the newest change first."""
+def listing(db: Database, owner: str, limit: int, *, hidden: bool = False, tag: str = "") -> list[Note]:
+    """The notes with the newest change first; `tag`: only those that have it."""
     rows = db.rows(
-        f"""select {_COLUMNS} from note where owner = ? and (hidden_at is not null) = ?
+        f"""select {_COLUMNS} from note where owner = ? and (hidden_at is not null) = ? and instr(title || text, ?)
             order by changed_at desc, id desc limit ?""",
-        (owner, hidden, limit),
+        (owner, hidden, "#" if tag else "", -1 if tag else limit),
     )
-    return [Note(*row) for row in rows]
+    found = [Note(*row) for row in rows]
+    return [note for note in found if tag in note.tags][:limit] if tag else found
+
+
+def tag(typed: str) -> str:
+    """A tag as it was typed, without # and in lower case. Raises UsageError where it is none."""
+    word = typed.removeprefix("#")
+    if not _TAG.fullmatch(f"#{word}"):
+        raise UsageError(f"{typed!r} is no tag: write a word of letters, digits, _ and -, as in garden")
+    return word.casefold()
+
+
+def tags(db: Database, owner: str) -> list[tuple[str, int]]:
+    """The tags of notes that are not hidden, and in how many each stands, the most frequent first."""
+    counts = Counter(each for note in listing(db, owner, -1) for each in note.tags)
+    return sorted(counts.items(), key=lambda row: (-row[1], row[0]))
 
 
 def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> list[Note]:

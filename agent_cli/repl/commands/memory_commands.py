@@ -31,12 +31,15 @@ def note(conversation: Conversation, argument: str) -> Result:
     return f"saved {written.handle} “{written.name}”"
 
 
-@command("/notes [WORDS]", on_file=True, examples=("/notes", "/notes key"))
+@command("/notes [WORDS|#TAG]", on_file=True, examples=("/notes key", "/notes #garden"))
 def notes_(conversation: Conversation, argument: str) -> Result:
-    """List the latest notes, or those with these words."""
+    """List the latest notes, or those with these words or this tag."""
     app = conversation.app
     owner = app.scope.owner
-    found = notes.search(app.db, owner, argument, 20, app.time()) if argument else notes.listing(app.db, owner, 20)
+    if argument.startswith("#"):
+        found = notes.listing(app.db, owner, 20, tag=notes.tag(argument))
+    else:
+        found = notes.search(app.db, owner, argument, 20, app.time()) if argument else notes.listing(app.db, owner, 20)
     lines = [f"{each.handle:<6} {clock.local(each.at, each.utc_offset):%Y-%m-%d}  {each.name}" for each in found]
     return "\n".join(lines) or ("no note has these words" if argument else "there are no notes yet")
 

@@ -25,6 +25,7 @@ def test_a_note_comes_back_as_it_was_written(db):
         "id": "n1",
         "title": "Shopping",
         "text": "Buy milk\nand bread",
+        "tags": [],
         "origin": "typed",
         "place": HERE.place,
         "at": AT,

@@ -92,6 +92,18 @@ def test_a_snoozed_one_comes_up_then_and_not_before(db):
     assert come_up(db, time.at("2026-03-29T09:00:00+02:00")) == [("t1", "Sun 09:00", 1, True)]
 
 
+def test_snoozing_that_changes_nothing_is_refused(db):
+    time = Clock()
+    task = keep(db, "call the dentist", "friday 3pm")
+    for hours in (1, 3):  # before it is due, and when it is due anyway
+        with pytest.raises(
+            UsageError, match="t1 does not come up before Friday 27 Mar 2026, 15:00: nothing was changed"
+        ):
+            tasks.snooze(db, task, time() + hours * HOUR, time)
+    later = tasks.snooze(db, task, time() + 9 * HOUR, time)
+    assert tasks.snooze(db, later, time() + HOUR, time).comes_up == task.due_at  # which takes the delay back
+
+
 def test_snoozing_gives_a_time_to_what_has_none(db):
     time = Clock()
     task = tasks.snooze(db, keep(db, "read Proust"), time() + HOUR, time)
