@@ -47,7 +47,7 @@ def test_help_loads_no_command(loaded):
         return {name.removeprefix("agent_cli.cli.") for name in loaded(*arguments) if name.startswith("agent_cli.cli.")}
 
     assert parts("--help") == {"usage"}
-    assert parts("-q", "--help") == {"usage", "main", "output", "invocation"}
+    assert parts("-q", "--help") == {"usage", "main", "output", "invocation", "global_options"}
 
 
 def test_asking_a_server_loads_nothing_heavy(loaded, program, server):
@@ -62,7 +62,7 @@ def test_asking_a_script_loads_nothing_for_the_network(loaded, program):
 
 
 def test_asking_without_a_server_loads_nothing_heavy(loaded):
-    assert loaded("ask", "hi") & ASKING == set()
+    assert loaded("ask", "hi", "--offline-ok") & ASKING == set()
 
 
 @pytest.mark.parametrize("command", [["notes", "list"], ["sessions", "list"], ["jobs", "list"], ["config", "show"]])

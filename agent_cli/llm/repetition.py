@@ -6,10 +6,10 @@ counted, so that lists, stanzas of settings and refrains, where something change
 stands in a table counts a quarter, and code a third, since rows of zeros and of the same cells are rightly alike.
 """
 
-import re
 from collections.abc import Generator, Iterator
 
 from agent_cli.llm.model import Chunk, Done, PriorTextWasThinking, Text, Thinking
+from agent_cli.text import Pattern
 
 FINISH = "repetition"
 _TOO_MUCH = 80  # what has stood twice before in a row counts, when the reply is stopped
@@ -17,8 +17,8 @@ _RUN, _NEW = 4, 8
 _TIMES = 2  # that a run has stood before
 _FAR = 400  # words between two places that are still one loop
 _SINGLE = "\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af"  # characters of scripts without spaces, each a word
-_WORD = re.compile(rf"\n|```|[{_SINGLE}]|[^\W\d_{_SINGLE}]{{1,12}}|\d{{1,6}}|[^\w\s]|_")
-_UNFINISHED = re.compile(r"[^\W_]{0,24}`{0,3}\Z")
+_WORD = Pattern(rf"\n|```|[{_SINGLE}]|[^\W\d_{_SINGLE}]{{1,12}}|\d{{1,6}}|[^\w\s]|_")
+_UNFINISHED = Pattern(r"[^\W_]{0,24}`{0,3}\Z")
 
 
 class Repetition:

@@ -136,8 +136,13 @@ def _others() -> Pattern:
 
 
 _WITHOUT_BARS = _others()
+_BEGINNINGS = {"<", *(token[:2].casefold() for tokens in TOKENS.values() for token in tokens if token[0] != "<")}
 
 
 def broken(words: str) -> str:
     """The words in visible characters, with a blank behind the first character of each token; the same every time."""
-    return _WITHOUT_BARS.sub(r"\g<0> ", _WITH_BARS.sub(r"\g<0> ", visible(words)))
+    words = visible(words)
+    folded = words.casefold()
+    if not any(beginning in folded for beginning in _BEGINNINGS):
+        return words  # as most are: the table need not be compiled for them, 5 ms before the first request
+    return _WITHOUT_BARS.sub(r"\g<0> ", _WITH_BARS.sub(r"\g<0> ", words))

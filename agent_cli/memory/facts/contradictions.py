@@ -57,6 +57,8 @@ def find(
     for quote in capture.typed_sentences(parts):
         if not is_fact(quote) or any(each in quote or quote in each for each in captured):
             continue
+        if not statements.states_something(quote):
+            continue  # the rules that parse need not be compiled for a greeting or a question: 0.2 s
         whole = quote.rstrip(" .!")
         clauses = [] if endings.is_doubtful(whole) else statements.clauses(whole)
         for words in ([whole], clauses):

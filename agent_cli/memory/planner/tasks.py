@@ -209,19 +209,13 @@ def reopen(db: Database, task: Task, time: clock.Clock) -> Task:
 
 
 def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task:
-    """Remind of it at `until` and not before; a task without a due time gets this one.
-
-    Raises UsageError where that changes nothing.
-    """
+    """Remind of it at `until` and not before, or raise UsageError; a task without a due time gets this one."""
     if task.state == "done" or task.hidden_at:
         raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'}: nothing of it comes up")
     moment = clock.utc(until)
     if task.due_at and max(task.due_at, moment) == task.comes_up:
         due = format_moment(_local(task.comes_up, zones.get(task.zone, time())), time())
-        raise UsageError(
-            f"{task.handle} does not come up before {due}: nothing was changed (`agent tasks edit {task.handle} --at …`"
-            " moves it)"
-        )
+        raise UsageError(f"{task.handle} does not come up before {due}: nothing was changed (edit it with --at)")
     with db.write():
         db.execute(
             """update task set snoozed_to = :until, due_at = coalesce(due_at, :until), reminded = 0, reminded_at = null,
