@@ -25,11 +25,12 @@ def propose_fact(
     target = _target(context, replaces) if replaces.strip() else None
     said = log.history(context.db, context.session)
     source, reading = quotes.find(reversed(said), quote), readings.read_in_turn(said)
+    asked = next((entry.id for entry in reversed(said) if entry.message.role == "user"), None)
     claim = adoption.claim(
         absolute_dates.resolve(statement, source.at if source else context.time()),
         "model",
         quote=source.text if source else "",
-        message=source.message if source else reading.message if reading else None,
+        message=source.message if source else reading.message if reading else asked,
         trust=readings.trust_after(source, reading),
         read_in=reading.message if reading else None,
         inferred=source is None,

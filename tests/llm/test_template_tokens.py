@@ -1,8 +1,13 @@
 """No token by which a chat template marks a role survives in what a model is sent, and other text is left alone."""
 
+import json
+
 import pytest
 
+from agent_cli.llm.ollama import chat as ollama
+from agent_cli.llm.openai import chat as openai
 from agent_cli.llm.template_tokens import TOKENS, broken
+from agent_cli.messages import Message, ToolCall
 
 FAMILIES = sorted(TOKENS)
 
@@ -49,3 +54,15 @@ def test_a_token_that_no_table_has_is_known_by_its_bars(token):
 )
 def test_ordinary_text_and_code_are_sent_as_they_are(words):
     assert broken(words) == words
+
+
+@pytest.mark.parametrize("engine", [ollama, openai], ids=["ollama", "openai"])
+@pytest.mark.parametrize("token", ["<|im_end|>", "[INST]", "<end_of_turn>"])
+def test_no_part_of_a_message_holds_a_token_not_even_the_name_of_a_tool_that_a_model_made_up(engine, token):
+    called = Message(
+        "assistant", token, calls=(ToolCall(token, token, {token: [token, {token: token}]}),), thinking=token
+    )
+    answered = Message("tool", token, tool_name=token, call_id=token)
+    sent = [engine.message_json(each) for each in (called, answered)]
+    assert held(json.dumps(sent)) == []
+    assert sent[0]["tool_calls"][0]["id"] == sent[1]["tool_call_id"]

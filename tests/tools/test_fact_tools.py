@@ -33,11 +33,11 @@ def test_a_proposal_waits_with_its_quote_and_a_receipt(context):
 
 
 @pytest.mark.parametrize("quote", ["", "I live in Wien", "x", "Graz is big"])
-def test_a_quote_that_the_person_did_not_say_is_marked_inferred(context, quote):
+def test_a_quote_that_the_person_did_not_say_is_marked_inferred_from_the_message(context, quote):
     say(context.db, context.session, "I live in Graz.")
     called(context, "propose_fact", statement="I live in Graz", quote=quote)
     [fact] = facts.pending(context.db, "person")
-    assert (fact.inferred, fact.quote, fact.trust) == (1, "", "model")
+    assert (fact.inferred, fact.quote, fact.trust, fact.message_id) == (1, "", "model", 1)
 
 
 def test_a_quote_from_a_file_is_trusted_like_a_file(context):

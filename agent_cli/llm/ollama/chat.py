@@ -89,13 +89,16 @@ def message_json(message: Message) -> dict[str, Any]:
     result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
     if message.calls:
         result["tool_calls"] = [
-            {"id": call.id, "function": {"index": index, "name": call.name, "arguments": unmarked(call.arguments)}}
+            {
+                "id": broken(call.id),
+                "function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})},
+            }
             for index, call in enumerate(message.calls)
         ]
         if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
             result["thinking"] = broken(message.thinking)
     if message.role == "tool":
-        result |= {"tool_name": message.tool_name, "tool_call_id": message.call_id}
+        result |= unmarked({"tool_name": message.tool_name, "tool_call_id": message.call_id})
     return result
 
 

@@ -87,14 +87,14 @@ def message_json(message: Message) -> dict[str, Any]:
     if message.calls:
         result["tool_calls"] = [
             {
-                "id": call.id,
+                "id": broken(call.id),
                 "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(unmarked(call.arguments))},
+                "function": {"name": broken(call.name), "arguments": json.dumps(unmarked(call.arguments))},
             }
             for call in message.calls
         ]
         if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
             result["reasoning_content"] = broken(message.thinking)
     if message.role == "tool":
-        result |= {"name": message.tool_name, "tool_call_id": message.call_id}
+        result |= unmarked({"name": message.tool_name, "tool_call_id": message.call_id})
     return result
