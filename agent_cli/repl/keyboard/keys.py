@@ -32,14 +32,16 @@ from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.pastes import Pastes
 from agent_cli.text import clean
 
-_SEND = Keys.F23  # stands for an Enter that was typed ahead; no keyboard has this key
+SEND = Keys.F23  # stands for an Enter that was typed ahead; no keyboard has this key
+NEWLINE = Keys.F24  # stands for an Enter that is a new line; nor this one
 _AT_ONCE = Keys.F22  # stands before a line that came too fast to be typed; nor does it have this one
+_ENTERS = (Keys.ControlM, SEND)
 _DOUBLE_PRESS = 2.0  # seconds
 
 # Shift-Enter and Ctrl-Enter, where a terminal is set to distinguish them from Enter, and Alt-Enter, which in vi mode
 # would be Esc and Enter: mapped to a key that no keyboard has.
 _NEWLINE_CODES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~", "\x1b\r")
-ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINE_CODES, Keys.F24))
+ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINE_CODES, NEWLINE))
 ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # an end mark that comes after its paste was ended
 
 LastMessage = tuple[str, Sequence[Part]]
@@ -62,7 +64,7 @@ Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
 Alt-1, Alt-2    leave out the first, the second of what memory would add: the
                 line above the prompt names it
 Ctrl-L          draw the screen anew
-Ctrl-Z          put the program aside; fg brings it back
+Ctrl-Z          put the program aside, also during an answer; fg brings it back
 @FILE           send a file along with a message"""
 
 
@@ -77,24 +79,29 @@ def _no_key_follows() -> bool:
     return not get_app().key_processor.input_queue
 
 
-def typed_ahead(pressed: Sequence[KeyAhead]) -> list[KeyAhead]:
-    """Keys for the next prompts. An Enter among them sends, unless it belongs to Alt-Enter."""
+def typed_ahead(pressed: Sequence[KeyAhead], send: bool = True) -> list[KeyAhead]:
+    """Keys for the next prompts. An Enter among them sends, unless it belongs to Alt-Enter; else, without `send`, it is
+    a new line, and none at the end."""
+    if not send:
+        pressed = [KeyAhead(NEWLINE, "", key.at) if key.key in _ENTERS else key for key in pressed]
+        while pressed and pressed[-1].key == NEWLINE:
+            pressed = pressed[:-1]
     fast = arrivals.bursts([key.at for key in pressed])
     ahead: list[KeyAhead] = []
     start = 0
     for n, key in enumerate(pressed):
         alt = n > 0 and pressed[n - 1].key == Keys.Escape
-        sends = key.key == _SEND or (key.key == Keys.ControlM and not alt)
+        sends = key.key == SEND or (key.key == Keys.ControlM and not alt)
         if sends or n == len(pressed) - 1:
             mark = [KeyAhead(_AT_ONCE, "", key.at)] if any(fast[start : n + 1]) else []
-            ahead += [*mark, *pressed[start:n], KeyAhead(_SEND if sends else key.key, key.data, key.at)]
+            ahead += [*mark, *pressed[start:n], KeyAhead(SEND if sends else key.key, key.data, key.at)]
             start = n + 1
     return ahead
 
 
 def text_of(pressed: Sequence[KeyPress]) -> str:
     """The text that these keys would have entered."""
-    newlines = (_SEND, Keys.ControlM, Keys.ControlJ, Keys.F24)
+    newlines = (SEND, Keys.ControlM, Keys.ControlJ, NEWLINE)
     typed = ("\n" if key.key in newlines else "" if key.data.startswith("\x1b") else key.data for key in pressed)
     return clean("".join(typed)).strip()
 
@@ -126,10 +133,10 @@ def bindings(
 
 def _send(keys: KeyBindings) -> None:
     @keys.add("enter", filter=~is_searching)
-    @keys.add(_SEND, filter=~is_searching)
+    @keys.add(SEND, filter=~is_searching)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if event.key_processor.input_queue and event.key_sequence[-1].key != _SEND:
+        if event.key_processor.input_queue and event.key_sequence[-1].key != SEND:
             buffer.insert_text("\n")
         elif buffer.complete_state and buffer.complete_state.current_completion:
             buffer.complete_state = None  # the completion is in the line already
@@ -139,11 +146,11 @@ def _send(keys: KeyBindings) -> None:
         else:
             buffer.validate_and_handle()
 
-    keys.add(_SEND, filter=is_searching)(search.accept_search)
+    keys.add(SEND, filter=is_searching)(search.accept_search)
 
     @keys.add("escape", "enter", filter=emacs_mode & ~is_searching)
     @keys.add("c-j", filter=~is_searching)
-    @keys.add(Keys.F24, filter=~is_searching)
+    @keys.add(NEWLINE, filter=~is_searching)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 

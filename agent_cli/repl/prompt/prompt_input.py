@@ -167,7 +167,7 @@ class PromptInput:
         return self._preview.take_dropped()
 
     def _preview_line(self) -> str:
-        line = self._preview.line
+        line = "" if self._prompt.app.is_done else self._preview.line  # it goes when the message is sent
         return f"{one_line(line, self._prompt.app.output.get_size().columns - 1)}\n" if line else ""
 
     def end_lost_paste(self) -> None:

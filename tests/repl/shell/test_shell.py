@@ -122,7 +122,8 @@ def origins(program):
 def test_what_is_typed_by_hand_during_an_answer_is_typed(talked, server, terminal):
     stream_slowly(server, delay=0.02)
     shell = terminal().wait_prompt().enter("go on").wait("word3").by_hand("remember that I row" + ENTER)
-    shell.type(CTRL_C).wait("kept f1 “I row”").wait("You said: remember that I row").wait_prompt()
+    shell.wait("sent after the answer").type(CTRL_C).wait("stopped").wait_for_line("❯ remember that I row").type(ENTER)
+    shell.wait("kept f1 “I row”").wait("You said: remember that I row").wait_prompt()
     assert origins(talked)[1:] == [("remember that I row", "typed")]
 
 
@@ -130,7 +131,8 @@ def test_what_is_typed_by_hand_during_an_answer_is_typed(talked, server, termina
 def test_what_is_pasted_during_an_answer_is_pasted(talked, server, terminal, paste):
     stream_slowly(server, delay=0.02)
     shell = terminal().wait_prompt().enter("go on").wait("word3").type(paste).by_hand(ENTER)
-    shell.type(CTRL_C).wait("You said: remember that I row").wait_prompt()
+    shell.wait("sent after the answer").type(CTRL_C).wait("stopped").wait_for_line("❯ remember that I row").type(ENTER)
+    shell.wait("You said: remember that I row").wait_prompt()
     assert origins(talked)[1:] == [("remember that I row", "pasted")]
     assert talked.rows("select count(*) from fact where state = 'accepted'") == [(0,)]
 
