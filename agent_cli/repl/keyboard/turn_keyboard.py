@@ -44,7 +44,6 @@ class TurnKeyboard(RawKeyboard):
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        self._show("")
         ahead = [key for key in self._ahead if isinstance(key, KeyAhead)]
         store_typeahead(self._input, [*keys.typed_ahead(ahead, send=not self._cancelled)])
 
@@ -65,6 +64,7 @@ class TurnKeyboard(RawKeyboard):
         self._thread.join()
         os.close(self._stopped)
         self._handle(self._input.read_keys() + self._input.flush_keys())
+        self._show("")
         self._raw.__exit__(None, None, None)
 
     def _read(self) -> None:

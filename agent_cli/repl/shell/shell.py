@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TextIO, cast
 
 from prompt_toolkit.utils import is_dumb_terminal
 
@@ -42,7 +41,6 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.repl.session.notices import Notices
 from agent_cli.repl.session.reminders import Reminders
 from agent_cli.repl.shell import approval, first_run
-from agent_cli.repl.shell.line_below import LineBelow
 from agent_cli.repl.shell.turn_renderer import TurnRenderer
 
 _LEAVE_TIMEOUT = 2.0  # seconds that leaving may take
@@ -281,19 +279,17 @@ class Shell:
         self._jobs.touch(busy=True)
         self._warmer.pause()
         runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
-        below = LineBelow(sys.stdout, self.display)
         renderer = TurnRenderer(
-            cast(TextIO, below),
+            sys.stdout,
             self.display,
             show_thinking=self._conversation.show_thinking,
             waiting=lambda: self._conversation.waiting,
         )
         try:
-            with TurnKeyboard(self._prompt.input, runner.cancel, below.show) as keyboard:
+            with TurnKeyboard(self._prompt.input, runner.cancel, renderer.show_draft) as keyboard:
                 while (event := await events.get()) is not None:
                     if isinstance(event, ApprovalNeeded):
                         renderer.end()
-                        below.show("")
                         with keyboard.paused():
                             event.answer(await self._ask(event, runner.cancel))
                         continue

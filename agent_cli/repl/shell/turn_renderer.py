@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TextIO
+from typing import TextIO, cast
 
 from agent_cli.agent.events import (
     Event,
@@ -25,6 +25,7 @@ from agent_cli.render import answer_writer, styles
 from agent_cli.render.display import Display
 from agent_cli.render.reply_lines import announced
 from agent_cli.render.spinner import Spinner
+from agent_cli.repl.shell.line_below import LineBelow
 from agent_cli.text import one_line
 
 _HINT = "Ctrl-C stops it, /doctor looks at the server"  # beside a long wait
@@ -48,7 +49,9 @@ class TurnRenderer:
         waiting: Callable[[], str] = _waiting_for_model,
         now: Callable[[], float] = time.monotonic,
     ):
-        self._out, self._display, self._waiting, self._now = out, display, waiting, now
+        self._below = LineBelow(out, display)
+        self._out = out = cast(TextIO, self._below)
+        self._display, self._waiting, self._now = display, waiting, now
         self.show_thinking = show_thinking
         self._answer = answer_writer.create(out, display)
         self._thoughts = answer_writer.create(out, display, styles.DIM)
@@ -90,6 +93,10 @@ class TurnRenderer:
                 if not isinstance(error, Cancelled):
                     raise error
                 self.say("stopped" if self._display.screen_reader else "— stopped —")
+
+    def show_draft(self, draft: str) -> None:
+        """Show what is typed meanwhile below the answer; may be called on any thread."""
+        self._below.show(draft)
 
     def say(self, text: str) -> None:
         """Print a line beside the answer."""
