@@ -64,7 +64,8 @@ class EmbeddedEmbedder:
         np = _numpy()
         filled = [text for text in texts if text]
         rows = self._rows_of([*words, *chain.from_iterable(filled)])
-        cosines = self._vectors[rows[len(words) :]] @ self._vectors[rows[: len(words)]].T
+        different, where = np.unique(rows[len(words) :], return_inverse=True)
+        cosines = (self._vectors[different] @ self._vectors[rows[: len(words)]].T)[where]
         starts = np.cumsum([0, *(len(text) for text in filled)])[:-1]
         best = iter(np.maximum.reduceat(cosines, starts, axis=0).tolist() if filled else ())
         return [next(best) if text else [0.0] * len(words) for text in texts]
@@ -72,14 +73,17 @@ class EmbeddedEmbedder:
     def _rows_of(self, words: Sequence[str]) -> Any:
         """The rows of the words in the table of word vectors, which new ones are added to."""
         np = _numpy()
-        if len(self._rows) > _MAX_WORDS:
-            self._rows, self._vectors = {}, None
-        if new := [word for word in dict.fromkeys(words) if word not in self._rows]:
+        new = [word for word in dict.fromkeys(words) if word not in self._rows]
+        if self._vectors is None or len(self._rows) + len(new) > len(self._vectors):
+            self._rows, new = {}, list(dict.fromkeys(words))
+            self._vectors = np.empty((max(_MAX_WORDS, len(new)), DIMENSION), np.float32)  # pages in use alone take room
+        if new:
             tokenizer, tokens = self._model()
             encoded = tokenizer.encode(new, is_pretokenized=True, add_special_tokens=False)
-            made = _mean_vectors(tokens, encoded.ids, np.bincount(encoded.word_ids, minlength=len(new)))
-            self._rows |= {word: len(self._rows) + number for number, word in enumerate(new)}
-            self._vectors = made if self._vectors is None else np.concatenate([self._vectors, made])
+            known = len(self._rows)
+            counts = np.bincount(encoded.word_ids, minlength=len(new))
+            self._vectors[known : known + len(new)] = _mean_vectors(tokens, encoded.ids, counts)
+            self._rows |= {word: known + number for number, word in enumerate(new)}
         return np.fromiter(map(self._rows.__getitem__, words), int, len(words))
 
     def _model(self) -> tuple[Any, Any]:

@@ -118,16 +118,12 @@ def fetch(
         "now": clock.utc(now),
     }
     passages = db.rows(_PASSAGES.format(conditions=_CONDITIONS.format(current=_current())), values)
+    contexts = {id: _contexts(said, id, places[id]) for id, *_ in passages}
     others = {text for passage in passages for text in passage[4:7] if text}
-    counts = word_counts.count(db, others.union(each.text for each in said.values()), question)
-    nothing: dict[str, int] = {}
-
-    def context(id: int, other: int, place: int) -> Mapping[str, int]:
-        return counts[said[other].text] if other in said and _is_context(said[id], said[other], place) else nothing
-
+    counts = word_counts.count(db, others.union(*contexts.values(), (said[id].text for id in contexts)), question)
     made: dict[int, CandidateRow] = {}
     for id, session, length, at, author, date, facts, kind, row, place in passages:
-        before_that, before, after = places[id]
+        before_that, before, after = (counts[text] for text in contexts[id])
         made[id] = CandidateRow(
             id,
             session,
@@ -136,18 +132,18 @@ def fetch(
             said[id].text,
             author,
             counts[said[id].text] | dict.fromkeys(guessed.get(id, ()), 1),
-            context(id, before, -1),
-            context(id, before_that, -2),
-            context(id, after, 1),
-            counts.get(author, nothing),
+            before,
+            before_that,
+            after,
+            counts.get(author, {}),
             counts[date],
-            counts.get(facts, nothing),
+            counts.get(facts, {}),
             kind=kind,
             row=row,
             at=at,
             place=place or "",
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
-            neighbours=(before, after),
+            neighbours=places[id][1:],
             with_assistant=bool(said[id].with_assistant),
         )
     _mark_ended(db, made.values(), allowed.owner, now)
@@ -211,6 +207,14 @@ def _mark_dated(db: Database, rows: Collection[CandidateRow], now: datetime) -> 
             row.begins, row.ends = (
                 datetime.fromisoformat(date).timestamp() if date else None for date in dated[row.row]
             )
+
+
+def _contexts(said: Mapping[int, Said], id: int, around: Sequence[int]) -> list[str]:
+    """The texts of passages around one, each empty when it does not tell what this one is about."""
+    return [
+        said[other].text if other in said and _is_context(said[id], said[other], place) else ""
+        for other, place in zip(around, (-2, -1, 1), strict=True)
+    ]
 
 
 def _is_context(one: Said, other: Said, place: int) -> bool:
@@ -363,7 +367,7 @@ def _mark_repetitions(
     others = [row for row in rows if row.role != "assistant" and not row.empty] if short else []
     holders: dict[str, list[int]] = {}  # which of the others hold a word
     for number, row in enumerate(others):
-        for beginning in _beginnings(terms.content_words(row.text)):
+        for beginning in _beginnings(row.words):
             holders.setdefault(beginning, []).append(number)
     for reply in short:
         said = _CITED.sub("", reply.text)

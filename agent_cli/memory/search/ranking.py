@@ -12,7 +12,7 @@ figures, and what each feature is worth.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from agent_cli.memory.language import languages, statements, terms
@@ -67,6 +67,7 @@ ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that
         Pattern(r"[\"“”„«»'‘]\w[^\"“”„«»'‘’\n]{2,60}[\"“”«»'’]"),
     ),
 }
+_NONE: Mapping[str, float] = {}
 _SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 
 
@@ -126,6 +127,11 @@ class CandidateRow:
                 for term, count in counts.items():
                     total[term] = total.get(term, 0.0) + weight * count
         self.frequencies = total
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The content words of its text."""
+        return terms.content_words(self.text)
 
 
 @frozen
@@ -198,7 +204,8 @@ def coverage(row: CandidateRow, idfs: Mapping[str, float]) -> float:
 
 def score(question: QueryContext, rows: Sequence[CandidateRow]) -> list[Scored]:
     """Score rows by what is counted of them, best first."""
-    return sorted(_weighted_rows(question, rows, _features(question, rows)), key=_sort_key)
+    weighted = [_weighted(question, row, found) for row, found in zip(rows, _features(question, rows), strict=True)]
+    return sorted(weighted, key=_sort_key)
 
 
 def score_closely(
@@ -206,14 +213,13 @@ def score_closely(
 ) -> list[Scored]:
     """Score the best rows again with what their texts show, and with the words like those asked for."""
     best, words = ordered[:CLOSELY], list(question.stems)
-    texts = [terms.content_words(each.row.text) for each in best]
+    texts = [each.row.words for each in best]
     matches = match_words(words, texts) if match_words and words else None
     cosines = [dict(zip(words, each, strict=True)) for each in matches] if matches else [dict[str, float]()] * len(best)
     closer = _close_features(question, [each.row for each in best], cosines)
     features = [{**each.features, **more} for each, more in zip(best, closer, strict=True)]
     rescored = [
-        replace(each, cosines=found)
-        for each, found in zip(_weighted_rows(question, [each.row for each in best], features), cosines, strict=True)
+        _weighted(question, each.row, found, like) for each, found, like in zip(best, features, cosines, strict=True)
     ]
     return sorted([*rescored, *ordered[CLOSELY:]], key=_sort_key)
 
@@ -233,13 +239,9 @@ def _close_features(
     return made
 
 
-def _weighted_rows(
-    question: QueryContext, rows: Sequence[CandidateRow], features: Sequence[Mapping[str, float]]
-) -> list[Scored]:
-    return [_weighted(question, row, found) for row, found in zip(rows, features, strict=True)]
-
-
-def _weighted(question: QueryContext, row: CandidateRow, features: Mapping[str, float]) -> Scored:
+def _weighted(
+    question: QueryContext, row: CandidateRow, features: Mapping[str, float], cosines: Mapping[str, float] = _NONE
+) -> Scored:
     legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
@@ -254,7 +256,7 @@ def _weighted(question: QueryContext, row: CandidateRow, features: Mapping[str, 
         legs["age"] = age
     whole = total * recency
     closeness = features["meaning"] if question.floor < 1 else None
-    return Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole, features)
+    return Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole, features, cosines)
 
 
 def _sort_key(each: Scored) -> tuple[float, int, str, int, int]:

@@ -36,10 +36,15 @@ _BEHIND = 0.999
 
 
 def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
-    """The same passages with how certain each is."""
+    """The same passages, in order, with how certain each of the best is, and each fact, note and file."""
     words = _asked_for(question)
     total = sum(words.values()) or 1.0
-    return [replace(each, certainty=_certainty(question, each, words, total)) for each in scored]
+    return [
+        replace(each, certainty=_certainty(question, each, words, total))
+        if number < ranking.CLOSELY or each.row.kind in KEPT
+        else each
+        for number, each in enumerate(scored)
+    ]
 
 
 def _certainty(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> float:
