@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agent_cli.agent.events import Event, Noticed, TextArrived, TextWasThinking, ToolFinished, TurnEnded
+from agent_cli.agent.events import Event, Noticed, TextArrived, TextWasThinking, ToolFinished, ToolStarted, TurnEnded
 from agent_cli.agent.policy import policy
 from agent_cli.agent.transcript import JsonObject, Transcript
 from agent_cli.cli import output
@@ -76,6 +76,8 @@ class _TextOutput:
             case TextWasThinking() if self._form == "stream":
                 self._writer.new_section()
                 self._invocation.note("what was printed so far is the model's thinking, not its answer")
+            case ToolStarted():
+                self._writer.new_section()  # a question about the call begins a line
             case ToolFinished(call, result):
                 self._writer.new_section()
                 if result.receipt:

@@ -22,7 +22,7 @@ from agent_cli.agent.transcript import Transcript
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import answer as answers
-from agent_cli.cli import ask_options, output, time_limit
+from agent_cli.cli import ask_options, call_approval, output, time_limit
 from agent_cli.cli.ask_options import AnswerForm, AskOptions
 from agent_cli.cli.invocation import Invocation
 from agent_cli.errors import ModelUnavailable, StoreError, UsageError
@@ -197,6 +197,7 @@ def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[P
             tool_context,
             parts,
             choose=lambda: (_model(app, invocation), ""),
+            approve=call_approval.approver(invocation, asked, cancel),
             instructions=asked.system,
             cancel=cancel,
         )
