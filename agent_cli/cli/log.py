@@ -99,7 +99,7 @@ def _events(app_: App, kinds: list[str], since: datetime | None, after: str | No
     return _Log(
         lambda past, most: events.listing(app_.db, most, kinds, since, past),
         lambda row: ids.number("event", row["id"]),
-        _event_line,
+        events.format_line,
         number,
         max((each for each in (number, first) if each is not None), default=None),
         lambda: events.latest_number(app_.db),
@@ -157,11 +157,6 @@ def _print(source: _Log, row: LogRow, *, as_json: bool) -> None:
         return
     shown = {name: value for name, value in row.items() if name != "utc_offset"}
     output.put_json_line({**shown, "session": _session(row) or None})
-
-
-def _event_line(row: LogRow) -> str:
-    line = f"{row['id']:>7}  {_when(row)}  {row['kind']:<21} {row['subject']:<14} {_session(row):<6} {row['actor']}"
-    return line.rstrip()
 
 
 def _call_line(row: LogRow) -> str:

@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import asdict
-from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -11,7 +10,6 @@ import typer
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.memory.reports import signals, token_usage
-from agent_cli.memory.reports.signals import Calls, Signals
 from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -19,8 +17,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
 _BARS = " "  # the heading of the bars
 _BAR = 16  # cells
-_DAYS = 30  # days in which calls are counted
-_TASKS_NAMED = 5  # tasks listed by handle
 
 
 class GroupBy(StrEnum):
@@ -55,12 +51,12 @@ def stats(
         output.listing([*heading, *rows], columns, as_json=as_json)
         if as_json:
             return
-    found = signals.read(app_.db, owner, now, now - timedelta(days=_DAYS))
+    found = signals.read(app_.db, owner, now, now - signals.PERIOD)
     if as_json:
         due = {name: [ids.handle("task", id) for id in getattr(found.due, name)] for name in ("overdue", "today")}
         output.put_json({**asdict(found), "due": {**due, "open": found.due.open}})
     else:
-        lines = _signal_lines(found)
+        lines = signals.format_lines(found)
         for line in ["", *lines] if lines and not days else lines:
             output.say(line)
 
@@ -72,38 +68,3 @@ def _with_bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     tokens = [row["tokens_in"] + row["tokens_out"] for row in rows]
     most = max([1, *tokens])
     return [{**row, _BARS: bar(count / most, _BAR)} for row, count in zip(rows, tokens, strict=True)]
-
-
-def _signal_lines(found: Signals) -> list[str]:
-    activity = f"today {_counted(found.turns_today, 'question')}; something was said {_in_a_row(found.days_said)}"
-    lines = [activity] if found.days_said else []
-    if found.due.open:
-        parts = [f"{found.due.open} open"]
-        parts += [f"{len(tasks)} {name} ({_task_handles(tasks)})" for name, tasks in _due(found) if tasks]
-        lines.append(f"tasks: {', '.join(parts)}")
-    if found.days_done:
-        lines.append(f"a task was done {_in_a_row(found.days_done)}")
-    if found.calls:
-        lines.append(f"tools in {_DAYS} days: {', '.join(map(_format_calls, found.calls))}")
-    return lines
-
-
-def _due(found: Signals) -> list[tuple[str, tuple[int, ...]]]:
-    return [("overdue", found.due.overdue), ("due today", found.due.today)]
-
-
-def _task_handles(tasks: tuple[int, ...]) -> str:
-    named = [ids.handle("task", id) for id in tasks[:_TASKS_NAMED]]
-    return " ".join([*named, "…"] if len(tasks) > _TASKS_NAMED else named)
-
-
-def _format_calls(calls: Calls) -> str:
-    return f"{calls.tool} {calls.allowed}" + (f" ({calls.refused} refused)" if calls.refused else "")
-
-
-def _in_a_row(days: int) -> str:
-    return f"{_counted(days, 'day')} in a row"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -7,7 +7,7 @@ from before there was a chain have no link of their own; the first link holds th
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -86,6 +86,15 @@ def _link(before: str, row: Sequence[object]) -> str:
 def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
     """The newest events, newest first."""
     return listing(db, limit)[::-1]
+
+
+def format_line(row: Mapping[str, Any]) -> str:
+    """A row of `listing` as a line."""
+    when = clock.local(row["at"], row["utc_offset"])
+    session = ids.handle("session", row["session"]) if row["session"] else ""
+    return (
+        f"{row['id']:>7}  {when:%Y-%m-%d %H:%M:%S}  {row['kind']:<21} {row['subject']:<14} {session:<6} {row['actor']}"
+    )
 
 
 def listing(

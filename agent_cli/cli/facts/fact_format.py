@@ -11,7 +11,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
-from agent_cli.memory.facts.facts import ACCEPTED, REJECTED, Fact
+from agent_cli.memory.facts.facts import ACCEPTED, Fact
 from agent_cli.store import ids
 
 
@@ -74,13 +74,6 @@ def receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:
         then = " from then on" if fact.is_planned(now) else ""
         text += f"; it replaces {adoption.format_names(adopted.replaced)}{then}"
     return text
-
-
-def undo_result(fact: Fact) -> str:
-    """The state of a fact after an undo; a fact that the undone change had added is rejected."""
-    if fact.state == REJECTED:
-        return "is not kept"
-    return f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
 
 
 def note_masked(fact: Fact, words: str) -> None:

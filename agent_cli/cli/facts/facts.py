@@ -17,7 +17,7 @@ from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
-from agent_cli.memory.facts import adoption, facts, succession
+from agent_cli.memory.facts import adoption, facts, receipts, succession
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.review import review as queue
@@ -318,7 +318,7 @@ def undo(
         return
     undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # its last state
     for each in undone.values():
-        output.say(f"taken back: {fact_format.short(each)} {fact_format.undo_result(each)}")
+        output.say(receipts.undone(each))
 
 
 @app.command()

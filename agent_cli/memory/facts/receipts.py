@@ -37,6 +37,12 @@ def ended(adopted: Adopted, now: datetime) -> str:
     return f"ended {', '.join(each)}" if each else "nothing was ended: it was over already"
 
 
+def undone(fact: Fact) -> str:
+    """The receipt for a change that was taken back; a fact that the change had added is rejected by that."""
+    state = "is not kept" if fact.state == REJECTED else f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
+    return f"taken back: {fact.handle} “{facts.name(fact)}” {state}"
+
+
 def pending(fact: Fact) -> str:
     stated = dates(fact)
     return f"{fact.handle} waits for your yes: “{facts.name(fact)}”{f' ({stated})' if stated else ''}"

@@ -7,11 +7,13 @@ day is that of the local clock at the time of the row.
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 
-from agent_cli import clock
+from agent_cli import clock, text
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+PERIOD = timedelta(days=30)  # in which calls are counted
+_TASKS_NAMED = 5  # tasks that are named by their handles
 _FURTHEST = timedelta(hours=14)  # the largest offset from UTC
 
 
@@ -136,3 +138,34 @@ def _streak(on: Callable[[date], bool], today: date) -> int:
     while on(day):
         day -= timedelta(days=1)
     return (last - day).days
+
+
+def format_lines(found: Signals) -> list[str]:
+    """What they say, in lines for a person."""
+    activity = f"today {text.counted(found.turns_today, 'question')}; something was said {_in_a_row(found.days_said)}"
+    lines = [activity] if found.days_said else []
+    if found.due.open:
+        due = [("overdue", found.due.overdue), ("due today", found.due.today)]
+        parts = [
+            f"{found.due.open} open",
+            *(f"{len(tasks)} {name} ({_handles(tasks)})" for name, tasks in due if tasks),
+        ]
+        lines.append(f"tasks: {', '.join(parts)}")
+    if found.days_done:
+        lines.append(f"a task was done {_in_a_row(found.days_done)}")
+    if found.calls:
+        lines.append(f"tools in {PERIOD.days} days: {', '.join(map(_format_calls, found.calls))}")
+    return lines
+
+
+def _handles(tasks: tuple[int, ...]) -> str:
+    named = [ids.handle("task", id) for id in tasks[:_TASKS_NAMED]]
+    return " ".join([*named, "…"] if len(tasks) > _TASKS_NAMED else named)
+
+
+def _format_calls(calls: Calls) -> str:
+    return f"{calls.tool} {calls.allowed}" + (f" ({calls.refused} refused)" if calls.refused else "")
+
+
+def _in_a_row(days: int) -> str:
+    return f"{text.counted(days, 'day')} in a row"

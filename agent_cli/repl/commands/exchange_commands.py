@@ -16,7 +16,7 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.facts import adoption
+from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part
 from agent_cli.render.program_text import Verbatim
@@ -27,21 +27,33 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 
 
-@command("/undo", changes=True, examples=("/undo",))
-def undo(conversation: Conversation, argument: str) -> PromptDraft:
+@command("/undo [FACT]", completes=("fact",), changes=True, examples=("/undo", "/undo f3"))
+def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     """Take back your last message and its answer; your words come into the prompt.
 
     Once more takes back the message before it too. Reminders that it asked for are hidden. All of it stays in the log,
-    but is not used any more.
+    but is not used any more. With the handle of a fact: take back your last change of that fact.
     """
+    if argument:
+        return _undo_change(conversation, argument)
     asked = _asked(conversation)
     stay, hidden = conversation.take_back(asked.id)
     notice = f"{asked.handle} and its answer are taken back"
     if stay:
-        notice += f"; {adoption.format_names(stay)} {'stays' if len(stay) == 1 else 'stay'} (agent facts undo)"
+        notice += f"; {adoption.format_names(stay)} {'stays' if len(stay) == 1 else 'stay'} (/undo {stay[0].handle})"
     for each in hidden:
         notice += f"; {rewind.format_hidden(each)}"
     return PromptDraft(notice, asked.message.text, asked.parts)
+
+
+def _undo_change(conversation: Conversation, handle: str) -> str:
+    """Take back the person's last change of a fact, with all that it changed."""
+    app = conversation.app
+    app.refuse_child()
+    app.refuse_incognito()
+    fact = facts.get(app.db, ids.number("fact", handle), app.scope.owner)
+    undone = {each.id: each for each in facts.undo(app.db, app.scope.owner, app.time, fact)}  # its last state
+    return "\n".join(map(receipts.undone, undone.values()))
 
 
 @command("/retry [OPTIONS]", examples=("/retry", "/retry --no-memory"))

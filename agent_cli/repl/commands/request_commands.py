@@ -1,10 +1,13 @@
-"""The slash commands for requests to the model: /model and /context."""
+"""The slash commands for requests to the model: /model, /tools and /context."""
 
 import json
+from collections.abc import Mapping
+from typing import cast
 
 from agent_cli.agent import estimate
 from agent_cli.agent.model_context import Context
-from agent_cli.app import models
+from agent_cli.agent.policy import policy
+from agent_cli.app import models, tool_set
 from agent_cli.llm.template_tokens import broken
 from agent_cli.messages import Message
 from agent_cli.render.program_text import Verbatim
@@ -12,6 +15,7 @@ from agent_cli.repl.commands import arguments, setting_commands
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Result
 from agent_cli.repl.session.conversation import Conversation
+from agent_cli.text import first_sentences
 
 
 @command("/model [NAME]", completes=("model",), changes=True, examples=("/model", "/model qwen3:4b"))
@@ -28,6 +32,17 @@ def model(conversation: Conversation, argument: str) -> Result:
     chosen, notice = models.switch(app, argument)
     until = f" until you leave: {named} names the model (agent models use {argument})" if named else ""
     return f"{notice or f'{chosen.name} answers'}{until}"
+
+
+@command("/tools", examples=("/tools",))
+def tools(conversation: Conversation, argument: str) -> Verbatim:
+    """List what the model may call, and what becomes of a call: allow, ask or deny."""
+    app = conversation.app
+    rows, rules = [], cast(Mapping[str, policy.Ruling], app.config.rules)
+    for each in tool_set.available(app).values():
+        ruling = policy.decide(each, rules, {}, {}).ruling
+        rows.append(f"{each.name:<16} {ruling:<5}  {first_sentences(each.description, 1)}")
+    return Verbatim("\n".join(rows))
 
 
 @command("/context [--full]", examples=("/context", "/context --full"))

@@ -11,11 +11,15 @@ from agent_cli.agent.runner import Work
 from agent_cli.app import settings
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
+from agent_cli.memory.reports import signals, token_usage
 from agent_cli.render.program_text import Verbatim
+from agent_cli.repl.commands import arguments
 from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Theme
+from agent_cli.repl.commands.results import Page, Result, Theme
 from agent_cli.repl.keyboard import keys as prompt_keys
+from agent_cli.repl.pages import stats_page
 from agent_cli.repl.session.conversation import Conversation
+from agent_cli.store import events
 
 _LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
 _MEMORY = {
@@ -23,6 +27,7 @@ _MEMORY = {
     "read": "memory is recalled; what you say is not read for facts, now or later",
     "off": "nothing is recalled, and what you say is not read for facts, now or later; the log has it all the same",
 }
+_DAYS = 7  # that /stats counts
 _SHIFT_ENTER = Verbatim("""\
 What makes a terminal send Shift-Enter as a key of its own:
 iTerm2   Settings, Profiles, Keys, Key Mappings: Shift-Return, Send Escape Sequence, [13;2u
@@ -115,6 +120,24 @@ def doctor(conversation: Conversation, argument: str) -> Work:
                 yield Noticed(line)
 
     return work
+
+
+@command("/log [COUNT]", examples=("/log", "/log 50"))
+def log(conversation: Conversation, argument: str) -> Result:
+    """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
+    rows = events.listing(conversation.app.db, arguments.count(argument))
+    return Verbatim("\n".join(map(events.format_line, rows))) if rows else "nothing has happened yet"
+
+
+@command("/stats", examples=("/stats",))
+def stats(conversation: Conversation, argument: str) -> Result:
+    """Count tokens, time and cost of the answers of the last days, and say what is due."""
+    app = conversation.app
+    rows = token_usage.used(app.db, app.scope.owner, "day", _DAYS)
+    lines = signals.format_lines(signals.read(app.db, app.scope.owner, app.time(), app.time() - signals.PERIOD))
+    if not rows:
+        return "\n".join(["nothing was answered yet", *lines])
+    return Page(lambda display: "\n".join([stats_page.page(rows, display), "", *lines]))
 
 
 @command("/keys", examples=("/keys",))

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from agent_cli.app import settings
 from agent_cli.app.app import open_app
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import log, prompts, sessions
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes, tasks
-from agent_cli.messages import Part
+from agent_cli.messages import Message, Part
 from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands, results
 from agent_cli.repl.commands.commands import COMMANDS
@@ -47,6 +48,36 @@ def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
     assert command.usage.split()[0] == command.name == name
     assert command.help[0].isupper()
     assert command.help.splitlines()[0].endswith(".")
+
+
+def test_the_log_tells_what_happened_newest_last(conversation):
+    assert run(conversation, "/log") == "nothing has happened yet"
+    run(conversation, "/note milk")
+    run(conversation, "/note bread")
+    assert [line.split()[3:6] for line in run(conversation, "/log 1").splitlines()] == [["note", "written", "n2"]]
+    assert len(run(conversation, "/log").splitlines()) == 2
+    with pytest.raises(UsageError, match="'x' is no number"):
+        run(conversation, "/log x")
+
+
+def test_stats_count_answers_and_say_what_is_due(conversation):
+    assert run(conversation, "/stats") == "nothing was answered yet"
+    say(conversation, "hello")
+    app = conversation.app
+    reply = log.open_reply(app.db, conversation.id, app.scope, "m", app.time())
+    log.close_reply(app.db, reply, Message("assistant", "hi"), "stop", log.Usage("m", 30, 12), app.time())
+    run(conversation, "/remind milk")
+    page = run(conversation, "/stats").draw(Display(width=lambda: 80))
+    assert re.search(r"answers +tokens in +tokens out", page)
+    assert re.search(r" 1 +30 +12 .*█", page)
+    assert page.splitlines()[-1] == "tasks: 1 open"
+
+
+def test_tools_are_listed_with_what_becomes_of_a_call(conversation):
+    listed = {line.split()[0]: line.split()[1] for line in run(conversation, "/tools").splitlines()}
+    assert (listed["search_memory"], listed["save_note"]) == ("allow", "ask")
+    settings.change(conversation.app, "rules", '{ save_note = "deny" }')
+    assert "save_note        deny   Save a note" in run(conversation, "/tools")
 
 
 @pytest.mark.parametrize(("columns", "most"), [(40, 36), (80, 24), (200, 24)])

@@ -355,9 +355,20 @@ def test_undo_names_the_facts_that_stay(conversation, server):
     server.play(script.reply("Noted."))
     say(conversation, "Remember that I live in Graz.")
     assert run(conversation, "/undo").notice == (
-        "m1 and its answer are taken back; f1 “I live in Graz” stays (agent facts undo)"
+        "m1 and its answer are taken back; f1 “I live in Graz” stays (/undo f1)"
     )
     assert conversation.app.db.rows("select state from fact") == [("accepted",)]
+
+
+def test_undo_with_a_handle_takes_back_the_last_change_of_that_fact(conversation):
+    run(conversation, "/remember I live in Graz")
+    run(conversation, "/remember I live in Linz since May 2026")
+    assert run(conversation, "/undo f2").splitlines() == [
+        "taken back: f1 “I live in Graz” is accepted again",
+        "taken back: f2 “I live in Linz since May 2026” is not kept",
+    ]
+    with pytest.raises(UsageError, match="there is no change of f2 to take back"):
+        run(conversation, "/undo f2")
 
 
 def test_undo_hides_the_reminder_that_was_asked_for_and_says_how_to_have_it_again(conversation, server):
