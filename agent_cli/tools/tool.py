@@ -96,8 +96,9 @@ class Tool:
     source: str = "built-in"  # the person's rules may name it
     seconds: float = 0  # time limit; 0: none, for tools that use only the database
     resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None
-    """Returns the arguments as the person's rules see them: paths without links and `..`. Differences are shown to the
-    person beside what the model wrote. May raise ToolFailed; then the call is not run."""
+    """Checks the arguments before anybody is asked, and returns them as the person's rules see them: paths without
+    links and `..`, times as dates. Differences are shown to the person beside what the model wrote. May raise
+    ToolFailed; then nobody is asked, and the call is not run."""
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of optional arguments
     reads_memory: bool = False  # not available where memory is not read
     listed: bool = True  # whether the model sees its schema; else only its name (see use_tool)

@@ -138,7 +138,7 @@ def words(text):
     return set(re.findall(r"[^\s─-╿·✓✗?]+", re.sub(r"\[[^\[\]]*<=[^\]]*\]", "", STYLE.sub("", text))))  # no ranges
 
 
-@pytest.mark.parametrize("width", [50, 80, 120])
+@pytest.mark.parametrize("width", [50, 80, 120, 200])
 def test_no_word_is_broken_and_none_is_lost(width, home, monkeypatch):
     for arguments in SCREENS:
         shown = run(home, monkeypatch, arguments, width)
@@ -161,7 +161,7 @@ def _too_long(shown, width):
     return [line for line in lines if max(map(cell_width, line.split())) < width // 2]
 
 
-@pytest.mark.parametrize("look", ["50", "80", "120", "80 NO_COLOR", "80 ACCESSIBLE", "80 TERM=dumb"])
+@pytest.mark.parametrize("look", ["50", "80", "120", "200", "80 NO_COLOR", "80 ACCESSIBLE", "80 TERM=dumb"])
 def test_the_screens_people_look_at_most(look, home, monkeypatch, request):
     width, *options = look.split()
     env = {name: value or "1" for name, _, value in (option.partition("=") for option in options)}

@@ -83,7 +83,7 @@ def test_a_secret_all_over_the_file_leaves_no_trace_while_a_session_is_open(prog
     ran = program("forget", "--topic", secret, "--yes")
 
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.splitlines()[-1].startswith("0 traces: read ")
+    assert ran.out.splitlines()[-1].startswith("0 traces: searched the file for ")
     assert traces(program.db, secret) == 0
     shown = shell.text.count(secret)
     time.sleep(1.5)

@@ -91,3 +91,21 @@ def test_words_that_hide_something_are_shown_without_it(here):
     result = called(here, "create_reminder", text="pay \x1b[31mMallory\u202e now", when="friday 3pm")
     assert result.receipt.startswith("kept t1 “pay [31mMallory now”")
     assert datetime.fromisoformat(tasks.get(here.db, 1, "person").due_at).hour == 14
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (ToolCall("1", "create_reminder", {"text": "a", "when": "friday 3pm"}), "Friday 2 Jan 2026, 15:00"),
+        (ToolCall("1", "create_reminder", {"text": "a", "when": "the day the cows come home"}), ""),
+        (ToolCall("1", "create_reminder", {"text": "a", "when": "yesterday"}), ""),
+        (ToolCall("1", "complete_task", {"task": "t1"}), "t1 “water the plants”"),
+        (ToolCall("1", "complete_task", {"task": "t9"}), ""),
+    ],
+    ids=["a time", "no time", "a time that is past", "a task", "no such task"],
+)
+def test_a_call_is_checked_before_the_person_is_asked(here, call, shown):
+    tasks.add(here.db, HERE, "water the plants", None, noon)
+    seen = []
+    run(agent(calls((call.name, call.arguments)), "Well.", approve=lambda each: seen.append(each.resolved)), here)
+    assert [value for each in seen for value in each.values()] == ([shown] if shown else [])

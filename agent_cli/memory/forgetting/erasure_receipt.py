@@ -90,10 +90,10 @@ class Receipt:
         """The result for the person, and how to remove what is left."""
         how = "byte for byte" if self.searched or not self.words else "word for word"
         read_text = f"read {_format_size(self.bytes_read)} {how}"
-        searched_text = f" for {self.searched} of its words and lines" if self.searched else ""
+        searched_text = f"searched the file for {text.counted(self.searched, 'phrase')}"
         if self.clean:
-            free_text = "" if self.searched else ": the journal is empty, and so are the free pages of the file"
-            return f"0 traces: {read_text}{searched_text}{free_text} ({OUTSIDE})"
+            checked = searched_text if self.searched else "the journal and the free pages of the file are empty"
+            return f"0 traces: {checked} ({read_text}; {OUTSIDE})"
         left = []
         found = text.counted(self.traces, "trace")
         if self.blocked:
@@ -118,7 +118,7 @@ class Receipt:
             )
         if self.named:
             left.append(f"a searched word stands in {', '.join(self.named)}, which is not erased")
-        return f"deleted, {read_text}{searched_text}; what is left: {'; '.join(left)}"
+        return f"{searched_text} ({read_text}); what is left: {'; '.join(left)}"
 
     def words_line(self) -> str:
         """The words that were looked for and what still has them; empty when there were none."""
