@@ -69,3 +69,16 @@ def test_the_preview_of_recall_goes_away_when_the_message_is_sent(program, serve
     shell = terminal(**program.use(server).env).wait_prompt().by_hand("where is the dentist", 0.02)
     shell.wait("will use: 1 n1").type(ENTER).wait("There.").wait_prompt()
     assert "will use" not in shell.text
+
+
+def test_esc_esc_replaces_the_last_message(program, server, terminal):
+    (program.work / "a.txt").write_text("milk and bread")
+    server.play(script.reply("Milk."), script.reply("Bread."))
+    shell = (
+        terminal(**program.use(server).env).wait_prompt().enter("what is first in @a.txt").wait("Milk.").wait_prompt()
+    )
+    shell.type("\x1b\x1b").wait_for_line("❯ /edit m1 what is first in @a.txt").type("\x17\x17\x17last in @a.txt")
+    shell.wait_for_line("what is last in @a.txt").type(ENTER).wait("Bread.").wait_prompt()
+    asked = [each["content"] for each in server.turns[-1]["messages"] if each["role"] == "user"]
+    assert (len(asked), "what is last in" in asked[0], "milk and bread" in asked[0]) == (1, True, True)
+    assert said(program)[-1].endswith("what is last in @a.txt")

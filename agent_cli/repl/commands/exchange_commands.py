@@ -93,7 +93,8 @@ def edit(conversation: Conversation, argument: str) -> PromptDraft | Work:
     asked = _named(conversation, handle) if handle else _asked(conversation, int(number or 1))
     if words:
         conversation.reopen()
-        return conversation.turn(_argument(conversation, words), instead=asked.id)
+        files = [part for part in asked.parts if part.origin == "file" and part.name in words]
+        return conversation.turn([*files, *_argument(conversation, words)], instead=asked.id)
     after = f"sending this takes back {asked.handle} and what came after it; delete it, and all stays as it is"
     return PromptDraft(after, f"/edit {asked.handle} {asked.message.text}", asked.parts)
 

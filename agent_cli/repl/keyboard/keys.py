@@ -45,7 +45,7 @@ ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINE_CODES, NEWLINE))
 ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # an end mark that comes after its paste was ended
 
 LastMessage = tuple[str, Sequence[Part]]
-"""The text of the person's last message, and its parts."""
+"""The line that edits the person's last message, and the parts of that message; an empty line where there is none."""
 
 HELP = """\
 Enter           send; in the menu: take what is chosen
@@ -55,7 +55,7 @@ Ctrl-C          stop the answer; put a draft away, Up brings it back
                 on an empty prompt, twice: leave
 Ctrl-D          leave, on an empty prompt
 Esc             stop the answer; close the menu
-                on an empty prompt, twice: your last message, to edit it
+                on an empty prompt, twice: your last message, to replace it
 Up, Down        move in several lines, then in what was sent
 Ctrl-P, Ctrl-N  move in what was sent
 Ctrl-R          search in what was sent, in all sessions; again: further back

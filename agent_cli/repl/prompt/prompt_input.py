@@ -226,12 +226,15 @@ class PromptInput:
             return text
 
     def _last_message(self) -> keys.LastMessage:
-        """The person's last message in this session, without the attached files."""
+        """The command that replaces the person's last message in this session, with its words but no attached files."""
         session = self._session()
         entries = log.history(self._app.db, session, _RECENT) if session else []
-        parts = next((entry.parts for entry in reversed(entries) if entry.message.role == "user"), ())
-        without_files = [part for part in parts if part.origin != "file"]
-        return "".join(part.text for part in without_files).strip("\n"), without_files
+        last = next((entry for entry in reversed(entries) if entry.message.role == "user"), None)
+        if last is None:
+            return "", ()
+        without_files = [part for part in last.parts if part.origin != "file"]
+        words = "".join(part.text for part in without_files).strip("\n")
+        return f"/edit {last.handle} {words}", without_files
 
 
 def _write(text: str) -> None:

@@ -130,7 +130,7 @@ def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(
     assert prompts.recent(app.db, app.scope.owner, 9) == ["half a thou"]
 
 
-def test_esc_esc_brings_the_last_message_without_its_files(app):
+def test_esc_esc_brings_the_line_that_replaces_the_last_message_without_its_files(app):
     id = sessions.start(app.db, app.scope, app.time())
     said = [Part("a file\n\n", "file", "a.txt"), Part("see @a.txt ", "typed"), Part("pasted words", "pasted")]
     log.add_user_message(app.db, id, app.scope, said, app.time())
@@ -149,7 +149,7 @@ def test_esc_esc_brings_the_last_message_without_its_files(app):
 
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         asyncio.run(sit(keyboard))
-    assert sent == [Part("see @a.txt ", "typed"), Part("pasted words", "pasted"), Part("!", "typed")]
+    assert sent == [Part("/edit m1 see @a.txt ", "typed"), Part("pasted words", "pasted"), Part("!", "typed")]
 
 
 def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
