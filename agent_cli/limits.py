@@ -3,13 +3,12 @@
 A parser of a library may need minutes or gigabytes for a small file that was made so. It runs in a process of its own,
 which is a copy of this one, so that it begins at once with all that is imported; it can be ended at any moment, and
 nothing of it is left. Where a parser's own cost is known from the size of its input, that is limited instead, which
-costs nothing: see `load_json`.
+costs nothing: see `load_json` and `load_toml`.
 """
 
 import gc
 import json
 import os
-import pickle
 import select
 import signal
 import time
@@ -22,6 +21,7 @@ SECONDS, MEMORY = 60.0, 1_000_000_000
 MAX_LINE = 1 << 28  # characters of a line of JSON: a session of several hundred megabytes
 TOO_DEEP = "it is nested too deeply"
 TOO_MUCH_MEMORY = f"it takes more than {MEMORY / 1e6:,.0f} MB of memory to be read"
+_SMALL_TOML, _TOML_SECONDS = 5_000, 10.0  # so many characters take some tenths of a second, whatever they are
 _CHUNK = 1 << 20
 _JSON_SIZES = {"{": 200, "[": 64, ",": 60}  # bytes of what begins with these characters
 _STATM = "/proc/self/statm"  # its first number: the pages of address space of this process
@@ -29,7 +29,7 @@ _STATM = "/proc/self/statm"  # its first number: the pages of address space of t
 T = TypeVar("T")
 
 
-class LimitExceeded(Exception):
+class LimitExceeded(ValueError):
     """The limit that was hit, as the end of a sentence: `it` is the text that was parsed."""
 
 
@@ -40,6 +40,8 @@ def run(parse: Callable[[], T], seconds: float = SECONDS) -> T:
     """
     if not hasattr(os, "fork"):
         return parse()
+    import pickle  # 3 ms, and few commands parse what needs it
+
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of other threads, of whose locks the parser needs none
@@ -69,15 +71,27 @@ def run(parse: Callable[[], T], seconds: float = SECONDS) -> T:
 
 
 def load_json(text: str) -> Any:
-    """The value of a JSON text. Raises ValueError, with a sentence where a limit was hit."""
+    """The value of a JSON text. Raises LimitExceeded, and ValueError where it is no JSON."""
     if len(text) > MAX_LINE:
-        raise ValueError(f"it has more than {MAX_LINE:,} characters")
+        raise LimitExceeded(f"it has more than {MAX_LINE:,} characters")
     if json_memory(text) > MEMORY:
-        raise ValueError(TOO_MUCH_MEMORY)
+        raise LimitExceeded(TOO_MUCH_MEMORY)
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError(TOO_DEEP) from None
+        raise LimitExceeded(TOO_DEEP) from None
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """The table of a TOML text. Raises LimitExceeded, and ValueError where it is no TOML."""
+    import tomllib  # 3 ms, and most people have no file of settings
+
+    if len(text) > _SMALL_TOML:
+        return run(lambda: tomllib.loads(text), _TOML_SECONDS)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise LimitExceeded(TOO_DEEP) from None
 
 
 def json_memory(text: str) -> int:
@@ -98,6 +112,8 @@ def lines(file: TextIO) -> Iterator[str]:
 
 def _answer(writing: int, seconds: float, parse: Callable[[], Any]) -> None:
     """Parse in the child and write the answer. Nothing of the parent's is undone or cleaned up here."""
+    import pickle
+
     status = 1
     try:
         gc.freeze()  # no connection of the parent is closed here

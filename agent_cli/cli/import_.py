@@ -60,7 +60,7 @@ def _import(
             entries(file),
             source,
             app_.time,
-            line.note,
+            output.first_notes(line.note),
             lambda seen, new: line.step(f"{seen:,} conversations read,", new, None, "new messages"),
         )
         line.show("making them searchable")

@@ -7,7 +7,7 @@ lines stay as they are: what reads them must not depend on a window.
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO
 
 from agent_cli.errors import AgentError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _color: Literal["auto", "always", "never"] = "auto"
 _plain = False
+_MANY = 20  # notes of one kind
 
 
 def set_look(color: Literal["auto", "always", "never"], *, plain: bool) -> None:
@@ -49,6 +50,21 @@ def note(text: str, role: "LineRole | None" = None) -> None:
         _write_stderr(announced(text, display, role))
     else:
         _write_stderr(clean(f"agent: {text}"))
+
+
+def first_notes(show: Callable[[str], None] = note) -> Callable[[str], None]:
+    """Shows the first lines of very many, and then once that there are more."""
+    shown = 0
+
+    def each(text: str) -> None:
+        nonlocal shown
+        shown += 1
+        if shown <= _MANY:
+            show(text)
+        elif shown == _MANY + 1:
+            show("there are more of them, which are counted and not named")
+
+    return each
 
 
 def write_stderr(text: str) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from agent_cli import limits
 from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
@@ -176,8 +177,10 @@ def import_(
     invocation: Invocation = context.obj
     app_ = invocation.app()
     try:
-        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
-            done = transfer.import_lines(app_.db, app_.scope, lines, source, app_.time, output.note)
+        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as opened:
+            done = transfer.import_lines(
+                app_.db, app_.scope, limits.lines(opened), source, app_.time, output.first_notes()
+            )
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     upkeep.index_all(app_, app_.db)

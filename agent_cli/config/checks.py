@@ -3,9 +3,11 @@
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from agent_cli import limits
 from agent_cli.config import toml
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
+from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, nearest
 
 _SHORT = Pattern(r"(\d{1,12}) ?([kKmM])")  # 16k
@@ -23,9 +25,9 @@ def parse(key: str, text: str, where: str) -> Any:
         if kind in (int, float):
             return kind(text)
         if get_origin(kind) in (dict, list):
-            import tomllib  # 3 ms, and few tables stand in the environment
-
-            return tomllib.loads(f"x = {text}")["x"]
+            return limits.load_toml(f"x = {text}")["x"]
+    except LimitExceeded as error:
+        raise ConfigError(f"{where}: the value of {key} cannot be read: {error}") from error
     except ValueError:
         pass  # returned as it is: the check names what is wrong
     return text

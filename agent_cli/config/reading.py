@@ -5,18 +5,21 @@ A flag beats an environment variable AGENT_<KEY>, which beats the configuration 
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
+from agent_cli import limits
 from agent_cli.config import checks
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
+from agent_cli.limits import LimitExceeded
 from agent_cli.values import frozen
 
 NAME = "agent-cli"  # of its folders
 _MAX_DEPTH = 20  # of values in each other
+_MAX_SIZE = 1_000_000  # characters of the file
 _HOST_VARIABLES = {"ollama": "OLLAMA_HOST", "openai": "OPENAI_BASE_URL"}  # of each engine, where no host is set
 
 
@@ -73,27 +76,28 @@ def runtime_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return _folder("state", environ) / "run"
 
 
-def _read(file: Path) -> list[tuple[str, Any, int]]:
-    """(key, value, line) of each setting in the file; none when there is no file."""
+def _read(file: Path) -> Iterator[tuple[str, Any, int]]:
+    """(key, value, line) of each setting in the file; none when there is no file. Raises ConfigError."""
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return []
+        return
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
-    import tomllib  # 3 ms, and most people have no file
-
+    if len(text) > _MAX_SIZE:
+        raise ConfigError(f"{file} cannot be read: it has more than {_MAX_SIZE:,} characters")
     try:
-        table = tomllib.loads(text)
-    except RecursionError as error:
-        raise ConfigError(f"{file} cannot be read: its values are nested too deeply") from error
-    except tomllib.TOMLDecodeError as error:
+        table = limits.load_toml(text)
+    except LimitExceeded as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(text.splitlines())  # at the end of the document
         raise ConfigError(f"{file}, line {number} is no valid TOML: {error}") from error
     if _is_deep(table):  # as dotted keys, which the parser takes
-        raise ConfigError(f"{file} cannot be read: its values are nested too deeply")
-    return [(key, value, _line_of(key, text)) for key, value in table.items()]
+        raise ConfigError(f"{file} cannot be read: {limits.TOO_DEEP}")
+    for key, value in table.items():
+        yield key, value, _line_of(key, text)
 
 
 def _is_deep(table: dict[str, Any]) -> bool:

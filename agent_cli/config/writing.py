@@ -6,10 +6,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from agent_cli import atomic_file
+from agent_cli import atomic_file, limits
 from agent_cli.config import checks, toml
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
+from agent_cli.limits import LimitExceeded
 
 
 def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lambda line: None) -> str:
@@ -55,12 +56,15 @@ def make(file: Path) -> None:
 
 
 def _guess(value: str) -> object:
-    """A value in a table, whose kind nobody declares: a number, a list or true where it reads like one, else text."""
-    import tomllib
+    """A value in a table, whose kind nobody declares: a number, a list or true where it reads like one, else text.
 
+    Raises ConfigError.
+    """
     try:
-        return tomllib.loads(f"x = {value}")["x"]
-    except tomllib.TOMLDecodeError:
+        return limits.load_toml(f"x = {value}")["x"]
+    except LimitExceeded as error:
+        raise ConfigError(f"the value cannot be read: {error}") from error
+    except ValueError:
         return value
 
 

@@ -18,6 +18,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
+from agent_cli import limits
 from agent_cli.errors import AgentError, ConfigError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.model import Cancel, Chunk, Done, Thinking
 from agent_cli.llm.word_stream import stream_words
@@ -93,11 +94,9 @@ def _play(reply: Reply, used_ids: set[str], cancel: Cancel) -> Iterator[Chunk]:
 
 def load(path: Path | str, role: ModelRole = "chat") -> ScriptedModel:
     """A model that plays the script's replies for this role. Raises ConfigError."""
-    import tomllib  # 3 ms, and few runs play a script
-
     file = Path(path).expanduser()
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = limits.load_toml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"the script {file} cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # not UTF-8, or not TOML

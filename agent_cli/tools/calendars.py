@@ -1,10 +1,9 @@
-"""The events of a calendar in the next days, computed in a process of its own.
+"""The events of a calendar in the next days.
 
 A calendar of ten lines can mean an event every second, or every day since the year 1, and the library expands each of
-them. So it runs in a process that can be killed, with limited memory: see `feed_tools.read_calendar`.
+them: it must run within limits.
 """
 
-import sys
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +11,6 @@ from agent_cli.text import one_line
 
 _DAYS = 7
 _MAX_EVENTS = 20
-_MAX_MEMORY, _MAX_SECONDS = 1_000_000_000, 20  # bytes, and seconds of processor time
 _MISSING = "the libraries for calendars are not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 
@@ -27,6 +25,8 @@ def upcoming_events(data: bytes, now: datetime, zone: str) -> str:
     try:
         calendar = icalendar.Calendar.from_ical(data)
         found = recurring_ical_events.of(calendar).between(begin, begin + timedelta(days=_DAYS))
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:  # ValueError, KeyError, TypeError, … as the calendar is broken
         raise ValueError(f"the calendar cannot be read: {one_line(str(error), 200)}") from error
     events = sorted(found, key=lambda event: _start(event, begin, zone))
@@ -59,23 +59,3 @@ def _event(event: Any, today: datetime, zone: str) -> str:
     at = f"{begins:%a %d %b}" + ("" if whole_day else f" {begins:%H:%M}")
     place = one_line(str(event.get("LOCATION", "")), 80)
     return f"- {at}: {one_line(str(event.get('SUMMARY', 'without a title')), 120)}{f', {place}' if place else ''}"
-
-
-def _limit_resources() -> None:
-    """Limit memory and processor time, so that the process ends even when its parent has died."""
-    try:
-        import resource
-    except ImportError:  # not on Windows, where the parent's time limit ends it
-        return
-    for what, most in ((resource.RLIMIT_AS, _MAX_MEMORY), (resource.RLIMIT_CPU, _MAX_SECONDS)):
-        resource.setrlimit(what, (most, most))
-
-
-if __name__ == "__main__":
-    _limit_resources()
-    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-    try:
-        print(upcoming_events(sys.stdin.buffer.read(), datetime.fromisoformat(sys.argv[1]), sys.argv[2]))
-    except ValueError as error:
-        print(error)
-        sys.exit(1)

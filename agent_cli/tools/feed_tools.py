@@ -4,20 +4,22 @@ The model gives a name and no address, so a request can carry nothing of what th
 chose is fetched. So it needs no more permission than reading a file.
 """
 
-import sys
 from collections.abc import Iterator
 from datetime import date, datetime
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from agent_cli import limits
+from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, clean, one_line
-from agent_cli.tools import fetching
+from agent_cli.tools import calendars, fetching
 from agent_cli.tools.fetching import Fetched
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 _FETCH_TIMEOUT = 25.0
-_CALENDAR_TIMEOUT = 15.0  # seconds
+_PARSER_TIMEOUT = 15.0  # seconds
 _MAX_ENTRIES = 10
 _MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
 _TAG = Pattern(r"<([a-zA-Z]*)[^<>]*>")
@@ -30,7 +32,7 @@ _MISSING = "the libraries for feeds are not installed: pip install 'agent-cli[fe
     risk="read",
     offered=lambda context: bool(context.access.feeds),
     source="feeds",
-    seconds=_FETCH_TIMEOUT + _CALENDAR_TIMEOUT + 5,
+    seconds=_FETCH_TIMEOUT + _PARSER_TIMEOUT + 5,
 )
 def fetch_feed(context: ToolContext, name: str = "") -> str:
     """Fetch news, a calendar or a text that the person has set up; without a name list them."""
@@ -82,11 +84,18 @@ def _as_text(found: Fetched, now: datetime, zone: str) -> str:
 
 
 def _feed(data: bytes) -> str:
-    """The title and the newest entries of an RSS or Atom feed."""
+    """The title and the newest entries of an RSS or Atom feed. Raises ToolFailed."""
+    if find_spec("feedparser") is None:
+        raise ToolFailed(_MISSING)
     try:
-        import feedparser
-    except ImportError as error:
-        raise ToolFailed(_MISSING) from error
+        return limits.run(lambda: _newest(data), _PARSER_TIMEOUT)
+    except LimitExceeded as error:
+        raise ToolFailed(f"the feed cannot be read: {error}") from error
+
+
+def _newest(data: bytes) -> str:
+    import feedparser
+
     feed = feedparser.parse(BytesIO(data))
     if feed.bozo and not feed.entries:
         raise ToolFailed(f"the feed cannot be read: {one_line(str(feed.bozo_exception), 200)}")
@@ -111,24 +120,14 @@ def _entry(entry: Any) -> str:
     return f"- {day}{title}{f' — {summary}' if summary and summary != title else ''}{f' ({link})' if link else ''}"
 
 
-def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _CALENDAR_TIMEOUT) -> str:
-    """The events of a calendar from today on. A few lines may mean millions of events: see calendars.py.
-
-    Raises ToolFailed.
-    """
-    import subprocess  # late: only needed for a calendar
-
-    command = [sys.executable, "-P", "-m", "agent_cli.tools.calendars", now.isoformat(), zone]
+def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _PARSER_TIMEOUT) -> str:
+    """The events of a calendar from today on. Raises ToolFailed."""
     try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        raise ToolFailed(f"the calendar cannot be read within {seconds:g} s") from None
-    except OSError as error:
-        raise ToolFailed(f"the calendar cannot be read: {error.strerror}") from error
-    words = done.stdout.decode("utf-8", "replace").strip()
-    if done.returncode == 0:
-        return words
-    raise ToolFailed(words or "the calendar cannot be read: it takes more time or memory than a calendar should")
+        return limits.run(lambda: calendars.upcoming_events(data, now, zone), seconds)
+    except LimitExceeded as error:
+        raise ToolFailed(f"the calendar cannot be read: {error}") from error
+    except ValueError as error:
+        raise ToolFailed(str(error)) from error
 
 
 def _html_text(html: str) -> str:

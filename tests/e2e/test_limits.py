@@ -1,5 +1,7 @@
 """Values at the ends of what can be said, and files that are not there: each gives one sentence and no traceback."""
 
+import zipfile
+
 import pytest
 
 from agent_cli.store import schema
@@ -62,11 +64,64 @@ def test_settings_that_are_nested_too_deeply_are_refused(program):
     assert "nested too deeply" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"[rules{'.a' * 100}]", "nested too deeply"),
+        (f"close_after = 1\n{'# x' * 400_000}", "it has more than 1,000,000 characters"),
+        ("".join(f"k{number} = 1\n" for number in range(80_000)), "line 1: there is no setting 'k0'"),
+    ],
+    ids=["deep", "long", "many"],
+)
+def test_settings_that_no_person_writes_are_refused_at_once(program, text, why):
+    file = program.home / ".config" / "agent-cli" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    ran = program("notes", "list", timeout=20)
+
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert why in ran.err
+
+
+@pytest.mark.parametrize("command", [["config", "set", "rules", "{}"], ["config", "set", "rules.save_note", ""]])
+def test_a_value_that_is_nested_too_deeply_is_refused(program, command):
+    program("notes", "add", "milk")
+    ran = program(*command[:3], command[3].replace("{}", "") + "[" * 3000)
+
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "nested too deeply" in ran.err
+    assert "nested too deeply" in program("notes", "list", env={"AGENT_RULES": "{a = " + "[" * 3000}).err
+
+
+def test_a_skill_that_is_nested_too_deeply_is_refused(program):
+    (program.work / "SKILL.md").write_text(f"---\nname: a\ndescription: {'[' * 4000}\n---\nsteps\n")
+    ran = program("skills", "import", "SKILL.md")
+
+    assert ran.code == 1
+    assert "the front matter of the skill cannot be read: it is nested too deeply\n" in ran.err
+
+
+def test_millions_of_entries_that_cannot_be_read_are_counted_and_not_named(program):
+    file = program.work / "export.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", f"[{'{},' * 3000}{{}}]")
+    exported = program("import", "chatgpt", file)
+    imported = program("facts", "import", "-", stdin="{}\n" * 3000)
+
+    assert (exported.code, exported.err.count("\n")) == (1, 22)
+    assert exported.err.splitlines()[-2:] == [
+        "agent: there are more of them, which are counted and not named",
+        "agent: 3001 broken entries were skipped; the others are imported",
+    ]
+    assert (imported.code, imported.err.count("\n")) == (1, 22)
+    assert "agent: 3000 broken lines were skipped; the others are imported\n" in imported.err
+
+
 def test_a_line_that_is_nested_too_deeply_is_left_out_of_an_import(program):
     nested = '{"statement": ' + "[" * 100_000 + "]" * 100_000 + "}"
     ran = program("facts", "import", "-", stdin=f'{nested}\n{{"statement": "The person grows medlars"}}\n')
 
-    assert "Traceback" not in ran.err
+    assert ran.err.startswith("agent: line 1 was skipped: it is nested too deeply\n")
     assert program.rows("select statement from fact") == [("The person grows medlars",)]
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from agent_cli import limits
 from agent_cli.text import Pattern
 from agent_cli.tools.tool import Tool
 from agent_cli.values import frozen
@@ -62,12 +63,10 @@ def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) ->
 
 def line_number(key: str, settings: str, first: int) -> int:
     """The line number of a rule in the settings, searched from `first` on; `first` if it is not found."""
-    import tomllib  # imported only for an error
-
     for number, text_line in enumerate(settings.splitlines()[first - 1 :], first):
         try:
-            table = tomllib.loads(text_line)
-        except tomllib.TOMLDecodeError:
+            table = limits.load_toml(text_line)
+        except ValueError:
             continue
         if key in table or key in table.get("rules", ()):
             return number

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from agent_cli import limits
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
@@ -74,14 +75,14 @@ def import_(
         consent.obtain(app_, f"take every line of {what} as true, without a look?", "nothing was imported")
     state = "accepted" if accept else "pending"
     try:
-        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
+        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as opened:
             new, broken = fact_lines.import_lines(
                 app_.db,
                 app_.scope,
-                lines,
+                limits.lines(opened),
                 source,
                 app_.time,
-                output.note,
+                output.first_notes(),
                 accepted=accept,
                 single_valued=app_.single_valued,
             )

@@ -2,14 +2,14 @@
 until, subject, predicate and object, place and quote.
 """
 
-import json
 import time as real_time
 from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
-from agent_cli import clock, text
+from agent_cli import clock, limits, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.facts import adoption, facts
@@ -42,11 +42,11 @@ def import_lines(
     """
     new = broken = 0
     batch = ids.new(time())
-    rows = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    for start in range(0, len(rows), _BATCH):
+    rows = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    while numbered := list(islice(rows, _BATCH)):
         before = new
         with db.write():
-            for number, line in rows[start : start + _BATCH]:
+            for number, line in numbered:
                 try:
                     with db.write():  # a savepoint for each line
                         claim = _parse_line(db, scope, line, source, time())
@@ -96,7 +96,7 @@ def _imported_before(db: Database, scope: Scope, claim: Claim) -> Fact | None:
 
 def _parse_line(db: Database, scope: Scope, line: str, source: str, now: datetime) -> Claim:
     """The claim of a line. Raises ValueError and UsageError."""
-    row = json.loads(line)
+    row = limits.load_json(line)
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
     statement = _text_field(row, "statement")

@@ -6,12 +6,15 @@ A file is stored character by character, so that an export equals the import.
 import re
 from typing import Any
 
+from agent_cli import limits
 from agent_cli.errors import UsageError
+from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, one_line, visible
 from agent_cli.values import frozen
 
 FILE_NAME = "SKILL.md"
 LONGEST = 20_000  # characters of a skill; a small model cannot follow more
+_SMALL, _SECONDS = 5_000, 10.0  # characters that take less than a second, whatever they are; and for all others
 _NAME, _DESCRIPTION = 64, 1024  # characters, the limits of the format
 _FRONT = Pattern(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _HANDLE = Pattern(r"k?\d+")  # no name may look like a handle: `agent skills rm k3` must be unambiguous
@@ -92,9 +95,15 @@ def _clean_description(description: str) -> str:
 def _front_matter(words: str) -> dict[str, Any]:
     import yaml
 
+    def parse() -> Any:
+        return yaml.load(words, Loader=yaml.BaseLoader)  # every value stays text: no dates, tags or merges
+
     try:
-        values = yaml.load(words, Loader=yaml.BaseLoader)  # every value stays text: no dates, tags or merges
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        values = parse() if len(words) <= _SMALL else limits.run(parse, _SECONDS)
+    except (LimitExceeded, RecursionError) as error:
+        why = str(error) if isinstance(error, LimitExceeded) else limits.TOO_DEEP
+        raise UsageError(f"the front matter of the skill cannot be read: {why}") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 2})" if where else ""
         raise UsageError(f"the front matter of the skill is no YAML{line}: quote a text with a colon in it") from error

@@ -21,6 +21,7 @@ from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.text import one_line
 
 _NAME = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+_MAX_UNPACKED = 20_000_000_000  # bytes of an archive: a small one may hold a thousand times its size
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -112,6 +113,8 @@ def _open_files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
             elif zipfile.is_zipfile(file):
                 archive = opened.enter_context(zipfile.ZipFile(file))
                 names = sorted(name for name in archive.namelist() if _NAME.fullmatch(name))
+                if sum(archive.getinfo(name).file_size for name in names) > _MAX_UNPACKED:
+                    raise UsageError(f"{file} holds more than {_MAX_UNPACKED / 1e9:g} GB of conversations")
                 found = [Path(name) for name in names]
                 for name in names:
                     yield name, _conversations(opened, archive.open(name))

@@ -9,8 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from agent_cli import limits
+
 _CHUNK = 1 << 20
-MAX_ELEMENT = 1 << 28
+MAX_ELEMENT = limits.MAX_LINE
 """Characters of one element; a longer one counts as broken."""
 
 _ARRAY_START = re.compile(r'\s*(?:\{\s*"conversations"\s*:\s*)?\[\s*')  # some exports wrap the array in an object
@@ -44,17 +46,18 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
             cut = not _is_malformed(error, len(buffer))
             if cut and at_end:
                 raise BrokenElement("the file ends in the middle of it") from error
-            if cut and len(buffer) - at < MAX_ELEMENT:
+            if cut and not (limit := _exceeded(buffer, at)):
                 end = -1
             else:
-                broken = BrokenElement(f"it is no JSON ({error.msg})")
+                broken = BrokenElement(limit if cut else f"it is no JSON ({error.msg})")
                 if start is None:
                     raise broken from error
                 yield broken
                 buffer, at = _skip_to_next(buffer[at + 1 :], start, read)
                 continue
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
-            raise BrokenElement(f"it is too large or nested too deeply ({type(error).__name__})") from error
+        except (ValueError, RecursionError) as error:
+            deep = isinstance(error, RecursionError)
+            raise BrokenElement(limits.TOO_DEEP if deep else "it holds a number of thousands of digits") from error
         if end >= 0:
             yield element
             start = start or _start_pattern(element)
@@ -81,6 +84,13 @@ def _skip_to_next(buffer: str, start: re.Pattern[str], read: Callable[[int], str
             return "]", 0
         buffer = buffer[-_OVERLAP:] + more
     return buffer, found.end()
+
+
+def _exceeded(buffer: str, at: int) -> str:
+    """The limit that an element hits which is not whole yet; it is tried next with twice as much."""
+    if len(buffer) - at >= MAX_ELEMENT:
+        return f"it has more than {MAX_ELEMENT:,} characters"
+    return limits.TOO_MUCH_MEMORY if 2 * limits.json_memory(buffer) > limits.MEMORY else ""
 
 
 def _is_malformed(error: json.JSONDecodeError, length: int) -> bool:

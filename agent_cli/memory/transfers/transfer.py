@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from agent_cli import clock, text
+from agent_cli import clock, limits, text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
@@ -106,7 +106,7 @@ def _batches(entries: Iterable[ExternalSession]) -> Iterator[list[ExternalSessio
     size = 0
     for entry in entries:
         batch.append(entry)
-        size += entry.size
+        size += max(1, entry.size)  # an empty one too: a small file may hold millions of them
         if size >= _BATCH_MESSAGES:
             yield batch
             batch, size = [], 0
@@ -134,7 +134,7 @@ class _ParsedSession:
 
 
 def _row(line: str) -> dict[str, Any]:
-    row: Any = json.loads(line)
+    row: Any = limits.load_json(line)
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
     if "\\u" in line:  # half of a surrogate pair, where another program cut a text

@@ -156,7 +156,7 @@ BROKEN = {
     '{"id": 1, "messages": [{"id": 1, "role": "assistant", "content": "", "calls": [{"id": 1}]}]}': "'name'",
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "tokens": {"in": 1e999}}]}': "cannot convert",
     '{"id": 1, "messages": [{"id": 1, "role": "user", "content": "x", "tokens": {"in": 9223372036854775808}}]}': "",
-    "[" * 9000: "maximum recursion depth",
+    "[" * 9000: "it is nested too deeply",
 }
 
 
