@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from agent_cli.values import frozen
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 Origin = Literal["typed", "pasted", "piped", "file", "tool", "import", "http", "mcp", "schedule", "model"]
@@ -74,7 +76,7 @@ def join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
 def encode_parts(parts: Sequence[Part]) -> str:
     """What is kept of parts beside their joined text: JSON [[origin, length in characters, name], …]."""
     spans = [[part.origin, len(part.text), *([part.name] if part.name else [])] for part in parts]
-    return json.dumps(spans, ensure_ascii=False)
+    return _encode(spans)
 
 
 def decode_parts(text: str, encoded: str) -> tuple[Part, ...]:

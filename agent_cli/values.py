@@ -75,14 +75,15 @@ def _comparison_key(cls: Any) -> Callable[[Any], Any]:
 def _make_init(cls: Any) -> Callable[..., None]:
     """The class's `__init__`, as dataclass would generate it."""
     init_fields = [each for each in fields(cls) if each.init]
-    names: dict[str, Any] = {"_put": object.__setattr__, "_made": MISSING}
+    names: dict[str, Any] = {"_made": MISSING}
     parameters = [_parameter(each, names) for each in init_fields if not each.kw_only]
     if keyword_only := [_parameter(each, names) for each in init_fields if each.kw_only]:
         parameters += ["*", *keyword_only]
-    body = [f" _put(self, {each.name!r}, {_argument(each)})" for each in init_fields]
+    # Into the dictionary: a third of the time of object.__setattr__ for each field.
+    body = [" _values = self.__dict__", *(f" _values[{each.name!r}] = {_argument(each)}" for each in init_fields)]
     if hasattr(cls, "__post_init__"):
         body.append(" self.__post_init__()")
-    exec(f"def __init__({', '.join(['self', *parameters])}):\n" + "\n".join(body or [" pass"]), names)
+    exec(f"def __init__({', '.join(['self', *parameters])}):\n" + "\n".join(body), names)
     return names["__init__"]  # type: ignore[no-any-return]
 
 

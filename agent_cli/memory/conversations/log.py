@@ -5,7 +5,7 @@ stores text unchanged: it is cleaned when shown.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import astuple
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 INTERRUPTED = "interrupted"  # the result of a call that a crash left open
+_AT_ONCE = 25  # imported messages in one statement, which begins a journal of its own: half the time of single ones
 _CUT_FINISHES = (None, "interrupted", "failed")  # finish of a reply that an error or a crash cut
 
 
@@ -105,7 +106,9 @@ def append_imported(db: Database, session: int, scope: Scope, entries: Sequence[
         {**_imported(entry), "external_id": external_id, **_origin(session, scope, place, at)}
         for entry, at, external_id in entries
     ]
-    db.execute_many(_insertion(rows[0]) if rows else "", rows)
+    for first in range(0, len(rows), _AT_ONCE):
+        some = rows[first : first + _AT_ONCE]
+        db.execute(_insertion(some[0], len(some)), [value for row in some for value in row.values()])
     for row, (entry, at, _) in zip(rows, entries, strict=True):
         if entry.message.calls:
             _insert_calls(db, db.value("select id from message where uid = ?", (row["uid"],)), entry.message.calls, at)
@@ -347,16 +350,13 @@ def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: st
 def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
     with db.write():
         sessions.touch(db, session, now)
-        return _write(db, session, scope, now, **values)
+        values |= _origin(session, scope, _place(db, session, scope), now)
+        return db.insert(_insertion(values), list(values.values()))
 
 
-def _write(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
-    values |= _origin(session, scope, _place(db, session, scope), now)
-    return db.insert(_insertion(values), values)
-
-
-def _insertion(names: Iterable[str]) -> str:
-    return f"insert into message ({', '.join(names)}) values (:{', :'.join(names)})"
+def _insertion(names: Collection[str], rows: int = 1) -> str:
+    row = f"({', '.join('?' * len(names))})"
+    return f"insert into message ({', '.join(names)}) values {', '.join([row] * rows)}"
 
 
 def _place(db: Database, session: int, scope: Scope) -> str:
