@@ -14,7 +14,7 @@ TITLE_QUESTION = (
     r"(?:books?|novels?|movies?|films?|songs?|albums?|bands?|artists?|games?|series|shows?|titles?|named|called)"
 )
 ASKING = (  # words of a question that need not be in its answer
-    r"w(?:here|hat|ho|hen|ats?|hats|ich)s?|atm|now|days?|someone|anyone|remember|again|currently|months?|years?|names?"
+    r"w(?:here|hat|ho|hen|ats?|hats|ich|her)s?|atm|now|days?|someone|anyone|remember|again|currently|months?|years?|names?"
     r"|named|kinds?|sorts?|types?|towns?|city|cities|date|times?|place|number|price|which|tell|remind|know|find|get|got"
     r"|many|much|long|often|today|since|until|till"
 )

@@ -210,7 +210,8 @@ def by_trigrams(
     """Passages, but these, with something similar to words that the word index lacks, and the stems of such words."""
     guessed: dict[int, frozenset[str]] = {}
     for word in words:
-        for id in _similar(db, word, excluded_rows, files, but):
+        similar = _similar(db, word, excluded_rows, files, but)
+        for id in similar or _with_near_stems(db, word, files, but):
             guessed[id] = guessed.get(id, frozenset()).union(db.tokens(word))
     return guessed
 
@@ -238,6 +239,23 @@ def _similar(
     )
     similar = (id for id, own_text, facts in texts if terms.contains_similar(folded, f"{own_text}\n{facts or ''}"))
     return list(islice(similar, limit))
+
+
+def _with_near_stems(db: Database, word: str, files: bool, but: Collection[int], limit: int = 20) -> list[int]:
+    """Passages with a stem of the index that begins as the word does and is like it: of "blodd" those with "blood"."""
+    name, stem = word_tables.table(db, "words"), next(iter(db.tokens(word)), "")
+    db.execute(f"create virtual table if not exists temp.{name}_stems using fts5vocab('main', '{name}', 'row')")
+    stems = db.rows(
+        f"""select term from temp.{name}_stems where term >= :first and term < :first || char(1114111)
+            and length(term) between :length - 2 and :length + 2""",
+        {"first": stem[:2], "length": len(stem)},
+    )
+    near = [_quoted(term) for (term,) in stems if term != stem and terms.contains_similar(stem, term, 0.8)]
+    if not near:
+        return []
+    sql = f"select rowid from {name} where {name} match ? and {_id_range(files)} order by rank limit ?"
+    found = (id for (id,) in db.rows(sql, (" OR ".join(near), limit + len(but))) if id not in but)
+    return list(islice(found, limit))
 
 
 def size(db: Database, files: bool) -> int:

@@ -145,6 +145,7 @@ def fetch(
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
             neighbours=places[id][1:],
             with_assistant=bool(said[id].with_assistant),
+            guessed=guessed.get(id, frozenset()) - counts[said[id].text].keys(),
         )
     _mark_ended(db, made.values(), allowed.owner, now)
     _mark_dated(db, made.values(), now)

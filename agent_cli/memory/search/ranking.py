@@ -107,6 +107,7 @@ class CandidateRow:
     with_assistant: bool = False  # a message between a person and the assistant, not between people
     judged: bool = False  # whether it was judged if it tells anything
     unsupported: bool = False  # a reply that rests on nothing kept
+    guessed: frozenset[str] = frozenset()  # of own_words: the stems that it holds otherwise spelt
     replaced_by: int = 0  # id of the passage of a later statement that holds instead
     replaced_in: str = ""  # the handle of that statement
 

@@ -28,6 +28,7 @@ KNOWN, MAYBE = 0.7, -2.0  # from which a passage clearly answers, or perhaps
 KEPT = "fnd"  # facts, notes and files
 
 _ASKING = languages.pattern(r"<ASKING>")
+_GUESSED = 0.6  # share of its weight that a word loses when it is only taken for a misspelt one
 _LIKE = 0.4  # cosine from which words are taken for alike
 _VERDICTS = ("known", "maybe", "nothing")
 _FILES = 0.9  # weight of the best file beside an equally good message
@@ -50,12 +51,15 @@ def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
 def _certainty(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> float:
     row = each.row
     held = words.keys() & question.words_in({**row.own_words, **row.date, **row.facts, **row.by})
-    if each.closeness is None:
-        if row.role != "assistant":  # a reply does not hold the words of the question before it
-            held |= words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
-        return BIAS + WORDS_ALONE * sum([words[word] for word in held]) / total
-    like = {word: max(0.0, (each.cosines.get(word, 0.0) - _LIKE) / (1 - _LIKE)) for word in words.keys() - held}
+    if each.closeness is None and row.role != "assistant":  # a reply does not hold the words of the question before it
+        held |= words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
     of_held = sum([words[word] for word in held])
+    if row.guessed and not row.named:
+        guessed = question.words_in(dict.fromkeys(row.guessed, 1))
+        of_held -= _GUESSED * sum([words[word] for word in words.keys() & guessed])
+    if each.closeness is None:
+        return BIAS + WORDS_ALONE * of_held / total
+    like = {word: max(0.0, (each.cosines.get(word, 0.0) - _LIKE) / (1 - _LIKE)) for word in words.keys() - held}
     features = {
         "words": of_held / total,
         "like words": (of_held + sum([words[word] * share for word, share in like.items()])) / total,
