@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.attacks import keyboards, processes, texts
+from benchmarks.attacks import keyboards, posing, processes, texts
 from benchmarks.attacks.house import House, Outcome
 
 LEAST = 300  # cases in all
@@ -15,6 +15,7 @@ _FAMILIES: dict[str, Callable[..., Iterator[Outcome]]] = {
     "processes": processes.attacks,
     "keyboards": keyboards.attacks,
     "texts": texts.attacks,
+    "posing": posing.attacks,
 }
 _CONTROLS = (processes.control, keyboards.control)
 
