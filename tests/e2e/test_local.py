@@ -1,42 +1,117 @@
-"""The program with a real model in a process of its own: what it says is nonsense, what is kept and counted is not."""
+"""The program with a real model in a process of its own: what it says is nonsense, what is kept and counted is not.
+
+What is asked of the other engines with scripted replies is asked here where the words do not matter, and of the model
+alone in tests/llm/local. All share one process.
+"""
+
+import json
+import signal
+from subprocess import DEVNULL
 
 import pytest
 
 from agent_cli.llm.local import weights
+from tests.conftest import Program
 
 pytestmark = pytest.mark.skipif(not weights.is_small_ready(), reason="the small model is not installed")
 
+SONG = {"type": "array", "items": {"const": "la"}, "minItems": 300}
 
-@pytest.fixture
-def program(program, runtime):
-    """It learns and closes with the same process as the tests beside it; answers are short, to be quick."""
+
+def use(program, runtime):
+    """Let it talk to the small model; answers are short, to be quick."""
     program.env |= {
         "AGENT_ENGINE": "local",
         "AGENT_MODEL": weights.SMALL,
-        "AGENT_ANSWER_TOKENS": "8",
+        "AGENT_ANSWER_TOKENS": "6",
+        "AGENT_NUM_CTX": "4096",
         "AGENT_OPTIONS": "{temperature = 0}",
         "XDG_RUNTIME_DIR": str(runtime.parent),
-        "AGENT_LOCAL_IDLE": "0.05",
     }
     return program
 
 
-def test_a_conversation_is_held_learned_from_and_closed(program, request):
-    if not request.config.option.real:
-        pytest.skip("takes a minute: pytest --real")
-    first = program("ask", "we live in Graz. What is a good bakery?", timeout=120)
-    second = program("ask", "-c", "and a good butcher?", timeout=120)
-    assert [(each.code, bool(each.out.strip()), "Traceback" in each.err) for each in (first, second)] == [
-        (0, True, False),
-        (0, True, False),
-    ]
-    rows = program.rows("select role, model, tokens_in > 100, tokens_out > 0 from message where role = 'assistant'")
-    assert rows == [("assistant", weights.SMALL, 1, 1)] * 2
+def say_only(program, schema):
+    """Let the model write nothing but what a JSON Schema allows."""
+    wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    written = json.dumps({"response_format": wanted}, separators=(",", "="))  # an inline table of TOML
+    program.env |= {"AGENT_OPTIONS": written, "AGENT_ANSWER_TOKENS": "400"}
+
+
+def exactly(**fields):
+    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+
+
+@pytest.fixture
+def program(program, runtime):
+    return use(program, runtime)
+
+
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory, runtime):
+    """A conversation that was gone on with, closed and learned from."""
+    program = use(Program(tmp_path_factory.mktemp("local")), runtime)
+    questions = (["ask", "we live in Graz"], ["ask", "-c", "and where is it?"])
+    program.answers = [program(*question, timeout=120) for question in questions]
     assert program("sessions", "close", "s1", timeout=120).code == 0
-    program("jobs", "run", "--until-idle", timeout=200)
-    assert program.rows("select count(*) from fact where state = 'accepted'") == [(0,)]
-    assert {state for (state,) in program.rows("select state from job")} <= {"done", "ready", "parked"}
-    assert program.rows("select closed_at is not null from session") == [(1,)]
+    assert program("jobs", "run", "--until-idle", timeout=200).code == 0
+    return program
+
+
+def test_a_conversation_is_held_gone_on_with_and_counted(talked):
+    assert [(each.code, bool(each.out.strip())) for each in talked.answers] == [(0, True)] * 2
+    sql = "select session_id, role, model, finish, thinking, tokens_in > 100, tokens_out from message order by id"
+    asked, answered = (1, "user", "", "stop", "", 0, 0), (1, "assistant", weights.SMALL, "length", "", 1, 6)
+    assert talked.rows(sql) == [asked, answered] * 2
+
+
+def test_it_is_closed_with_a_summary_and_learned_from_and_nothing_is_adopted(talked):
+    assert talked.rows("select closed_at is not null from session") == [(1,)]
+    assert talked.rows("select method, model from summary where grain = 'session'") == [("model", weights.SMALL)]
+    jobs = dict(talked.rows("select kind, state from job"))
+    assert jobs["summary"] == "done"
+    assert jobs["learn"] in ("done", "parked")  # parked: what it wrote cannot be read
+    assert talked.rows("select count(*) from fact where state = 'accepted'") == [(0,)]
+
+
+def test_a_tool_is_called_and_the_same_call_without_end_is_stopped(program):
+    program.env["AGENT_MODEL"] = str(weights.small_file())  # by which nobody knows that it never learned to call
+    say_only(program, exactly(name={"const": "use_tool"}, arguments=exactly(tool={"const": "list_tasks"})))
+    ran = program("ask", "--json", "what is to be done?", timeout=120)
+    assert (ran.code, ran.json["finish"]) == (0, "refused")
+    assert program.rows("select distinct name, arguments from tool_call") == [("list_tasks", "{}")]
+    results = [text for (text,) in program.rows("select text from message where role = 'tool' order by id")]
+    assert results[:2] == ["nothing is to be done"] * 2
+    assert all(text.startswith("not run: the same call") for text in results[2:])
+
+
+def test_ctrl_c_keeps_what_came(program):
+    say_only(program, SONG)
+    process = program.start("ask", "sing", stdin=DEVNULL)
+    assert process.stdout.read(1) == "["
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "agent: stopped\n")
+    rows = program.rows("select role, finish from message order by id")
+    assert rows == [("user", "stop"), ("assistant", "cancelled")]
+
+
+def test_a_loop_is_ended_and_marked(program):
+    say_only(program, SONG)
+    ran = program("ask", "--json", "sing", timeout=120)
+    assert (ran.code, ran.json["finish"]) == (0, "repetition")
+    assert ran.json["usage"]["tokens_out"] < 400
+
+
+def test_what_is_kept_is_found_by_the_vectors_of_a_file(program):
+    program.env["AGENT_EMBED_MODEL"] = file = str(weights.small_file())
+    for words in ("the heating engineer comes on Friday", "tea is in the garden"):
+        program("notes", "add", words)
+    assert program("index", "rebuild", "--embedder", "local", timeout=60).code == 0
+    status = program("index", "status", "--json").json
+    assert status["embedder"].startswith(f"local {file} ")
+    assert (status["vectors"], status["missing vectors"]) == (2, 0)
+    assert "the heating engineer" in program("search", "heating engineer").out
 
 
 def test_nothing_runs_for_a_command_that_asks_nothing(program):

@@ -14,15 +14,17 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from agent_cli.llm.local import weights
 from agent_cli.llm.local.process import Launch
 
 _PATIENCE = 2.0  # seconds to try for the lock, which somebody may hold for a moment to look
+_GRACE = 0.5  # seconds
 _CACHE = 512  # MiB of prompts that were read before and may come again
 
 
 def main() -> None:
-    folder, weights, num_ctx, embeds, idle = sys.argv[1:]
-    launch = Launch(Path(folder), Path(weights), int(num_ctx), bool(int(embeds)), float(idle))
+    folder, file, num_ctx, embeds, idle = sys.argv[1:]
+    launch = Launch(Path(folder), Path(file), int(num_ctx), bool(int(embeds)), float(idle))
     lock = os.open(launch.lock, os.O_RDWR | os.O_CREAT, 0o600)
     if not _take(lock):
         return  # another one runs
@@ -32,6 +34,7 @@ def main() -> None:
     server = _serve(launch, key)
     _write(launch.record, {"url": server.listening_address, "key": key, "pid": os.getpid()})
     _wait(launch, server.listening_address, key)
+    _end(launch, server)
     os._exit(0)  # without waiting for threads that wait for connections
 
 
@@ -63,6 +66,8 @@ def _serve(launch: Launch, key: str) -> Any:
     if launch.embeds:
         params.embedding = True
         params.n_batch = params.n_ubatch = launch.num_ctx  # a text is read in one batch
+        if not weights.is_made_to_embed(launch.weights):  # a chat model embeds too, by the mean of its tokens
+            params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     # Threads wait for one another in a loop: with as many as there are cores, any other program that runs makes them
     # wait most of the time (on two busy cores, 1 token a second with two threads and 19 with one).
     threads = max(1, (os.cpu_count() or 2) - 1)
@@ -81,7 +86,7 @@ def _write(record: Path, values: dict[str, Any]) -> None:
 
 
 def _wait(launch: Launch, url: str, key: str) -> None:
-    """Return when nobody has needed it for so long, and nobody can find it any more."""
+    """Return when nobody has needed it for so long."""
     last = time.time()
     while True:
         time.sleep(min(max(launch.idle / 10, 0.1), 10))
@@ -91,14 +96,20 @@ def _wait(launch: Launch, url: str, key: str) -> None:
             return  # removed: nobody can find it
         if time.time() - max(touched, last) < launch.idle:
             continue
-        if _is_busy(url, key):
-            last = time.time()
-            continue
-        launch.record.unlink(missing_ok=True)
-        time.sleep(0.5)  # for whoever has just read it
-        while _is_busy(url, key):
-            time.sleep(1)
-        return
+        if not _is_busy(url, key):
+            return
+        last = time.time()
+
+
+def _end(launch: Launch, server: Any) -> None:
+    """Let nobody find it any more, and answer those who have: a request of its own is answered behind theirs."""
+    launch.record.unlink(missing_ok=True)
+    time.sleep(_GRACE)  # for whoever has just read the record
+    if launch.embeds:
+        server.handle_embeddings({"input": "."})
+    else:
+        server.handle_completions({"prompt": ".", "n_predict": 0})
+    time.sleep(_GRACE)  # until the last answer is sent
 
 
 def _is_busy(url: str, key: str) -> bool:

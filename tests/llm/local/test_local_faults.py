@@ -36,3 +36,10 @@ def test_a_record_without_a_process_is_not_believed(tmp_path):
     launch.record.write_text('{"url": "http://127.0.0.1:9", "key": "old", "pid": 1}')
     launch.lock.touch()
     assert process.running(launch) is None
+
+
+def test_a_file_that_is_made_to_embed_is_known_by_its_metadata(tmp_path):
+    file = tmp_path / "x.gguf"
+    for metadata, embeds in ((b"GGUF bert.pooling_type", True), (b"GGUF llama.context_length", False)):
+        file.write_bytes(metadata)
+        assert weights.is_made_to_embed(file) is embeds

@@ -98,6 +98,19 @@ def test_of_three_that_start_at_once_one_process_serves_all(brief):
     assert (process.is_alive(launch), launch.record.exists()) == (False, False)  # nobody needed it any more
 
 
+def test_a_process_that_ends_answers_first_who_asked(brief):
+    model = brief.chat(weights.SMALL)
+    reply = model.reply(HELLO, limit=20)
+    next(reply)
+    launch = brief.launch(weights.SMALL)
+    launch.record.unlink()  # nobody can find it any more
+    assert list(reply)[-1].tokens_out == 20
+    end = time.monotonic() + 30
+    while process.is_alive(launch) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not process.is_alive(launch)
+
+
 def test_after_a_kill_the_next_question_starts_another(small, killed, engine):
     before = address(engine)
     killed()
