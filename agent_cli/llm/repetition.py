@@ -42,6 +42,7 @@ class Repetition:
         """The word, without the number that a line of a list begins with: it makes no line a new one."""
         number, self._number = self._number, ""
         if word == "\n":
+            self._score += bool(self._score and not self._begins)  # the end of a line that has stood before
             self._begins = True
         elif self._begins and not number and word.isdigit():
             self._number = word
