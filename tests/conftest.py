@@ -22,11 +22,10 @@ from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store import meta, schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
-from tests import warm
+from tests import engines, warm
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
 from tests.terminal import Terminal
-from tests.v1_server import V1Server
 
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 settings.load_profile("steady")  # on a busy machine, slow is no fault
@@ -34,6 +33,8 @@ settings.load_profile("steady")  # on a busy machine, slow is no fault
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 HERE = Scope(PERSON, "/home/someone")
 CHAT = Model("qwen3:8b", capabilities=("completion", "tools", "thinking"))
+NOBODY = dict.fromkeys(("OLLAMA_HOST", "AGENT_HOST"), "127.0.0.1:9")
+"""An address at which no server answers, of either kind."""
 EMBEDDER = Model("nomic-embed-text", capabilities=("embedding",), embedding_length=768)
 
 
@@ -43,7 +44,6 @@ def noon() -> datetime:
 
 def pytest_addoption(parser):
     parser.addoption("--update-docs", action="store_true", help="write the generated parts of README and example")
-    parser.addoption("--real", action="store_true", help="hold a conversation with the small real model too: a minute")
     parser.addoption("--cold", action="store_true", help="start every process from nothing, not only some")
 
 
@@ -92,21 +92,24 @@ def context(db, session):
 
 
 @pytest.fixture
-def server():
-    with OllamaServer(models=[CHAT, EMBEDDER]) as running:
+def server(request, monkeypatch):
+    """A server of models that says what it is told to, by Ollama's API or by /v1; a test need not know by which.
+
+    What has a server is about a model, and each test of it runs with both kinds: what is asked, what is made of the
+    reply, what is told when it fails. Where the program would do the same with any model (a screen is drawn, a row is
+    searched, a command reads its options) and merely has one to talk to, the matter is the program: such tests, and
+    those about what only Ollama's API has, run with Ollama's alone. `engines.OLLAMA_ALONE` lists them with the reason.
+    """
+    with engines.started(getattr(request, "param", "ollama"), [CHAT, EMBEDDER]) as running:
+        monkeypatch.setenv("AGENT_API_KEY", running.key)  # which the program takes from its own environment alone
         yield running
 
 
-@pytest.fixture
-def v1_server():
-    with V1Server(models=[CHAT, EMBEDDER], key="a-key-of-mine") as running:
-        yield running
-
-
-@pytest.fixture(params=["server", "v1_server"], ids=["ollama", "openai"])
-def any_server(request):
-    """For what is about a model: each server once."""
-    return request.getfixturevalue(request.param)
+def pytest_generate_tests(metafunc):
+    test = metafunc.definition
+    name = f"{test.path.relative_to(Path(__file__).parent).as_posix()}::{test.originalname}"
+    if "server" in metafunc.fixturenames and not any(engines.reasons(name)):
+        metafunc.parametrize("server", engines.SERVERS, indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -166,11 +169,7 @@ class Program:
 
     def use(self, server: OllamaServer) -> "Program":
         """Let it talk to this server, with the chat model named."""
-        self.env |= {"AGENT_MODEL": CHAT.name}
-        if isinstance(server, V1Server):
-            self.env |= {"AGENT_ENGINE": "openai", "AGENT_HOST": server.base, "AGENT_API_KEY": server.key}
-        else:
-            self.env |= {"OLLAMA_HOST": server.host}
+        self.env |= {"AGENT_MODEL": CHAT.name, **server.environ}
         return self
 
     def start(self, *arguments: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[str]":
@@ -298,7 +297,7 @@ def house(tmp_path, server):
     from tests import serving  # the libraries of the server: few tests need them
 
     server.answer = serving.heard
-    with serving.served(serving.opened(tmp_path, server.host, CHAT.name)) as running:
+    with serving.served(serving.opened(tmp_path, server)) as running:
         yield running
 
 

@@ -16,13 +16,18 @@ from agent_cli.memory.conversations import callers
 from agent_cli.serve import connections, http
 from agent_cli.serve.core.limits import ServerLimits
 from agent_cli.serve.core.state import ServerState
+from tests.conftest import CHAT
 from tests.ollama_server import script
+from tests.ollama_server.server import OllamaServer
 
 FREE = ServerLimits(rate=1e6, burst=1_000_000)
 
 
-def opened(folder: Path, host: str = "127.0.0.1:9", model: str = "auto", **settings: str) -> App:
-    environ = {"HOME": str(folder), "AGENT_DB": str(folder / "memory.db"), "OLLAMA_HOST": host, "AGENT_MODEL": model}
+def opened(folder: Path, server: OllamaServer | None = None, **settings: str) -> App:
+    """An app with the chat model of a server, else with nothing that answers."""
+    environ = {"HOME": str(folder), "AGENT_DB": str(folder / "memory.db"), "OLLAMA_HOST": "127.0.0.1:9"}
+    if server:
+        environ |= {"AGENT_MODEL": CHAT.name, **server.environ}
     environ |= settings
     return open_app({}, lambda _: None, config_file=folder / "none.toml", environ=environ)
 

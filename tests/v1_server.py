@@ -174,6 +174,7 @@ ROUTES = {
 class V1Server(OllamaServer):
     """See State for what can be set and seen."""
 
+    engine = "openai"
     routes = ROUTES
     chat_path, embed_path = CHAT, EMBED
     exchange = Events
@@ -188,6 +189,10 @@ class V1Server(OllamaServer):
     def base(self) -> str:
         """The address to set as the host."""
         return f"{self.url}/v1"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"AGENT_ENGINE": self.engine, "AGENT_HOST": self.base, "AGENT_API_KEY": self.key}
 
     def _record(self, exchange: Exchange) -> None:
         request = exchange.request

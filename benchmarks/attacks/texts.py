@@ -121,7 +121,7 @@ def _requested(house: House, server: OllamaServer) -> Iterator[Outcome]:
         house.fresh()
         folder = house.program.home / f"serve{mine}"
         folder.mkdir()
-        opened = serving.opened(folder, server.host, CHAT.name, AGENT_DB=str(house.program.db))
+        opened = serving.opened(folder, server, AGENT_DB=str(house.program.db))
         with serving.served(opened) as running:
             caller = running.caller("own" if mine else "bot", mine=mine)
             for method, path, body in REQUESTS:

@@ -1,7 +1,7 @@
 """Search by meaning: whose vectors a file has, and that a switch of embedders loses nothing."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -10,10 +10,11 @@ from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from tests.conftest import EMBEDDER, NOON, empty
+from tests.llm.asking import engine_of
 from tests.ollama_server.registry import Model
 from tests.recalling import catch_up, note
 
-NOWHERE = "127.0.0.1:9"
+NOWHERE = OllamaEngine("127.0.0.1:9")
 NOTES = ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna")
 
 
@@ -27,8 +28,8 @@ def db(tmp_path):
     database.close()
 
 
-def ours(host=NOWHERE, model="nomic-embed-text"):
-    return EmbedderSelection(OllamaEngine(host), model)
+def ours(engine=NOWHERE, model="nomic-embed-text"):
+    return EmbedderSelection(engine, model)
 
 
 def filled(selection, db):
@@ -40,17 +41,17 @@ def test_without_a_server_the_embedded_one_is_chosen_and_kept(db, server):
     assert filled(ours(), db) == [(3, 3)]
     assert vectors.current(db).identity.startswith("embedded ")
 
-    again = ours(server.host)
+    again = ours(engine_of(server))
     assert again.is_quick(db)
     assert again.query_embedder(db).embed_query("milk")
     assert server.embedded == []
 
 
 def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
-    selection = ours(server.host)
+    selection = ours(engine_of(server))
     filled(selection, db)
     among = vectors.current(db)
-    assert among.identity.startswith("ollama nomic-embed-text:latest ")
+    assert among.identity.startswith(f"{server.engine} nomic-embed-text:latest ")
     assert (among.dimension, vectors.count(db, among)) == (768, 3)
     server.embedded.clear()
     note(db, "Tea in the garden")
@@ -70,7 +71,6 @@ def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
         (["all-minilm", "bge-m3", "embeddinggemma"], "embeddinggemma", "title: none | text: "),
         (["nomic-embed-text", "all-minilm:33m"], "nomic-embed-text", "search_document: "),
         (["all-minilm:33m", "jane/bge-m3"], "jane/bge-m3", ""),
-        (["somebodys-own"], "somebodys-own", ""),
         (["snowflake-arctic-embed2", "somebodys-own"], "snowflake-arctic-embed2", ""),
     ],
 )
@@ -78,38 +78,47 @@ def test_auto_takes_the_best_known_embedder_of_the_server(db, server, there, cho
     for name in there:
         server.registry.add(Model(name, capabilities=("embedding",)))
     server.registry.remove("nomic-embed-text" if "nomic-embed-text" not in there else "none")
-    filled(ours(server.host, "auto"), db)
+    filled(ours(engine_of(server), "auto"), db)
     assert vectors.current(db).identity.split()[1].removesuffix(":latest") == chosen
     embedded = {(each.model.removesuffix(":latest"), each.text.removesuffix(NOTES[0])) for each in server.embedded}
     assert {(chosen, "dimension"), (chosen, prefix)} <= embedded
 
 
+def test_a_model_with_a_name_that_tells_nothing_is_taken_where_the_server_says_that_it_embeds(db, server):
+    server.registry.remove("nomic-embed-text")
+    server.registry.add(Model("somebodys-own", capabilities=("embedding",)))
+    filled(ours(engine_of(server), "auto"), db)
+    assert vectors.current(db).identity.startswith("ollama somebodys-own:latest ")
+
+
 def test_auto_never_takes_a_model_in_the_cloud_or_one_that_only_chats(db, server):
     server.registry.remove("nomic-embed-text")
     server.registry.add(Model("embeddinggemma:cloud", capabilities=("embedding",), remote_host="https://ollama.com"))
-    filled(ours(server.host, "auto"), db)
+    filled(ours(engine_of(server), "auto"), db)
     assert vectors.current(db).identity.startswith("embedded ")
 
 
 def test_the_report_says_what_is_used_and_what_would_find_more(db, server):
-    selection = ours(NOWHERE, "auto")
-    assert selection.report(db) == ("wordllama, in this process", "ollama pull embeddinggemma finds more")
+    nowhere = replace(engine_of(server), host=NOWHERE.host)
+    selection, name = ours(nowhere, "auto"), nowhere.name
+    pull = nowhere.pull_command("embeddinggemma")
+    assert selection.report(db) == ("wordllama, in this process", f"{pull} finds more" if pull else "")
     filled(selection, db)
-    assert ours(server.host, "auto").report(db) == (
+    assert ours(engine_of(server), "auto").report(db) == (
         "wordllama, in this process",
-        "agent index rebuild --embedder ollama uses nomic-embed-text:latest, which finds more",
+        f"agent index rebuild --embedder {name} uses nomic-embed-text:latest, which finds more",
     )
-    switched = ours(server.host, "auto")
-    switched.switch(db, "ollama")
+    switched = ours(engine_of(server), "auto")
+    switched.switch(db, name)
     list(switched.fill(db))
     assert switched.report(db) == ("nomic-embed-text:latest on the server", "")
-    assert "does not answer" in ours(NOWHERE, "auto").report(db)[0]
+    assert "does not answer" in ours(nowhere, "auto").report(db)[0]
     server.registry.remove("nomic-embed-text")
     assert "no longer has" in switched.report(db)[0]
 
 
 def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
-    filled(ours(server.host), db)
+    filled(ours(engine_of(server)), db)
     before = vectors.current(db)
     down = ours(NOWHERE)
 
@@ -119,8 +128,8 @@ def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
 
 
 def test_the_model_that_made_the_vectors_is_asked_whatever_the_settings_name(db, server):
-    filled(ours(server.host), db)
-    other = ours(server.host, "all-minilm")
+    filled(ours(engine_of(server)), db)
+    other = ours(engine_of(server), "all-minilm")
     server.embedded.clear()
 
     assert len(other.query_embedder(db).embed_query("milk")) == 768
@@ -128,7 +137,7 @@ def test_the_model_that_made_the_vectors_is_asked_whatever_the_settings_name(db,
 
 
 def test_one_text_that_cannot_be_embedded_fails_alone(db, server):
-    selection = ours(server.host)
+    selection = ours(engine_of(server))
     selection.current(db)
     server.embed = lambda model, text: [float("nan")] * 768 if "milk" in text else [1.0] + [0.0] * 767
     list(selection.fill(db))
@@ -142,16 +151,17 @@ def test_a_turn_does_not_wait_for_the_choice(db):
     assert vectors.current(db) is None
 
 
-@pytest.mark.parametrize("host", ["server", "none"])
-def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
-    selection = ours(server.host)
-    filled(ours() if host == "server" else selection, db)
-    to = "ollama" if host == "server" else "embedded"
+@pytest.mark.parametrize("first", ["served", "embedded"])
+def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, first):
+    engine = engine_of(server)
+    selection = ours(engine)
+    kinds = (engine.name, "embedded") if first == "embedded" else ("embedded", engine.name)
+    filled(ours() if first == "embedded" else selection, db)
     failed, ended = [], threading.Event()
 
     def search():
         other = db.another_connection()
-        mine = ours(server.host)
+        mine = ours(engine)
         while not ended.is_set():
             found = recall.find(other, "boat called Anna", Filter("person"), NOON, embedder=mine.query_embedder(other))
             if found.damaged or [hit.handle for hit in found.hits][:1] != ["n3"]:
@@ -164,7 +174,7 @@ def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, host):
     seen = set()
     try:
         for _ in range(3):
-            for which in (to, "embedded" if to == "ollama" else "ollama"):
+            for which in kinds:
                 before = vectors.current(db)
                 selection.switch(db, which)
                 assert vectors.current(db) == before
@@ -225,7 +235,7 @@ def pull_again(server, length=768):
 
 @pytest.mark.parametrize("length", [768, 384])
 def test_a_model_that_was_pulled_again_fills_a_second_set(db, server, length):
-    selection = ours(server.host)
+    selection = ours(engine_of(server))
     filled(selection, db)
     before = vectors.current(db)
     pull_again(server, length)
@@ -241,21 +251,19 @@ def test_a_model_that_was_pulled_again_fills_a_second_set(db, server, length):
 
 
 def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
-    selection = ours(server.host)
+    selection = ours(engine_of(server))
     filled(selection, db)
     pull_again(server, 384)
     found = recall.find(db, "milk", Filter("person"), NOON, embedder=selection.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
 
     for _ in selection.fill(db):
-        assert (
-            selection.query_embedder(db).embed_query("milk") is None
-        )  # the last batch is made, and not yet swapped in
+        assert selection.query_embedder(db).embed_query("milk") is None  # the last batch is made, not yet swapped in
     assert len(selection.query_embedder(db).embed_query("milk")) == 384
 
 
 def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, server):
-    selection = ours(server.host)
+    selection = ours(engine_of(server))
     filled(selection, db)
     pull_again(server)
     fill = selection.fill(db)
@@ -263,14 +271,14 @@ def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, ser
     fill.close()
     server.registry.add(EMBEDDER)
 
-    list(ours(server.host).fill(db))
+    list(ours(engine_of(server)).fill(db))
 
     assert vectors.current(db).number == 3
     assert vectors.current(db).identity.split()[2] == EMBEDDER.digest
 
 
 def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
-    selection = ours(server.host)
+    selection = ours(engine_of(server))
     filled(selection, db)
     before = vectors.current(db)
 
@@ -279,9 +287,9 @@ def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
 
 
 def test_a_search_asks_the_server_for_no_digest(db, server):
-    selection = ours(server.host)
+    selection = ours(engine_of(server))
     filled(selection, db)
     asked = len(server.requests)
     selection.query_embedder(db).embed_query("milk")
 
-    assert [each.path for each in server.requests[asked:]] == ["/api/embed"]
+    assert [each.path for each in server.requests[asked:]] == [server.embed_path]

@@ -15,14 +15,13 @@ from agent_cli.errors import Cancelled
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import Part
 from tests.conftest import CHAT
-from tests.ollama_server.server import OllamaServer
 
 
 @pytest.fixture
-def server():
-    with OllamaServer(models=[CHAT], strict=False) as server:
-        server.prompts.tokens_a_second = 1000.0  # two thirds of a second
-        yield server
+def server(server):
+    server.strict = False
+    server.prompts.tokens_a_second = 1000.0  # two thirds of a second
+    return server
 
 
 @contextmanager
@@ -31,8 +30,8 @@ def reading(tmp_path, server):
     environ = {
         "AGENT_DB": str(tmp_path / "memory.db"),
         "AGENT_CONFIG": str(tmp_path / "none.toml"),
-        "OLLAMA_HOST": server.host,
         "AGENT_MODEL": CHAT.name,
+        **server.environ,
     }
     app = open_app({}, print, environ=environ)
     warmer = Warmer(app, lambda: None)

@@ -4,7 +4,7 @@ from subprocess import DEVNULL
 
 import pytest
 
-from tests.conftest import Ran
+from tests.conftest import NOBODY, Ran
 from tests.ollama_server import script
 
 LOG = "select session_id, role, text from message order by id"
@@ -120,7 +120,7 @@ def test_json_is_one_object_with_everything(program, server):
 
 
 ERRORS = {
-    "no_server": (3, {"OLLAMA_HOST": "127.0.0.1:9"}, []),
+    "no_server": (3, NOBODY, []),
     "no_model": (4, {"AGENT_MODEL": "nope:1b"}, []),
     "context_exceeded": (5, {}, [script.context_exceeded(9999, 8192)]),
     "database": (6, {"AGENT_DB": "/dev/null/memory.db"}, []),

@@ -14,11 +14,6 @@ LOG = "select role, finish from message order by id"
 
 
 @pytest.fixture
-def server(any_server):
-    return any_server
-
-
-@pytest.fixture
 def program(program, server):
     return program.use(server)
 
@@ -70,8 +65,7 @@ def test_a_session_is_closed_with_a_summary(program, server):
 
 def test_memory_is_searched_by_the_vectors_of_the_server(program, server):
     program("notes", "add", "the heating engineer comes on Friday")
-    embedder = "ollama" if program.env.get("AGENT_ENGINE") is None else "openai"
-    assert program("index", "rebuild", "--embedder", embedder).code == 0
+    assert program("index", "rebuild", "--embedder", server.engine).code == 0
     assert "document" in {each.prefix for each in server.embedded}
     assert "the heating engineer" in program("search", "heating engineer").out
     assert server.embedded[-1].prefix == "query"

@@ -6,6 +6,7 @@ from subprocess import DEVNULL
 import pytest
 
 from agent_cli.store.db import Database
+from tests.conftest import NOBODY
 from tests.ollama_server import script
 
 pytestmark = pytest.mark.usefixtures("scripts_decide")
@@ -20,7 +21,7 @@ CODES = {
     "an unknown option": (2, ["ask", "--nope"], {}, []),
     "an unknown handle": (2, ["notes", "show", "n99"], {}, []),
     "a wrong setting": (2, ["ask", "hi"], {"AGENT_NUM_CTX": "many"}, []),
-    "no server": (3, ["ask", "hi"], {"OLLAMA_HOST": "127.0.0.1:9"}, []),
+    "no server": (3, ["ask", "hi"], NOBODY, []),
     "no such model": (4, ["-m", "nope:1b", "ask", "hi"], {}, []),
     "too long for the context": (5, ["ask", "hi"], {}, [script.context_exceeded(9999, 8192)]),
     "no database": (6, ["ask", "hi"], {"AGENT_DB": "/dev/null/memory.db"}, []),

@@ -27,7 +27,7 @@ def jobs(program):
 
 
 def read(server):
-    return [request.read_tokens for request in server.requests if request.path == "/api/chat"]
+    return [request.read_tokens for request in server.requests if request.path == server.chat_path]
 
 
 def test_learning_and_closing_read_only_what_is_new(talks, server, terminal):

@@ -340,7 +340,7 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
     assert program.rows("select text from message where role = 'user'") == [
         ("Carry out the skill morning-briefing now.",)
     ]
-    asked = next(request.body for request in server.requests if request.path == "/api/chat")
+    asked = next(request.body for request in server.requests if request.path == server.chat_path)
     system = asked["messages"][0]
     assert "1. Weather: `fetch_feed` with the name `weather`." in system["content"]
     assert "scheduled: morning-briefing" in program("sessions", "list").out

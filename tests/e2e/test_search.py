@@ -206,10 +206,10 @@ def test_the_index_says_what_it_has_and_is_made_anew(alone):
 def test_a_rebuild_can_switch_to_the_embedder_of_the_server(alone, server):
     alone("search", "cat")
     alone.use(server)
-    assert alone("index", "rebuild", "--embedder", "ollama").code == 0
+    assert alone("index", "rebuild", "--embedder", server.engine).code == 0
 
     status = alone("index", "status", "--json").json
-    assert status["embedder"].startswith("ollama nomic-embed-text")
+    assert status["embedder"].startswith(f"{server.engine} nomic-embed-text")
     assert (status["vectors"], status["next embedder"]) == (5, None)
     server.embedded.clear()
     assert alone("search", "name of the cat", "--json").json["hits"][0]["id"] == "m1"

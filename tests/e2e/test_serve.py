@@ -10,7 +10,6 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.serve import http
-from tests.conftest import CHAT
 from tests.ollama_server import script
 from tests.serving import FREE, crowd, heard, listening, opened, said, served, wait_until
 
@@ -118,7 +117,7 @@ def test_own_memory_is_granted_by_a_typed_yes_alone(program, terminal):
 
 def test_person_works_in_the_memory_of_a_caller_and_decides_on_what_waits_there(program, server):
     server.answer = heard
-    with served(opened(program.home, server.host, CHAT.name)) as house:
+    with served(opened(program.home, server)) as house:
         told = house.caller("bot").chat("Remember that my boat is called Windrose.").json()
     assert any("agent --as bot facts review" in notice for notice in told["notices"])
 
@@ -133,7 +132,7 @@ def test_person_works_in_the_memory_of_a_caller_and_decides_on_what_waits_there(
 
 def test_client_that_goes_away_cuts_its_turn_and_frees_its_place(tmp_path, server):
     server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)), script.reply("so"))
-    with listening(opened(tmp_path, server.host, CHAT.name)) as (address, house):
+    with listening(opened(tmp_path, server)) as (address, house):
         bot = house.caller("bot")
         for told in ({"message": "hi"},):
             with pytest.raises(httpx.ReadTimeout):
@@ -147,7 +146,7 @@ def test_client_that_goes_away_cuts_its_turn_and_frees_its_place(tmp_path, serve
 def test_request_with_a_key_is_finished_though_its_client_has_gone(tmp_path, server):
     server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=0.5)))
     key = {"Idempotency-Key": "k"}
-    with listening(opened(tmp_path, server.host, CHAT.name)) as (address, house):
+    with listening(opened(tmp_path, server)) as (address, house):
         bot = house.caller("bot")
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(
@@ -159,7 +158,7 @@ def test_request_with_a_key_is_finished_though_its_client_has_gone(tmp_path, ser
 
 def test_stream_of_events_ends_when_its_client_goes(tmp_path, server):
     server.answer = heard
-    with listening(opened(tmp_path, server.host, CHAT.name)) as (address, house):
+    with listening(opened(tmp_path, server)) as (address, house):
         bot = house.caller("bot")
         with httpx.stream("GET", f"{address}/events", headers=bot.headers, timeout=10, trust_env=False) as stream:
             lines = stream.iter_lines()
@@ -171,7 +170,7 @@ def test_stream_of_events_ends_when_its_client_goes(tmp_path, server):
 
 def test_crowd_of_chats_is_neither_mixed_up_nor_lost(tmp_path, server):
     server.answer = heard
-    with listening(opened(tmp_path, server.host, CHAT.name), FREE) as (address, house):
+    with listening(opened(tmp_path, server), FREE) as (address, house):
         wrong = crowd(address, [house.caller("bot").token, house.caller("other").token], chats=6, turns=3)
         assert wrong == []
         assert house.db.value("select count(*) from message") == 6 * 3 * 2

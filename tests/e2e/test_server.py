@@ -5,7 +5,7 @@ One test for each row of the table; each runs the program as a process against t
 
 import pytest
 
-from tests.conftest import CHAT, Ran
+from tests.conftest import Ran
 from tests.ollama_server import faults, script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.script import CUT, MIDSTREAM_ERROR, NO_DONE, RESET
@@ -21,9 +21,10 @@ TURNED = (
 
 
 @pytest.fixture
-def server():
-    with OllamaServer(models=[CHAT, PLAIN, STUB]) as running:
-        yield running
+def server(server):
+    for each in (PLAIN, STUB):
+        server.registry.add(each)
+    return server
 
 
 @pytest.fixture
@@ -50,6 +51,11 @@ ANSWERS = {
     "S1 text": (script.reply("Hello there"), "Hello there"),
     "S2 thinking, then text": (script.reply("42", "Let me see"), "42"),
     "S11 slowly, after a silence": (script.silence(0.4, script.reply("one two", delay=0.05)), "one two"),
+    "S12 a line of 2 MB": (script.reply(LONG_LINE, words=False), LONG_LINE),
+}
+
+
+CUT_LINES = {
     "S12 several lines in a segment": (
         script.raw(script.line("a ") + script.line("b") + script.line(done=True)),
         "a b",
@@ -58,8 +64,14 @@ ANSWERS = {
         script.raw(*(bytes([byte]) for byte in script.line("✓ é") + script.line(done=True)), pause=0),
         "✓ é",
     ),
-    "S12 a line of 2 MB": (script.reply(LONG_LINE, words=False), LONG_LINE),
 }
+
+
+@pytest.mark.parametrize("name", CUT_LINES)
+def test_an_answer_arrives_however_its_lines_are_cut(ask, program, name):
+    played, said = CUT_LINES[name]
+    assert ask(played) == Ran(0, f"{said}\n", "")
+    assert kept(program) == [ASKED, ("assistant", said, "stop")]
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.conftest import CHAT, NOON, Program, Ran
+from tests.conftest import CHAT, NOBODY, NOON, Program, Ran
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 
@@ -124,7 +124,7 @@ def test_closing_a_closed_session_again_tells_nothing_that_changed_since_it_ende
 
 
 def test_closing_without_a_server_extracts_a_summary_and_marks_it(program, talk):
-    program.env |= {"OLLAMA_HOST": "127.0.0.1:9", "AGENT_MODEL": "auto"}
+    program.env |= {**NOBODY, "AGENT_MODEL": "auto"}
     assert program("sessions", "close", "s1").code == 0
     ((text, method, model),) = program.rows("select text, method, model from summary")
     assert (method, model) == ("extract", "")
@@ -133,7 +133,7 @@ def test_closing_without_a_server_extracts_a_summary_and_marks_it(program, talk)
 
 
 def test_closing_with_a_named_model_that_does_not_answer_leaves_the_session_as_it_was(program, talk):
-    program.env["OLLAMA_HOST"] = "127.0.0.1:9"
+    program.env |= NOBODY
     before = program.rows("select * from session where id = 1")
     assert program("sessions", "close", "s1").code == 3
     assert program.rows("select method from summary") == [("extract",)]

@@ -368,7 +368,7 @@ def test_the_skill_is_offered_beside_the_question_and_its_steps_are_read_by_the_
     server.play(script.reply(calls=[("read_skill", {"name": "deploy-site"})]), script.reply("It is online."))
     assert program("ask", "Please publish the site") == Ran(0, "It is online.\n", "")
 
-    first, second = [request.body for request in server.requests if request.path == "/api/chat"]
+    first, second = [request.body for request in server.requests if request.path == server.chat_path]
     words, offer, today = first["messages"][-1]["content"].split("\n\n")
     assert (words, today[:10]) == ("Please publish the site", "⟦ Today is")
     assert offer == f"⟦ Skills that may help; read_skill gives the steps:\n- deploy-site: {LISTED}\n⟧"
@@ -387,7 +387,7 @@ def test_what_a_model_or_a_file_says_is_offered_to_nobody_without_a_yes(program,
     server.play(script.reply(calls=[("read_skill", {"name": "deploy-site"})]), script.reply("There is none."))
     program("ask", "Please publish the site")
 
-    first, second = [request.body for request in server.requests if request.path == "/api/chat"]
+    first, second = [request.body for request in server.requests if request.path == server.chat_path]
     assert "deploy-site" not in str(first)
     assert second["messages"][-1]["content"].startswith("there is no skill 'deploy-site'; there is none yet")
     assert states(program) == [("deploy-site", "pending", 1, "file")]

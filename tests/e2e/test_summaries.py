@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.conftest import CHAT, NOON, Program, Ran
+from tests.conftest import CHAT, NOBODY, NOON, Program, Ran
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 from tests.terminal import CTRL_C
@@ -85,7 +85,7 @@ def test_a_week_is_made_now_with_its_days_and_made_again_only_when_asked(program
 
 
 def test_without_a_model_sentences_are_extracted_and_marked(program, talk):
-    program.env |= {"OLLAMA_HOST": "127.0.0.1:9", "AGENT_MODEL": "auto"}
+    program.env |= {**NOBODY, "AGENT_MODEL": "auto"}
     ran = program("summaries", "rebuild", "--all", "--grain", "day")
     told = "agent: no model answers: sentences are extracted, and summarised when one does\n"
     assert ran.err.endswith(f"{told}{TOLD}agent: 2026-W01 is made\n")

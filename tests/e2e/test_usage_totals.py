@@ -7,7 +7,6 @@ import pytest
 from agent_cli.app import turns
 from agent_cli.memory.reports import token_usage
 from agent_cli.messages import Part
-from tests.conftest import CHAT
 from tests.ollama_server import script
 from tests.serving import events, opened, served
 
@@ -31,7 +30,7 @@ def test_ask_counts_all_requests_as_stats_does(program, server, form):
 
 
 def test_http_counts_all_requests_in_every_form(tmp_path, server):
-    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+    with served(opened(tmp_path, server)) as house:
         bot = house.caller("bot", mine=True)
         for form in ({}, {"stream": True}):
             play_a_turn_with_a_tool_call(server)
@@ -48,7 +47,7 @@ def test_http_counts_all_requests_in_every_form(tmp_path, server):
 
 
 def test_http_tells_the_same_figures_again_under_the_same_key(tmp_path, server):
-    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+    with served(opened(tmp_path, server)) as house:
         bot = house.caller("bot", mine=True)
         play_a_turn_with_a_tool_call(server)
         asked = {"message": "where is the router?"}
@@ -59,7 +58,7 @@ def test_http_tells_the_same_figures_again_under_the_same_key(tmp_path, server):
 
 
 def test_a_turn_that_nobody_watches_counts_all_requests(tmp_path, server):
-    app = opened(tmp_path, server.host, CHAT.name)
+    app = opened(tmp_path, server)
     play_a_turn_with_a_tool_call(server)
     outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule")
     assert {"tokens_in": outcome.tokens_in, "tokens_out": outcome.tokens_out} == TOTAL
@@ -67,7 +66,7 @@ def test_a_turn_that_nobody_watches_counts_all_requests(tmp_path, server):
 
 
 def test_a_request_that_was_answered_with_nothing_counts_too(tmp_path, server):
-    app = opened(tmp_path, server.host, CHAT.name)
+    app = opened(tmp_path, server)
     server.play(
         script.reply("", prompt_tokens=1000, tokens=10), script.reply("In the cellar.", prompt_tokens=1100, tokens=5)
     )

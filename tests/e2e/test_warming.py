@@ -19,7 +19,7 @@ def talks(program, server):
 
 
 def read(server):
-    return [request.read_tokens for request in server.requests if request.path == "/api/chat"]
+    return [request.read_tokens for request in server.requests if request.path == server.chat_path]
 
 
 def wait_for_ahead(server, count):
@@ -68,7 +68,7 @@ def test_ctrl_c_stops_a_question_that_waits_for_its_beginning_and_reading_goes_o
     server.prompts.tokens_a_second = SLOW / 4
     shell = terminal().wait_prompt()
     server.wait_until(lambda: server.counters.running == 1)
-    shell.enter("hello").wait("reading the prompt")
+    shell.enter("hello").wait("reading the prompt" if server.engine == "ollama" else "waiting for qwen3:8b")
     shell.type("\x03")
     shell.wait("stopped").wait_prompt()
     shell.enter("hello again").wait("Fine.").wait_prompt()

@@ -43,10 +43,10 @@ BAD_REQUEST = (
 LOCAL_ENDINGS = (".localhost", ".local", ".internal")
 
 
-def is_ahead(request: Request) -> bool:
+def is_ahead(request: Request, chat_path: str) -> bool:
     """Whether a chat asks for one token: it has its prompt read ahead of a question, and plays no script."""
     options = request.body.get("options") if isinstance(request.body, dict) else None
-    return request.path == "/api/chat" and isinstance(options, dict) and options.get("num_predict") == 1
+    return request.path == chat_path and isinstance(options, dict) and options.get("num_predict") == 1
 
 
 def is_local(host: str) -> bool:
@@ -62,6 +62,7 @@ def is_local(host: str) -> bool:
 class OllamaServer(State):
     """See State for what can be set and seen."""
 
+    engine = "ollama"
     routes = ROUTES
     chat_path = "/api/chat"
     embed_path = "/api/embed"
@@ -75,6 +76,11 @@ class OllamaServer(State):
         self.url = f"http://{self.host}"
         self._sockets: set[socket.socket] = set()
         self._threads: list[Thread] = []
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The settings with which the program talks to it."""
+        return {"OLLAMA_HOST": self.host}
 
     def __enter__(self) -> Self:
         self._start(self._accept)
@@ -164,7 +170,7 @@ class OllamaServer(State):
                 self.note(request, contract.of_messages(request.body.get("messages")))
                 if self.expect_one_stream and self._chatting():
                     self.note(request, ["it came while the stream of another was unread"])
-            (self.ahead if is_ahead(request) else self.requests).append(request)
+            (self.ahead if is_ahead(request, self.chat_path) else self.requests).append(request)
             self._underway[id(request)] = exchange
             self.changed.notify_all()
 

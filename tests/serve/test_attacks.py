@@ -14,7 +14,6 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.serve.routes import search
-from tests.conftest import CHAT
 from tests.ollama_server import script
 from tests.serving import FREE, listening, opened, served, wait_until
 
@@ -90,7 +89,7 @@ def test_locked_file_keeps_no_caller_from_reading(house):
 def test_requests_that_wait_for_the_same_answer_are_bounded(tmp_path, server):
     go_on, got = threading.Event(), []
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, waiting_per_caller=2)) as house:
+    with served(opened(tmp_path, server), replace(FREE, waiting_per_caller=2)) as house:
         bot = house.caller("bot")
 
         def ask():

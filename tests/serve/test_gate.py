@@ -15,7 +15,7 @@ from tests.serving import FREE, opened, served
 
 @pytest.fixture
 def house(tmp_path):
-    with served(opened(tmp_path, model="offline")) as running:
+    with served(opened(tmp_path, AGENT_MODEL="offline")) as running:
         yield running
 
 
@@ -61,11 +61,11 @@ def test_without_a_token_there_is_nothing_but_health(house):
 
 def test_deep_look_at_the_health_names_database_disk_and_model(tmp_path, server):
     well = {"ok": True, "version": http.__version__, "database": "ok", "disk": "ok", "model": "ok"}
-    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+    with served(opened(tmp_path, server)) as house:
         assert house.client.get("/health?deep").json() == well
         assert house.client.get("/health").json() == {"ok": True, "version": http.__version__}
     (tmp_path / "without").mkdir()
-    with served(opened(tmp_path / "without", "127.0.0.1:9", CHAT.name)) as house:
+    with served(opened(tmp_path / "without", AGENT_MODEL=CHAT.name)) as house:
         found = house.client.get("/health?deep")
     assert (found.status_code, found.json()) == (503, {**well, "ok": False, "model": "no model server answers"})
 
@@ -112,7 +112,7 @@ def test_request_to_this_machine_is_let_in(house, name):
 
 
 def test_too_large_a_request_is_refused_before_it_is_read(tmp_path):
-    with served(opened(tmp_path, model="offline"), replace(FREE, body_bytes=1000)) as house:
+    with served(opened(tmp_path, AGENT_MODEL="offline"), replace(FREE, body_bytes=1000)) as house:
         bot = house.caller("bot")
         assert bot.chat("x" * 2000).status_code == 413
         chunks = (b"x" * 100 for _ in range(100))
@@ -121,7 +121,7 @@ def test_too_large_a_request_is_refused_before_it_is_read(tmp_path):
 
 
 def test_too_many_requests_of_one_caller_do_not_touch_another(tmp_path):
-    with served(opened(tmp_path, model="offline"), replace(FREE, rate=0.1, burst=3)) as house:
+    with served(opened(tmp_path, AGENT_MODEL="offline"), replace(FREE, rate=0.1, burst=3)) as house:
         bot, other = house.caller("bot"), house.caller("other")
         got = [bot.get("/v1/models") for _ in range(5)]
 

@@ -15,7 +15,7 @@ HOSTILE = 300
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     limits = replace(FREE, streams=0, read_seconds=0.3)  # a stream of events has no end
-    with listening(opened(tmp_path_factory.mktemp("openapi"), model="offline"), limits) as (address, house):
+    with listening(opened(tmp_path_factory.mktemp("openapi"), AGENT_MODEL="offline"), limits) as (address, house):
         yield address, house
 
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 import pytest
 
 from agent_cli.errors import (
-    Cancelled,
     ConfigError,
     ContextExceeded,
     ModelFailed,
@@ -23,38 +22,18 @@ from agent_cli.llm.ollama.chat import OllamaModel
 from agent_cli.llm.ollama.tags import listing
 from agent_cli.llm.server.engine import Tag
 from agent_cli.messages import Message, ToolCall
+from tests.llm.asking import HELLO, NAME, NOW, ask, said, stopped_after, until_it_fails
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
 
-NAME = "qwen3:8b"
 ABLE = Model(NAME, capabilities=("completion", "tools", "thinking"))
-NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
-HELLO = [Message("user", "hello")]
-AGAIN = Notice("the model server failed once; asked again")
 
 
 @pytest.fixture
 def server():
     with OllamaServer(models=[ABLE, Model("plain:1b"), Model("nomic-embed-text", capabilities=("embedding",))]) as it:
         yield it
-
-
-def ask(server, name=NAME, messages=HELLO, tools=(), cancel=None, think=None, format=None, **settings):
-    model = OllamaModel(name, server.host, 4096, **settings)
-    return model.reply(messages, tools, cancel=cancel, think=think, format=format)
-
-
-def said(chunks):
-    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
-
-
-def until_it_fails(chunks, error):
-    """The chunks before the error, and its sentence."""
-    kept = []
-    with pytest.raises(error) as raised:
-        kept.extend(chunks)  # keeps what came before the error
-    return kept, str(raised.value)
 
 
 @contextmanager
@@ -353,17 +332,6 @@ def test_bad_host_is_a_wrong_setting():
 
 
 # Stopping.
-
-
-def stopped_after(chunks, cancel, seconds):
-    """How long after it was asked to stop the reply did."""
-    asked = []
-    timer = threading.Timer(seconds, lambda: (asked.append(time.monotonic()), cancel()))
-    timer.start()
-    with pytest.raises(Cancelled):
-        list(chunks)
-    timer.join()
-    return time.monotonic() - asked[0]
 
 
 @pytest.mark.parametrize("delay", [0.0, 30.0])

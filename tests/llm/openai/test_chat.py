@@ -11,7 +11,7 @@ from agent_cli.llm.openai.replies import EventParser
 from agent_cli.llm.server import wire
 from agent_cli.llm.server.faults import ServerFault
 from agent_cli.messages import Message, ToolCall
-from tests.llm.server.test_engines import HELLO, NAME, NOW, ask, engine_of, said, until_it_fails
+from tests.llm.asking import HELLO, NAME, NOW, ask, engine_of, said, until_it_fails
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.v1_server import V1Server

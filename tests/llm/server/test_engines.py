@@ -1,69 +1,20 @@
 """What is about a model holds for every engine: the same scripts, over Ollama's API and over /v1."""
 
-import threading
-import time
-
 import pytest
 
 from agent_cli.errors import Cancelled, ContextExceeded, ModelFailed, ModelMissing
 from agent_cli.llm.model import Cancel, Notice, Text, Thinking
-from agent_cli.llm.ollama.engine import OllamaEngine
-from agent_cli.llm.openai.engine import OpenAIEngine
 from agent_cli.messages import Message, ToolCall
+from tests.conftest import CHAT
+from tests.llm.asking import AGAIN, HELLO, NAME, NOW, ask, engine_of, said, stopped_after, until_it_fails
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
-from tests.ollama_server.server import OllamaServer
-from tests.v1_server import V1Server
-
-NAME = "qwen3:8b"
-MODELS = (
-    Model(NAME, capabilities=("completion", "tools", "thinking")),
-    Model("plain:1b"),
-    Model("nomic-embed-text", capabilities=("embedding",), embedding_length=768),
-)
-NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
-HELLO = [Message("user", "hello")]
-AGAIN = Notice("the model server failed once; asked again")
 
 
-@pytest.fixture(params=[OllamaServer, V1Server], ids=["ollama", "openai"])
-def server(request):
-    with request.param(models=MODELS) as running:
-        yield running
-
-
-def engine_of(server, **settings):
-    if isinstance(server, V1Server):
-        return OpenAIEngine(server.base, **settings)
-    return OllamaEngine(server.host, 4096, **settings)
-
-
-def ask(server, name=NAME, messages=HELLO, tools=(), cancel=None, think=None, format=None, **settings):
-    model = engine_of(server, **settings).chat(name)
-    return model.reply(messages, tools, cancel=cancel, think=think, format=format)
-
-
-def said(chunks):
-    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
-
-
-def until_it_fails(chunks, error):
-    """The chunks before the error, and its sentence."""
-    kept = []
-    with pytest.raises(error) as raised:
-        kept.extend(chunks)  # keeps what came before the error
-    return kept, str(raised.value)
-
-
-def stopped_after(chunks, cancel, seconds):
-    """How long after it was asked to stop the reply did."""
-    asked = []
-    timer = threading.Timer(seconds, lambda: (asked.append(time.monotonic()), cancel()))
-    timer.start()
-    with pytest.raises(Cancelled):
-        list(chunks)
-    timer.join()
-    return time.monotonic() - asked[0]
+@pytest.fixture
+def server(server):
+    server.registry.add(Model("plain:1b"))
+    return server
 
 
 def test_answer_arrives_in_pieces_and_ends_with_the_counts(server):
@@ -111,7 +62,7 @@ def test_text_and_calls_on_one_line_both_arrive(server):
 
 
 def test_calls_of_a_server_without_ids_get_their_own(server):
-    with type(server)(models=MODELS, profile="v012_9") as old:
+    with type(server)(models=[CHAT], profile="v012_9") as old:
         old.play(script.reply(calls=[("now", {}), ("now", {})]))
         one, other, _ = ask(old, tools=[NOW])
 

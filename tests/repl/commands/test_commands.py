@@ -18,6 +18,7 @@ from agent_cli.repl.commands import commands, results
 from agent_cli.repl.commands.commands import COMMANDS
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
+from tests.llm.asking import engine_of
 
 NAMES = sorted(COMMANDS)
 
@@ -271,8 +272,9 @@ def test_note_of_a_pasted_line_is_pasted(conversation):
 
 
 def test_model_is_said_and_changed(conversation, server):
+    engine = engine_of(server)
     conversation.app.loaded = replace(
-        conversation.app.loaded, config=replace(conversation.app.config, host=server.host)
+        conversation.app.loaded, config=replace(conversation.app.config, engine=engine.name, host=engine.host)
     )
     assert run(conversation, "/model") == "offline answers"
     assert run(conversation, "/model qwen3:8b") == (

@@ -25,7 +25,7 @@ from tests.ollama_server import script
 
 @pytest.fixture
 def conversation(tmp_path, server):
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "qwen3:8b", "AGENT_HOST": server.host}
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "qwen3:8b", **server.environ}
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield Conversation(app)
     app.db.close()

@@ -23,7 +23,7 @@ def talk(tmp_path, server):
     opened = []
 
     def open_talk(**environ):
-        environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_HOST": server.host, **environ}
+        environ = {"AGENT_DB": str(tmp_path / "memory.db"), **server.environ, **environ}
         opened.append(open_app({}, print, config_file=tmp_path / "config.toml", environ=environ))
         return Conversation(opened[-1])
 

@@ -201,7 +201,7 @@ def test_commands_models_settings_and_periods_are_offered(app):
 
 
 def test_models_of_the_server_are_offered(app, server):
-    app = open_app({"host": server.host, "db": app.db.path}, print, config_file=app.loaded.file, environ={})
+    app = open_app({"db": app.db.path}, print, config_file=app.loaded.file, environ=server.environ)
     assert offered(app, "/model q") == ["/model qwen3:8b"]
     app.db.close()
 

@@ -110,12 +110,12 @@ def test_same_key_gets_the_same_answer_and_is_asked_once(bot, server):
 def test_key_is_known_after_a_restart_and_apart_for_each_caller(tmp_path, server):
     server.answer = heard
     key = {"Idempotency-Key": "abc"}
-    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+    with served(opened(tmp_path, server)) as house:
         bot, other = house.caller("bot"), house.caller("other", mine=True)
         third = house.caller("third", mine=True)
         first = bot.chat("hi", headers=key).json()
         apart = [each.chat("hi", headers=key).json()["session"] for each in (other, third)]
-    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+    with served(opened(tmp_path, server)) as house:
         bot.client = house.client
         again = bot.chat("hi", headers=key).json()
 
@@ -165,7 +165,7 @@ def test_answer_that_another_server_on_the_file_is_making_is_waited_for_elsewher
 
 def test_silent_conversation_of_a_caller_is_closed_and_summarised_by_the_server_itself(tmp_path, server):
     server.answer = lambda body: script.reply("Their boat is called Windrose.")
-    app = opened(tmp_path, server.host, CHAT.name, AGENT_IDLE_SECONDS="0.1", AGENT_CLOSE_AFTER="0.001")
+    app = opened(tmp_path, server, AGENT_IDLE_SECONDS="0.1", AGENT_CLOSE_AFTER="0.001")
     with served(app, jobs=True) as house:
         house.caller("bot").chat("My boat is called Windrose.")
         made = "select owner, text, method from summary where grain = 'session'"
@@ -176,7 +176,7 @@ def test_silent_conversation_of_a_caller_is_closed_and_summarised_by_the_server_
 
 
 def test_fault_of_the_server_is_told_as_one(tmp_path):
-    app = opened(tmp_path, model="offline")
+    app = opened(tmp_path, AGENT_MODEL="offline")
     with served(app) as house:
         bot = house.caller("bot")
         house.db.execute("drop table task")
@@ -201,7 +201,7 @@ def test_turns_of_a_session_come_one_after_the_other(house, bot):
 
 def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
     server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)))
-    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turn_seconds=1)) as house:
+    with served(opened(tmp_path, server), replace(FREE, turn_seconds=1)) as house:
         told = house.caller("bot").chat("hi")
 
         assert (told.status_code, told.json()["error"]["code"], told.json()["answer"]) == (504, "timeout", "Well")
@@ -211,7 +211,7 @@ def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
 def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
     go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turns=1, waiting=1)) as house:
+    with served(opened(tmp_path, server), replace(FREE, turns=1, waiting=1)) as house:
         bot, got = house.caller("bot"), []
         threads = [threading.Thread(target=lambda: got.append(bot.chat("hi").status_code)) for _ in range(2)]
         threads[0].start()
@@ -231,7 +231,7 @@ def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
 def test_caller_that_fills_its_share_of_the_line_leaves_room_for_others(tmp_path, server):
     go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server.host, CHAT.name), replace(FREE, turns=1, waiting_per_caller=1)) as house:
+    with served(opened(tmp_path, server), replace(FREE, turns=1, waiting_per_caller=1)) as house:
         bot, got = house.caller("bot"), []
         threads = [threading.Thread(target=lambda: got.append(bot.chat("hi").status_code)) for _ in range(2)]
         threads[0].start()

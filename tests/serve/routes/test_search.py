@@ -19,7 +19,6 @@ from agent_cli.serve.routes import search
 from agent_cli.store import events as log
 from agent_cli.tools import registry
 from agent_cli.tools import tool as tools
-from tests.conftest import CHAT
 from tests.ollama_server import script
 from tests.serving import heard, opened, served
 
@@ -281,7 +280,7 @@ def test_folders_feeds_and_servers_of_the_person_are_out_of_reach_for_others(tmp
         ("search_files", {"words": "sleeps"}),
         ("fetch_feed", {"name": "news"}),
     ]
-    with served(opened(tmp_path, server.host, CHAT.name)) as house:
+    with served(opened(tmp_path, server)) as house:
         for caller in (house.caller("bot"), house.caller("mine", mine=True)):
             server.play(script.reply("", calls=calls), script.reply("so"))
             caller.chat("hi")

@@ -7,7 +7,7 @@ from tests.serving import opened, served
 
 @pytest.fixture
 def house(tmp_path):
-    with served(opened(tmp_path, model="offline")) as running:
+    with served(opened(tmp_path, AGENT_MODEL="offline")) as running:
         yield running
 
 

@@ -1,0 +1,54 @@
+"""Asking a model of either server, and what came of it."""
+
+import threading
+import time
+
+import pytest
+
+from agent_cli.errors import Cancelled
+from agent_cli.llm.model import Notice, Text
+from agent_cli.llm.ollama.engine import OllamaEngine
+from agent_cli.llm.openai.engine import OpenAIEngine
+from agent_cli.messages import Message
+from tests.v1_server import V1Server
+
+NAME = "qwen3:8b"
+NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
+HELLO = [Message("user", "hello")]
+AGAIN = Notice("the model server failed once; asked again")
+
+
+def engine_of(server, **settings):
+    """The engine that talks to a server."""
+    if isinstance(server, V1Server):
+        return OpenAIEngine(server.base, server.key, **settings)
+    return OllamaEngine(server.host, **{"num_ctx": 4096, **settings})
+
+
+def ask(server, name=NAME, messages=HELLO, tools=(), cancel=None, think=None, format=None, **settings):
+    """The chunks of a reply."""
+    model = engine_of(server, **settings).chat(name)
+    return model.reply(messages, tools, cancel=cancel, think=think, format=format)
+
+
+def said(chunks):
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+
+
+def until_it_fails(chunks, error):
+    """The chunks before the error, and its sentence."""
+    kept = []
+    with pytest.raises(error) as raised:
+        kept.extend(chunks)  # keeps what came before the error
+    return kept, str(raised.value)
+
+
+def stopped_after(chunks, cancel, seconds):
+    """How long after it was asked to stop the reply did."""
+    asked = []
+    timer = threading.Timer(seconds, lambda: (asked.append(time.monotonic()), cancel()))
+    timer.start()
+    with pytest.raises(Cancelled):
+        list(chunks)
+    timer.join()
+    return time.monotonic() - asked[0]

@@ -1,0 +1,60 @@
+"""The table of tests that run with Ollama's API alone is kept true: each row names tests that have a server, once."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import engines
+
+TESTS = Path(__file__).parent
+
+
+def functions(file: Path) -> dict[str, set[str]]:
+    """The functions of a file with the names of their arguments and of the fixtures that they are marked to use."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    marked = {each.value for node in tree.body if isinstance(node, ast.Assign) for each in _words(node.value)}
+    return {
+        node.name: {each.arg for each in node.args.args} | marked
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+def _words(node: ast.AST) -> Iterator[ast.Constant]:
+    return (each for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+
+
+def having_a_server() -> Iterator[str]:
+    """The tests that have a server, by themselves or by another fixture."""
+    for file in TESTS.rglob("test_*.py"):
+        known: dict[str, set[str]] = {}
+        for folder in (*reversed(file.relative_to(TESTS).parent.parents), file.relative_to(TESTS).parent):
+            if (shared := TESTS / folder / "conftest.py").exists():
+                known |= functions(shared)
+        own = functions(file)
+        known |= own
+        for name in own:
+            if name.startswith("test_") and "server" in _all_of(name, known):
+                yield f"{file.relative_to(TESTS).as_posix()}::{name}"
+
+
+def _all_of(name: str, known: dict[str, set[str]]) -> set[str]:
+    found, new = set[str](), {name}
+    while new:
+        found |= new
+        new = {each for one in new for each in known.get(one, ())} - found
+    return found
+
+
+FOUND = sorted(having_a_server())
+
+
+@pytest.mark.parametrize("row", engines.OLLAMA_ALONE)
+def test_a_row_names_tests_that_have_a_server(row):
+    assert any(row in engines.reasons(each) for each in FOUND)
+
+
+def test_no_test_is_named_twice():
+    assert [each for each in FOUND if len([*engines.reasons(each)]) > 1] == []
