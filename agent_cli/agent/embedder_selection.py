@@ -165,16 +165,23 @@ class EmbedderSelection:
             return f"{maker}, and the engine is {self._engine.name}: search by words alone", fix
         pull = self._engine.pull_command(SUGGESTED)
         if embedded.is_installed():
-            better = f"agent index rebuild --embedder {self._engine.name} uses {best.name}" if best else pull
-            return "wordllama, in this process", f"{better}{', which' if best else ''} finds more" if better else ""
+            if best:
+                better = f"agent index rebuild --embedder {self._engine.name} uses {best.name}, which finds more"
+            elif listed is not None and self._model != AUTO:
+                better = str(self._engine.missing(self._model))
+            else:
+                better = f"{pull} finds more" if pull else ""
+            return "wordllama, in this process", better
         fix = f"{pull}, or " if pull else ""
         return "none: search by words alone", f"{fix}pip install 'agent-cli[embedded]'"
 
     def _pick_on_server(self) -> str:
         """The name of the engine's embedding model. Raises ModelMissing, ModelUnavailable."""
         tag = pick_embedder(self._model, self._engine.listing())
+        if tag is None and self._model != AUTO:
+            raise self._engine.missing(self._model)
         if tag is None:
-            pull = self._engine.pull_command(SUGGESTED if self._model == AUTO else self._model)
+            pull = self._engine.pull_command(SUGGESTED)
             how = f"run `{pull}`" if pull else "name one in embed_model"
             raise ModelMissing(f"the server has no embedding model: {how}")
         return tag.name

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from agent_cli.agent.embedder_selection import EmbedderSelection
+from agent_cli.errors import ModelMissing
 from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
@@ -115,6 +116,15 @@ def test_the_report_says_what_is_used_and_what_would_find_more(db, server):
     assert "does not answer" in ours(nowhere, "auto").report(db)[0]
     server.registry.remove("nomic-embed-text")
     assert "no longer has" in switched.report(db)[0]
+
+
+def test_a_model_that_is_named_and_not_there_is_told_with_what_to_do(db, server):
+    engine = engine_of(server)
+    selection = ours(engine, "nope")
+    with pytest.raises(ModelMissing) as told:
+        selection.switch(db, engine.name)
+    assert str(told.value) == str(engine.missing("nope"))
+    assert selection.report(db) == ("wordllama, in this process", str(told.value))
 
 
 def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
