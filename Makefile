@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: run test check bench docs clean
+.PHONY: run test check bench docs pictures clean
 
 run: $(READY)  ## start the assistant (a short demonstration when there is no keyboard)
 	@if [ -t 0 ]; then exec $(BIN)/agent; else exec $(BIN)/agent demo; fi
@@ -22,6 +22,9 @@ bench: $(READY)  ## what is measured, each figure beside its yardstick
 
 docs: $(READY)  ## write the parts of README, docs/ and config.example.toml that are made from the program
 	$(BIN)/python -m pytest tests/test_docs.py --update-docs -k 'generated or configuration'
+
+pictures: $(READY)  ## play the session of README in a terminal and draw it
+	$(BIN)/python -m tests.pictures
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -54,13 +54,14 @@ class Terminal:
         env: Mapping[str, str],
         folder: Path,
         start: Callable[[Sequence[str], Mapping[str, str], Path, int], Process] = _start,
+        screen: pyte.Screen | None = None,
     ):
-        self._screen = pyte.Screen(COLUMNS, ROWS)
-        self._stream = pyte.ByteStream(self._screen)
+        self.screen = screen or pyte.Screen(COLUMNS, ROWS)
+        self._stream = pyte.ByteStream(self.screen)
         self._text: str | None = None  # what is drawn in the screen, until more is drawn
         self.raw = b""
         self._keys, end = pty.openpty()
-        self.resize(ROWS, COLUMNS)
+        self.resize(self.screen.lines, self.screen.columns)
         self._process = start(command, env, folder, end)
 
     def resize(self, rows: int, columns: int) -> None:
@@ -71,12 +72,12 @@ class Terminal:
     def text(self) -> str:
         """What stands on the screen, without the blanks at the ends of lines."""
         if self._text is None:
-            self._text = "\n".join(self._row(number) for number in range(ROWS)).rstrip()
+            self._text = "\n".join(self._row(number) for number in range(self.screen.lines)).rstrip()
         return self._text
 
     def _row(self, number: int) -> str:
         """A tenth of the work of Screen.display, which looks at every cell. Behind a wide character stands an empty."""
-        cells = self._screen.buffer.get(number, {})
+        cells = self.screen.buffer.get(number, {})
         return "".join(cells[column].data for column in range(max(cells, default=-1) + 1)).rstrip()
 
     @property
@@ -142,7 +143,7 @@ class Terminal:
     @property
     def line(self) -> str:
         """What stands where the cursor is."""
-        below = self._screen.cursor.y + 1
+        below = self.screen.cursor.y + 1
         return "\n".join(self._row(number) for number in range(below)).rstrip().rsplit("\n", 1)[-1]
 
     def ended(self) -> int:

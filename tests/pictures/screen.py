@@ -1,0 +1,71 @@
+"""A screen of 80 by 24 that also knows faint text, which pyte leaves out: it is kept as blinking, which nothing uses."""
+
+from typing import Any, NamedTuple
+
+import pyte
+
+COLUMNS, ROWS = 80, 24
+_FAINT, _NOT_FAINT = 2, 22
+_BLINKS, _STANDS = 5, 25
+
+
+class Run(NamedTuple):
+    """Characters that stand beside each other and look alike."""
+
+    column: int
+    text: str
+    looks: tuple[str, ...]  # bold, faint, italics, underscore, and the name of a colour
+
+
+Frame = tuple[tuple[Run, ...], ...]  # the rows of a screen
+
+
+class PictureScreen(pyte.Screen):
+    def __init__(self) -> None:
+        super().__init__(COLUMNS, ROWS)
+
+    def select_graphic_rendition(self, *codes: int, **options: Any) -> None:
+        swapped = [_BLINKS if code == _FAINT else code for code in codes]
+        if _NOT_FAINT in codes:
+            swapped.insert(swapped.index(_NOT_FAINT) + 1, _STANDS)
+        super().select_graphic_rendition(*swapped, **options)
+
+    def frame(self) -> Frame:
+        """What stands there now, without blanks at the ends of rows and empty rows at the end."""
+        rows = [self._runs(number) for number in range(ROWS)]
+        while rows and not rows[-1]:
+            rows.pop()
+        return tuple(rows)
+
+    def _runs(self, number: int) -> tuple[Run, ...]:
+        runs: list[Run] = []
+        cells = self.buffer.get(number, {})
+        for column in range(max(cells, default=-1) + 1):
+            cell = cells[column]
+            looks = _looks(cell)
+            if runs and runs[-1].looks == looks:
+                runs[-1] = runs[-1]._replace(text=runs[-1].text + cell.data)
+            else:
+                runs.append(Run(column, cell.data, looks))
+        while runs and not runs[-1].text.strip():
+            runs.pop()
+        return tuple([*runs[:-1], runs[-1]._replace(text=runs[-1].text.rstrip())] if runs else [])
+
+
+def _looks(cell: Any) -> tuple[str, ...]:
+    if not cell.data.strip():
+        return ()
+    named = {"bold": cell.bold, "faint": cell.blink, "italics": cell.italics, "underscore": cell.underscore}
+    colour = [] if cell.fg == "default" else [cell.fg]
+    return tuple([name for name, shown in named.items() if shown] + colour)
+
+
+def text(frame: Frame) -> str:
+    """The words of a frame."""
+    rows = []
+    for runs in frame:
+        row = ""
+        for run in runs:
+            row = row.ljust(run.column) + run.text
+        rows.append(row)
+    return "\n".join(rows)

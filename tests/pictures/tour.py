@@ -1,0 +1,116 @@
+"""The session that is played: what is typed, what the model says, and what must stand there before it goes on.
+
+The words of the model are those of a loopback server, the same every time; everything else is the program's.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests import warm
+from tests.conftest import CHAT, EMBEDDER, Program
+from tests.ollama_server import script
+from tests.ollama_server.server import OllamaServer
+from tests.pictures.screen import Frame, PictureScreen, text
+from tests.terminal import ENTER, Terminal
+
+_CLEAR = "\x0c"
+_ENV = {"TZ": "Europe/Vienna", "AGENT_PREVIEW": "false", "AGENT_WARM": "false", "AGENT_LEARN": "off"}
+_FRIDAY, _NEXT_FRIDAY = "2026-11-20T18:00:00+01:00", "2026-11-27T18:00:00+01:00"
+
+
+class Shot(NamedTuple):
+    """A screen, the seconds that it stays, what stands above it, and the name of its still; empty: it is none."""
+
+    frame: Frame
+    seconds: float
+    title: str
+    still: str = ""
+
+
+class Step(NamedTuple):
+    typed: str
+    until: str  # words that stand there when it is done
+    seconds: float = 3.0
+    still: str = ""
+    answers: tuple[tuple[str, str], ...] = ()  # what is answered to its questions, and the words that then stand there
+
+
+_FACT = {"statement": "I live in Wels", "quote": "I live in Wels now"}
+REPLIES = (
+    script.reply("Noted: no nuts for Anna."),
+    script.reply("A lovely town."),
+    script.reply("So the river is at your door now."),
+    script.reply("The person's sister Anna is allergic to nuts. The person moved from Graz to Linz in June 2026."),
+    script.reply("A lemon cake with poppy seeds: she cannot eat nuts."),
+    script.reply(calls=[("propose_fact", _FACT)]),
+    script.reply("Welcome to Wels."),
+)
+FIRST = (
+    Step("Remember that my sister Anna is allergic to nuts.", "Noted: no nuts"),
+    Step("Remember that I live in Graz.", "A lovely town."),
+    Step("Remember that I moved to Linz in June 2026.", "So the river", 4.0),
+    Step("/close", "closed s1"),
+)
+LATER = (
+    Step("What can I bake for my sister Anna?", "A lemon cake", 4.0),
+    Step("/why", "you wrote", 5.0, "why"),
+    Step("I live in Wels now.", "Welcome", 4.0),
+    Step("/review", "quit", 5.0, "review", (("y", "1 kept"),)),
+    Step("/search Anna", "Facts", 5.0, "search"),
+    Step("/forget f1", "Enter: none", 4.0, "", (("all" + ENTER, "yes"), ("yes" + ENTER, "left"))),
+)
+
+
+def since_typed(shot: Shot) -> Shot:
+    """The shot without what stood there before its last line was typed."""
+    rows = [number for number, row in enumerate(shot.frame) if text((row,)).startswith("❯ /")]
+    return shot._replace(frame=shot.frame[rows[-1] :])
+
+
+def play(folder: Path) -> list[Shot]:
+    """Play it all in this folder."""
+    with OllamaServer([CHAT, EMBEDDER]) as server:
+        server.expect_stable = False
+        program = Program(folder).use(server)
+        program.env |= _ENV
+        server.play(*REPLIES)
+        with _terminal(program, _FRIDAY) as terminal:
+            shots = [*_shots(terminal, FIRST, "agent")]
+            terminal.enter("/exit").ended()
+        program.work = folder / "elsewhere"  # in the same folder the last messages would be carried over
+        program.work.mkdir()
+        with _terminal(program, _NEXT_FRIDAY) as terminal:
+            return [*shots, *_shots(terminal, LATER, "agent, a week later, in another folder")]
+
+
+@contextmanager
+def _terminal(program: Program, now: str) -> Iterator[Terminal]:
+    env = {**program.env, "AGENT_NOW": now}
+    terminal = Terminal((), env, program.work, warm.parent().at_terminal, PictureScreen())
+    try:
+        terminal.wait_prompt().type(_CLEAR).until(lambda: terminal.text.strip() == "❯", "an empty screen")
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def _shots(terminal: Terminal, steps: Iterable[Step], title: str) -> Iterator[Shot]:
+    screen = terminal.screen
+    assert isinstance(screen, PictureScreen)
+    for step in steps:
+        for start in range(0, len(step.typed), 6):  # keys that come at once are a paste
+            terminal.type(step.typed[start : start + 6]).wait_for_line(step.typed[: start + 6])
+        yield Shot(screen.frame(), 1.0, title)
+        terminal.type(ENTER).wait(step.until)
+        if not step.answers:
+            terminal.wait_prompt()
+        yield Shot(screen.frame(), step.seconds, title, step.still)
+        for keys, until in step.answers:
+            for key in keys:
+                terminal.type(key).read(0.1)
+            terminal.wait(until)
+        if step.answers:
+            terminal.wait_prompt()
+            yield Shot(screen.frame(), step.seconds, title)

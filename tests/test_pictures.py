@@ -1,0 +1,16 @@
+"""The pictures of README show what the program of today draws."""
+
+import re
+
+from tests import pictures
+
+_FILE_SIZE = re.compile(r"read \d+ KB")  # which grows with the schema
+
+
+def test_the_pictures_show_what_the_program_draws_today(tmp_path):
+    drawn = pictures.draw(tmp_path)
+    assert sorted(drawn) == ["review.svg", "search.svg", "tour.svg", "why.svg"]
+    for name, wanted in drawn.items():
+        found = (pictures.FOLDER / name).read_text(encoding="utf-8")
+        assert _FILE_SIZE.sub("", found) == _FILE_SIZE.sub("", wanted), f"{name}: run make pictures"
+        assert len(found.encode()) < 40_000
