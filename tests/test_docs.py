@@ -9,6 +9,7 @@ import pytest
 from agent_cli.config import reading, values, writing
 from tests import generated_docs, serving
 from tests.generated_docs import PAGES, ROOT
+from tests.pictures import tour
 
 RUNNING = [page for page in PAGES if page.name != "scaling.md"]  # its commands are those of test_deploy.py
 
@@ -42,15 +43,21 @@ def test_readme_is_short_enough_to_be_read_whole():
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_of_a_page_lead_somewhere(page):
-    for target in re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)|src=\"([^\"]+)\"", page.read_text(encoding="utf-8")):
-        path, anchor = page.parent / (target[0] or target[2] or page.name), target[1]
-        assert path.exists(), target
-        assert not anchor or anchor[1:] in anchors(path), target
+    for name, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")):
+        target = page.parent / name if name else page
+        assert target.exists(), name
+        assert not anchor or anchor in anchors(target), (name, anchor)
 
 
 def anchors(page):
     heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads]
+
+
+def test_what_readme_has_one_type_is_what_its_picture_plays():
+    typed = [step.typed for step in (*tour.FIRST, *tour.LATER)]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| [a-z]* ?\| `([^`]+)`", readme, re.MULTILINE) == typed
 
 
 def test_the_table_of_contents_names_every_page():

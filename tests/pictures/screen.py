@@ -1,4 +1,4 @@
-"""A screen of 80 by 24 that also knows faint text, which pyte leaves out: it is kept as blinking, which nothing uses."""
+"""A screen of 80 by 24 that also knows faint text, which pyte does not: it is kept as blinking, which nothing uses."""
 
 from typing import Any, NamedTuple
 
