@@ -19,16 +19,22 @@ _T = TypeVar("_T")
 def frozen(cls: type[_T]) -> type[_T]:
     """Make the class an immutable dataclass, compared and hashed by its fields."""
     cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass generates a signature
-    for name, method in _METHODS.items():
+    for name, method in {"__init__": _init_on_first_use(cls), **_METHODS}.items():
         if name not in cls.__dict__:
             setattr(cls, name, method)
     return dataclass(init=False, repr=False, eq=False)(cls)
 
 
-def _init_on_first_use(self: Any, *args: Any, **kwargs: Any) -> None:
-    cls: Any = next(each for each in type(self).__mro__ if each.__dict__.get("__init__") is _init_on_first_use)
-    cls.__init__ = _make_init(cls)
-    cls.__init__(self, *args, **kwargs)
+def _init_on_first_use(cls: Any) -> Callable[..., None]:
+    """An `__init__` that puts the compiled one in its place; two threads may call it at once."""
+
+    def first(self: Any, *args: Any, **kwargs: Any) -> None:
+        made = cls.__dict__["__init__"]
+        if made is first:
+            made = cls.__init__ = _make_init(cls)
+        made(self, *args, **kwargs)
+
+    return first
 
 
 def _repr(self: Any) -> str:
@@ -56,7 +62,6 @@ def _refuse_delattr(self: Any, name: str) -> None:
 
 
 _METHODS = {
-    "__init__": _init_on_first_use,
     "__repr__": _repr,
     "__eq__": _eq,
     "__hash__": _hash,

@@ -100,3 +100,12 @@ def test_a_value_matches_a_pattern():
     match Dog("Rex", 3):
         case Dog(name, tricks=3):
             assert name == "Rex"
+
+
+def test_a_thread_that_creates_the_first_value_beside_another_gets_it_too():
+    class_ = classes(frozen)
+    first = class_.__init__  # as a thread holds it that was about to call it
+    class_("Mia")
+    other = class_.__new__(class_)
+    first(other, "Tom")
+    assert other == class_("Tom")
