@@ -68,7 +68,7 @@ from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.search import index
-from agent_cli.memory.search.sources import SearchSource
+from agent_cli.memory.search_sources import SearchSource
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 

@@ -6,8 +6,8 @@ from importlib import import_module
 import pytest
 
 from agent_cli import kinds
+from agent_cli.memory import search_sources
 from agent_cli.memory.forgetting.owners import TABLES
-from agent_cli.memory.search import sources
 from tests import structure
 from tests.structure import FILES, MODULES, SCHEMA, module
 
@@ -49,7 +49,7 @@ def test_the_schema_indexes_the_searchable_kinds_and_no_others():
 
 @pytest.mark.parametrize("kind", kinds.KINDS, ids=name)
 def test_an_owner_says_how_its_kind_is_searched_and_completed(kind, db):
-    source = sources.source_of(kind.name) if kind.source else sources.SearchSource()
+    source = search_sources.source_of(kind.name) if kind.source else search_sources.SearchSource()
     assert (bool(source.passages), bool(source.completions)) == (kind.searchable, kind.completable)
     assert kind.searchable or not kind.heading
     if source.passages:

@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "memory.dates": "memory.language",
     "memory.entities": "memory.language store",
     "memory.search": "memory memory.entities memory.language memory.dates store",
-    "memory.conversations": "memory memory.language memory.search store",
+    "memory.conversations": "memory memory.language store",
     "memory.reports": "memory memory.conversations store",
     "memory.transfers": "memory memory.conversations store",
     "memory.facts": "memory memory.entities memory.language memory.dates memory.search memory.conversations store",

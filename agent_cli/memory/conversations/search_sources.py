@@ -1,6 +1,6 @@
 """SQL for searching messages and completing sessions."""
 
-from agent_cli.memory.search.sources import SearchSource
+from agent_cli.memory.search_sources import SearchSource
 
 # Facts that end on a date are not indexed with the message, because nothing would update it.
 _MESSAGES = """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,

@@ -1,6 +1,6 @@
 """SQL for searching the sections of files."""
 
-from agent_cli.memory.search.sources import SearchSource
+from agent_cli.memory.search_sources import SearchSource
 
 SOURCES = {
     "section": SearchSource(

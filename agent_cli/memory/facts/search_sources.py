@@ -1,6 +1,6 @@
 """How facts are searched and completed: those that were accepted."""
 
-from agent_cli.memory.search.sources import SearchSource
+from agent_cli.memory.search_sources import SearchSource
 
 SOURCES = {
     "fact": SearchSource(

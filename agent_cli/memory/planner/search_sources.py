@@ -1,6 +1,6 @@
 """SQL for searching notes, and completing notes and tasks."""
 
-from agent_cli.memory.search.sources import SearchSource
+from agent_cli.memory.search_sources import SearchSource
 
 SOURCES = {
     "note": SearchSource(

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from agent_cli import kinds
+from agent_cli.memory import search_sources
 from agent_cli.memory.entities import graph
-from agent_cli.memory.search import sources
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import one_line
@@ -28,7 +28,7 @@ def handles(db: Database, owner: str, names: Sequence[str], prefix: str, limit: 
         for id, words in islice(_by_number(db, owner, kind, prefix.lower()), limit):
             found[ids.handle(kind, id)] = one_line(words or "", 60)
     for kind in names:
-        source = sources.source_of(kind)
+        source = search_sources.source_of(kind)
         sql = f"{source.completions.format(more='')} order by {source.order} limit {_NEWEST}"
         rows = db.rows(sql, {"owner": owner})
         for id, words in rows if len(found) < limit else ():
@@ -41,7 +41,7 @@ def _by_number(db: Database, owner: str, kind: str, prefix: str) -> Iterator[tup
     """(id, words) of rows by the prefix of their handle: f12 is f12, f120 to f129, f1200 …"""
     match = re.fullmatch(rf"{kinds.BY_NAME[kind].letter}([1-9]\d{{0,11}})", prefix)
     # With a plain column SQLite would go through all rows of the owner.
-    sql = sources.source_of(kind).completions.replace("owner =", "+owner =")
+    sql = search_sources.source_of(kind).completions.replace("owner =", "+owner =")
     first, size = int(match[1]) if match else 0, 1
     while first and first <= 10**12:
         yield from db.rows(

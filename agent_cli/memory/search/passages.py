@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from agent_cli import clock, kinds
+from agent_cli.memory import search_sources
 from agent_cli.memory.language import predicates, secrets, terms
-from agent_cli.memory.search import sources
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -209,7 +209,7 @@ def _sizes(db: Database, kind: str, rows: Sequence[int]) -> dict[int, int]:
 
 
 def _query(kind: str) -> str:
-    return sources.source_of(_NAMES[kind]).passages
+    return search_sources.source_of(_NAMES[kind]).passages
 
 
 def _fact_words(encoded: str) -> str:

@@ -16,6 +16,7 @@ from agent_cli.memory.dates import time_range
 from agent_cli.memory.search import (
     candidates,
     index,
+    judgement,
     later_statements,
     passage_context,
     ranking,
@@ -245,9 +246,7 @@ def _score_candidates(
         return later_statements.mark(db, [each.row for each in scored[: later_statements.LOOKED_AT]], allowed, now)
 
     question, scored = score()
-    while not files and passage_context.judge(
-        db, [each.row for each in scored[: ranking.CLOSELY]], parsed, allowed, now
-    ):
+    while not files and judgement.judge(db, [each.row for each in scored[: ranking.CLOSELY]], parsed, allowed, now):
         empty = {row.id: row.own_words for row in rows.values() if row.empty}  # as many others take their places
         if further := [id for id, _ in hits[RESCORED : RESCORED + len(empty)] if id not in rows]:
             rows |= fetch(further)

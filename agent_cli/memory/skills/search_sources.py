@@ -1,6 +1,6 @@
 """How skills are searched and completed: those that were accepted, in every place."""
 
-from agent_cli.memory.search.sources import SearchSource
+from agent_cli.memory.search_sources import SearchSource
 
 SOURCES = {
     "skill": SearchSource(

@@ -213,6 +213,21 @@ def test_a_reply_that_rests_on_nothing_kept_stands_behind_what_was_noted(context
     assert ask(context, question, "I do not know that.")[0] == kept
 
 
+@pytest.mark.parametrize(
+    ("said", "question", "answer"),
+    [
+        ("Lukas verträgt keine Laktose", "Darf Lukas Laktose essen?", "Lukas verträgt kein Gluten."),
+        ("Mein Bruder heißt Lukas", "name von meinem bruder", "Dein Bruder heißt Stefan."),
+    ],
+)
+def test_a_reply_that_says_something_else_than_what_it_was_given_stands_behind_it(context, said, question, answer):
+    for words in (said, "I bought a green bicycle", "Dinner was pasta with basil", "The train was late"):
+        told(context, words)
+    ask(context, question, answer)
+    catch_up(context.db)
+    assert find(context.db, question).hits[0].text == said
+
+
 def test_a_reply_is_found_before_what_is_noted_where_the_person_asks_for_it(context):
     note(context.db, PASSPORT)
     ask(context, "Where do people keep a passport?", "Most people keep a passport in a drawer.")
