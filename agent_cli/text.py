@@ -136,6 +136,10 @@ def nearest(typed: str, names: Iterable[str]) -> str:
     return best if best and likeness(best) >= _LIKENESS else ""
 
 
+def capitalised(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
 def counted(count: int, one: str, many: str = "") -> str:
     """A number with its noun: `1 day`, `2 days`. `many`: an irregular plural."""
     return f"{count} {one if count == 1 else many or f'{one}s'}"

@@ -217,9 +217,10 @@ def _converse_or_ask(invocation: Invocation) -> None:
     elif not sys.stdout.isatty():
         raise UsageError("no prompt is given and the output is no terminal; use `agent ask`")
     elif invocation.resume is not None and not invocation.resume.strip():
-        from agent_cli.repl.shell import picker, shell  # prompt-toolkit, as below
+        from agent_cli.repl.commands import session_choice
+        from agent_cli.repl.shell import shell  # prompt-toolkit, as below
 
-        if session := picker.pick(invocation.app()):
+        if session := session_choice.pick(invocation.app()):
             shell.run(invocation.app(), session, display=invocation.display())
     else:
         from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs

@@ -23,6 +23,7 @@ from agent_cli.memory.facts import memory_changes
 from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.transfers import transfer
+from agent_cli.repl.pages import session_page
 from agent_cli.store import events
 from agent_cli.text import clean, counted
 
@@ -48,6 +49,9 @@ def list_(
     """List sessions, the latest first."""
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
+    if not as_json and (look := output.look(sys.stdout)) and look.wrap:
+        output.say(session_page.page(rows, app_.time()) or "there are no sessions yet")
+        return
     if not as_json:
         rows = [{**row, "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}"} for row in rows]
     output.listing(rows, ("id", "day", "turns", "model", "title"), as_json=as_json)

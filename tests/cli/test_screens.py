@@ -66,8 +66,17 @@ SCREENS = [
     )
 ]
 HELP = [[name, "--help"] for name in usage.COMMANDS] + [["facts", "approve", "--help"], ["search", "--help"]]
-PAGES = ("tasks", "search", "why")  # these say at a terminal what a pipe has in other words
-SHOWN = ("facts list", "facts graph Anna", "tasks", "search dentist", "why", "notes list", "facts show f99")
+PAGES = ("tasks", "search", "sessions", "why")  # these say at a terminal what a pipe has in other words
+SHOWN = (
+    "facts list",
+    "facts graph Anna",
+    "tasks",
+    "sessions list",
+    "search dentist",
+    "why",
+    "notes list",
+    "facts show f99",
+)
 
 
 @pytest.fixture(scope="module")

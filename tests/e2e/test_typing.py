@@ -51,7 +51,16 @@ def test_a_program_put_aside_comes_back_with_its_draft(talked, terminal):
 
 def test_resume_alone_lets_one_choose(talked, terminal):
     talked("ask", "hello there")
-    shell = terminal("-r").wait("hello there").wait("which one?").type("1" + ENTER).wait("s1 “hello there” goes on")
+    talked("ask", "please tell me about the harbour of Trieste")
+    shell = (
+        terminal("-r")
+        .wait("The harbour of Trieste")
+        .wait("which one?")
+        .wait("you: please tell me about")
+        .by_hand("lo th")
+    )
+    shell.until(lambda: "Trieste" not in shell.text, "the list of what matches").wait("you: hello there").type(ENTER)
+    shell.wait("s1 “hello there” goes on")
     shell.wait_prompt().type("/se").wait("/search").type("\t").wait("/sessions").type(CTRL_C).wait_prompt()
     shell.enter("/exit")
     assert shell.ended() == 0
@@ -59,3 +68,21 @@ def test_resume_alone_lets_one_choose(talked, terminal):
     left = terminal("-r").wait("which one?").type(CTRL_C)
     assert left.ended() == 0
     assert talked("-r").code == 2
+
+
+def test_resume_in_a_session_lets_one_choose_too_and_leaves_no_trace_of_the_list(talked, terminal):
+    talked("ask", "what is the boat called?")
+    talked("ask", "where is the harbour?")
+    shell = (
+        terminal()
+        .wait_prompt()
+        .enter("/resume")
+        .wait("which one?")
+        .wait("you: where is the harbour?")
+        .type("\x1b[B\x1b[B")
+    )
+    shell.wait("you: what is the boat called?").type(ENTER).wait("s1 “what is the boat called?” goes on").wait_prompt()
+    assert "which one?" not in shell.text
+    assert shell.text.count("where is the harbour?") == 1, "the line of the start alone"
+    shell.enter("/resume").wait("which one?").type("\x1b").wait("the session goes on").wait_prompt()
+    shell.enter("/sessions").wait("Asked on their own:").wait("today, ").wait_prompt()

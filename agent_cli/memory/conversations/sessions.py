@@ -6,6 +6,7 @@ from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
+from agent_cli.memory.language import statements
 from agent_cli.memory.scope import Scope
 from agent_cli.store import holder, ids
 from agent_cli.store.db import Database
@@ -13,6 +14,7 @@ from agent_cli.values import frozen
 
 COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
 
+_OPENING_MESSAGES, _LONGEST_OPENING = 5, 600  # messages that a title is made of, and characters of each
 ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that end with their answer, and are never carried over
 
 
@@ -335,10 +337,17 @@ def all_of(db: Database, owner: str) -> list[Session]:
 
 
 def name(db: Database, session: Session) -> str:
-    """Its title, else its first message, else (without messages) its summary, shortened."""
-    first = """select coalesce((select text from said where session_id = ?1 and role = 'user' order by id limit 1),
-                      (select text from summary where session_id = ?1), '')"""
-    return session.title or text.one_line(db.value(first, (session.id,)), 60)
+    """Its title, else what a model's summary says it was about, else what its first messages ask, else its summary."""
+    if session.title:
+        return session.title
+    summary, method = db.row("select text, method from summary where session_id = ?", (session.id,)) or ("", "")
+    if method == "model" and (about := statements.topic_of_summary(summary)):
+        return about
+    rows = db.rows(
+        "select substr(text, 1, ?) from said where session_id = ? and role = 'user' order by id limit ?",
+        (_LONGEST_OPENING, session.id, _OPENING_MESSAGES),
+    )
+    return statements.topic_of_messages(words for (words,) in rows) or text.one_line(summary, statements.LONGEST_TOPIC)
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:

@@ -179,6 +179,24 @@ SMALL_TALK = (
     r"|(?:i'll|i will|i've|i have) (?:remember(?:ed)?|not(?:e|ed)|ke(?:ep|pt)) (?:that|this|it)(?: in mind)?"
     r"|i(?:'ll| will) make a note(?: of (?:that|this|it))?"
 )
+# Phrases without signs of regular expressions: they are compared before the first prompt, and not compiled.
+GREETING = (
+    "hello there|hello|hi there|hi|hey there|hey|good morning|good afternoon|good evening|thank you|thanks|please"
+)
+_CAN_YOU = ("can you", "could you", "would you", "will you")
+_HELP = ("please help me with", "please", "help me with", "help me", "tell me about", "tell me", "show me", "explain")
+ASKING_FOR_HELP = (
+    "|".join(f"{can} {help}" for can in _CAN_YOU for help in _HELP)
+    + "|help me with|tell me about|explain to me|let's talk about|i have a question about|i want to know|i need to know"
+    "|i would like to know|i'd like to know|i need help with"
+)
+_SUBJECTS = ("the user", "the person", "user", "you", "they", "the conversation", "the session")
+_TALKED = (
+    "asked about|asked for|asked how to|asked whether|asked if|asked|wanted to know about|wanted to know|wanted"
+    "|wanted help with|talked about|spoke about|discussed|inquired about|requested|planned|was about|is about|covered"
+)
+SUMMARY_OPENING = "|".join(f"{who} {did}" for who in _SUBJECTS for did in _TALKED.split("|"))
+SUMMARY_REPLY = ", and the assistant| and the assistant|, and you| and was told"
 QUESTION_OPENING = (
     r"(?:who(?:m|se)?|wh?at|wh?ich|where|when|why|how)(?:'?(?:s|re|d|ll))?"
     r"|(?:in|at|on|to|from|for|with|by|of|since|until|till) (?:whom|whose|what|which|where|when|how)"

@@ -172,6 +172,18 @@ SMALL_TALK = (
     r"|danke für (?:die info(?:rmation)?|den hinweis)|(?:das )?merke? ich mir"
     r"|ich merke? (?:mir das|es mir)|(?:das )?habe? ich (?:mir )?(?:notiert|gemerkt)"
 )
+GREETING = "hallo|guten morgen|guten tag|guten abend|grüß gott|grüß dich|servus|moin|danke|bitte"
+_CAN_YOU = ("kannst du mir", "könntest du mir", "würdest du mir")
+_HELP = ("bitte", "helfen mit", "helfen bei", "bei", "mit", "sagen", "erklären", "zeigen")
+ASKING_FOR_HELP = (
+    "|".join(f"{can} {help}" for can in _CAN_YOU for help in _HELP)
+    + "|erkläre mir|erklär mir|zeig mir|erzähl mir von|hilf mir bei|hilf mir mit|ich möchte wissen|ich will wissen"
+    "|ich habe eine frage zu"
+)
+_SUBJECTS = ("der nutzer", "die person", "der benutzer", "das gespräch", "die unterhaltung")
+_TALKED = "fragte nach|fragte|wollte wissen|sprach über|bat um|handelte von|plante"
+SUMMARY_OPENING = "|".join(f"{who} {did}" for who in _SUBJECTS for did in _TALKED.split("|"))
+SUMMARY_REPLY = ", und der assistent| und der assistent"
 QUESTION_OPENING = (
     r"(?:wer|wen|wem|wessen|was|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel|womit|worum|woran|wofür)"
     r"|(?:in|an|auf|bei|mit|von|zu|für|aus|ab|seit|bis|um|nach) (?:welche[rsnm]?|wem|wen|was|wann|wie|wo)"

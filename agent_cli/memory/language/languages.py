@@ -2,6 +2,7 @@
 expressions in lower case; one more language is one more module in `ALL`."""
 
 import re
+from functools import cache
 
 from agent_cli.memory.language import english, german
 from agent_cli.text import Pattern
@@ -22,3 +23,10 @@ def ordered(name: str) -> tuple[str, ...]:
 def pattern(expression: str) -> Pattern:
     """A pattern in which `<NAME>` stands for what any language has under this name."""
     return Pattern(re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression), re.IGNORECASE | re.DOTALL)
+
+
+@cache
+def phrases(name: str) -> tuple[str, ...]:
+    """The phrases that all languages have under this name, the longest first."""
+    found = (phrase for language in ALL for phrase in getattr(language, name).split("|"))
+    return tuple(sorted(found, key=len, reverse=True))

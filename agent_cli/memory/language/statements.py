@@ -1,12 +1,12 @@
-"""What words are: a statement that could be kept, a question, small talk, or a reply without an answer; and a clause
-after "that" as a sentence of its own.
+"""What words are: a statement that could be kept, a question, small talk, or a reply without an answer; what they are
+about; and a clause after "that" as a sentence of its own.
 
 By rules. Of the messages that are searched only those tell nothing that are, as a whole, a question, small talk or an
 empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside its question.
 """
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 
 from agent_cli import text
 from agent_cli.memory.language import languages, terms
@@ -20,6 +20,7 @@ _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
 _LONGEST_QUESTION = 200  # characters
 _BEGINNING = 5  # letters of a word by which it is looked for quickly
 _MAX_EMPTY_REPLY = 400  # characters
+LONGEST_TOPIC = 60  # characters
 
 _OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
 _SEEKING = languages.pattern(r"\W*<SEEKING>\b")
@@ -187,3 +188,40 @@ def _asks_for(message: str, wanted: Collection[str]) -> bool:
     if not any(word[:_BEGINNING] in folded for word in wanted) or (stated := stated_beside(message)) is None:
         return False
     return not any(terms.contains_similar(word, stated) for word in wanted)
+
+
+def topic_of_messages(messages: Iterable[str]) -> str:
+    """What the first that does more than greet asks, without greeting and request; else the first; else empty.
+
+    It is asked for before the first prompt: phrases are compared, and no pattern is compiled.
+    """
+    flat = [" ".join(each.split()) for each in messages]
+    for words in flat:
+        asked = _without(_without(_without(words, "GREETING"), "ASKING_FOR_HELP"), "GREETING")
+        if asked:
+            return text.one_line(words if asked == words else _first_sentence(asked), LONGEST_TOPIC)
+    return text.one_line(next(iter(flat), ""), LONGEST_TOPIC)
+
+
+def topic_of_summary(summary: str) -> str:
+    """What its first sentence says was asked or talked about; empty where it does not begin so."""
+    words = " ".join(summary.split())
+    rest = _without(words, "SUMMARY_OPENING")
+    topic = _first_sentence(rest, *languages.phrases("SUMMARY_REPLY"), ";", ":")
+    return "" if rest == words else text.one_line(topic, LONGEST_TOPIC)
+
+
+def _first_sentence(words: str, *ends: str) -> str:
+    """The words before the first of these ends or the end of a sentence, with a capital letter."""
+    found = [at for end in (". ", "? ", "! ", *ends) if (at := words.find(end)) >= 0]
+    return text.capitalised(words[: min(found, default=len(words))].rstrip(".!, "))
+
+
+def _without(words: str, name: str) -> str:
+    """The words behind the phrases of this name with which they begin."""
+    folded = words.casefold()
+    for phrase in languages.phrases(name):
+        rest = words[len(phrase) :]
+        if folded.startswith(phrase) and not rest[:1].isalnum():
+            return _without(rest.lstrip(" ,.!:–-"), name)
+    return words

@@ -44,9 +44,9 @@ class PromptDraft:
 
 @frozen
 class Screen:
-    """Has the terminal until the person leaves it."""
+    """Has the terminal until the person leaves it; `show` returns what follows."""
 
-    show: Callable[[], Awaitable[None]]
+    show: Callable[[], Awaitable["Result"]]
 
 
 @frozen

@@ -8,11 +8,13 @@ from agent_cli.agent.policy.policy import Approve
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.transfers import transfer
 from agent_cli.render.program_text import Verbatim
-from agent_cli.repl.commands import arguments
+from agent_cli.repl.commands import arguments, session_choice
 from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Leave, Result
+from agent_cli.repl.commands.results import Leave, Result, Screen
+from agent_cli.repl.pages import session_page
 from agent_cli.repl.session import greeting
 from agent_cli.repl.session.conversation import Conversation
 
@@ -39,24 +41,29 @@ def close(conversation: Conversation, argument: str) -> Result:
 def sessions_(conversation: Conversation, argument: str) -> Result:
     """List the latest sessions."""
     rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, arguments.count(argument))
-    counts = [f"{row['turns']:>4} turn{' ' if row['turns'] == 1 else 's'}" for row in rows]
-    lines = [
-        f"{row['id']:<6} {row['last_at'][:10]}  {count}  {row['title']}"
-        for row, count in zip(rows, counts, strict=True)
-    ]
-    return "\n".join(lines) or "there are no sessions yet"
+    return session_page.page(rows, conversation.app.time()) or "there are no sessions yet"
 
 
-@command("/resume SESSION|TEXT", completes=("session",), on_file=True, examples=("/resume s4", "/resume tax return"))
+@command("/resume [SESSION|TEXT]", completes=("session",), on_file=True, examples=("/resume s4", "/resume tax return"))
 def resume(conversation: Conversation, argument: str) -> Result:
-    """Go on with an earlier session: its handle, or words that stand in it.
+    """Go on with an earlier session: its handle, or words that stand in it; alone it shows a list that you can filter.
 
     The last exchange is shown. An answer that was cut says so; what you were asked and did not answer is asked again.
     """
-    if not argument:
-        raise UsageError("name a session, as in /resume s4; /sessions lists them")
     app = conversation.app
-    session = sessions.resolve(app.db, argument, app.scope.owner)
+    if argument:
+        return _resume(conversation, sessions.resolve(app.db, argument, app.scope.owner))
+
+    async def show() -> Result:
+        chosen = await session_choice.choose(app)
+        return _resume(conversation, chosen) if chosen else "the session goes on"
+
+    return Screen(show)
+
+
+def _resume(conversation: Conversation, session: Session) -> Result:
+    """Go on with a session, and with what was not finished in it."""
+    app = conversation.app
     conversation.resume(session)
     shown = "\n".join(filter(None, [greeting.resumed(app, session), greeting.last_exchange(app, session)]))
     unfinished = conversation.unfinished()

@@ -22,7 +22,6 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.patch_stdout import patch_stdout
-from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import editor
@@ -35,26 +34,13 @@ from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.history import PromptHistory
 from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader
 from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
+from agent_cli.repl.keyboard.picker import MENU_STYLE
 from agent_cli.repl.prompt import completion
 from agent_cli.repl.prompt.recall_preview import RecallPreview
 from agent_cli.text import one_line
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
 _RECENT = 20  # messages among which the person's last one is searched
-
-# The terminal's own colours; the chosen completion is shown in reverse.
-_PLAIN = "bg:default fg:default"
-_STYLE = Style.from_dict(
-    {
-        "completion-menu": _PLAIN,
-        "completion-menu.completion": _PLAIN,
-        "completion-menu.completion.current": f"{_PLAIN} reverse",
-        "completion-menu.meta.completion": _PLAIN,
-        "completion-menu.meta.completion.current": f"{_PLAIN} reverse",
-        "scrollbar.background": _PLAIN,
-        "scrollbar.button": _PLAIN,
-    }
-)
 
 
 class PromptInput:
@@ -83,7 +69,7 @@ class PromptInput:
             complete_in_thread=True,
             complete_while_typing=False if screen_reader else Condition(self._completes),
             reserve_space_for_menu=4,
-            style=_STYLE,
+            style=MENU_STYLE,
             search_ignore_case=True,
             enable_suspend=True,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,

@@ -169,7 +169,7 @@ class Shell:
             case Page():
                 _print(f"{with_sign(result.draw(self.display).split(chr(10)), self.display, PROGRAM)}\n")
             case Screen():
-                await self._show_screen(result)
+                return await self._carry_out(await self._show_screen(result))
             case Confirmation():
                 await self._confirm(result)
             case Question():
@@ -228,11 +228,11 @@ class Shell:
         self._jobs.touch()
         self._warmer.typed()
 
-    async def _show_screen(self, screen: Screen) -> None:
+    async def _show_screen(self, screen: Screen) -> Result:
         """Give the terminal to a screen until it is left; no job runs meanwhile."""
         self._jobs.touch(busy=True)
         try:
-            await screen.show()
+            return await screen.show()
         finally:
             self._jobs.touch(busy=False)
 

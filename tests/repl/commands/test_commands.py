@@ -208,8 +208,6 @@ def test_resume_takes_up_an_earlier_session(conversation):
     assert sessions.get(conversation.app.db, 2, "person").closed_at is not None
     with pytest.raises(UsageError, match="no session mentions 'piano'"):
         run(conversation, "/resume piano")
-    with pytest.raises(UsageError, match="name a session"):
-        run(conversation, "/resume")
 
 
 def test_rename_and_sessions(conversation):
@@ -219,7 +217,7 @@ def test_rename_and_sessions(conversation):
     with pytest.raises(UsageError, match="as in /rename Tax return; now it is “about the garden”"):
         run(conversation, "/rename")
     assert run(conversation, "/rename The garden") == "s1 is now “The garden”"
-    assert run(conversation, "/sessions").endswith("1 turn   The garden")
+    assert run(conversation, "/sessions").endswith("    1 turn  The garden")
     with pytest.raises(UsageError, match="'many' is no number"):
         run(conversation, "/sessions many")
 
