@@ -190,6 +190,6 @@ def test_edit_opens_the_file_and_checks_it_after(program, file):
 
 
 def test_keys_that_lie_deeper_in_each_other_than_any_setting_are_told_in_a_sentence(program, file):
-    write(file, "[predicates]\na" + ".b" * 20_000 + " = 1\n")
-    said = f"agent: {file} cannot be read: its values are nested too deeply\n"
+    write(file, "[predicates]\na" + ".b" * 3_000 + " = 1\n")
+    said = f"agent: {file} cannot be read: it is nested too deeply\n"
     assert program("notes", "list") == Ran(2, "", said)
