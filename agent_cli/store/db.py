@@ -50,8 +50,8 @@ _ROOM = 64 * 1024  # bytes: less cannot hold the index of a journal
 _FULL = "the disk is full; nothing of this step was written, make room and try again"
 MIN_SQLITE = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
-# A lock is dropped with the last connection to its file.
-_locks: "weakref.WeakValueDictionary[str, threading.RLock]" = weakref.WeakValueDictionary()
+# Of each file that this process has open: a lock is dropped with the last connection to its file.
+LOCKS: "weakref.WeakValueDictionary[str, threading.RLock]" = weakref.WeakValueDictionary()
 _SHARED_PREFIX = "file:/agent-"  # prefix of the names of databases in memory
 _shared_numbers = count(1)
 
@@ -79,7 +79,7 @@ class Database:
         self.hash_key: bytes | None = None  # once it is known
         self.person = "person"  # who acts where the program says that the person does: another program, over HTTP, say
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
-        self._lock = threading.RLock() if self.path == ":memory:" else _locks.setdefault(self.path, threading.RLock())
+        self._lock = threading.RLock() if self.path == ":memory:" else LOCKS.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
         self._read_worker: ReadWorker[Database] | None = None
         with self._translate_errors():

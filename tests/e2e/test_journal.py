@@ -69,3 +69,43 @@ def test_a_command_beside_an_open_conversation_leaves_what_it_wrote_in_the_file(
     assert copied(program) == ["Buy milk"]
     screen.enter("/exit")
     screen.ended()
+
+
+def put_journal_of(program, other, *, notes):
+    """Put the journal of another file beside the program's, with so many notes in it."""
+    env = {"AGENT_DB": str(other)}
+    program("notes", "add", "of the other", env=env)
+    reader = Database(other)
+    reader.prepare()
+    with reader.snapshot():  # a reader keeps the journal from being emptied
+        reader.rows("select 1 from note")
+        for number in range(notes):
+            program("notes", "add", f"other {number}", env=env)
+        shutil.copyfile(f"{other}-wal", f"{program.db}-wal")
+    reader.close()
+
+
+@pytest.mark.parametrize("command", [["notes", "list"], ["notes", "add", "x"], ["db", "check"], ["doctor"]])
+def test_a_journal_of_another_database_is_noticed_and_not_applied(program, command):
+    for number in range(3):
+        program("notes", "add", f"mine {number}")
+    whole = program.db.read_bytes()
+    put_journal_of(program, program.home / "other.db", notes=2)
+    journal = program.db.with_name("memory.db-wal")
+    ran = program(*command)
+
+    assert ran.code != 0
+    assert f"{journal} is the journal of another database, or of another state of this one" in ran.out + ran.err
+    assert "restore" not in ran.out + ran.err
+    assert program.db.read_bytes() == whole
+    for end in ("-wal", "-shm"):
+        program.db.with_name(f"memory.db{end}").unlink(missing_ok=True)
+    assert copied(program) == ["mine 0", "mine 1", "mine 2"]
+
+
+def test_a_journal_of_the_file_itself_is_applied_after_a_crash(program):
+    program("notes", "add", "mine")
+    put_journal_of(program, program.db.rename(program.home / "was.db"), notes=2)
+    shutil.copyfile(program.home / "was.db", program.db)
+
+    assert program("notes", "list").out.count("other") == 3
