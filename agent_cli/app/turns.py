@@ -199,7 +199,9 @@ def preview(
             context = tool_context(app, db, number)
             loop.prepare_session(context)
             if parts:
-                log.add_user_message(db, number, app.scope, parts, app.time())
+                message = log.add_user_message(db, number, app.scope, parts, app.time())
+                if agent.recall:
+                    agent.recall(context, message, "".join(part.text for part in parts))
             raise _Undo(loop.build_request(agent, context))
     except _Undo as undone:
         return undone.shown

@@ -191,9 +191,12 @@ def test_a_dry_run_shows_the_request_sends_nothing_and_leaves_the_file_as_it_was
 
 
 def test_a_dry_run_shows_what_would_really_be_sent(program, server):
-    dry = program("ask", "--dry-run", "hi", env={"AGENT_NOW": "2026-01-02T12:00:00+00:00"}).json
-    program("ask", "hi", env={"AGENT_NOW": "2026-01-02T12:00:00+00:00"})
+    program.env["AGENT_NOW"] = "2026-01-02T12:00:00+00:00"
+    program("notes", "add", "The passport lies in the attic")
+    dry = program("ask", "--dry-run", "where is my passport?").json
+    program("ask", "where is my passport?")
     (body,) = server.turns
+    assert "The passport lies in the attic" in dry["messages"][-1]["content"]
     assert dry["messages"] == body["messages"]
     assert dry["tools"] == [tool["function"] for tool in body["tools"]]
 
