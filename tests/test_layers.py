@@ -69,7 +69,7 @@ MAY_IMPORT = {
     "repl.pages": "render memory.* store",
     "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor checks app agent agent.* memory "
     "memory.* llm store",
-    "repl.prompt": "repl.commands repl.keyboard render editor app agent tools memory.* store",
+    "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
     "repl.shell": "repl.* presence render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
     "cli": "presence serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama llm.server store store.maintenance config",

@@ -1,7 +1,8 @@
 """`agent completion`: a script for your shell that completes commands, options and their choices.
 
-The script holds the whole table of commands. So no program is started when Tab is pressed, which would take a tenth of
-a second each time, except to list handles of sessions, notes, facts and other kinds, which only the database has.
+The script holds the whole table of commands, and the settings. So no program is started when Tab is pressed, which
+would take a tenth of a second each time, except to list what only the database or the server has: handles of sessions,
+notes, facts and other kinds, and models. The options of the program are offered behind each command too.
 Print the script again after an update.
 """
 
@@ -13,6 +14,7 @@ import typer
 
 from agent_cli import kinds
 from agent_cli.cli import output, usage
+from agent_cli.config import checks
 from agent_cli.values import frozen
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -29,6 +31,8 @@ _INSTALL = {
 
 _HANDLE_COMMANDS = tuple(kind.list_command for kind in kinds.KINDS if kind.list_command)
 _HANDLE_PARAMETERS = ("handle", "handles", "resume")  # parameters of the commands that take a handle
+_TAKES_MODEL = (("", "model"), ("/models/use", "name"))  # a command and the parameter that is a model
+_TAKES_SETTING = ("/config/set", "key")
 _OPTIONS = {name.split()[0]: text for names, text in usage.OPTIONS.items() for name in names.split(", ")}
 
 
@@ -37,8 +41,8 @@ class CompletionEntry:
     """What may follow a command such as "/facts/list"."""
 
     words: Mapping[str, str]  # subcommands and options, with their descriptions
-    choices: Mapping[str, tuple[str, ...]]  # the values of an option that has choices; "" for the argument
-    handle_commands: Mapping[str, str]  # the `agent … list` that has the handles for an option; "" for the argument
+    choices: Mapping[str, tuple[str, ...]]  # the values behind an option or a word; "" for the argument
+    handle_commands: Mapping[str, str]  # the `agent … list` that has the values behind an option; "" for the argument
 
     @property
     def arguments(self) -> list[str]:
@@ -87,9 +91,16 @@ def _walk(path: str, command: Any, found: dict[str, CompletionEntry]) -> None:
         values = tuple(map(str, getattr(param.type, "choices", ())))
         if values:
             choices |= dict.fromkeys(names or [""], values)
+        if (path, param.name) == _TAKES_SETTING:
+            choices |= {
+                "": tuple(values_of := checks.choices()),
+                **{key: some for key, some in values_of.items() if some},
+            }
         group = "sessions" if names else "/".join(path.split("/")[1:-1])
         if param.name in _HANDLE_PARAMETERS and group in _HANDLE_COMMANDS:
             handle_commands |= dict.fromkeys(names or [""], group)
+        if (path, param.name) in _TAKES_MODEL:
+            handle_commands |= dict.fromkeys(names or [""], "models")
     found[path] = CompletionEntry({**words, "--help": "Show what it does"}, choices, handle_commands)
     for name, each in subcommands.items():
         _walk(f"{path}/{name}", each, found)
@@ -123,7 +134,8 @@ def _bash(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
             if "" in entry.handle_commands
             else f"'{' '.join(entry.arguments)}'"
         )
-        yield f"        '{path}') [[ \"$cur\" == -* ]] && words='{' '.join(entry.options)}' || words={plain} ;;"
+        options = dict.fromkeys([*entry.options, *entries[""].options])
+        yield f"        '{path}') [[ \"$cur\" == -* ]] && words='{' '.join(options)}' || words={plain} ;;"
     yield "    esac"
     yield '    COMPREPLY=($(compgen -W "$words" -- "$cur"))'
     yield "}"
@@ -142,10 +154,11 @@ def _zsh(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
     )
     yield "    if compset -P '--*='; then before=\"${IPREFIX%=}\"; fi"
     listed = 'compadd -- ${{(f)"$(_agent_listed {})"}}; return'
+    yield f"    local -a program=({_zsh_options(entries[''])})"
     yield from _cases(entries, '    case "$where $before" in', "compadd -- {}; return", listed)
     yield '    case "$where" in'
     for path, entry in entries.items():
-        options = " ".join(_quoted(word, entry.words[word]) for word in entry.options)
+        options = f"{_zsh_options(entry)}{' $program' if path else ''}"
         plain = " ".join(_quoted(word, entry.words.get(word, "")) for word in entry.arguments)
         words = (
             f'candidates=(${{(f)"$(_agent_listed {entry.handle_commands[""]})"}})'
@@ -176,6 +189,9 @@ def _fish(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
         "    end",
         '    test "$at" = "$argv[1]"',
         "end",
+        "function __agent_behind",
+        '    test (commandline -opc)[-1] = "$argv[1]"',
+        "end",
         "function __agent_listed",
         "    command agent $argv[1] list 2>/dev/null | string replace -r '^(\\S+)\\s+' '$1\\t'",
         "end",
@@ -184,9 +200,14 @@ def _fish(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
         for command in ("agent", "agent-cli"):
             begin = f"complete -c {command} -n '__agent_at \"{path}\"'"
             for word, help in entry.words.items():
-                yield f"{begin} {_fish_word(word, _fish_values(entry, word))} -d '{help}'"
+                anywhere = not path and word.startswith("-")
+                start = f"complete -c {command}" if anywhere else begin
+                yield f"{start} {_fish_word(word, _fish_values(entry, word))} -d '{help}'"
             if values := _fish_values(entry, ""):
                 yield f"{begin} -f -a '{values}'"
+            for word in entry.choices.keys() - entry.words.keys() - {""}:
+                behind = f"complete -c {command} -n '__agent_at \"{path}\"; and __agent_behind {word}'"
+                yield f"{behind} -f -a '{_fish_values(entry, word)}'"
 
 
 def _fish_values(entry: CompletionEntry, option: str) -> str:
@@ -240,16 +261,21 @@ def _paths(entries: Mapping[str, CompletionEntry]) -> str:
 
 
 def _cases(entries: Mapping[str, CompletionEntry], head: str, then: str, listed: str) -> Iterator[str]:
-    """Cases for the options that take one of some choices, or a handle."""
+    """Cases for the options that take one of some choices, or a handle; last those that stand behind any command."""
     yield head
-    for path, entry in entries.items():
+    for path, entry in [*entries.items()][::-1]:
+        start = f"'{path} " if path else "*' "
         for name, some in entry.choices.items():
             if name:
-                yield f"        '{path} {name}') {then.format(' '.join(some))} ;;"
+                yield f"        {start}{name}') {then.format(' '.join(some))} ;;"
         for name, group in entry.handle_commands.items():
             if name:
-                yield f"        '{path} {name}') {listed.format(group)} ;;"
+                yield f"        {start}{name}') {listed.format(group)} ;;"
     yield "    esac"
+
+
+def _zsh_options(entry: CompletionEntry) -> str:
+    return " ".join(_quoted(option, entry.words[option]) for option in entry.options)
 
 
 _LIST_HANDLES_SH = ("_agent_listed() {", "    command agent \"$1\" list 2>/dev/null | cut -d' ' -f1", "}")

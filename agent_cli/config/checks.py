@@ -61,6 +61,16 @@ def check(key: str, value: Any, where: str) -> Any:
     return value
 
 
+def choices() -> dict[str, tuple[str, ...]]:
+    """The values that each setting may have; none where it takes any."""
+    hints = get_type_hints(Config)
+    return {key: ("true", "false") if kind is bool else _literals(kind) for key, kind in hints.items()}
+
+
+def _literals(kind: Any) -> tuple[str, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
 def _kind(key: str, where: str) -> Any:
     hints = get_type_hints(Config)
     if key not in hints:

@@ -38,9 +38,16 @@ def complete(places, tmp_path_factory):
 
 @pytest.fixture
 def agent(monkeypatch, tmp_path):
-    """An `agent` on the PATH that lists two sessions."""
+    """An `agent` on the PATH that lists two sessions, two models and a schedule."""
     file = tmp_path / "agent"
-    file.write_text("#!/bin/sh\n[ \"$*\" = 'sessions list' ] && printf 's2   today  two\\ns1   today  one\\n'\n")
+    rows = {
+        "sessions": "s2   today  two\\ns1   today  one\\n",
+        "models": "qwen3  5 GB\\nllama3  4 GB\\n",
+        "schedule": "c1  x\\n",
+    }
+    file.write_text(
+        "#!/bin/sh\n" + "".join(f"[ \"$*\" = '{name} list' ] && printf '{each}'\n" for name, each in rows.items())
+    )
     file.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
@@ -60,6 +67,19 @@ def test_bash_completes_commands_options_and_choices(complete):
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_settings_models_and_the_options_of_the_program_behind_a_command(complete, agent):
+    assert complete("agent config set num_") == ["num_ctx"]
+    assert complete("agent config set think o") == ["on", "off"]
+    assert complete("agent config set warm ") == ["true", "false"]
+    assert (
+        complete("agent models use ") == complete("agent -m ") == complete("agent ask hello -m ") == ["qwen3", "llama3"]
+    )
+    assert complete("agent notes list --i") == ["--interactive", "--incognito"]
+    assert complete("agent notes list --color ") == ["auto", "always", "never"]
+    assert complete("agent schedule run ") == ["c1"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_handles_and_a_choice_after_an_equals_sign(complete, agent):
     assert complete("agent sessions show ") == ["s2", "s1"]
     assert complete("agent -r s") == ["s2", "s1"]
@@ -73,6 +93,7 @@ def test_fish_completes_commands_options_choices_and_handles(places, agent, tmp_
     file = tmp_path / "agent.fish"
     file.write_text(completion.script("fish", places))
     lines = ["agent fa", "agent facts te", "agent sessions export --fo", "agent completion f", "agent sessions show s1"]
+    lines += ["agent config set num_", "agent config set think of", "agent models use q", "agent notes list --incog"]
     asked = "; ".join(f"complete -C '{line}'" for line in (*lines, "agent -r "))
     ran = subprocess.run(["fish", "--no-config", "-c", f"source {file}; {asked}"], capture_output=True, text=True)
     assert ran.stderr == ""
@@ -82,6 +103,10 @@ def test_fish_completes_commands_options_choices_and_handles(places, agent, tmp_
         "--format",
         "fish",
         "s1",
+        "num_ctx",
+        "off",
+        "qwen3",
+        "--incognito",
         "s1",
         "s2",
     ]
@@ -101,6 +126,10 @@ def test_zsh_completes_commands_options_choices_and_handles(places, agent, tmp_p
             ("agent sessions export --format=m", "agent sessions export --format=md "),
             ("agent completion f", "agent completion fish "),
             ("agent sessions show s1", "agent sessions show s1 "),
+            ("agent config set num_", "agent config set num_ctx "),
+            ("agent config set think of", "agent config set think off "),
+            ("agent models use q", "agent models use qwen3 "),
+            ("agent notes list --incog", "agent notes list --incognito "),
         ]:
             shell.type(f"\x15{typed}\t.").wait(f"> {shown}.")
     finally:

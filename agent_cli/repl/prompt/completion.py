@@ -11,7 +11,6 @@ from contextlib import closing, suppress
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args, get_origin, get_type_hints
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -19,6 +18,7 @@ from prompt_toolkit.document import Document
 from agent_cli import kinds
 from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
+from agent_cli.config import checks
 from agent_cli.errors import AgentError
 from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
@@ -154,9 +154,7 @@ def _settings(app: App, typed: str) -> Iterator[CompletionItem]:
             if each.name.startswith(key):
                 yield CompletionItem(each.name, each.metadata["comment"], len(key))
         return
-    kind = get_type_hints(type(app.config)).get(key)
-    values = get_args(kind) if get_origin(kind) is Literal else ("true", "false") if kind is bool else ()
-    for value in values:
+    for value in checks.choices().get(key, ()):
         if value.startswith(prefix):
             yield CompletionItem(value, "", len(prefix))
 
