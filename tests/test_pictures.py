@@ -12,5 +12,5 @@ def test_the_pictures_show_what_the_program_draws_today(tmp_path):
     assert sorted(drawn) == ["review.svg", "search.svg", "tour.svg", "why.svg"]
     for name, wanted in drawn.items():
         found = (pictures.FOLDER / name).read_text(encoding="utf-8")
-        assert _FILE_SIZE.sub("", found) == _FILE_SIZE.sub("", wanted), f"{name}: run make pictures"
+        assert _FILE_SIZE.sub("", found).split("<") == _FILE_SIZE.sub("", wanted).split("<"), f"{name}: make pictures"
         assert len(found.encode()) < 40_000

@@ -102,7 +102,8 @@ def _shots(terminal: Terminal, steps: Iterable[Step], title: str) -> Iterator[Sh
     for step in steps:
         for start in range(0, len(step.typed), 6):  # keys that come at once are a paste
             terminal.type(step.typed[start : start + 6]).wait_for_line(step.typed[: start + 6])
-        yield Shot(screen.frame(), 1.0, title)
+        if not step.typed.startswith("/"):  # below a command a menu may stand, or not yet
+            yield Shot(screen.frame(), 1.0, title)
         terminal.type(ENTER).wait(step.until)
         if not step.answers:
             terminal.wait_prompt()
