@@ -81,6 +81,11 @@ class _Memory:
     recalled: str
 
 
+def prompt_room(num_ctx: int) -> int:
+    """The tokens of a window that the prompt may have; the rest is for the reply."""
+    return num_ctx - min(1024, num_ctx // 4)
+
+
 def build(
     db: Database,
     session: sessions.Session,
@@ -103,7 +108,7 @@ def build(
     `reads`: whether memory is shown. `parent`: a conversation in front of the session's messages, so that both prompts
     begin alike. `folds`: whether messages may be folded; else all are shown that were not folded before.
     """
-    room = int((num_ctx - min(1024, num_ctx // 4)) / factor)  # the rest is for the reply
+    room = int(prompt_room(num_ctx) / factor)
     fixed = estimate.tokens(instructions) + estimate.tokens(json.dumps(list(tools)))
     side_units = _unfolded(db, session.id) if parent else []
     session = sessions.get(db, parent.session, session.owner) if parent else session
@@ -119,7 +124,7 @@ def build(
             parts = {"instructions": instructions, **leading, **_recalled_parts(db, units, memory.recalled)}
             sizes = {part: estimate.tokens(words) for part, words in parts.items() if words}
             sizes["tools"] = fixed - sizes["instructions"]
-            sizes["conversation"] = fixed + said - sum(sizes.values())
+            sizes["conversation"] = max(0, fixed + said - sum(sizes.values()))  # parts are rounded up
             return Context((Message("system", instructions), *messages), tuple(tools), _ordered(sizes), room)
         if memory.recalled:
             memory = replace(memory, recalled="")

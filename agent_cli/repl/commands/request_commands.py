@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from agent_cli.agent import estimate
+from agent_cli.agent import estimate, model_context
 from agent_cli.agent.model_context import Context
 from agent_cli.agent.policy import policy
 from agent_cli.app import models, tool_set
@@ -55,10 +55,14 @@ def context(conversation: Conversation, argument: str) -> Result:
     shown = conversation.context()
     if argument == "--full":
         return Verbatim("\n\n".join([*map(_whole, shown.messages), _tools(shown)]))
-    parts = {**shown.sizes, "free": shown.room - sum(shown.sizes.values())}
-    lines = [f"{part:<14} {size:>6}  {_bar(size, shown.room)}" for part, size in parts.items()]
+    window = conversation.app.config.num_ctx
+    room = model_context.prompt_room(window)
+    sizes = {part: int(size * room / shown.room) for part, size in shown.sizes.items()}  # in tokens of this model
+    used = min(room, sum(sizes.values()))
+    parts = {**sizes, "free": room - used}
+    lines = [f"{part:<14} {size:>7,}  {_bar(size, room)}" for part, size in parts.items()]
     mode = setting_commands.memory_mode(conversation)
-    lines[-1] += f" of {shown.room} tokens, estimated"
+    lines.append(f"{used:,} of {room:,} tokens, estimated; the window has {window:,}, the rest is for the answer")
     return "\n".join([*lines, *([f"memory is {mode}: /memory"] if mode != "on" else [])])
 
 

@@ -1,5 +1,6 @@
 """The line at the start that says what the model will be shown."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -84,7 +85,7 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
     look, argument = commands.find("/context")
     shown = look.run(conversation, argument).splitlines()
 
-    assert [line[:14].strip() for line in shown] == [
+    assert [line[:14].strip() for line in shown[:-1]] == [
         "instructions",
         "tools",
         "summaries",
@@ -99,8 +100,21 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
 
 def test_the_parts_and_what_is_free_add_up_to_the_room(app):
     conversation = Conversation(app, sessions.get(app.db, talked(app, 30), "person"))
-    *parts, free = commands.find("/context")[0].run(conversation, "").splitlines()
+    *parts, total = commands.find("/context")[0].run(conversation, "").splitlines()
 
-    sizes = {line[:14].strip(): int(line[14:21]) for line in parts}
-    assert list(sizes) == ["instructions", "tools", "earlier", "conversation"]
-    assert sum(sizes.values()) + int(free[14:21]) == int(free.rsplit(maxsplit=3)[1]) == 8192 - 1024
+    sizes = {line[:14].strip(): int(line[14:22].replace(",", "")) for line in parts}
+    assert list(sizes) == ["instructions", "tools", "earlier", "conversation", "free"]
+    assert sum(sizes.values()) == 8192 - 1024
+    used = f"{sum(sizes.values()) - sizes['free']:,}"
+    assert total == f"{used} of 7,168 tokens, estimated; the window has 8,192, the rest is for the answer"
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.7])
+def test_the_parts_never_exceed_the_window_whatever_a_token_of_the_model_is(app, factor):
+    conversation = Conversation(app, sessions.get(app.db, talked(app, 30), "person"))
+    shown = conversation.context()
+    conversation.context = lambda: replace(shown, room=int(7168 / factor))
+    *parts, _ = commands.find("/context")[0].run(conversation, "").splitlines()
+
+    sizes = [int(line[14:22].replace(",", "")) for line in parts]
+    assert (sum(sizes), min(sizes) >= 0) == (7168, True)
