@@ -200,8 +200,8 @@ def preview(
             loop.prepare_session(context)
             if parts:
                 message = log.add_user_message(db, number, app.scope, parts, app.time())
-                if agent.recall:
-                    agent.recall(context, message, "".join(part.text for part in parts))
+                if agent.recall and (words := "".join(part.text for part in parts)):
+                    agent.recall(context, message, words)
             raise _Undo(loop.build_request(agent, context))
     except _Undo as undone:
         return undone.shown
