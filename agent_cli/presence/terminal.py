@@ -104,6 +104,7 @@ def _opened() -> Iterator[int]:
         before = termios.tcgetattr(terminal)
         changed: list[Any] = termios.tcgetattr(terminal)
         changed[3] &= ~(termios.ICANON | termios.ECHO)
+        changed[6][termios.VMIN], changed[6][termios.VTIME] = 1, 0  # a terminal of screen would not wait for a key
         termios.tcsetattr(terminal, termios.TCSADRAIN, changed)
         try:
             yield terminal

@@ -115,6 +115,14 @@ def test_a_pipe_in_the_place_of_the_keyboard_is_no_answer_at_a_terminal_either(w
     assert shell.type("n").ended() == 1
 
 
+def test_a_terminal_that_waits_for_no_key_is_made_to_wait(waiting, terminal):
+    waiting.command = ["/bin/sh", "-c", f'stty min 0 time 0; {AGENT} "$@"', "sh"]  # as one of screen
+    shell = terminal("facts", "approve", "f1").wait("anything else no:")
+    shell.read(0.1)
+    assert shell.type("y").ended() == 0
+    assert states(waiting)[0][1] == "accepted"
+
+
 AT_A_TERMINAL_OF_ITS_OWN = """
 import os, pty, sys, time
 pid, end = pty.fork()
