@@ -200,7 +200,7 @@ def coverage(row: CandidateRow, idfs: Mapping[str, float]) -> float:
     held: Iterable[str] = row.frequencies
     if row.role == "assistant":
         held = {*row.own_words, *row.by, *row.date, *row.facts}
-    return sum([idfs[term] for term in held]) / (sum(idfs.values()) or 1.0)
+    return sum([idfs[term] for term in held]) / (sum(idfs.values()) or 1.0) if held else 0.0
 
 
 def score(question: QueryContext, rows: Sequence[CandidateRow]) -> list[Scored]:
@@ -246,12 +246,14 @@ def _weighted(
     legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
-    about = 1 - legs.get("mine", 0.0) / (sum(legs.values()) or 1.0)
-    if row.withdrawn or (row.ended and not row.partly):
-        legs["outdated"] = -OUTDATED * sum(legs.values())
-    if row.empty:
-        legs["empty"] = -EMPTY * sum(legs.values())
     total = sum(legs.values())
+    about = 1 - legs.get("mine", 0.0) / (total or 1.0)
+    if row.withdrawn or (row.ended and not row.partly):
+        legs["outdated"] = -OUTDATED * total
+        total += legs["outdated"]
+    if row.empty:
+        legs["empty"] = -EMPTY * total
+        total += legs["empty"]
     recency = FLOOR + (1 - FLOOR) * 0.5 ** (max(0.0, row.age) / HALF_LIFE)
     if age := total * recency - total:
         legs["age"] = age
@@ -298,9 +300,12 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
     `likeness`: how alike each word of the question is to the likest in the row.
     """
     weights, present = question.weights, question.words_in(row.own_words)
-    covered, near = dict(likeness), present.union(question.words_in(row.date), question.words_in(row.facts))
+    covered, near = (
+        dict(likeness),
+        present.union(*(question.words_in(counts) for counts in (row.date, row.facts) if counts)),
+    )
     for counts, share in ((row.before_that, BEFORE_THAT), (row.after, AFTER), (row.before, BEFORE)):
-        for word in question.words_in(counts):
+        for word in question.words_in(counts) if counts else ():
             covered[word] = max(share, covered.get(word, 0.0))
             near.add(word)
     covered |= dict.fromkeys(present, 1.0)
