@@ -227,9 +227,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
     except (FileRefused, StoreBusy) as error:  # nothing is wrong with the file
         yield Finding("database", False, str(error))
     except (AgentError, OSError) as error:
-        yield Finding(
-            "database", False, str(error), "agent db check says more; agent db restore FILE brings a backup back"
-        )
+        yield Finding("database", False, str(error), "agent db check says what can be read of it, and what to do next")
 
 
 def _key(app: App) -> Iterator[Finding]:

@@ -115,6 +115,7 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
                 "damaged": found.canonical,
                 "doubtful": doubtful,
                 "indexes": indexes,
+                **({"readable": _readable(db), "backups": _backups(db)} if found.canonical else {}),
             }
         )
         if found.canonical or indexes:
@@ -123,6 +124,8 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     for each in (*found.canonical, *(f"{row}: its text or its index is damaged" for row in doubtful), *indexes):
         output.say(each)
     if found.canonical:
+        for line in _next_steps(db):
+            output.say(line)
         raise StoreError(f"{db.path}: the database is damaged; {_WAYS_OUT}")
     if doubtful:
         raise StoreError(
@@ -135,6 +138,32 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
             "`agent index rebuild` makes it anew"
         )
     output.say(f"{db.path} is whole: {_rows(backups.counts(db))}")
+
+
+def _next_steps(db: Database) -> list[str]:
+    """What is left of a damaged database, and what to do, one step after the other."""
+    left = [_extent(each) for each in salvages.readable(db) if each.copied or each.lost != 0]
+    copies = [f"{path} ({at:%Y-%m-%d %H:%M})" for path, at in backups.at_hand(db)]
+    return [
+        f"can be read: {', '.join(left) or 'nothing'}",
+        f"backups: {', '.join(copies) or 'none that this file knows of'}",
+        "1. agent db salvage NEW.db        saves what can be read, and counts what is lost; this file is only read",
+        "2. agent --db NEW.db db status    looks at what was saved; the same with a backup",
+        "3. agent db restore NEW.db        puts it, or a backup, in the place of this file, which is kept beside it",
+    ]
+
+
+def _extent(each: salvages.Salvaged) -> str:
+    of = "" if each.lost is None else f" of {each.copied + each.lost}"
+    return f"{each.copied}{of} {kinds.BY_NAME[each.table].shown_plural}"
+
+
+def _readable(db: Database) -> dict[str, dict[str, int | None]]:
+    return {each.table: {"readable": each.copied, "lost": each.lost} for each in salvages.readable(db)}
+
+
+def _backups(db: Database) -> list[str]:
+    return [path for path, _ in backups.at_hand(db)]
 
 
 def _opened_to_check(invocation: Invocation) -> Database:

@@ -157,3 +157,33 @@ def test_a_file_that_another_program_writes_to_is_not_called_damaged(locked):
     assert "keeps the database busy" in told
     assert "damaged" not in told
     assert "restore" not in told
+
+
+def test_a_damaged_file_leads_to_what_can_be_saved_and_back_into_its_place(program):
+    for number in range(3):
+        program("notes", "add", f"note {number}")
+    program("db", "backup", "copy.db")
+    program("facts", "add", "The person lives in Graz", env={"AGENT_DB": str(program.db)})
+    raw = bytearray(program.db.read_bytes())
+    page = raw.index(b"note 2") // 4096 * 4096
+    raw[page : page + 8] = b"\xff" * 8
+    program.db.write_bytes(raw)
+
+    assert "agent db check" in program("notes", "list").err
+    checked = program("db", "check")
+    assert checked.code == 6
+    assert "can be read: 0 of 3 notes, " in checked.out
+    assert f"backups: {program.work / 'copy.db'} (2" in checked.out
+    assert [line.split("  ")[0] for line in checked.out.splitlines()[-3:]] == [
+        "1. agent db salvage NEW.db",
+        "2. agent --db NEW.db db status",
+        "3. agent db restore NEW.db",
+    ]
+    assert program("db", "check", "--json").json["readable"]["note"] == {"readable": 0, "lost": 3}
+    refused = program("db", "backup", "other.db")
+    assert (refused.code, refused.err.startswith(f"agent: {program.db}: the database is damaged (")) == (6, True)
+
+    saved = program("db", "salvage", "new.db")
+    assert "note                   0 saved, 3 lost\n" in saved.out
+    assert program("db", "restore", "copy.db").code == 0
+    assert program("notes", "list").out.count("note") == 3

@@ -104,6 +104,16 @@ def known_copies(db: Database) -> list[str]:
     return [str(each) for each in json.loads(meta.get(db, _KEY) or "[]")]
 
 
+def at_hand(db: Database) -> list[tuple[str, datetime]]:
+    """The backups that are still where they were written, with their times, the newest first."""
+    try:
+        known = [Path(each) for each in known_copies(db)]
+    except (StoreError, ValueError):
+        return []  # the list of them is damaged
+    found = [(str(each), datetime.fromtimestamp(each.stat().st_mtime).astimezone()) for each in known if each.is_file()]
+    return sorted(found, key=lambda each: each[1], reverse=True)
+
+
 def counts(db: Database) -> dict[str, int]:
     """Rows in each canonical table."""
     tables = {name for (name,) in db.rows("select name from sqlite_schema where type = 'table'")}
@@ -125,9 +135,9 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
                 progress(left)
             rows = counts(copy)
         copy.value("pragma journal_mode = delete")  # a single file, without a journal beside it
-        if problems := file_check.damaged_pages(copy):
+        if problem := _damage(copy):
             raise StoreError(
-                f"{source.path}: the database is damaged ({problems[0]}) and was not copied; "
+                f"{source.path}: the database is damaged ({problem}) and was not copied; "
                 "`agent db check` says where, `agent db salvage FILE` saves what can be read"
             )
         if counts(copy) != rows:
@@ -135,6 +145,14 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
     finally:
         copy.close()
     return rows
+
+
+def _damage(copy: Database) -> str:
+    """The first thing that is damaged, or why that cannot be told; empty when the copy is whole."""
+    try:
+        return next(iter(file_check.damaged_pages(copy)), "")
+    except StoreError as error:
+        return str(error.__cause__)
 
 
 def _stage(path: Path, part: Path) -> dict[str, int]:

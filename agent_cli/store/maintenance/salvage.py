@@ -38,6 +38,19 @@ class Salvaged:
     lost: int | None
 
 
+def readable(db: Database) -> list[Salvaged]:
+    """What a salvage would save of the rows that are counted. Nothing is written."""
+    there = set(row_check.tables(db))
+    return [_read(db, table) for table in backup.COUNTED_TABLES if table in there]
+
+
+def _read(db: Database, table: str) -> Salvaged:
+    columns = [(name, type_) for name, type_, _ in row_check.columns(db, table)]
+    found = len({row[0] for row in _rows(db, table, columns)})
+    count = _count(db, table)
+    return Salvaged(table, found, 0, None if count is None else max(0, count - found))
+
+
 def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     """Copy what can be read into a new file, which is there when it is whole. Raises StoreError."""
     leftovers.remove_beside(path)
