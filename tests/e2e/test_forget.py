@@ -161,7 +161,7 @@ def test_without_words_a_second_call_finishes_too(program, reader):
     assert program("forget", "n1", "--yes").code == 8
     end()
     second = program("forget")
-    assert (second.code, "the journal is empty, and so are the free pages" in second.out) == (0, True), second
+    assert (second.code, "the journal and the free pages of the file are empty" in second.out) == (0, True), second
     assert traces(program.db, "swordfish") == 0
 
 
