@@ -118,6 +118,7 @@ def runtime(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "agent-cli"
     yield folder
     for record in folder.glob("*.json"):
+        os.kill(json.loads(record.read_text())["pid"], signal.SIGKILL)
         record.unlink()
     for started in process._started:
         started.kill()

@@ -15,7 +15,8 @@ from tests.conftest import Program
 
 pytestmark = pytest.mark.skipif(not weights.is_small_ready(), reason="the small model is not installed")
 
-SONG = {"type": "array", "items": {"const": "la"}, "minItems": 300}
+SONG = "la " * 300
+CALL = {"name": "search_memory", "arguments": {"query": "tea"}}
 
 
 def use(program, runtime):
@@ -31,15 +32,11 @@ def use(program, runtime):
     return program
 
 
-def say_only(program, schema):
-    """Let the model write nothing but what a JSON Schema allows."""
-    wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+def say_only(program, value):
+    """Let the model write nothing but this, as JSON."""
+    wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"const": value}}}
     written = json.dumps({"response_format": wanted}, separators=(",", "="))  # an inline table of TOML
     program.env |= {"AGENT_OPTIONS": written, "AGENT_ANSWER_TOKENS": "400"}
-
-
-def exactly(**fields):
-    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
 
 
 @pytest.fixture
@@ -76,31 +73,23 @@ def test_it_is_closed_with_a_summary_and_learned_from_and_nothing_is_adopted(tal
 
 def test_a_tool_is_called_and_the_same_call_without_end_is_stopped(program):
     program.env["AGENT_MODEL"] = str(weights.small_file())  # by which nobody knows that it never learned to call
-    say_only(program, exactly(name={"const": "use_tool"}, arguments=exactly(tool={"const": "list_tasks"})))
+    say_only(program, CALL)
     ran = program("ask", "--json", "what is to be done?", timeout=120)
     assert (ran.code, ran.json["finish"]) == (0, "refused")
-    assert program.rows("select distinct name, arguments from tool_call") == [("list_tasks", "{}")]
+    assert program.rows("select distinct name, arguments from tool_call") == [("search_memory", '{"query": "tea"}')]
     results = [text for (text,) in program.rows("select text from message where role = 'tool' order by id")]
-    assert results[:2] == ["nothing is to be done"] * 2
-    assert all(text.startswith("not run: the same call") for text in results[2:])
+    assert [text.startswith("not run: the same call") for text in results] == [False, False, True, True]
 
 
 def test_ctrl_c_keeps_what_came(program):
     say_only(program, SONG)
     process = program.start("ask", "sing", stdin=DEVNULL)
-    assert process.stdout.read(1) == "["
+    assert process.stdout.read(1) == '"'
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "agent: stopped\n")
     rows = program.rows("select role, finish from message order by id")
     assert rows == [("user", "stop"), ("assistant", "cancelled")]
-
-
-def test_a_loop_is_ended_and_marked(program):
-    say_only(program, SONG)
-    ran = program("ask", "--json", "sing", timeout=120)
-    assert (ran.code, ran.json["finish"]) == (0, "repetition")
-    assert ran.json["usage"]["tokens_out"] < 400
 
 
 def test_what_is_kept_is_found_by_the_vectors_of_a_file(program):

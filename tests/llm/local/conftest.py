@@ -1,7 +1,9 @@
 """One process with the small model for all tests that need a real one."""
 
+import json
 import os
 import signal
+import time
 from dataclasses import replace
 
 import pytest
@@ -29,12 +31,10 @@ def killed(engine):
 
     def kill():
         launch = engine.launch(weights.SMALL)
-        pids = [started.pid for started in process._started if started.poll() is None]
         assert process.running(launch)
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
-        for started in process._started:
-            started.wait()
+        os.kill(json.loads(launch.record.read_text())["pid"], signal.SIGKILL)
+        while process.is_alive(launch):
+            time.sleep(0.01)
 
     return kill
 
