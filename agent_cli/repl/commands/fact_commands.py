@@ -187,6 +187,10 @@ def _last_said(conversation: Conversation) -> list[_Statement]:
             for each in asked[: memory_requests.MAX_LINES]
         ]
     handed = [part for part in last.parts if part.origin in ("typed", "pasted")]
+    if not handed:
+        raise UsageError(
+            "nothing of your last message was typed here: /remember takes a statement, as in /remember I live in Graz"
+        )
     words = "".join(part.text for part in handed)
     stated = [each for each in text.sentences(words) if statements.states_something(each)]
     if not stated:
