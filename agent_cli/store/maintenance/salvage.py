@@ -5,6 +5,7 @@ no text are replaced by marks. Derived data is not copied: the new file makes it
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from agent_cli.store.maintenance import backup, leftovers, row_check, schema_rep
 from agent_cli.values import frozen
 
 _ROWS = 500  # read at once
-_MOST = 1 << 24  # ids looked at in a table whose last id cannot be read
+_MOST = 1 << 24  # ids looked at in a table, whose last id may be damaged too
+_HOPELESS = 10_000  # reads that fail one after another: then the beginning of the table itself is damaged
 _OF_THE_FILE = (
     "key in ('schema', 'shape', 'merged', 'checked', 'file passages') or key glob 'index *' or key glob 'damaged *'"
 )
@@ -148,17 +150,20 @@ def _rows(source: Database, table: str, columns: Sequence[tuple[str, str]]) -> I
 
 
 def _by_ids(source: Database, select: str, first: int, last: int) -> Iterator[Row]:
-    """The rows with these ids; where they cannot be read, those of each half."""
+    """The rows with these ids; where they cannot be read, those of each half, as long as anything can be read."""
     ranges = [(start, min(start + _ROWS - 1, last)) for start in range(first, last + 1, _ROWS)][::-1]
+    failed = 0  # reads since one that did not fail
     while ranges:
         start, end = ranges.pop()
         try:
             found = source.rows(f"{select} where id between ? and ?", (start, end))
         except StoreError:
+            failed += 1
             middle = (start + end) // 2
-            if start < end:
+            if start < end and failed < _HOPELESS:
                 ranges += [(middle + 1, end), (start, middle)]
             continue
+        failed = 0
         yield from found
 
 
@@ -173,11 +178,13 @@ def _from_both_ends(source: Database, select: str) -> Iterator[Row]:
 
 
 def _last_id(source: Database, table: str) -> int:
+    """The last id, by the counter of ids or else by the table; the highest that is looked at where neither tells it."""
+    with suppress(StoreError, ValueError):
+        if last := int(source.value("select seq from sqlite_sequence where name = ?", (table,)) or 0):
+            return min(last, _MOST)
     try:
-        return int(source.value("select seq from sqlite_sequence where name = ?", (table,)) or 0) or int(
-            source.value(f'select max(id) from "{table}"') or 0
-        )
-    except StoreError:
+        return min(int(source.value(f'select max(id) from "{table}"') or 0), _MOST)
+    except (StoreError, ValueError):
         return _MOST
 
 
