@@ -59,7 +59,7 @@ WAYS = {
     "a terminal, emptied environment": 'env -i HOME="$HOME" AGENT_DB="$AGENT_DB" AGENT_CONFIG="$AGENT_CONFIG" TERMINAL',
     "a terminal of script": "env -u AGENT_CHILD script -qec '{}' /dev/null </dev/null",
     "a namespace of processes": "unshare -rpf --mount-proc env -u AGENT_CHILD TERMINAL",
-    "once the assistant has ended": "(setsid sh -c 'while kill -0 $ASSISTANT; do sleep 0.1; done; "
+    "once the assistant has ended": "(setsid sh -c 'while kill -0 $ASSISTANT 2>/dev/null; do sleep 0.1; done; "
     "env -u AGENT_CHILD TERMINAL' &)",
 }
 SHORT_WAYS = ("an emptied environment", "a terminal, left behind", "a namespace of processes")
