@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR
 from agent_cli.app import pending_erasure
 from agent_cli.app.app import App
+from agent_cli.errors import StoreBusy
 from agent_cli.memory.search import index, index_check, recall, word_tables
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
@@ -16,16 +17,24 @@ def prepare_search(app: App, db: Database) -> recall.QueryEmbedder | None:
     Where nothing can be written, or another program writes, what was indexed before is searched.
     """
     if not index.catch_up(db):
-        if not db.read_only:
-            app.notice("another program keeps the database busy: what was written last may not be found yet")
-        return app.embedders.query_embedder(db, choose=False)
+        return _as_it_is(app, db)
     if waiting := index.count_stale(db):
         jobs.add(db, INDEX, "all", app.time())
         rest = "the end of a long text is" if waiting == 1 else f"the ends of {waiting} long texts are"
         app.notice(f"{rest} not indexed yet and not found; `agent jobs run --until-idle` does it now")
-    for _ in app.embedders.fill(db) if app.embedders.is_quick(db, few=True) else ():
-        pass
-    return app.embedders.query_embedder(db)
+    try:
+        with index.patience(db):
+            for _ in app.embedders.fill(db) if app.embedders.is_quick(db, few=True) else ():
+                pass
+            return app.embedders.query_embedder(db)
+    except StoreBusy:
+        return _as_it_is(app, db)
+
+
+def _as_it_is(app: App, db: Database) -> recall.QueryEmbedder | None:
+    if not db.read_only:
+        app.notice("another program keeps the database busy: what was written last may not be found yet")
+    return app.embedders.query_embedder(db, choose=False)
 
 
 def index_all(app: App, db: Database) -> None:

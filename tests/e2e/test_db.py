@@ -152,6 +152,18 @@ def test_another_program_that_writes_does_not_keep_what_is_there_from_being_read
     assert time.monotonic() - began < 10  # a write is waited for 15 s
 
 
+def test_the_first_search_does_not_wait_for_another_program_that_writes(program):
+    program("notes", "add", "the harbour at noon")
+    other = apsw.Connection(str(program.db))
+    other.execute("begin immediate")
+    began = time.monotonic()
+    ran = program("search", "harbour")
+    other.close()
+
+    assert (ran.code, "the harbour at noon" in ran.out) == (0, True), ran
+    assert time.monotonic() - began < 10
+
+
 def test_a_file_that_another_program_writes_to_is_not_called_damaged(locked):
     told = locked("doctor").out
     assert "keeps the database busy" in told

@@ -10,6 +10,7 @@ indexed like any row, and the rest after all rows, a few passages at a time: it 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -152,14 +153,22 @@ def catch_up(db: Database) -> bool:
     """Index stale rows before a search; False where nothing can be written, as while another program writes."""
     if db.read_only:
         return False
-    patience, db.busy_timeout = db.busy_timeout, _PATIENCE
     try:
-        refresh_all(db)
+        with patience(db):
+            refresh_all(db)
     except StoreBusy:
         return False
-    finally:
-        db.busy_timeout = patience
     return True
+
+
+@contextmanager
+def patience(db: Database) -> Iterator[None]:
+    """Wait no longer for another program that writes than a search should."""
+    before, db.busy_timeout = db.busy_timeout, _PATIENCE
+    try:
+        yield
+    finally:
+        db.busy_timeout = before
 
 
 def erase(db: Database, kind: str, row: int) -> None:
