@@ -45,8 +45,8 @@ def test_a_first_session(talked, server, terminal):
     shell.enter("/notes").wait("n1 ").wait_prompt()
     server.play(script.reply("They asked what it is. It is forty two."))
     shell.enter("/close").wait("It is forty two.").wait("closed s1 · resume: agent -r s1").wait_prompt()
-    shell.enter("/sessions").wait("1 turn  what is it?").wait_prompt()
-    shell.enter("/resume s1").wait("s1 “what is it?” goes on: the model sees all of it (2 messages)").wait_prompt()
+    shell.enter("/sessions").wait("1 turn  What it is").wait_prompt()
+    shell.enter("/resume s1").wait("s1 “What it is” goes on: the model sees all of it (2 messages)").wait_prompt()
     shell.enter("/exit").wait("resume: agent -r s1", times=2)
     assert shell.ended() == 0
     assert asked(server)[0] == "what is it?"
