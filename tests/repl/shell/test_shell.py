@@ -52,7 +52,7 @@ def test_a_first_session(talked, server, terminal):
     assert asked(server)[0] == "what is it?"
     assert log(talked) == [("user", "what is it?", "stop"), ("assistant", "The answer is forty two.", "stop")]
     assert shell.text.count("\n\n") == shell.text.count("\n\n❯"), "an empty line before each prompt and nowhere else"
-    again = terminal().wait("carried over: 1 summary and the last 2 messages of s1 “what is it?” (today)").wait_prompt()
+    again = terminal().wait("carried over: 1 summary and the last 2 messages of s1 “What it is” (today)").wait_prompt()
     assert "Nothing is remembered" not in again.text
 
 
