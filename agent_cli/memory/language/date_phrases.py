@@ -44,12 +44,11 @@ PHRASE = Pattern(
 """A phrase with a date; the group `KIND_` is the kind of the phrase, the others are its dates."""
 
 _NOW = languages.alternatives("NOW")
-TIME_PHRASE = re.sub(
-    r"\?P<\w+>", "?:", rf"(?:(?:{'|'.join(_PHRASES.values())})(?![\w-])|{_NOW}|{languages.alternatives('LATELY')})"
-)
+TIME_WORDS = rf"(?:{_NOW}|{languages.alternatives('LATELY')})"
+"""Words for a time that are no date."""
 _EDGE_NOW = Pattern(rf"^{_NOW},? (?=\S+ \S)|,? {_NOW}$", re.IGNORECASE)
 _FUTURE_AUXILIARY = Pattern(languages.alternatives("FUTURE_AUXILIARY"), re.IGNORECASE)
-_EDGE = Pattern(rf"^{TIME_PHRASE},? (?=\S+ \S)|,? {TIME_PHRASE}$", re.IGNORECASE)
+_EDGE = Pattern(rf"^{TIME_WORDS},? (?=\S+ \S)|,? {TIME_WORDS}$", re.IGNORECASE)
 
 
 def without_future(sentence: str, statement: str) -> str:

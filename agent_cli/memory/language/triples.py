@@ -40,7 +40,7 @@ _NOW = (
     r"(?: (?:now|currently|still|also|just|really|recently|have|has|jetzt|nun|derzeit|gerade|auch|immer noch"
     r"|gerne?|sehr))*"
 )
-_WHEN = rf"(?: {date_phrases.TIME_PHRASE})?"
+_WHEN = rf"(?: {date_phrases.TIME_WORDS})?"  # in rules that are matched without the dates of a sentence
 _MY = r"(?:my|mein(?:e|en|em|er|es)?|(?:the )?(?:person|user)['’]s)"
 _NAME = (  # capitalized, and not a pronoun
     r"(?-i:(?!(?:I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today"

@@ -7,6 +7,7 @@ by the words of the predicate, because it need not hold those of the question.
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cache
 
 from agent_cli import clock, text
 from agent_cli.memory.dates import validity
@@ -70,7 +71,15 @@ def mark(db: Database, rows: Sequence[CandidateRow], allowed: Filter, now: datet
 
 def _is_own_statement(row: CandidateRow) -> bool:
     is_own = row.kind == "n" or (row.kind == "m" and row.role == "user" and row.with_assistant)
-    return is_own and not row.empty and not row.ended and len(row.text) <= _LONGEST
+    if not is_own or row.empty or row.ended or len(row.text) > _LONGEST:
+        return False
+    return not _predicate_words().isdisjoint(text.words(row.text.casefold()))
+
+
+@cache
+def _predicate_words() -> frozenset[str]:
+    """The words by which statements of single-valued predicates are found: a text without one need not be parsed."""
+    return frozenset(word for each in predicates.SINGLE_VALUED for word in predicates.search_words(each).split())
 
 
 def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> _Stated | None:
