@@ -60,7 +60,7 @@ def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
 def _without_keeping(tool: Tool) -> Tool:
     if tool.risk not in ("propose", "write"):
         return tool
-    return replace(tool, risk="session", run=_keep_nothing, offered=lambda context: False)
+    return replace(tool, risk="session", run=_keep_nothing, resolve=None, offered=lambda context: False)
 
 
 def _keep_nothing(context: ToolContext, **arguments: Any) -> str:

@@ -445,6 +445,7 @@ def test_without_a_server_the_verdict_is_said_and_no_old_question_is_quoted(prog
 
 
 def test_what_was_said_later_in_another_session_comes_first(program, server):
+    program.use(server)
     for day, words in (("2026-05-01", "I live in Graz"), ("2026-07-02", "I moved to Linz in June")):
         program.env["AGENT_NOW"] = f"{day}T12:00:00+00:00"
         assert program("ask", words).code == 0

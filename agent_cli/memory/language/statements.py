@@ -198,7 +198,7 @@ def topic_of_messages(messages: Iterable[str]) -> str:
     flat = [" ".join(each.split()) for each in messages]
     for words in flat:
         asked = _without(_without(_without(words, "GREETING"), "ASKING_FOR_HELP"), "GREETING")
-        if asked:
+        if asked == words or " " in asked:  # "hello again" only greets
             return text.one_line(words if asked == words else _first_sentence(asked), LONGEST_TOPIC)
     return text.one_line(next(iter(flat), ""), LONGEST_TOPIC)
 
