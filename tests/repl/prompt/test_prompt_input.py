@@ -288,15 +288,21 @@ def test_a_file_that_cannot_be_sent_is_said_and_nothing_is(tmp_path, monkeypatch
         attachments.attach([Part(words, "typed")])
 
 
-@pytest.mark.parametrize(
-    ("typed", "found"), [("1", 1), ("s2", 2), ("printer", 2), ("9\rs1", 1), ("", 2), ("\x03", None)]
-)
+@pytest.mark.parametrize(("typed", "found"), [("1", 1), ("s2", 2), ("printer", 2), ("", 2), ("\x03", None)])
 def test_a_session_is_picked_by_number_handle_or_words(app, typed, found):
     talked(app, "hello router"), talked(app, "hi", "The printer")
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         keyboard.send_text(f"{typed}\r")
         picked = session_choice.pick(app)
     assert (picked.id if picked else None) == found
+
+
+def test_it_is_asked_again_after_a_session_that_is_not_there(app, monkeypatch):
+    talked(app, "hello router"), talked(app, "hi", "The printer")
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        monkeypatch.setattr("builtins.print", lambda *words, **how: keyboard.send_text("s1\r"))
+        keyboard.send_text("9\r")
+        assert session_choice.pick(app).id == 1
 
 
 def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
