@@ -211,7 +211,9 @@ def by_trigrams(
     guessed: dict[int, frozenset[str]] = {}
     for word in words:
         similar = _similar(db, word, excluded_rows, files, but)
-        for id in similar or _with_near_stems(db, word, files, but):
+        if len(similar) <= excluded_rows:
+            similar += _with_near_stems(db, word, files, but)
+        for id in similar:
             guessed[id] = guessed.get(id, frozenset()).union(db.tokens(word))
     return guessed
 

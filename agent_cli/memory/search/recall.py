@@ -4,7 +4,7 @@ Words, trigrams and vectors propose candidates; these and their neighbours in th
 again with their context (ranking.py). A damaged index is left out, and the others answer.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -245,16 +245,26 @@ def _score_candidates(
     def mark_replaced(scored: Sequence[Scored]) -> list[int]:
         return later_statements.mark(db, [each.row for each in scored[: later_statements.LOOKED_AT]], allowed, now)
 
+    def guess(misspelt: Set[str], but: Collection[int]) -> None:
+        """Add what holds words like these."""
+        unknown.update(misspelt)
+        search = partial(candidates.by_trigrams, db, misspelt, parsed.excluded_rows, files=files, but=but)
+        alike = leg("trigrams", search, unguessed)
+        guessed.update({id: stems | guessed.get(id, frozenset()) for id, stems in alike.items()})
+        rows.update(fetch(alike))
+
+    if besides and (repeated := {id: parsed.counts for id in proposed if id not in rows}):
+        held = {stem for row in rows.values() for stem in row.own_words}
+        only_repeated = candidates.only_in(parsed, [*repeated.values()]) - unknown
+        if misspelt := {word for word in only_repeated if held.isdisjoint(parsed.stems[word])}:
+            guess(misspelt, repeated)
     question, scored = score()
     while not files and judgement.judge(db, [each.row for each in scored[: ranking.CLOSELY]], parsed, allowed, now):
         empty = {row.id: row.own_words for row in rows.values() if row.empty}  # as many others take their places
         if further := [id for id, _ in hits[RESCORED : RESCORED + len(empty)] if id not in rows]:
             rows |= fetch(further)
         if only_asked := candidates.only_in(parsed, [*empty.values()]) - unknown:
-            unknown |= only_asked
-            alike = leg("trigrams", partial(candidates.by_trigrams, db, only_asked, files=files, but=empty), unguessed)
-            guessed |= {id: stems | guessed.get(id, frozenset()) for id, stems in alike.items()}
-            rows |= fetch(alike)
+            guess(only_asked, empty)
         question, scored = score()
     later = no_ids
     if not files and (later := leg("words", lambda: mark_replaced(scored), no_ids)):

@@ -123,6 +123,8 @@ def test_a_word_that_is_misspelt_finds_what_was_meant(context, told, asked):
         note(context.db, f"Parcel {n} is in the shed, behind the blue box")
     found = find(context.db, asked)
     assert (found.verdict, found.hits[0].handle) == ("maybe", kept)
+    for _ in range(3):
+        assert ask(context, asked, "I do not know that.")[:1] == [kept]
 
 
 def test_a_typing_mistake_that_was_made_before_still_finds_the_note(context):
