@@ -38,7 +38,8 @@ def test_a_session_left_alone_for_31_minutes_is_closed_and_what_comes_next_begin
 
     assert program.rows("select id, closed_at is not null from session") == [(1, 1), (2, 0)]
     assert program.rows("select kind, subject from job where kind = 'summary'") == [("summary", "s1")]
-    assert "My cat is Mia." in server.requests[-1].body["messages"][1]["content"]
+    asked = next(body for body in server.turns if "Who is Mia?" in body["messages"][-1]["content"])
+    assert "My cat is Mia." in asked["messages"][1]["content"]
 
 
 def test_whoever_runs_jobs_closes_it_too_and_writes_one_summary(program, server, terminal):
