@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
 
-from agent_cli import clock, text
+from agent_cli import clock, kinds, text
 from agent_cli.memory.dates import validity
 from agent_cli.memory.language import predicates, statements, triples
 from agent_cli.memory.search import candidates, passage_context, word_tables
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.ranking import CandidateRow
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -52,6 +53,10 @@ class _Stated:
         """Whether it holds instead of one that was said earlier: dates decide, where both have one."""
         return not (self.since and earlier.since) or self.since > earlier.since
 
+    def has_begun(self, now: datetime) -> bool:
+        """Whether it is no plan."""
+        return self.since is None or self.since <= now
+
 
 def mark(db: Database, rows: Sequence[CandidateRow], allowed: Filter, now: datetime) -> list[int]:
     """Mark the rows that a later statement replaces with its passage; returns the passages of the later ones."""
@@ -61,10 +66,13 @@ def mark(db: Database, rows: Sequence[CandidateRow], allowed: Filter, now: datet
         if not _is_own_statement(row):
             continue
         for key, mine in _stated(row.id, row.kind, row.row, row.at, row.text):
+            if not mine.has_begun(now):
+                continue
             if key not in newest:
                 newest[key] = _newest(db, *key, allowed, now)
             if (other := newest[key]) and other.object != mine.object:
-                row.replaced_by, row.replaced_in = other.passage, f"{other.kind}{other.row}"
+                row.replaced_by = other.passage
+                row.replaced_in = ids.handle(kinds.BY_LETTER[other.kind].name, other.row)
                 later[other.passage] = None
     return list(later)
 
@@ -88,7 +96,7 @@ def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: da
         stated
         for id, kind, row, at, words in _about(db, predicate, allowed)
         for key, stated in _stated(id, kind, row, at, words)
-        if key == (subject, predicate) and (stated.since is None or stated.since <= now)
+        if key == (subject, predicate) and stated.has_begun(now)
     ]
     visible = {letter: passage_context.visible(db, letter, [each.row for each in found]) for letter in "mn" if found}
     known = [each for each in found if each.row in visible[each.kind]]

@@ -49,6 +49,9 @@ def test_what_will_be_true_replaces_nothing_yet(db):
     planned = say(db, session, "I am moving to Vienna on 1 October 2026", day("2026-04-02"))
 
     assert handles(db, "which city do I live in", now=day("2026-05-01"))[0] == now
+    assert [(hit.handle, hit.label) for hit in find(db, "moving to Vienna", now=day("2026-05-01")).hits] == [
+        (planned, "")
+    ]
     assert handles(db, "which city do I live in", now=day("2026-11-01"))[0] == planned
 
 
