@@ -18,7 +18,6 @@ _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
 _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
 _LONGEST_QUESTION = 200  # characters
-_BEGINNING = 5  # letters of a word by which it is looked for quickly
 _MAX_EMPTY_REPLY = 400  # characters
 LONGEST_TOPIC = 60  # characters
 
@@ -185,7 +184,7 @@ def _asks_for(message: str, wanted: Collection[str]) -> bool:
     if not wanted or _is_long(message):
         return False
     folded = message.casefold()
-    if not any(word[:_BEGINNING] in folded for word in wanted) or (stated := stated_beside(message)) is None:
+    if not any(word[: terms.BEGINNING] in folded for word in wanted) or (stated := stated_beside(message)) is None:
         return False
     return not any(terms.contains_similar(word, stated) for word in wanted)
 

@@ -24,6 +24,7 @@ _STOP = """
     vor war waren warum was weil welche welcher wenn wer werden wie wieder will wir wird wo woran wohin zu zum zur
 """
 STOP_WORDS = frozenset(_STOP.split())
+BEGINNING = 5  # letters of a word by which it is compared where its ending may differ
 
 # Han, kana, Hangul, Thai, Lao, Burmese, Khmer: words are written without spaces.
 _UNSPACED = Pattern(

@@ -21,7 +21,6 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _LONGEST = 400  # characters of a reply that may be a repetition
-_BEGINNING = 5  # letters of a word
 _UNLIKE = 0.25  # share of the words of a repetition that its source may lack
 _CITED = re.compile(r"\[([a-z]\d{1,9}(?:, ?[a-z]\d{1,9})*)\]")
 _SOURCES = "fnm"  # kinds that a reply may rest on; files are replaced by their next version
@@ -194,7 +193,7 @@ def _mark_repetitions(
 
 def _beginnings(words: Iterable[str]) -> Set[str]:
     """What words are compared by where their endings may differ."""
-    return {word if word.isdigit() else word[:_BEGINNING] for word in words}
+    return {word if word.isdigit() else word[: terms.BEGINNING] for word in words}
 
 
 def _lacking(words: Iterable[str], folded: str, allowed: int = 0) -> int:

@@ -253,9 +253,9 @@ def _score_candidates(
         guessed.update({id: stems | guessed.get(id, frozenset()) for id, stems in alike.items()})
         rows.update(fetch(alike))
 
-    if besides and (repeated := {id: parsed.counts for id in proposed if id not in rows}):
+    if besides and (repeated := {id for id in proposed if id not in rows}):
         held = {stem for row in rows.values() for stem in row.own_words}
-        only_repeated = candidates.only_in(parsed, [*repeated.values()]) - unknown
+        only_repeated = candidates.only_in(parsed, [parsed.counts] * len(repeated)) - unknown
         if misspelt := {word for word in only_repeated if held.isdisjoint(parsed.stems[word])}:
             guess(misspelt, repeated)
     question, scored = score()
@@ -266,8 +266,7 @@ def _score_candidates(
         if only_asked := candidates.only_in(parsed, [*empty.values()]) - unknown:
             guess(only_asked, empty)
         question, scored = score()
-    later = no_ids
-    if not files and (later := leg("words", lambda: mark_replaced(scored), no_ids)):
+    if later := leg("words", lambda: mark_replaced(scored), no_ids) if not files else no_ids:
         rows |= fetch(id for id in later if id not in rows)
         question, scored = score()
     scored = ranking.score_closely(question, scored, embedder.match_words if embedder else None)
