@@ -26,7 +26,7 @@ from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import fact_lines
 from agent_cli.memory.scope import PERSON, Scope
-from agent_cli.memory.search import candidates, index, recall, vectors
+from agent_cli.memory.search import candidates, index, recall, scoring, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
@@ -207,7 +207,7 @@ def _add_vectors(db: Database, plain: Database, world: World, rows: int) -> None
 
 
 def _found(
-    db: Database, plain: Database, world: World, rows: int, profile: str, embedder: recall.QueryEmbedder | None
+    db: Database, plain: Database, world: World, rows: int, profile: str, embedder: vectors.QueryEmbedder | None
 ) -> bool:
     """Time `find` and the plain ways on the same questions."""
     asked = [world.question(profile) for _ in range(QUESTIONS + WARM)]
@@ -258,13 +258,13 @@ def _shortcuts(data: Path) -> None:
     print("\nrecall of real conversations (share of the evidence among the first 10), without and with facts")
     whole: dict[Any, dict[str, float]] = {
         candidates: {"MIN_BUDGET": 10**9, "BUDGET": 1.0, "LEADING": 10**9},
-        recall: {"RESCORED": 150, "VECTORS": 100, "WITH_NEIGHBOURS": 150},
+        scoring: {"RESCORED": 150, "VECTORS": 100, "WITH_NEIGHBOURS": 150},
         vectors: {"NEAREST": 4000},
     }
     ways: dict[str, dict[Any, dict[str, float]]] = {
         "no shortcut at all": whole,
         f"words within {candidates.BUDGET:.0%} of the rows": whole | {candidates: {"MIN_BUDGET": 0, "LEADING": 0}},
-        f"{recall.RESCORED} + {recall.VECTORS} candidates re-scored": whole | {recall: {}},
+        f"{scoring.RESCORED} + {scoring.VECTORS} candidates re-scored": whole | {scoring: {}},
         f"{vectors.NEAREST} nearest by bit vectors": whole | {vectors: {}},
         "all three, as in a million messages": {candidates: {"MIN_BUDGET": 0, "LEADING": 0}},
         "as it is at this size": {},

@@ -13,7 +13,7 @@ from agent_cli.errors import AgentError, ModelMissing, UsageError
 from agent_cli.llm import embedded
 from agent_cli.llm.server.embedding import SUGGESTED, ServerEmbedder
 from agent_cli.llm.server.engine import AUTO, Engine, find, pick_embedder
-from agent_cli.memory.search import recall, vectors
+from agent_cli.memory.search import vectors
 from agent_cli.store.db import Database
 
 _BATCH = 256
@@ -45,7 +45,7 @@ class EmbedderSelection:
         vector_set = vectors.current(db) or self._choose(db)
         return self._for_identity(vector_set.identity) if vector_set else None
 
-    def query_embedder(self, db: Database, *, choose: bool = True) -> recall.QueryEmbedder | None:
+    def query_embedder(self, db: Database, *, choose: bool = True) -> vectors.QueryEmbedder | None:
         """What compares questions with this database; None when it has no embedder.
 
         Without `choose` none is chosen here either: a turn does not wait for a model to load.

@@ -14,7 +14,7 @@ from agent_cli.agent import estimate
 from agent_cli.kinds import MEMORY, SKILLS
 from agent_cli.memory import tombstones
 from agent_cli.memory.language import statements
-from agent_cli.memory.search import recall, recall_log
+from agent_cli.memory.search import recall, recall_log, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import Hit
 from agent_cli.memory.skills import skill_matching
@@ -37,7 +37,7 @@ _FILE_TOKENS = 400  # for files when other items are shown too
 class _EmbedOnce:
     """Embeds a question once, and returns the same vector from then on."""
 
-    def __init__(self, embedder: recall.QueryEmbedder):
+    def __init__(self, embedder: vectors.QueryEmbedder):
         self._embedder, self._embedded = embedder, False
         self.match_words = embedder.match_words
         self.vector: list[float] | None = None

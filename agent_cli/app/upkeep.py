@@ -6,12 +6,12 @@ from agent_cli.agent.jobs.job_context import INDEX, REPAIR
 from agent_cli.app import pending_erasure
 from agent_cli.app.app import App
 from agent_cli.errors import StoreBusy
-from agent_cli.memory.search import index, index_check, recall, word_tables
+from agent_cli.memory.search import index, index_check, vectors, word_tables
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
 
-def prepare_search(app: App, db: Database) -> recall.QueryEmbedder | None:
+def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
     """Update the index, and the vectors where that is quick; returns the embedder of a question.
 
     Where nothing can be written, or another program writes, what was indexed before is searched.
@@ -31,7 +31,7 @@ def prepare_search(app: App, db: Database) -> recall.QueryEmbedder | None:
         return _as_it_is(app, db)
 
 
-def _as_it_is(app: App, db: Database) -> recall.QueryEmbedder | None:
+def _as_it_is(app: App, db: Database) -> vectors.QueryEmbedder | None:
     if not db.read_only:
         app.notice("another program keeps the database busy: what was written last may not be found yet")
     return app.embedders.query_embedder(db, choose=False)

@@ -23,7 +23,7 @@ from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.errors import StoreError
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search.recall import QueryEmbedder
+from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store.db import Database
 from agent_cli.values import frozen

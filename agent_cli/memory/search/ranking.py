@@ -11,11 +11,12 @@ figures, and what each feature is worth.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from agent_cli.memory.language import languages, statements, terms
+from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -47,9 +48,6 @@ CLOSELY = 40  # rows that are looked at closely
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
 
-
-MatchWords = Callable[[Sequence[str], Sequence[Sequence[str]]], list[list[float]] | None]
-"""Gives, for each text, given as its words, the greatest cosine of any of them to each word; None when it cannot."""
 
 K1, B = 1.2, 0.3
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
@@ -210,12 +208,12 @@ def score(question: QueryContext, rows: Sequence[CandidateRow]) -> list[Scored]:
 
 
 def score_closely(
-    question: QueryContext, ordered: Sequence[Scored], match_words: MatchWords | None = None
+    question: QueryContext, ordered: Sequence[Scored], embedder: QueryEmbedder | None = None
 ) -> list[Scored]:
     """Score the best rows again with what their texts show, and with the words like those asked for."""
     best, words = ordered[:CLOSELY], list(question.stems)
     texts = [each.row.words for each in best]
-    matches = match_words(words, texts) if match_words and words else None
+    matches = embedder.match_words(words, texts) if embedder and words else None
     cosines = [dict(zip(words, each, strict=True)) for each in matches] if matches else [dict[str, float]()] * len(best)
     closer = _close_features(question, [each.row for each in best], cosines)
     features = [{**each.features, **more} for each, more in zip(best, closer, strict=True)]

@@ -10,6 +10,7 @@ import random
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from typing import Protocol
 
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
@@ -17,6 +18,17 @@ from agent_cli.values import frozen
 
 Embed = Callable[[Sequence[str]], list[list[float] | None]]
 """Gives the unit vectors of texts; None for one that cannot be embedded."""
+
+
+class QueryEmbedder(Protocol):
+    """Compares by meaning; each gives None when it cannot."""
+
+    def embed_query(self, question: str) -> list[float] | None:
+        """The vector of a question."""
+
+    def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[float]] | None:
+        """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
+
 
 _SAMPLE = 1024
 NEAREST = 100

@@ -19,7 +19,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.reports import audit
-from agent_cli.memory.search import recall
+from agent_cli.memory.search import recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import Hit
 from agent_cli.serve.core import streaming
@@ -151,7 +151,7 @@ def _poll(state: ServerState, caller: Caller, at: int, db: Database) -> tuple[li
     return *audit.after(db, caller.owner, at), state.is_still_admitted(db, caller)
 
 
-def _question_embedder(app: App, caller: Caller, db: Database) -> recall.QueryEmbedder | None:
+def _question_embedder(app: App, caller: Caller, db: Database) -> vectors.QueryEmbedder | None:
     """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
     if caller.writes:
         with suppress(StoreError):

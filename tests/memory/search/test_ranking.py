@@ -144,12 +144,13 @@ def test_who_asks_about_themselves_means_their_own_words():
 
 
 def test_a_word_like_one_of_the_question_counts_as_far_as_it_is_alike():
-    def match_words(words, texts):
-        return [[0.7 if word == "sister" and "sibling" in text else 0.0 for word in words] for text in texts]
+    class Embedder:
+        def match_words(self, words, texts):
+            return [[0.7 if word == "sister" and "sibling" in text else 0.0 for word in words] for text in texts]
 
     rows = row(1, own={"mia": 1}, text="Mia, my sibling"), row(2, own={"mia": 1}, text="Mia, my neighbour")
     context = QueryContext("mia sister", {"mia": 4.0, "sister": 1.0}, {"mia": ["mia"], "sister": ["sister"]}, 60.0)
-    best, other = ranking.score_closely(context, ranking.score(context, rows), match_words)
+    best, other = ranking.score_closely(context, ranking.score(context, rows), Embedder())
     assert best.row.id == 1
     assert best.legs["similar"] == pytest.approx(WEIGHTS["similar"] * 0.6 * 1 / 5)
     assert "similar" not in other.legs

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from agent_cli.memory.search import word_counts
+from agent_cli.memory.search import passage_context
 from agent_cli.memory.search.candidates import ParsedQuery
 
 TEXTS = (
@@ -26,11 +26,14 @@ def test_words_are_counted_as_the_word_index_has_them(db, question):
     parsed = ParsedQuery({}, {}, dict.fromkeys(stems, 1.0))
     counted = {text: {stem: n for stem, n in Counter(db.tokens(text)).items() if stem in stems} for text in TEXTS}
 
-    assert word_counts.count(db, TEXTS, parsed) == counted
+    assert passage_context.count_words(db, TEXTS, parsed) == counted
     assert any(counted.values())
 
 
 def test_characters_of_a_script_without_spaces_are_counted(db):
     parsed = ParsedQuery({}, {"東京": 1}, {"東京": 1.0})
 
-    assert word_counts.count(db, ["東京と東京タワー", "大阪"], parsed) == {"東京と東京タワー": {"東京": 2}, "大阪": {}}
+    assert passage_context.count_words(db, ["東京と東京タワー", "大阪"], parsed) == {
+        "東京と東京タワー": {"東京": 2},
+        "大阪": {},
+    }

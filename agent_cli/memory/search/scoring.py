@@ -1,0 +1,299 @@
+"""One search, among files or among all else: candidates are proposed, read with their context, and scored.
+
+Words, names, trigrams and vectors propose. When the best of them tell nothing, as questions and small talk do, others
+take their places; what holds only words that were misspelt before is looked for by its letters.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import field, replace
+from datetime import datetime
+from typing import TypeVar
+
+from agent_cli.memory.dates import time_range
+from agent_cli.memory.search import (
+    candidates,
+    index,
+    judgement,
+    later_statements,
+    passage_context,
+    ranking,
+    selection,
+    vectors,
+)
+from agent_cli.memory.search.candidates import Filter, ParsedQuery
+from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
+from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
+from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.values import frozen
+
+RESCORED = 60  # hits of the word index that are scored again with their context
+VECTORS = 15  # the same, of the vectors
+WITH_NEIGHBOURS = 20  # word hits that bring their neighbours: for all sixty recall gains 0.2 points, in 3 ms
+
+T = TypeVar("T")
+
+
+@frozen
+class RecallRequest:
+    """What is asked, and what it is searched with."""
+
+    db: Database
+    query: str
+    allowed: Filter
+    now: datetime
+    embedder: QueryEmbedder | None
+    vector: Sequence[float] | None  # of the query
+    vector_set: VectorSet | None
+    logged: bool  # whether the question is in the log too
+    damaged: list[str]  # indexes that could not be used; more are added
+
+
+@frozen
+class Search:
+    """A search under way: the question as it was understood, and the candidates, of which more are found."""
+
+    request: RecallRequest
+    question: ParsedQuery
+    hits: Sequence[tuple[int, float]]  # of the word index
+    proposed: Sequence[int]  # by words, names and trigrams
+    nearest: Sequence[int]  # by vectors
+    times: Filter | None  # the time that the question names
+    named: Mapping[int, float]  # passages of facts about an entity that it names, and their weights
+    sessions: Mapping[int, float]
+    average: float
+    authors: frozenset[str]  # those that it names
+    words: Mapping[str, Sequence[str]]  # the stems of each content word that names no author, and of each run
+    unknown: set[str]  # words that were looked for by their letters
+    guessed: dict[int, frozenset[str]]  # passages that hold words like these, and the stems of these
+    rows: dict[int, CandidateRow] = field(default_factory=dict)
+
+    @property
+    def floor(self) -> float:
+        """The cosine of unrelated texts; 1 when there are no vectors."""
+        return self.request.vector_set.floor if self.request.vector_set and self.nearest else 1.0
+
+
+def run(request: RecallRequest) -> list[Scored]:
+    """The scored candidates, best first. Damaged indexes are left out, and added to `request.damaged`."""
+    search = _propose(request)
+    _add(search, dict.fromkeys([*search.proposed, *search.nearest]))
+    if request.logged:
+        _guess_repeated(search)
+    question, scored = _score(search)
+    later: Collection[int] = ()
+    if not request.allowed.files:
+        question, scored = _judge(search, question, scored)
+        if later := _mark_replaced(search, scored):
+            _add(search, [id for id in later if id not in search.rows])
+            question, scored = _score(search)
+    scored = ranking.score_closely(question, scored, request.embedder)
+    found = [each for each in scored if _is_found(search, each, later)]
+    scored = selection.later_first(selection.judge(question, found))
+    if request.allowed.place is None and request.allowed.current_place is not None:  # facts of others if clearly meant
+        return [each for each in scored if not each.row.place or selection.is_clear(each)]
+    return scored
+
+
+def _propose(request: RecallRequest) -> Search:
+    """Understand the question, and propose candidates."""
+    db, query, allowed, files = request.db, request.query, request.allowed, request.allowed.files
+    wait_for_nearest = _start_nearest(request)
+    nothing_parsed, no_hits = ParsedQuery({}, {}, {}), list[tuple[int, float]]()
+
+    def parse() -> ParsedQuery:
+        return candidates.parse_query(db, query, int(request.logged), files=files)
+
+    question = _use(request, "words", parse, nothing_parsed)
+    hits = _use(request, "words", lambda: candidates.by_words(db, question, allowed), no_hits)
+    if "words" in request.damaged:
+        question = candidates.parse_unweighted(db, query)
+    unknown = {word for word, count in question.words.items() if not count}
+    guessed = _by_trigrams(request, question, unknown)
+    times = None if files else _named_time(request)  # when a file was changed says little about its content
+    if times:  # prefer what was said then, but keep the rest
+        timely = _use(request, "words", lambda: candidates.by_words(db, question, times), no_hits)
+        hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
+    best = [id for id, _ in hits[:RESCORED]]
+    named = {} if files else candidates.by_names(db, allowed.owner, query, question, best)
+    for id, (_, stems) in named.items():
+        guessed[id] = guessed.get(id, frozenset()) | stems
+    authors = _authors_named(db, query)
+    return Search(
+        request,
+        question,
+        hits,
+        list(dict.fromkeys([*best, *guessed])),
+        [id for id, _ in _use(request, "vectors", wait_for_nearest, no_hits)],  # last: another thread looks for them
+        times,
+        {id: weight for id, (weight, _) in named.items()},
+        _sessions(db, hits),
+        _average(db, files),
+        authors,
+        candidates.stems(db, question, authors),
+        unknown,
+        guessed,
+    )
+
+
+def _use(request: RecallRequest, index: str, search: Callable[[], T], otherwise: T) -> T:
+    """What an index finds, or `otherwise` when it is damaged."""
+    try:
+        with request.db.index_access():
+            return search()
+    except IndexDamaged:
+        request.damaged.append(index)
+        return otherwise
+
+
+def _by_trigrams(
+    request: RecallRequest, question: ParsedQuery, words: Iterable[str], but: Collection[int] = ()
+) -> dict[int, frozenset[str]]:
+    def search() -> dict[int, frozenset[str]]:
+        return candidates.by_trigrams(request.db, words, question.excluded_rows, files=request.allowed.files, but=but)
+
+    return _use(request, "trigrams", search, {})
+
+
+def _add(search: Search, ids: Iterable[int]) -> None:
+    """Read candidates and their neighbours."""
+    request = search.request
+    rows = passage_context.fetch(
+        request.db,
+        list(ids),
+        search.question,
+        search.guessed,
+        request.allowed,
+        request.now,
+        request.query if request.logged else "",
+        {id for id, _ in search.hits[WITH_NEIGHBOURS:]},
+    )
+    _use(request, "vectors", lambda: _add_cosines(request, rows), None)
+    for id in search.named.keys() & rows.keys():
+        rows[id].named = search.named[id]
+    if search.times:
+        _mark_timely(request.db, rows, search.times)
+    search.rows.update(rows)
+
+
+def _guess(search: Search, misspelt: Set[str], but: Collection[int]) -> None:
+    """Add what holds words like these."""
+    search.unknown.update(misspelt)
+    alike = _by_trigrams(search.request, search.question, misspelt, but)
+    search.guessed.update({id: stems | search.guessed.get(id, frozenset()) for id, stems in alike.items()})
+    _add(search, alike)
+
+
+def _guess_repeated(search: Search) -> None:
+    """Look by their letters for words that only the question holds, in the log too."""
+    repeated = {id for id in search.proposed if id not in search.rows}
+    if not repeated:
+        return
+    held = {stem for row in search.rows.values() for stem in row.own_words}
+    question = search.question
+    only_repeated = candidates.only_in(question, [question.counts] * len(repeated)) - search.unknown
+    if misspelt := {word for word in only_repeated if held.isdisjoint(question.stems[word])}:
+        _guess(search, misspelt, repeated)
+
+
+def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
+    idfs = candidates.weigh_telling(search.question, [row.own_words for row in search.rows.values() if row.empty])
+    question = QueryContext(
+        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.floor
+    )
+    return question, ranking.score(question, list(search.rows.values()))
+
+
+def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tuple[QueryContext, list[Scored]]:
+    """Mark what tells nothing among the best, and let others take its place, until the best were all judged."""
+    request = search.request
+    while judgement.judge(
+        request.db, [each.row for each in scored[: ranking.CLOSELY]], search.question, request.allowed, request.now
+    ):
+        empty = {row.id: row.own_words for row in search.rows.values() if row.empty}
+        further = [id for id, _ in search.hits[RESCORED : RESCORED + len(empty)] if id not in search.rows]
+        if further:
+            _add(search, further)
+        if only_asked := candidates.only_in(search.question, [*empty.values()]) - search.unknown:
+            _guess(search, only_asked, empty)
+        question, scored = _score(search)
+    return question, scored
+
+
+def _mark_replaced(search: Search, scored: Sequence[Scored]) -> Collection[int]:
+    """Mark the best that a later statement replaces; returns the passages of the later ones."""
+    request, best = search.request, [each.row for each in scored[: later_statements.LOOKED_AT]]
+    return _use(
+        request, "words", lambda: later_statements.mark(request.db, best, request.allowed, request.now), list[int]()
+    )
+
+
+def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
+    """Whether it was found by words, a name or its meaning, and not only as a neighbour."""
+    if each.score <= 0:
+        return False
+    return bool(each.legs.keys() & {"words", "entity"}) or each.row.cosine > search.floor or each.row.id in later
+
+
+def _named_time(request: RecallRequest) -> Filter | None:
+    """The filter narrowed to the time that the question names."""
+    named = time_range.find(request.query, request.now)
+    if named is None:
+        return None
+    since, until = (moment.timestamp() if moment else None for moment in (named.since, named.until))
+    return replace(request.allowed, since=since, until=until)
+
+
+def _start_nearest(request: RecallRequest) -> Callable[[], list[tuple[int, float]]]:
+    """Start to search the nearest vectors while words are searched; returns a function that waits for them."""
+    vector_set, vector = request.vector_set, request.vector
+    if vector_set is None or vector is None:
+        return list
+    return index.search_in_background(request.db, lambda other: vectors.nearest(other, vector_set, vector, VECTORS))
+
+
+def _add_cosines(request: RecallRequest, rows: Mapping[int, CandidateRow]) -> None:
+    """Set the cosines of each row, and of what stands before and after it, to the question."""
+    if request.vector_set is None or request.vector is None:
+        return
+    around = {id for row in rows.values() for id in row.neighbours if id}
+    cosines = vectors.cosines(request.db, request.vector_set, request.vector, list(around.union(rows)))
+    for row in rows.values():
+        row.cosine = cosines.get(row.id, 0.0)
+        row.cosines_around = cosines.get(row.neighbours[0], 0.0), cosines.get(row.neighbours[1], 0.0)
+
+
+def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """The sum of the best hits of each session: as good as an index of whole sessions, at no cost."""
+    scores = dict(hits)
+    sums: dict[int, float] = {}
+    for id, session in db.rows(
+        "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value",
+        (scores.keys(),),
+    ):
+        if session is not None:
+            sums[session] = sums.get(session, 0.0) + scores[id]
+    return sums
+
+
+def _authors_named(db: Database, query: str) -> frozenset[str]:
+    """The authors in the log that the question names; none when it names all of them."""
+    stems, authors = set(db.tokens(query)), [name for (name,) in db.rows("select name from speaker")]
+    named = frozenset(name for name in authors if stems & set(db.tokens(name)))
+    return named if len(named) < len(authors) else frozenset()
+
+
+def _average(db: Database, files: bool) -> float:
+    """The average length of the newest thousand passages."""
+    newest = "id < min(0, (select min(id) from passage) + 1000)"  # one bound: with two SQLite reads from the wrong one
+    if not files:
+        newest = "id > max(0, (select max(id) from passage) - 1000)"
+    return float(db.value(f"select avg(length) from passage where {newest}") or 1.0)
+
+
+def _mark_timely(db: Database, rows: Mapping[int, CandidateRow], time_filter: Filter) -> None:
+    for (id,) in db.rows(
+        """select p.id from json_each(?) c cross join passage p on p.id = c.value
+           where p.at >= coalesce(?, p.at) and p.at < coalesce(?, p.at + 1)""",
+        (rows.keys(), time_filter.since, time_filter.until),
+    ):
+        rows[id].timely = True
