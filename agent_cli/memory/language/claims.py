@@ -3,20 +3,13 @@
 import re
 from datetime import datetime
 
+from agent_cli.memory.language import languages
 from agent_cli.messages import Origin
-from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 MAX_LENGTH = 300  # characters of a statement
-_NOT_A_FACT = Pattern(  # a question, or an instruction to the assistant
-    r"^(?:who|what|when|where|why|how|which|do|does|did|is|are|was|were|can|could|should|would|will|wer|was|wann|wo"
-    r"|warum|wie|welche[rs]?|ist|sind|hat|kann|soll)\b(?=.*\?)|\?\W*$"
-    r"|^(?:please|bitte|always|never|immer|nie|niemals|from now on|ab jetzt|von nun an|ignore|disregard|forget|remember"
-    r"|answer|respond|reply|act|pretend|obey|do not|don't|you|your|du|sie sollen|dein\w*|ignoriere?|vergiss|antworte"
-    r"|merke?|system|assistant|the (?:assistant|agent|ai|model|system)|der assistent|das modell|die ki)\b"
-    r"|\b(?:previous|prior|above|system) (?:instructions?|prompt)\b"
-    r"|\b(?:assistant|agent|ai|model|assistent|ki|du|you) (?:must|should|has to|shall|muss|soll(?:te|st)?|musst)\b",
-    re.IGNORECASE,
+_NOT_A_FACT = languages.pattern(  # a question, or an instruction to the assistant
+    r"^<QUESTION_START>\b(?=.*\?)|\?\W*$|^<INSTRUCTION>\b|\b<INSTRUCTIONS_MEANT>\b|\b<ASSISTANT_MUST>\b"
 )
 
 

@@ -1,5 +1,14 @@
 """The English of the rules: regular expressions in lower case, matched without regard to case."""
 
+STOP_WORDS = """
+    a about above after again against all am an and any are aren as at be because been before being below between both
+    but by can could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn
+    have haven having he her here hers herself him himself his how i if in into is isn it its itself just me more most
+    my myself no nor not now of off on once only or other our ours ourselves out over own re same she should so some
+    such than that the their theirs them themselves then there these they this those through to too under until up us
+    ve very was wasn we were weren what when where which while who whom why will with won would you your yours yourself
+    s t d ll m let tell know please ever also may might must shall
+"""
 TIME_WORDS = (
     r"yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekend|months?|years?|since|recently|soon|morning"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october"
@@ -147,6 +156,8 @@ DOUBT = (
     r"|guess|pretend|imagine|suppose|going to|(?-i:will)|formerly"
 )
 NEGATION = r"not|never|no longer|no more|nor|neither|cannot|without"
+NEGATING = r"no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot"  # of two texts that are compared
+COUNTING = r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third"  # the same
 NO_LONGER = r"no longer|(?:not|no|never|\w+n['’]t)\b.*\b(?:any ?more|any longer)"
 NEGATED = (  # what is cut from a sentence with NO_LONGER, so that what was true is left
     r"no longer|any ?more|any longer|(?:do|does|did)(?:n['’]t| not)|not|no|never"
@@ -197,6 +208,14 @@ _TALKED = (
 )
 SUMMARY_OPENING = "|".join(f"{who} {did}" for who in _SUBJECTS for did in _TALKED.split("|"))
 SUMMARY_REPLY = ", and the assistant| and the assistant|, and you| and was told"
+# Of what is no fact: a question, or an instruction to the assistant.
+QUESTION_START = r"who|what|when|where|why|how|which|do|does|did|is|are|was|were|can|could|should|would|will"
+INSTRUCTION = (
+    r"please|always|never|from now on|ignore|disregard|forget|remember|answer|respond|reply|act|pretend|obey|do not"
+    r"|don't|you|your|system|assistant|the (?:assistant|agent|ai|model|system)"
+)
+INSTRUCTIONS_MEANT = r"(?:previous|prior|above|system) (?:instructions?|prompt)"
+ASSISTANT_MUST = r"(?:assistant|agent|ai|model|you) (?:must|should|has to|shall)"
 QUESTION_OPENING = (
     r"(?:who(?:m|se)?|wh?at|wh?ich|where|when|why|how)(?:'?(?:s|re|d|ll))?"
     r"|(?:in|at|on|to|from|for|with|by|of|since|until|till) (?:whom|whose|what|which|where|when|how)"

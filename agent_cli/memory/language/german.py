@@ -1,5 +1,12 @@
 """The German of the rules: regular expressions in lower case, matched without regard to case."""
 
+STOP_WORDS = """
+    aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des dich die
+    dir doch dort du durch ein eine einem einen einer eines er es euch euer für gegen habe haben hast hat hatte ich ihm
+    ihn ihnen ihr ihre im in ist ja jede jeder kann kannst kein keine können man mein meine meinem meinen meiner mich
+    mir mit nach nicht noch nun nur ob oder ohne sehr sein seine sich sie sind so über um und uns unser unter vom von
+    vor war waren warum was weil welche welcher wenn wer werden wie wieder will wir wird wo woran wohin zu zum zur
+"""
 TIME_WORDS = (
     r"gestern|heute|morgen|letzte\w*|nächste\w*|vor|woche\w*|monat\w*|jahr\w*|seit|montag|dienstag|mittwoch"
     r"|donnerstag|freitag|samstag|sonntag|januar|februar|märz|mai|juni|juli|oktober|dezember"
@@ -146,6 +153,8 @@ DOUBT = (
     r"|glaube|hoffe"
 )
 NEGATION = r"nicht|kein\w*|nie|niemals|nimmer|ohne"
+NEGATING = r"nicht|nichts|kein\w*|nie|niemals|niemand\w*|weder|ohne"
+COUNTING = r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf"
 NO_LONGER = r"nicht (?:mehr|länger)|kein\w*\b.*\bmehr|nimmer"
 NEGATED = r"nicht (?:mehr|länger)|nicht|mehr|nimmer|kein\w*"
 STOPPED = r"aufgehört|höre auf|aufgegeben"
@@ -184,6 +193,13 @@ _SUBJECTS = ("der nutzer", "die person", "der benutzer", "das gespräch", "die u
 _TALKED = "fragte nach|fragte|wollte wissen|sprach über|bat um|handelte von|plante"
 SUMMARY_OPENING = "|".join(f"{who} {did}" for who in _SUBJECTS for did in _TALKED.split("|"))
 SUMMARY_REPLY = ", und der assistent| und der assistent"
+QUESTION_START = r"wer|was|wann|wo|warum|wie|welche[rs]?|ist|sind|hat|kann|soll"
+INSTRUCTION = (
+    r"bitte|immer|nie|niemals|ab jetzt|von nun an|du|sie sollen|dein\w*|ignoriere?|vergiss|antworte|merke?"
+    r"|der assistent|das modell|die ki"
+)
+INSTRUCTIONS_MEANT = r"(?:vorherige|frühere)\w* anweisung\w*"
+ASSISTANT_MUST = r"(?:assistent|ki|du) (?:muss|soll(?:te|st)?|musst)"
 QUESTION_OPENING = (
     r"(?:wer|wen|wem|wessen|was|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel|womit|worum|woran|wofür)"
     r"|(?:in|an|auf|bei|mit|von|zu|für|aus|ab|seit|bis|um|nach) (?:welche[rsnm]?|wem|wen|was|wann|wie|wo)"

@@ -25,6 +25,11 @@ def pattern(expression: str) -> Pattern:
     return Pattern(re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression), re.IGNORECASE | re.DOTALL)
 
 
+def words(name: str) -> frozenset[str]:
+    """The words that any language has under this name."""
+    return frozenset(word for language in ALL for word in getattr(language, name).split())
+
+
 @cache
 def phrases(name: str) -> tuple[str, ...]:
     """The phrases that all languages have under this name, the longest first."""

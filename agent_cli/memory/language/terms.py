@@ -5,25 +5,12 @@ from collections.abc import Iterable, Set
 from difflib import SequenceMatcher
 from typing import TypeVar
 
+from agent_cli.memory.language import languages
 from agent_cli.text import Pattern
 
 T = TypeVar("T")
 
-_STOP = """
-    a about above after again against all am an and any are aren as at be because been before being below between both
-    but by can could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn
-    have haven having he her here hers herself him himself his how i if in into is isn it its itself just me more most
-    my myself no nor not now of off on once only or other our ours ourselves out over own re same she should so some
-    such than that the their theirs them themselves then there these they this those through to too under until up us
-    ve very was wasn we were weren what when where which while who whom why will with won would you your yours yourself
-    s t d ll m let tell know please ever also may might must shall
-    aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des dich die
-    dir doch dort du durch ein eine einem einen einer eines er es euch euer für gegen habe haben hast hat hatte ich ihm
-    ihn ihnen ihr ihre im in ist ja jede jeder kann kannst kein keine können man mein meine meinem meinen meiner mich
-    mir mit nach nicht noch nun nur ob oder ohne sehr sein seine sich sie sind so über um und uns unser unter vom von
-    vor war waren warum was weil welche welcher wenn wer werden wie wieder will wir wird wo woran wohin zu zum zur
-"""
-STOP_WORDS = frozenset(_STOP.split())
+STOP_WORDS = languages.words("STOP_WORDS")
 BEGINNING = 5  # letters of a word by which it is compared where its ending may differ
 
 # Han, kana, Hangul, Thai, Lao, Burmese, Khmer: words are written without spaces.
@@ -36,14 +23,8 @@ _PARTICLE = Pattern(
 )
 _WORD = re.compile(r"\w+")
 _NUMBER = Pattern(r"\d[\d.,:/]*")
-_NEGATION = Pattern(
-    r"\b(?:no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot|nicht|nichts|kein\w*|nie|niemals|niemand\w*"
-    r"|weder|ohne)\b|n['’]t\b"
-)
-_NUMERAL = Pattern(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third"
-    r"|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)\b"
-)
+_NEGATION = languages.pattern(r"\b<NEGATING>\b|n['’]t\b")
+_NUMERAL = languages.pattern(r"\b<COUNTING>\b")
 
 
 def bigrams(text: str) -> str:
