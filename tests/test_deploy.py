@@ -114,7 +114,7 @@ def test_a_receipt_names_the_replica_that_keeps_what_was_said(file, tmp_path):
         say(file, sessions.start(file, HERE, NOON), "The cellar code is Xk7Qv2Rm9Tz4.")
     first = erasure_receipt.erase(file, forget.planned(file, provenance.select_by_handle(file, "person", ["s1"])), noon)
     assert (first.clean, first.traces, first.replica) == (False, 0, str(folder))
-    assert f"Litestream keeps what was said in {folder} and in its replica: stop it, delete both" in first.sentence()
+    assert f"Litestream keeps what was said in {folder} and in its replica: stop it" in first.remedies()[0]
     folder.rmdir()
     second = erasure_receipt.erase(
         file, forget.planned(file, provenance.select_by_handle(file, "person", ["s2"])), noon

@@ -83,7 +83,7 @@ def _keep(context: ToolContext, message: int, request: MemoryRequest, options: C
 
 def _adopt(context: ToolContext, claim: Claim, options: CaptureOptions, batch: str) -> str:
     adopted = adoption.add(context.db, context.scope, claim, context.time, options.single_valued, batch=batch)
-    return receipts.accepted(adopted, context.time())
+    return receipts.accepted(adopted, context.time(), at_prompt=options.at_keyboard)
 
 
 def _propose(context: ToolContext, claim: Claim, options: CaptureOptions, batch: str) -> str:

@@ -61,7 +61,8 @@ def command(
     app_: App = context.obj.app()
     app_.refuse_child()
     if verify:
-        _report(later_check.repeat(app_.db, app_.time, [*(handles or ()), about or ""], editor.drafts()), as_json)
+        searched = later_check.repeat(app_.db, app_.time, [*(handles or ()), about or ""], editor.drafts())
+        _report(searched, as_json, erased=False)
         return
     span = _moment(since, app_), _moment(until, app_, timedelta())
     if not (handles or session or about or any(span)):
@@ -133,21 +134,17 @@ def _resume(app_: App, topic_words: str, as_json: bool) -> None:
     _report(receipt, as_json)
 
 
-def _report(receipt: Receipt, as_json: bool, plan: ErasurePlan | None = None) -> None:
-    """Print the receipt. Raises TracesLeft, or ends with its exit code."""
+def _report(receipt: Receipt, as_json: bool, plan: ErasurePlan | None = None, *, erased: bool = True) -> None:
+    """Print the receipt; `erased`: not only searched. Raises TracesLeft, or ends with its exit code."""
     if as_json:
         files = list(plan.files) if plan else []
         output.put_json({"erased": plan.counts if plan else {}, "files": files, **receipt.described()})
         raise typer.Exit(0 if receipt.clean else TracesLeft.exit_code)
-    if plan:
-        output.say(f"erased: {plan.format_counts}")
-        for line in plan.files:
-            output.say(line)
-    if receipt.words:
-        output.say(receipt.words_line())
+    output.say(f"{'Erased. ' if erased else ''}{receipt.sentence()}")
+    for line in [*([f"rows erased: {plan.format_counts}", *plan.files] if plan else []), *receipt.details()]:
+        output.say(line)
     if not receipt.clean:
-        raise TracesLeft(receipt.sentence())
-    output.say(receipt.sentence())
+        raise TracesLeft("; ".join(receipt.remedies()))
 
 
 def _moment(text: str | None, app_: App, before_day_end: timedelta | None = None) -> str | None:

@@ -23,7 +23,7 @@ _DECORATION = " \t*_#`~>+-|│\"'“”„«»◇◆•·›√✔☑✅×✘❌
 _HANDLE = r"[a-z]\d+\b"
 _LIKE_PROGRAM = Pattern(
     rf"(?:(?:{styles.RECEIPT})\b:?\s+(?:{_HANDLE}|\d)|(?:{styles.RECEIPT}):|(?:agent|program|answer):|allow it\?"
-    r"|the model wants to call\b|the turn was ended\b|(?:review|fact|skill) \d+ of \d|— ?stopped|not kept\b"
+    r"|erased\.|the model wants to call\b|the turn was ended\b|(?:review|fact|skill) \d+ of \d|— ?stopped|not kept\b"
     r"|y (?:once|keep|replace)\b"
     rf"|{_HANDLE}.{{0,9}}\b(?:waits?|is kept|was kept|contradicts)\b"
     r"|\d+ (?:memor(?:y|ies)|proposals?|facts?|skills?) (?:waits?|to review|and \d)\b)"
@@ -31,7 +31,7 @@ _LIKE_PROGRAM = Pattern(
 _PROMPT = Pattern(r"[\s*_#`~│›√×·?]*[>›] ?(?:/|y(?:es)?\W*$)")
 _SIGN = Pattern(r"(?:#{1,6} +)?[*_`~]*[·?](?:[\s*_`~]|$)")
 _FIRST_WORDS = Pattern(
-    rf"(?:{styles.RECEIPT}|agent|program|answer|allow|the|review|fact|skill|—|not|y|{_HANDLE}|\d+)?:?(?:\s|$)"
+    rf"(?:{styles.RECEIPT}|agent|program|answer|allow|the|review|fact|skill|—|not|y|{_HANDLE}|\d+)?[:.]?(?:\s|$)"
 )
 
 

@@ -32,7 +32,7 @@ def kept(db):
 
 def test_what_is_typed_is_kept_and_said(lines, db):
     assert lines("Please remember my wife's name is Eva") == [
-        "kept f1 “my wife's name is Eva” (agent facts undo takes it back)"
+        "kept f1 “my wife's name is Eva” (/undo f1 takes it back)"
     ]
     assert kept(db) == [("my wife's name is Eva", "accepted")]
 

@@ -27,20 +27,20 @@ def test_with_yes_only_what_is_named_goes_and_the_rest_is_counted(graz):
     assert f"You live in Graz [f1].  ({SHOWN})" in shown
     ran = graz("forget", "f1", "--yes")
     assert ran.code == 8
-    assert "searched everything for: graz: 3 left (m1, m2, n1)" in ran.out
+    assert "phrase: 3 left (m1, m2, n1)" in ran.out
     assert graz("forget", "m1", "m2", "n1", "--yes").code == 0
     assert traces(graz.db, "Graz") == 0
 
 
 def test_what_else_says_it_goes_when_it_is_named(graz):
     ran = graz("forget", "f1", "--yes", "--also", "m2")
-    assert (ran.code, "searched everything for: graz: 1 left (n1)" in ran.out) == (8, True)
+    assert (ran.code, "phrases: 1 left (n1)" in ran.out) == (8, True)
     assert graz.rows("select text from message") == []
 
 
 def test_all_of_it_goes_at_once(graz):
     ran = graz("forget", "f1", "--yes", "--also", "all")
-    assert (ran.code, "searched everything for: graz: 0 left" in ran.out) == (0, True), ran
+    assert (ran.code, "phrases: 0 left" in ran.out) == (0, True), ran
     assert traces(graz.db, "Graz") == 0
 
 
@@ -53,14 +53,14 @@ def test_a_row_that_does_not_say_it_is_refused(graz):
 
 def test_at_a_terminal_it_is_asked_before_the_yes(graz, terminal):
     asked = terminal("forget", "f1").wait(SHOWN).wait(ASK).answer("1 3").wait("type yes:").answer("yes")
-    asked.wait("searched everything for: graz: 0 left")
+    asked.wait("phrases: 0 left")
     assert asked.ended() == 0
     assert traces(graz.db, "Graz") == 0
 
 
 def test_the_prompt_asks_too(graz, terminal):
     shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).answer("all")
-    shell.wait("type yes:").answer("yes").wait("0 left").wait("0 traces").wait_prompt()
+    shell.wait("type yes:").answer("yes").wait("phrases: 0 left").wait_prompt()
     shell.enter("/exit")
     assert shell.ended() == 0
     assert traces(graz.db, "Graz") == 0

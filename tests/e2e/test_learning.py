@@ -155,7 +155,7 @@ def test_a_promise_that_is_kept_is_left_alone(talks):
 
 def test_remember_that_at_the_prompt_is_accepted_at_once_with_a_receipt(talks, terminal):
     shell = terminal().wait_prompt().enter("Remember that I live in Graz.")
-    shell.wait("kept f1 “I live in Graz” (agent facts undo takes it back)").wait("Fine.").wait_prompt()
+    shell.wait("kept f1 “I live in Graz” (/undo f1 takes it back)").wait("Fine.").wait_prompt()
     assert talks.rows(FACTS) == [SAID]
     assert talks.rows("select message_id from fact") == [(1,)]
     assert shell.text.index("kept f1") < shell.text.index("Fine.")
@@ -199,7 +199,7 @@ def test_what_was_pasted_is_not_kept_until_remember_is_typed(talks, terminal):
 
 def test_each_sentence_that_asks_to_remember_gets_its_line(talks, terminal):
     shell = terminal().wait_prompt().enter("Can you remember that I drink no coffee?")
-    shell.wait("kept f1 “I drink no coffee” (agent facts undo takes it back)").wait_prompt()
+    shell.wait("kept f1 “I drink no coffee” (/undo f1 takes it back)").wait_prompt()
     shell.enter("forget that I drink no coffee")
     shell.wait("nothing was forgotten yet: /forget f1 erases “I drink no coffee”, and asks first").wait_prompt()
     shell.enter("Remember to buy milk").wait("/remind buy milk makes it a task").wait_prompt()

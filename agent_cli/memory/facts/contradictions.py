@@ -129,12 +129,12 @@ def _other_values(
 def accept(
     db: Database, scope: Scope, found: Sequence[Contradiction], time: clock.Clock, single_valued: Set[str]
 ) -> list[str]:
-    """Add the claims as facts and end those they contradict; returns a receipt for each."""
+    """Add the claims as facts and end those they contradict, for a person at the prompt; a receipt for each."""
     batch = ids.new(time())
     claims = {(each.claim.statement, each.claim.place): each.claim for each in found if each.known}
     with db.write():
         return [
-            receipts.accepted(adoption.add(db, scope, each, time, single_valued, batch=batch), time())
+            receipts.accepted(adoption.add(db, scope, each, time, single_valued, batch=batch), time(), at_prompt=True)
             for each in claims.values()
         ]
 

@@ -18,17 +18,19 @@ _STATES = {
 }
 
 
-def accepted(adopted: Adopted, now: datetime) -> str:
-    """The receipt for an accepted fact."""
+def accepted(adopted: Adopted, now: datetime, *, at_prompt: bool = False) -> str:
+    """The receipt for an accepted fact; at the prompt it names the slash command that takes it back."""
+    changed = adopted.replaced[0] if adopted.fact.operation == "delete" and adopted.replaced else adopted.fact
+    undo = f"{f'/undo {changed.handle}' if at_prompt else 'agent facts undo'} takes it back"
     named, stated = adoption.format_names([adopted.fact]), dates(adopted.fact, now)
     if adopted.new and adopted.fact.operation == "delete":
-        return f"{ended(adopted, now)} (agent facts undo takes it back)"
+        return f"{ended(adopted, now)} ({undo})"
     if not adopted.new:
         return f"{named} was known already{f'; now {stated}' if adopted.dated else ''}"
     instead = f", in place of {adoption.format_names(adopted.replaced)}" if adopted.replaced else ""
     if instead and adopted.fact.is_planned(now):
         instead += " from then on"
-    return f"kept {named}{f' ({stated})' if stated else ''}{instead} (agent facts undo takes it back)"
+    return f"kept {named}{f' ({stated})' if stated else ''}{instead} ({undo})"
 
 
 def ended(adopted: Adopted, now: datetime) -> str:

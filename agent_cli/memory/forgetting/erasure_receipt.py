@@ -28,7 +28,7 @@ from agent_cli.values import frozen
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
 _MOST_KEPT = 50  # words of a session, a file or a time span whose hashes are kept
 _LEAST = 64  # search terms, in a file of any size
-OUTSIDE = "freed blocks of the disk, swap and copies elsewhere are outside of what can be read"
+OUTSIDE = "copies elsewhere, swap and freed blocks of the disk cannot be searched"
 
 
 @frozen
@@ -60,16 +60,20 @@ class Receipt:
     named: Sequence[str] = ()  # what else has them, as in "the folder of n3"
 
     @property
+    def left(self) -> list[str]:
+        """Each place that still has something of it."""
+        return [
+            *self.quoting_rows,
+            *self.named,
+            *(f"the backup {file}" for file in self.backups),
+            *(["the journal"] if self.blocked else []),
+            *(["the database file"] if not self.blocked and (self.traces or self.dirty_pages) else []),
+            *(["the copy of Litestream"] if self.replica else []),
+        ]
+
+    @property
     def clean(self) -> bool:
-        return not (
-            self.traces
-            or self.blocked
-            or self.backups
-            or self.quoting_rows
-            or self.dirty_pages
-            or self.replica
-            or self.named
-        )
+        return not self.left
 
     def described(self) -> dict[str, Any]:
         return {
@@ -87,46 +91,42 @@ class Receipt:
         }
 
     def sentence(self) -> str:
-        """The result for the person, and how to remove what is left."""
-        how = "byte for byte" if self.searched or not self.words else "word for word"
-        read_text = f"read {_format_size(self.bytes_read)} {how}"
-        searched_text = f"searched the file for {text.counted(self.searched, 'phrase')}"
-        if self.clean:
-            checked = searched_text if self.searched else "the journal and the free pages of the file are empty"
-            return f"0 traces: {checked} ({read_text}; {OUTSIDE})"
-        left = []
-        found = text.counted(self.traces, "trace")
+        """What was searched for, and where it is left: `Searched the file for 13 phrases: 2 left (d2, d13)`."""
+        sought = text.counted(self.searched, "phrase") if self.searched else self.words
+        searched = f"the file for {sought}" if sought else "the journal and the free pages of the file"
+        places = f" ({', '.join(self.left)})" if self.left else ""
+        return f"Searched {searched}: {len(self.left)} left{places}"
+
+    def details(self) -> list[str]:
+        """The words that were looked for, and what was read."""
+        words = [f"words searched for: {self.words}"] if self.words and self.searched else []
+        return [*words, f"{_format_size(self.bytes_read)} read; {OUTSIDE}"]
+
+    def remedies(self) -> list[str]:
+        """How to remove what is left."""
+        found, ways = text.counted(self.traces, "trace"), list[str]()
         if self.blocked:
-            left.append(
+            ways.append(
                 f"another process is reading the database, so the journal cannot be emptied ({found}): "
                 "`agent forget` finishes when it has ended, and so does each start of the program"
             )
         elif self.traces:
-            left.append(f"{found} in the database: `agent db compact` makes the file anew, once the disk has room")
+            ways.append(f"{found} in the database: `agent db compact` makes the file anew, once the disk has room")
         if self.dirty_pages and not self.blocked:
-            left.append(f"{self.dirty_pages} free pages hold something: `agent db compact` makes the file anew")
+            ways.append(f"{self.dirty_pages} free pages hold something: `agent db compact` makes the file anew")
         for file, many in self.backups.items():
-            left.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make it anew")
+            ways.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make it anew")
         if self.replica:
-            left.append(
+            ways.append(
                 f"Litestream keeps what was said in {self.replica} and in its replica: stop it, delete both, say "
                 "`agent forget`, then start it again"
             )
         if self.quoting_rows:
-            left.append(
-                f"the same words stand in {', '.join(self.quoting_rows)}: `agent forget {' '.join(self.quoting_rows)}`"
-            )
+            rows = " ".join(self.quoting_rows)
+            ways.append(f"the same words stand in {', '.join(self.quoting_rows)}: `agent forget {rows}`")
         if self.named:
-            left.append(f"a searched word stands in {', '.join(self.named)}, which is not erased")
-        return f"{searched_text} ({read_text}); what is left: {'; '.join(left)}"
-
-    def words_line(self) -> str:
-        """The words that were looked for and what still has them; empty when there were none."""
-        if not self.words:
-            return ""
-        rows = [*self.quoting_rows, *self.named]
-        left = f"{len(rows)} left ({', '.join(rows)})" if rows else "0 left"
-        return f"searched everything for: {self.words}: {left}"
+            ways.append(f"a searched word stands in {', '.join(self.named)}, which is not erased")
+        return ways
 
 
 def write(db: Database, sought: Sought, blocked: bool) -> Receipt:

@@ -47,7 +47,10 @@ def review_(conversation: Conversation, argument: str) -> Screen:
 
     async def show() -> None:
         if await ReviewScreen(
-            conversation.reviewer, app.config.editor, screen_reader=bool(os.environ.get("ACCESSIBLE"))
+            conversation.reviewer,
+            app.config.editor,
+            screen_reader=bool(os.environ.get("ACCESSIBLE")),
+            at_prompt=True,
         ).run():
             upkeep.after_turn(app, app.db)
 

@@ -1,6 +1,7 @@
 """The slash commands for what is remembered: /note, /notes, /search, /why and /forget."""
 
 import re
+from collections.abc import Sequence
 
 from agent_cli import clock, editor, kinds
 from agent_cli.app import upkeep
@@ -8,6 +9,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
 from agent_cli.memory.forgetting import erasure_receipt, forget, later_check, provenance, related_rows, topic
+from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
@@ -99,12 +101,10 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     words = argument.split()
     if not words:
         receipt = erasure_receipt.resume(app.db, app.time)
-        return (
-            receipt.sentence() if receipt else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
-        )
+        return _erased(receipt) if receipt else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
     if words[0] == "--verify":
         receipt = later_check.repeat(app.db, app.time, words[1:], editor.drafts())
-        return f"{receipt.words_line()}\n{receipt.sentence()}"
+        return "\n".join([receipt.sentence(), *receipt.details(), *receipt.remedies()])
     handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
@@ -130,8 +130,11 @@ def forget_(conversation: Conversation, argument: str) -> Result:
 
 def _confirmation(app: App, plan: ErasurePlan, text: str | None = None) -> Confirmation:
     def yes() -> str:
-        receipt = erasure_receipt.erase(app.db, plan, app.time, editor.drafts())
-        return "\n".join([*plan.files, *filter(None, [receipt.words_line()]), receipt.sentence()])
+        return _erased(erasure_receipt.erase(app.db, plan, app.time, editor.drafts()), plan.files)
 
     shown = f"to be erased: {plan.format_counts}" if text is None else text
     return Confirmation(shown, "erase it for good? type yes: ", yes, "nothing was erased")
+
+
+def _erased(receipt: Receipt, files: Sequence[str] = ()) -> str:
+    return "\n".join([f"Erased. {receipt.sentence()}", *files, *receipt.details(), *receipt.remedies()])

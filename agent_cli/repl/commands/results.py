@@ -1,7 +1,8 @@
 """What a slash command returns, for the shell to carry out.
 
-Work is run and drawn like a turn; a screen has the terminal until the person leaves it; a confirmation is asked for; a
-draft is put into the prompt; a page is drawn; a theme is applied; a text is printed; None prints nothing.
+Work is run and drawn like a turn; a resumed session is shown with its last exchange, and goes on; a screen has the
+terminal until the person leaves it; a confirmation is asked for; a draft is put into the prompt; a page is drawn; a
+theme is applied; a text is printed; None prints nothing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -9,6 +10,7 @@ from typing import Literal
 
 from agent_cli.agent.runner import Work
 from agent_cli.app.app import App
+from agent_cli.memory.conversations.sessions import Session
 from agent_cli.messages import Part
 from agent_cli.render.display import Display
 from agent_cli.values import frozen
@@ -63,7 +65,15 @@ class Page:
     draw: Callable[[Display], str]
 
 
-Result = Work | Screen | Page | Confirmation | Question | PromptDraft | Theme | str | None
+@frozen
+class Resumed:
+    """A session that goes on, with what was not finished in it."""
+
+    session: Session
+    unfinished: Work | None
+
+
+Result = Work | Resumed | Screen | Page | Confirmation | Question | PromptDraft | Theme | str | None
 
 
 class Leave(Exception):

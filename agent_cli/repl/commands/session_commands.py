@@ -1,21 +1,16 @@
 """The slash commands for sessions: /new, /close, /sessions, /resume, /rename, /export, /incognito and /exit."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from agent_cli.agent.events import Event, Noticed
-from agent_cli.agent.policy.policy import Approve
 from agent_cli.errors import UsageError
-from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.transfers import transfer
 from agent_cli.render.program_text import Verbatim
 from agent_cli.repl.commands import arguments, session_choice
 from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Leave, Result, Screen
+from agent_cli.repl.commands.results import Leave, Result, Resumed, Screen
 from agent_cli.repl.pages import session_page
-from agent_cli.repl.session import greeting
 from agent_cli.repl.session.conversation import Conversation
 
 
@@ -63,18 +58,8 @@ def resume(conversation: Conversation, argument: str) -> Result:
 
 def _resume(conversation: Conversation, session: Session) -> Result:
     """Go on with a session, and with what was not finished in it."""
-    app = conversation.app
     conversation.resume(session)
-    shown = "\n".join(filter(None, [greeting.resumed(app, session), greeting.last_exchange(app, session)]))
-    unfinished = conversation.unfinished()
-    if unfinished is None:
-        return shown
-
-    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        yield Noticed(shown)
-        yield from unfinished(cancel, approve)
-
-    return work
+    return Resumed(session, conversation.unfinished())
 
 
 @command("/rename TITLE", on_file=True, changes=True, examples=("/rename Tax return", "/rename Router in the attic"))

@@ -35,10 +35,20 @@ _MAX_BATCH = 50  # proposals that one typed yes keeps: more cannot be read throu
 
 
 class ReviewScreen:
-    """One pass through the queue, of a session or of all. `editor` is the setting of that name."""
+    """One pass through the queue, of a session or of all. `editor` is the setting of that name; `at_prompt`: the
+    person goes on at the prompt, with slash commands."""
 
-    def __init__(self, reviewer: Reviewer, editor: str, *, screen_reader: bool = False, session: int | None = None):
+    def __init__(
+        self,
+        reviewer: Reviewer,
+        editor: str,
+        *,
+        screen_reader: bool = False,
+        session: int | None = None,
+        at_prompt: bool = False,
+    ):
         self._reviewer, self._editor, self._screen_reader, self._session = reviewer, editor, screen_reader, session
+        self._at_prompt = at_prompt
         self._display = display.detect(sys.stdout, os.environ, screen_reader=screen_reader)
         self._queue = review.pending(reviewer, session)
         self._index = 0
@@ -268,7 +278,9 @@ class ReviewScreen:
         left = len(review.pending(self._reviewer, self._session))
         self._say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
         if self._decided and self._index >= len(self._queue):  # no key is left to undo with
-            self._say("agent facts undo takes the last decision back")
+            fact = next((each.handle for each in self._decided[-1][1].proposals if each.kind == "fact"), "")
+            command = f"/undo {fact}" if self._at_prompt and fact else "agent facts undo"
+            self._say(f"{command} takes the last decision back")
 
     def _say(self, *lines: str | StyledLine) -> None:
         """Print lines, each plain or in the style of the whole of it."""

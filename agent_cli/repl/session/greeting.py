@@ -1,17 +1,32 @@
 """The lines at the start of a conversation: what the model sees of earlier ones."""
 
 from datetime import datetime
+from io import StringIO
 
 from agent_cli import clock
 from agent_cli.agent import carry_over, model_context
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.conversations.sessions import Session
-from agent_cli.render.reply_lines import marked
+from agent_cli.render import answer_writer
+from agent_cli.render.display import Display
+from agent_cli.render.program_text import formatted
+from agent_cli.render.reply_lines import with_sign
 from agent_cli.render.styles import YOU
 from agent_cli.text import counted, one_line
 
-_SHOWN = 600  # characters of a message of the last exchange
+_SHOWN, _SHOWN_LINES = 600, 12  # characters and lines of a message of the last exchange
+
+
+def opening(app: App) -> list[str]:
+    """The lines at the start of a new session."""
+    if shown := carried_over(app):
+        return [shown]
+    return [
+        "agent, an assistant that remembers. It talks to the model on this machine.",
+        f"Everything is kept in one file of yours: {app.db.path}",
+        "Nothing is remembered without your yes. /help lists the commands.",
+    ]
 
 
 def carried_over(app: App) -> str:
@@ -61,21 +76,44 @@ def resumed(app: App, session: Session) -> str:
     return f"{_label(app, session)} goes on: the model sees {extent}"
 
 
-def last_exchange(app: App, session: Session) -> str:
-    """The last question of a session and its answer in short, and whether that was cut; empty without a question."""
+def last_exchange(app: App, session: Session, display: Display) -> str:
+    """The last question of a session and the beginning of its answer, drawn as they were, and whether the answer was
+    cut off; empty without a question."""
     asked = log.nth_last(app.db, session.id, "user", 1)
     if asked is None:
         return ""
     answer = log.nth_last(app.db, session.id, "assistant", 1)
-    lines = [f"{YOU.sign} {one_line(asked.message.text, _SHOWN)}"]
+    question = one_line(asked.message.text, _SHOWN)
+    if display.screen_reader:
+        lines = [f"You: {question}"]
+    else:
+        lines = [with_sign(formatted(question, display, 2).split("\n"), display, YOU)]
     if answer is None or answer.id < asked.id:
         if not open_calls.find(app.db, session.id):
             lines.append("no answer came: /retry asks again")
     else:
-        lines.append(marked(one_line(answer.message.text, _SHOWN)))
+        lines.append(_drawn(answer.message.text, display))
         if answer.finish in ("cancelled", "interrupted"):
             lines.append("the answer was cut off there: /retry asks again")
-    return "\n".join(lines)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _drawn(answer: str, display: Display) -> str:
+    """The first lines of an answer, as they stood on the screen."""
+    lines, left = list[str](), _SHOWN
+    for line in answer.strip().split("\n")[:_SHOWN_LINES]:
+        if len(line) > left:
+            lines += [f"{line[: left - 1].rstrip()}…"] if not lines else []
+            break
+        lines.append(line)
+        left -= len(line)
+    out = StringIO()
+    writer = answer_writer.create(out, display)
+    writer.write("\n".join(lines))
+    writer.end()
+    shown = out.getvalue().strip("\n")
+    whole = "\n".join(lines) == answer.strip() or shown.endswith("…")
+    return f"{'Answer: ' if display.screen_reader else ''}{shown}{'' if whole else f'{chr(10)}…'}"
 
 
 def _label(app: App, session: Session) -> str:

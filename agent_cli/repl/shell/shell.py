@@ -32,7 +32,7 @@ from agent_cli.render.program_text import Verbatim
 from agent_cli.render.reply_lines import announced, with_sign
 from agent_cli.render.styles import FAILED, NEEDS_YOU, PROGRAM, LineRole
 from agent_cli.repl.commands import commands, results
-from agent_cli.repl.commands.results import Confirmation, Page, PromptDraft, Question, Result, Screen, Theme
+from agent_cli.repl.commands.results import Confirmation, Page, PromptDraft, Question, Result, Resumed, Screen, Theme
 from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 from agent_cli.repl.prompt import attachments
 from agent_cli.repl.prompt.prompt_input import PromptInput
@@ -168,6 +168,9 @@ class Shell:
                 self._say(result)
             case Page():
                 _print(f"{with_sign(result.draw(self.display).split(chr(10)), self.display, PROGRAM)}\n")
+            case Resumed():
+                self._show_resumed(result.session)
+                return await self._carry_out(result.unfinished)
             case Screen():
                 return await self._carry_out(await self._show_screen(result))
             case Confirmation():
@@ -329,21 +332,19 @@ class Shell:
             self._say(greeting.incognito(self._app))
             return
         if session:
-            self._say(greeting.resumed(self._app, session))
-            if exchange := greeting.last_exchange(self._app, session):
-                _print(f"{program_text.formatted(exchange, self.display)}\n")
-        elif carried_over := greeting.carried_over(self._app):
-            self._say(carried_over)
-        else:
-            self._say("agent, an assistant that remembers. It talks to the model on this machine.")
-            self._say(f"Everything is kept in one file of yours: {self._app.db.path}")
-            self._say("Nothing is remembered without your yes. /help lists the commands.")
+            self._show_resumed(session)
+        for line in [] if session else greeting.opening(self._app):
+            self._say(line)
         with suppress(StoreBusy):  # it is said at the next start instead
             for line in review.start_notices(self._conversation.reviewer):
                 self._say(line)
         with suppress(StoreError):  # they appear above the prompt later
             for line in self._reminders.start_lines():
                 self._say(line)
+
+    def _show_resumed(self, session: Session) -> None:
+        self._say(greeting.resumed(self._app, session))
+        _print(greeting.last_exchange(self._app, session, self.display))
 
     def _leave(self) -> None:
         """Close the session and say how to resume it, within two seconds."""

@@ -58,7 +58,7 @@ def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
     fact = know(db, known)
     remarks, done = say(db, session, said)
     assert remarks == [f"f1 says “{fact.statement}” · /update ends it"]
-    assert done == [f"ended f1 “{fact.statement}” (true until 20 Nov 2026) (agent facts undo takes it back)"]
+    assert done == [f"ended f1 “{fact.statement}” (true until 20 Nov 2026) (/undo f1 takes it back)"]
 
     ended = facts.get(db, 1, PERSON)
     assert (ended.valid_to, ended.is_open(NOW())) == (TODAY, False)
@@ -87,7 +87,7 @@ def test_what_is_instead_of_it_is_kept_in_its_place(db, session, known, said, tr
     know(db, known)
     remarks, done = say(db, session, said)
     assert remarks == [f"f1 says “{known}” · /update keeps what you just said"]
-    assert done == [f"kept f2 “{said}”, in place of f1 “{known}” (agent facts undo takes it back)"]
+    assert done == [f"kept f2 “{said}”, in place of f1 “{known}” (/undo f2 takes it back)"]
     assert (facts.get(db, 2, PERSON).object, facts.get(db, 1, PERSON).is_open(NOW())) == (triple, False)
 
 
@@ -139,7 +139,7 @@ def test_an_end_with_a_date_ends_it_on_that_date(db, session, said, until, shown
     """Not before it was said to be true, on 12 April."""
     know(db, "I live in Wels")
     _, [line] = say(db, session, said)
-    assert line == f"ended f1 “I live in Wels” (true until {shown}) (agent facts undo takes it back)"
+    assert line == f"ended f1 “I live in Wels” (true until {shown}) (/undo f1 takes it back)"
     ended = facts.get(db, 1, PERSON)
     assert (ended.valid_to, ended.is_true(NOW())) == (until, until > TODAY)
     assert not ended.is_true(day("2027-02-01"))
@@ -208,8 +208,8 @@ def test_a_sold_thing_ends_on_its_day_and_the_next_begins_when_it_was_told(db, s
         "f1 says “I drive a Skoda” · /update keeps what you just said",
     ]
     assert done == [
-        "ended f1 “I drive a Skoda” (true until 3 Nov 2026) (agent facts undo takes it back)",
-        "kept f3 “I drive a Renault Zoe now” (agent facts undo takes it back)",
+        "ended f1 “I drive a Skoda” (true until 3 Nov 2026) (/undo f1 takes it back)",
+        "kept f3 “I drive a Renault Zoe now” (/undo f3 takes it back)",
     ]
 
 
@@ -238,7 +238,7 @@ def test_now_replaces_the_only_fact_with_the_same_verb(db, session, known, said)
     fact = know(db, known)
     remarks, done = say(db, session, said)
     assert remarks == [f"f1 says “{known}” · /update keeps what you just said"]
-    assert done[0].endswith(f"in place of f1 “{known}” (agent facts undo takes it back)")
+    assert done[0].endswith(f"in place of f1 “{known}” (/undo f2 takes it back)")
     assert not facts.get(db, fact.id, PERSON).is_open(NOW())
 
 

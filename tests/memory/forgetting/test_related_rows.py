@@ -71,7 +71,8 @@ def test_messages_that_share_its_rare_words_are_shown_with_how_many(file):
     taken = forget.with_related(file, plan, ["m3", "m4"])
     receipt = erasure_receipt.erase(file, taken, noon)
     assert receipt.clean, receipt
-    assert receipt.words_line() == "searched everything for: bartholomew, purple, elephant, attic: 0 left"
+    assert receipt.sentence() == "Searched the file for 9 phrases: 0 left"
+    assert receipt.details()[0] == "words searched for: bartholomew, purple, elephant, attic"
     assert traces(file.path, "Bartholomew") == 0
     assert file.rows("select text from message") == [("Who sleeps well?",), ("Cats.",)]
 
@@ -82,8 +83,8 @@ def test_what_is_left_is_counted_by_the_receipt(file):
     plan = planned(file, "f1")
     receipt = erasure_receipt.erase(file, forget.with_related(file, plan, ["m2"]), noon)
     assert not receipt.clean
-    assert receipt.words_line() == "searched everything for: graz: 1 left (n1)"
-    assert "`agent forget n1`" in receipt.sentence()
+    assert receipt.sentence() == "Searched the file for 3 phrases: 1 left (n1)"
+    assert receipt.remedies() == ["the same words stand in n1: `agent forget n1`"]
 
 
 def test_all_that_says_the_same_goes_and_a_search_finds_nothing(file):
@@ -118,8 +119,8 @@ def test_what_another_owner_said_is_neither_shown_nor_named(file):
     note(file, "They live in Graz too", scope=STRANGER)
     plan = planned(file, "f1")
     assert plan.related == []
-    assert erasure_receipt.erase(file, plan, noon).words_line() == (
-        "searched everything for: graz: 1 left (a note of another caller)"
+    assert erasure_receipt.erase(file, plan, noon).sentence() == (
+        "Searched the file for 1 phrase: 1 left (a note of another caller)"
     )
 
 

@@ -11,6 +11,7 @@ from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
+from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.session import greeting
 from agent_cli.repl.session.conversation import Conversation
@@ -77,6 +78,44 @@ def test_a_session_that_goes_on_says_what_was_folded(app):
     last = model_context.visible(app.db, long, app.window)[0] - 1
     rolling_summary.fold(app.db, long, last, app.time())
     assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
+
+
+LISTED = "Two things:\n\n- bread\n- milk, which is in the door of the fridge\n\n```\nmake tea\n```"
+
+
+@pytest.mark.parametrize(
+    ("look", "shown"),
+    [
+        (
+            Display(markdown=True, wrap=True, width=lambda: 30),
+            "❯ What do I buy?\nTwo things:\n\n- bread\n- milk, which is in the door\n  of the fridge\n\n│ make tea\n",
+        ),
+        (Display(), f"❯ What do I buy?\n{LISTED}\n"),
+        (Display(screen_reader=True), f"You: What do I buy?\nAnswer: {LISTED}\n"),
+    ],
+)
+def test_the_last_exchange_keeps_its_lists_and_its_code(app, look, shown):
+    assert greeting.last_exchange(app, answered(app, LISTED), look) == shown
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("word " * 200, f"{('word ' * 120).rstrip()}…\n"),
+        ("line\n" * 30, "line\n" * 12 + "…\n"),
+        ("- kept f1", "│ - kept f1\n"),
+    ],
+)
+def test_a_long_answer_is_shown_by_its_beginning_and_poses_as_nothing(app, answer, shown):
+    assert greeting.last_exchange(app, answered(app, answer), Display()) == f"❯ What do I buy?\n{shown}"
+
+
+def answered(app, answer):
+    session = sessions.start(app.db, app.scope, app.time())
+    log.add_user_message(app.db, session, app.scope, [Part("What do I buy?", "typed")], app.time())
+    id = log.open_reply(app.db, session, app.scope, "m", app.time())
+    log.close_reply(app.db, id, Message("assistant", answer), "stop", log.Usage("m"), app.time())
+    return sessions.get(app.db, session, "person")
 
 
 def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_behind(app):
