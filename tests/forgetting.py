@@ -102,8 +102,9 @@ def set_for_later(db, session, asked, secret):
         db.execute("update schedule set error = ?, last_session = ? where id = 4", (f"no {secret}", session))
         for key, message in (("plain", asked), (f"key {secret}", None)):
             db.execute(
-                "insert into answered (owner, key, hash, session_id, message_id, at) values ('person', ?, '', ?, ?, ?)",
-                (key, session, message, clock.utc(NOON)),
+                """insert into answered (owner, key, hash, session_id, message_id, lines, at)
+                   values ('person', ?, '', ?, ?, ?, ?)""",
+                (key, session, message, f'{{"receipts": ["kept f1: “{secret}”"]}}', clock.utc(NOON)),
             )
 
 

@@ -5,7 +5,7 @@ recalled memories are given to the person's own programs only: the rarity of a w
 so a score would reveal something about the memories of others.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agent_cli.agent.events import (
@@ -27,6 +27,8 @@ from agent_cli.text import clean, clean_value
 from agent_cli.tools.tool import ToolContext
 
 JsonObject = dict[str, Any]
+Lines = Mapping[str, list[str]]
+"""Notices and receipts: what the program says beside an answer."""
 
 
 class Transcript:
@@ -75,6 +77,11 @@ class Transcript:
         question = ids.number("message", self.question) if self.question else None
         return _usage(self._context.db, self._context.session, question)
 
+    @property
+    def lines(self) -> Lines:
+        """What the program said beside the answer."""
+        return {"notices": self.notices, "receipts": self.receipts}
+
     def take(self, event: Event) -> list[JsonObject]:
         """Add the next event; returns its objects for programs."""
         return list(self._objects(event))
@@ -82,8 +89,7 @@ class Transcript:
     def as_object(self, finish: str) -> JsonObject:
         """The single object at the end of the turn."""
         used = self._recalled or []
-        lines = {"notices": self.notices, "receipts": self.receipts}
-        return _turn_object(self.clean_answer, self.model, self._position(), used, self.usage, finish, lines)
+        return _turn_object(self.clean_answer, self.model, self._position(), used, self.usage, finish, self.lines)
 
     def _objects(self, event: Event) -> Iterator[JsonObject]:
         match event:
@@ -136,8 +142,8 @@ class Transcript:
         return {"session": ids.handle("session", self._context.session), "turn": self.question or None}
 
 
-def from_log(db: Database, session: int, last: int, *, scores: bool) -> JsonObject | None:
-    """The object of the turn that ended with message `last`, from the log, which has neither notices nor receipts.
+def from_log(db: Database, session: int, last: int, lines: Lines, *, scores: bool) -> JsonObject | None:
+    """The object of the turn that ended with message `last`, from the log, which has none of the program's lines.
 
     None when the turn was taken back or erased.
     """
@@ -153,7 +159,7 @@ def from_log(db: Database, session: int, last: int, *, scores: bool) -> JsonObje
         _used(db, asked.id, scores=scores),
         _usage(db, session, asked.id),
         (replies[-1].finish if replies else None) or "stop",
-        {"notices": [], "receipts": []},
+        {"notices": [], "receipts": [], **lines},
     )
 
 
@@ -164,7 +170,7 @@ def _turn_object(
     used: list[JsonObject],
     usage: dict[str, int],
     finish: str,
-    lines: dict[str, list[str]],
+    lines: Lines,
 ) -> JsonObject:
     return {
         "schema": 1,

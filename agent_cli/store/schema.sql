@@ -409,6 +409,7 @@ create table answered (                         -- requests of callers that must
     hash text not null,                         -- of the request: the same key with another request is an error
     session_id integer not null references session (id),
     message_id integer references message (id), -- the reply; null while it is generated
+    lines text not null default '{}',           -- its notices and receipts, as JSON
     at text not null,
     unique (owner, key)
 ) strict;

@@ -60,11 +60,12 @@ class Caller:
 
 @frozen
 class AnsweredRequest:
-    """A request that was begun: its session, and the id of its reply or None."""
+    """A request that was begun: its session, the id of its reply or None, and the lines beside that as JSON."""
 
     hash: str
     session: int
     message: int | None
+    lines: str
 
 
 def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, writes: bool = True) -> tuple[Caller, str]:
@@ -157,14 +158,14 @@ def begin_request(db: Database, caller: Caller, key: str, request: str, session:
     db.execute(
         """insert into answered (owner, key, hash, session_id, at) values (?, ?, ?, ?, ?)
            on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,
-              message_id = null, at = excluded.at""",
+              message_id = null, lines = '{}', at = excluded.at""",
         (caller.owner, _key(caller, key), keyed_hash.digest(db, request), session, clock.utc(time())),
     )
 
 
 def find_request(db: Database, caller: Caller, key: str) -> AnsweredRequest | None:
     row = db.row(
-        "select hash, session_id, message_id from answered where owner = ? and key = ?",
+        "select hash, session_id, message_id, lines from answered where owner = ? and key = ?",
         (caller.owner, _key(caller, key)),
     )
     return AnsweredRequest(*row) if row else None
@@ -175,12 +176,18 @@ def is_same_request(db: Database, answered: AnsweredRequest, request: str) -> bo
     return answered.hash == keyed_hash.digest(db, request)
 
 
-def finish_request(db: Database, caller: Caller, key: str, message: int) -> None:
-    """Record the reply of a request."""
+def finish_request(db: Database, caller: Caller, key: str, message: int, lines: str = "{}") -> None:
+    """Record the reply of a request, and the program's lines beside it as a JSON object."""
     with db.write():
         db.execute(
-            "update answered set message_id = ? where owner = ? and key = ?", (message, caller.owner, _key(caller, key))
+            "update answered set message_id = ?, lines = ? where owner = ? and key = ?",
+            (message, lines, caller.owner, _key(caller, key)),
         )
+
+
+def blank_lines(db: Database, found: Sequence[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute("update answered set lines = '{}' where id in (select value from json_each(?))", (found,))
 
 
 def name_session(db: Database, caller: Caller, name: str, session: int, time: clock.Clock) -> None:

@@ -27,7 +27,7 @@ TABLES = (
     ),
     Table(
         "answered",
-        text_columns="key",
+        text_columns="key lines",
         other_columns="owner hash at",
         counts={("requests of callers", "request of a caller"): "true"},
         mentions=lineage.mentions_topic("key"),
@@ -41,6 +41,7 @@ TABLES = (
 COPIES = (
     Copy("prompts", "prompt", "prompt", "text", prompts.erase, short=True),
     Copy("openings", "opening", "session", "coalesce(opening, '')", sessions.drop_openings),
+    Copy("lines of answers", "line of an answer", "answered", "lines", callers.blank_lines),
     Copy("jottings", "jotting", "jotting", "text", session_notes.erase_some),
 )
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
-from agent_cli.agent.transcript import JsonObject, Transcript
+from agent_cli.agent.transcript import JsonObject, Lines, Transcript
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.llm.model import Cancel, ChatModel
@@ -32,8 +32,8 @@ from agent_cli.values import frozen
 OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
 """Called when the turn begins: opens or resumes a session; returns its number and the message. Raises Refused."""
 
-OnAnswer = Callable[[Database, int, int, str], None]
-"""Is called with the session, its last message and the answer, before the caller gets that."""
+OnAnswer = Callable[[Database, int, int, str, Lines], None]
+"""Is called with the session, its last message, the answer and the program's lines, before the caller gets these."""
 
 
 @frozen
@@ -98,9 +98,8 @@ def _run(
                     finish = event.finish
                     answer = transcript.streamed if request.streamed else transcript.clean_answer
                     if request.on_answer and app.keeps:
-                        request.on_answer(
-                            context.db, context.session, log.last_message(context.db, context.session), answer
-                        )
+                        last = log.last_message(context.db, context.session)
+                        request.on_answer(context.db, context.session, last, answer, transcript.lines)
                 for each in objects:
                     yield {**each, "took": _timings(model, began)} if each["type"] == "end" else each
                 if isinstance(event, QuestionLogged) and app.keeps:

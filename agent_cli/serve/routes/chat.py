@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agent_cli.agent import transcript
-from agent_cli.agent.transcript import JsonObject
+from agent_cli.agent.transcript import JsonObject, Lines
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers, sessions
@@ -69,7 +69,7 @@ class ChatAnswer(BaseModel):
     finish: str
     model: str
     notices: list[str]
-    receipts: list[str] = Field(description="What was saved, as the program says it; empty in a repeated answer.")
+    receipts: list[str] = Field(description="What was saved, as the program says it.")
 
 
 class ErrorDetail(BaseModel):
@@ -208,13 +208,15 @@ def _known_request(db: Database, caller: Caller, key: str, text: str) -> Answere
     return known
 
 
-def _record_answer(caller: Caller, key: str, db: Database, session: int, message: int, answer: str) -> None:
-    callers.finish_request(db, caller, key, message)
+def _record_answer(
+    caller: Caller, key: str, db: Database, session: int, message: int, answer: str, lines: Lines
+) -> None:
+    callers.finish_request(db, caller, key, message, json.dumps(lines, ensure_ascii=False))
 
 
 def _logged_answer(known: AnsweredRequest, db: Database, *, scores: bool) -> JsonObject:
     """An answer as it was given, from the log. Raises Refused where it is there no more."""
-    answer = transcript.from_log(db, known.session, known.message or 0, scores=scores)
+    answer = transcript.from_log(db, known.session, known.message or 0, json.loads(known.lines), scores=scores)
     if answer is None:
         raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
     return turn_handle.response_body(answer)
@@ -227,6 +229,8 @@ def _repeat_answer(answer: JsonObject, question: ChatRequest) -> Response:
 
     async def pieces() -> AsyncGenerator[str, None]:
         yield _encode({"type": "start", "schema": 1, "session": answer["session"], "turn": answer["turn"]})
+        for line in answer["notices"]:
+            yield _encode({"type": "notice", "text": line})
         yield _encode({"type": "used", "used": answer["used"]})
         yield _encode({"type": "delta", "text": answer["answer"]})
         yield _encode({"type": "end", "schema": 1, **answer})

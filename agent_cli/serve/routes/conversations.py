@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 
 from agent_cli import clock
+from agent_cli.agent.transcript import Lines
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.conversations.callers import Caller
@@ -95,7 +96,7 @@ def unlogged_session(history: History) -> OpenSession:
 def recorder(caller: Caller, history: History, app: App) -> OnAnswer:
     """Remembers how far the session has come."""
 
-    def keep(db: Database, session: int, message: int, answer: str) -> None:
+    def keep(db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
         said = fingerprint_text((*history.messages, HistoryMessage("assistant", answer)))
         callers.record_transcript(db, caller, said, session, message, app.time)
 

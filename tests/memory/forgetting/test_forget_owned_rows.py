@@ -5,13 +5,14 @@ import os
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.memory.search import recall_log, word_tables
 from agent_cli.memory.search.recall import Hit
 from agent_cli.messages import Part, ToolCall, ToolResult
+from agent_cli.store import ids
 from tests.conftest import HERE, NOON, empty, noon
 from tests.forgetting import sync, traces
 from tests.recalling import STRANGER, find, say
@@ -311,3 +312,18 @@ def test_what_goes_is_counted_beyond_what_is_shown(db):
     for n in range(25):
         task(db, f"oil door {n}")
     assert about(db, "oil door").format_lines()[20:] == ["       and 5 more", "to be erased: 25 tasks"]
+
+
+def test_the_receipts_kept_for_a_repeated_answer_are_forgotten_with_what_they_tell(file):
+    bot, _ = callers.add(file, "bot", noon, mine=True)
+    asked = say(file, sessions.start(file, HERE, NOON), "Keep what I wrote down yesterday")
+    with file.write():
+        callers.begin_request(file, bot, "k1", "Keep it", 1, noon)
+    notes.add(file, HERE, "The safe opens with swordfish", noon)
+    callers.finish_request(
+        file, bot, "k1", ids.number("message", asked), '{"receipts": ["saved n1 “The safe opens with swordfish”"]}'
+    )
+
+    assert erase(file, "n1").traces == 0
+    assert callers.find_request(file, bot, "k1").lines == "{}"
+    assert file.value("select count(*) from answered where lines like '%swordfish%'") == 0

@@ -107,6 +107,17 @@ def test_same_key_gets_the_same_answer_and_is_asked_once(bot, server):
     assert (other.status_code, other.json()["error"]["code"]) == (422, "key_reused")
 
 
+def test_same_key_gets_the_same_receipts(bot):
+    key, words = {"Idempotency-Key": "abc"}, "Please remember that my boat is called Windrose."
+    first = bot.chat(words, headers=key).json()
+    again = bot.chat(words, headers=key).json()
+    stream = events(bot.post("/chat", {"message": words, "stream": True}, headers=key))
+
+    assert "Windrose" in str(first["receipts"])
+    assert again == first
+    assert [each["text"] for each in stream if each["type"] == "notice"] == first["notices"]
+
+
 def test_key_is_known_after_a_restart_and_apart_for_each_caller(tmp_path, server):
     server.answer = heard
     key = {"Idempotency-Key": "abc"}
