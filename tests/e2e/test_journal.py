@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+import sqlite3
 import urllib.request
 
 import pytest
@@ -109,3 +110,43 @@ def test_a_journal_of_the_file_itself_is_applied_after_a_crash(program):
     shutil.copyfile(program.home / "was.db", program.db)
 
     assert program("notes", "list").out.count("other") == 3
+
+
+def put_rollback_journal_of(program, other):
+    """Put the journal of a change of another file, which is not yet complete, beside the program's."""
+    db = sqlite3.connect(other, isolation_level=None)
+    db.execute("pragma journal_mode = delete")
+    db.execute("pragma cache_size = 1")  # its pages are written, and its journal is whole, before it ends
+    db.execute("begin immediate")
+    db.execute("update passage set length = length + 1")
+    db.execute("create table more as select zeroblob(200000) data")
+    shutil.copyfile(f"{other}-journal", f"{program.db}-journal")
+    return db
+
+
+@pytest.mark.parametrize("command", [["notes", "list"], ["notes", "add", "x"], ["db", "check"], ["doctor"]])
+def test_a_rollback_journal_of_another_database_is_noticed_and_not_applied(program, command):
+    program("notes", "add", "mine")
+    program("notes", "add", "of the other", env={"AGENT_DB": str(program.home / "other.db")})
+    whole = program.db.read_bytes()
+    put_rollback_journal_of(program, program.home / "other.db").close()
+    journal = program.db.with_name("memory.db-journal")
+    ran = program(*command)
+
+    assert ran.code != 0
+    assert f"{journal} is the journal of another database, or of another state of this one" in ran.out + ran.err
+    assert program.db.read_bytes() == whole
+    journal.unlink()
+    assert copied(program) == ["mine"]
+
+
+def test_a_rollback_journal_of_the_file_itself_is_applied_after_a_crash(program):
+    program("notes", "add", "mine")
+    was = program.db.rename(program.home / "was.db")
+    changing = put_rollback_journal_of(program, was)
+    shutil.copyfile(was, program.db)  # as a crash leaves it
+    changing.close()
+
+    assert "mine" in program("notes", "list").out
+    assert program("db", "check").code == 0
+    assert Database(program.db, read_only=True).value("select count(*) from sqlite_schema where name = 'more'") == 0

@@ -16,7 +16,7 @@ from pathlib import Path
 from agent_cli import atomic_file, kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
-from agent_cli.store import holder, meta, schema
+from agent_cli.store import foreign_journal, holder, meta, schema
 from agent_cli.store.db import Database
 from agent_cli.store.maintenance import file_check, leftovers
 from agent_cli.values import frozen
@@ -81,6 +81,7 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
             _migrate(part, [str(path)], now, notice)
             move_into_place(part, current)
             return RestoreResult(None, rows, False)
+        foreign_journal.refuse(current)
         former = _unused_path(current, now)
         with _exclusive(current) as (known, erased):
             _migrate(part, [*known, str(path), str(former)], now, notice)

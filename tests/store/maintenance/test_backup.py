@@ -2,6 +2,7 @@
 
 import json
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_cli.errors import StoreBusy, StoreError, UsageError
+from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors
@@ -19,6 +20,10 @@ from agent_cli.store.db import Database
 from agent_cli.store.maintenance import backup, file_check, file_status
 from tests.conftest import HERE, NOON, noon
 
+# A rollback journal, which cuts the file beside it to one page: its header, and the second page as it was.
+JOURNAL = struct.pack(">8s5I", bytes.fromhex("d9d505f920a163d7"), 1, 0, 1, 512, 4096).ljust(512, b"\0") + struct.pack(
+    ">I4096sI", 2, b"", 0
+)
 WRITER = """
 import sys
 from datetime import UTC, datetime
@@ -222,6 +227,18 @@ def test_a_damaged_database_is_replaced_and_kept(opened, path, tmp_path):
     assert texts(path) == ["one"]
     assert restored.former.read_bytes() == b"no database at all" * 1000
     assert restored.former.with_name(restored.former.name + "-wal").read_bytes() == b"left"
+
+
+def test_a_journal_of_another_database_beside_it_is_refused_and_the_database_stays(opened, path, tmp_path):
+    write(opened, "one")
+    copied = backup.create(opened, tmp_path / "copy.db")
+    opened.close()
+    current = path.rename(tmp_path / "current.db")  # this process does not have it open
+    current.with_name("current.db-journal").write_bytes(JOURNAL)
+    with pytest.raises(FileRefused, match="journal of another database"):
+        backup.restore(current, copied.path, NOON, print)
+    current.with_name("current.db-journal").unlink()
+    assert texts(current) == ["one"]
 
 
 def damaged(copy):
