@@ -453,4 +453,4 @@ def test_what_was_said_later_in_another_session_comes_first(program, server):
     ran = program("search", "where do I live?", "--json")
     best, *others = json.loads(ran.out)["hits"]
     assert best["text"] == "I moved to Linz in June"
-    assert [each["label"] for each in others if each["text"] == "I live in Graz"] == ["(said otherwise later, in m3)"]
+    assert [each["label"] for each in others if each["text"] == "I live in Graz"] == ["(replaced by m3)"]

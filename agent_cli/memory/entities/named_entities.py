@@ -106,9 +106,25 @@ def _may_be_a_name(question: str, word: re.Match[str]) -> bool:
     return word[0][0].isupper() and not _SENTENCE_BEGINS.search(before) and not _NO_NAME_AFTER.search(before)
 
 
+def relations(question: str) -> dict[str, str]:
+    """The predicates of relations to the person that a question names, each with its word: of "my sister" sister."""
+    return {name: word for word in _relation_words(question) for name in _predicates(word)}
+
+
+def related(db: Database, owner: str, predicate: str) -> set[str]:
+    """The names of those that have this relation to the person, as far as facts say it."""
+    rows = db.rows(
+        """select o.name from entity p cross join relation r on r.subject_id = p.id
+           cross join entity o on o.id = r.object_id
+           where p.owner = ? and p.name = ? and r.predicate = ? order by +r.fact_id desc limit ?""",
+        (owner, graph.PERSON, predicate, _MAX_ENTITIES),
+    )
+    return {name for (name,) in rows}
+
+
 def _by_relation(db: Database, owner: str, question: str) -> list[Mention]:
     """What the relations in a question lead to, "my sister" to Anna and to what is told of Anna by her name alone."""
-    words = {name: word for word in _relation_words(question) for name in _predicates(word)}
+    words = relations(question)
     if not words:
         return []
     rows = db.rows(

@@ -27,6 +27,8 @@ ASKING = (  # words of a question that need not be in its answer
     r"|named|kinds?|sorts?|types?|towns?|city|cities|date|times?|place|number|price|which|tell|remind|know|find|get|got"
     r"|many|much|long|often|today|since|until|till"
 )
+PAST_QUESTION = r"did|was|were|had|used to|before|formerly|previous(?:ly)?|back then"
+FUTURE_QUESTION = r"will|shall|going to|next|soon|plan(?:s|ned|ning)?|future|upcoming"
 ABOUT_REPLIES = (
     r"(?:did|have|had|were) you|you (?:recommend|suggest|advis|propos|explain|describ|mention|say|said|told|tell"
     r"|give|gave|list|provid|outlin)\w*|your (?:advice|suggest|recommend|explan|answer|repl)\w*"

@@ -23,6 +23,13 @@ ASKING = (
     r"|unsere?[rmn]?|namens?|nummer|preis|hoch|sag|sagst|mal|bitte|weißt|weisst|gibt|wurden?|soll|sollte|bloß|tag|datum"
     r"|uhrzeit|jahr|monat|ort|stadt"
 )
+PAST_QUESTION = (
+    r"war(?:en|st)?|hatten?|wurden?|früher|damals|vorher|zuvor|einst"
+    r"|(?:bin|bist|ist|sind|habe?|hast|hat|haben)\b.*\b(?!gern)\w{0,4}ge\w{2,}(?:t|en)"
+)
+FUTURE_QUESTION = (
+    r"werden?|wirst|wird|nächste[rsmn]?|bald|künftig|demnächst|plan(?:e|st|t|en)?|pläne|vor(?:habe|hast)|zukunft"
+)
 ABOUT_REPLIES = (
     r"(?:hast|hattest|würdest) du|du (?:empfiehlst|empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt)"
     r"|empfohlen hast|vorgeschlagen hast|gesagt hast|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"

@@ -24,6 +24,7 @@ _PARTICLE = Pattern(
 _WORD = re.compile(r"\w+")
 _NUMBER = Pattern(r"\d[\d.,:/]*")
 _NEGATION = languages.pattern(r"\b<NEGATING>\b|n['’]t\b")
+_ASKING = languages.pattern(r"<ASKING>")
 _NUMERAL = languages.pattern(r"\b<COUNTING>\b")
 
 
@@ -59,6 +60,11 @@ def content_words(query: str) -> list[str]:
     """The words of a question that are not stop words, in order, each once; all words when there are none."""
     words = list(dict.fromkeys(_folded_words(query)))
     return [word for word in words if word not in STOP_WORDS] or words
+
+
+def only_asks(word: str) -> bool:
+    """Whether a word of a question need not be in its answer, as "when" and "remember"."""
+    return _ASKING.fullmatch(word) is not None
 
 
 def has_no_other(text: str, words: Set[str]) -> bool:

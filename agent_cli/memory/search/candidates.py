@@ -7,13 +7,13 @@ fifteen points of recall.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import field, replace
 from itertools import accumulate, chain, islice
 
 from agent_cli import kinds
 from agent_cli.memory.entities import named_entities
-from agent_cli.memory.language import terms
+from agent_cli.memory.language import languages, terms
 from agent_cli.memory.search import ranking, word_tables
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -27,6 +27,8 @@ _FEW = 30  # rows that the idfs assume at least: in a new file the only word of 
 MIN_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
 LEADING = 1_500  # rows that are scored in any case: those with the rarest words
 SURE = 60  # hits that no row with further words may exceed, or they lead too
+ASKING = 0.4  # weight of a word that need not be in the answer, as "now" and "remember"
+_PAST, _FUTURE = (languages.pattern(rf"\b<{each}_QUESTION>\b") for each in ("PAST", "FUTURE"))
 _MOST = 1.6  # times its idf: about the most that a word adds to a score
 
 
@@ -66,6 +68,13 @@ class ParsedQuery:
     counts: Mapping[str, int] = field(default_factory=dict)  # rows with each stem or run
     rows: int = 0  # all rows
     stems: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each content word
+    only_asking: Set[str] = frozenset()  # stems that only ask, of a question that has others too
+    of_the_past: bool = False  # whether it asks for what was
+    of_the_future: bool = False  # whether it asks for what will be
+
+    def names(self, db: Database, value: str) -> bool:
+        """Whether it holds a word of this value."""
+        return any(stem in self.idfs for stem in db.tokens(value))
 
 
 def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> ParsedQuery:
@@ -75,7 +84,7 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     def count(phrase: str) -> int:
         return max(0, _count(db, phrase, rows, files) - excluded_rows)
 
-    words = {word: count(_quoted(word)) for word in terms.content_words(query)}
+    words = {word: count(quoted(word)) for word in terms.content_words(query)}
     runs = {run: count(_gram_phrase(run)) for run in terms.unspaced_runs(query)}
     for run in [run for run, found in runs.items() if not found]:  # the run may be a whole sentence
         del runs[run]
@@ -83,8 +92,20 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     stems = {word: db.tokens(word) for word in words}
     counts = {stem: min(count, rows) for word, count in words.items() for stem in stems[word]}
     counts |= {run: min(count, rows) for run, count in runs.items()}
-    idfs = {term: ranking.idf(max(rows, _FEW), count) for term, count in counts.items()}
-    return ParsedQuery(words, runs, idfs, excluded_rows, counts, rows, stems)
+    only_asking = {stem for word in words if terms.only_asks(word) for stem in stems[word]}
+    parsed = ParsedQuery(
+        words,
+        runs,
+        {},
+        excluded_rows,
+        counts,
+        rows,
+        stems,
+        only_asking if counts.keys() - only_asking else frozenset(),
+        bool(_PAST.search(query)),
+        bool(_FUTURE.search(query)),
+    )
+    return replace(parsed, idfs=weigh_telling(parsed, ()))
 
 
 def stems(db: Database, question: ParsedQuery, authors: Collection[str]) -> dict[str, list[str]]:
@@ -99,12 +120,16 @@ def stems(db: Database, question: ParsedQuery, authors: Collection[str]) -> dict
 
 
 def weigh_telling(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> Mapping[str, float]:
-    """The idfs of the stems without empty rows, each given as its stems: a word is not common because it was asked."""
-    if not empty or not question.counts:
+    """The idfs of the stems without empty rows, each given as its stems: a word is not common because it was asked.
+
+    Words that only ask count less.
+    """
+    if not question.counts:
         return question.idfs
     rows = max(question.rows - len(empty), _FEW)
     holding = Counter(stem for stems in empty for stem in stems)
-    return {term: ranking.idf(rows, max(0, count - holding[term])) for term, count in question.counts.items()}
+    idfs = {term: ranking.idf(rows, max(0, count - holding[term])) for term, count in question.counts.items()}
+    return {term: idf * (ASKING if term in question.only_asking else 1.0) for term, idf in idfs.items()}
 
 
 def parse_unweighted(db: Database, query: str) -> ParsedQuery:
@@ -116,7 +141,7 @@ def parse_unweighted(db: Database, query: str) -> ParsedQuery:
 
 def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple[int, float]]:
     """(passage, BM25 score of its own words), best first."""
-    phrases = {_quoted(word): count for word, count in question.words.items() if count}
+    phrases = {quoted(word): count for word, count in question.words.items() if count}
     phrases |= {_gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
     totals = list(accumulate(phrases[phrase] for phrase in ordered))
@@ -226,7 +251,7 @@ def _similar(
         return []
     name = word_tables.table(db, "trigrams")
     folded = word.casefold()
-    triples = list(dict.fromkeys(_quoted(folded[n : n + 3]) for n in range(len(folded) - 2)))
+    triples = list(dict.fromkeys(quoted(folded[n : n + 3]) for n in range(len(folded) - 2)))
     half = len(triples) // 2
     whole = " AND ".join(triples)
     sql = f"select rowid from {name} where {name} match ? and {_id_range(files)} limit 200"
@@ -252,7 +277,7 @@ def _with_near_stems(db: Database, word: str, files: bool, but: Collection[int],
             and length(term) between :length - 2 and :length + 2""",
         {"first": stem[:2], "length": len(stem)},
     )
-    near = [_quoted(term) for (term,) in stems if term != stem and terms.contains_similar(stem, term, 0.8)]
+    near = [quoted(term) for (term,) in stems if term != stem and terms.contains_similar(stem, term, 0.8)]
     if not near:
         return []
     sql = f"select rowid from {name} where {name} match ? and {_id_range(files)} order by rank limit ?"
@@ -332,7 +357,7 @@ def bindings(allowed: Filter) -> dict[str, object]:
     }
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
     return '"' + word.replace('"', '""').replace("\0", " ") + '"'
 
 

@@ -143,7 +143,7 @@ def _mark_without_source(
     for letter in "nm":
         present = visible(db, letter, by_letter[letter])
         states |= {(letter, row): (None, row not in present) for row in by_letter[letter]}
-    for row, (until, partly) in ended_messages(db, by_letter["m"], owner, now).items():
+    for row, (until, partly, _) in ended_messages(db, by_letter["m"], owner, now).items():
         if not partly:
             states["m", row] = until, False
     for reply in replies:
@@ -152,6 +152,7 @@ def _mark_without_source(
         if ended:
             reply.ended = datetime.fromisoformat(max(ended)).timestamp()
             reply.partly = len(ended) < len(found)
+            reply.outdated = not reply.partly
         reply.withdrawn = any(deleted for _, deleted in found)
 
 
@@ -164,6 +165,7 @@ def _mark_replaced(db: Database, replies: Sequence[CandidateRow], rows: Iterable
         for reply in replies:
             if reply.ended is None and not _lacking(words, reply.text.casefold()):
                 reply.ended = datetime.fromisoformat(until).timestamp()
+                reply.outdated = True
 
 
 def _mark_repetitions(

@@ -37,13 +37,19 @@ _NEWEST = """select p.id from passage p join area a on a.id = p.area
     where p.start = 0 and {conditions} order by p.at desc, p.row desc limit :limit"""
 
 _OUTDATED = """select c.value, max(f.valid_to) filter (where f.valid_to <= :now),
-        max(f.state = 'accepted' and coalesce(f.valid_to > :now, true))
+        max(f.state = 'accepted' and coalesce(f.valid_to > :now, true)),
+        group_concat(f.object, ' ') filter (where f.valid_to <= :now)
     from json_each(:rows) c cross join fact f on f.id in (
         select id from fact where message_id = c.value union select fact_id from fact_source where message_id = c.value)
     where +f.owner = :owner and f.hidden_at is null and +f.state in ('accepted', 'superseded')
     group by c.value having min(f.valid_to) <= :now"""
 
-_DATED = """select f.id, iif(coalesce(f.valid_from, '') > :now, f.valid_from, null), f.valid_to
+_DATED = """select f.id, iif(coalesce(f.valid_from, '') > :now, f.valid_from, null), f.valid_to, f.object,
+        exists (select 1 from fact o where o.owner = f.owner and o.subject = f.subject and o.predicate = f.predicate
+            and o.predicate <> '' and o.state = 'accepted' and o.hidden_at is null and o.place = f.place
+            and o.session_id is f.session_id
+            and iif(f.valid_from > :now, coalesce(o.valid_from, '') <= :now and o.valid_to > :now,
+                o.valid_from >= f.valid_to))
     from json_each(:rows) c cross join fact f on f.id = c.value
     where coalesce(f.valid_from, '') > :now or f.valid_to > :now"""
 
@@ -123,8 +129,8 @@ def fetch(
             with_assistant=bool(said[id].with_assistant),
             guessed=guessed.get(id, frozenset()) - counts[said[id].text].keys(),
         )
-    _mark_ended(db, made.values(), allowed.owner, now)
-    _mark_dated(db, made.values(), now)
+    _mark_ended(db, made.values(), question, allowed.owner, now)
+    _mark_dated(db, made.values(), question, now)
     return made
 
 
@@ -158,32 +164,36 @@ def visible(db: Database, letter: str, rows: Sequence[int]) -> set[int]:
     return {row for (row,) in found}
 
 
-def ended_messages(db: Database, messages: Sequence[int], owner: str, now: datetime) -> dict[int, tuple[str, bool]]:
-    """{message: (since when its facts are no longer true, whether only some)}."""
+def ended_messages(
+    db: Database, messages: Sequence[int], owner: str, now: datetime
+) -> dict[int, tuple[str, bool, str]]:
+    """{message: (since when its facts are no longer true, whether only some, the values of those)}."""
     if not db.value("select 1 from fact where owner = ? and valid_to <= ? limit 1", (owner, clock.utc(now))):
         return {}
     ended = db.rows(_OUTDATED, {"rows": messages, "owner": owner, "now": clock.utc(now)})
-    return {id: (until, bool(partly)) for id, until, partly in ended}
+    return {id: (until, bool(partly), values) for id, until, partly, values in ended}
 
 
-def _mark_ended(db: Database, rows: Collection[CandidateRow], owner: str, now: datetime) -> None:
+def _mark_ended(db: Database, rows: Collection[CandidateRow], question: ParsedQuery, owner: str, now: datetime) -> None:
     """Mark messages whose facts are no longer true."""
     ended = ended_messages(db, [row.row for row in rows if row.kind == "m"], owner, now)
     for row in rows:
         if row.kind == "m" and row.row in ended:
-            until, row.partly = ended[row.row]
+            until, row.partly, values = ended[row.row]
             row.ended = datetime.fromisoformat(until).timestamp()
+            row.outdated = not row.partly and not (question.of_the_past and question.names(db, values))
 
 
-def _mark_dated(db: Database, rows: Collection[CandidateRow], now: datetime) -> None:
-    """Mark facts that begin or end in the future."""
+def _mark_dated(db: Database, rows: Collection[CandidateRow], question: ParsedQuery, now: datetime) -> None:
+    """Mark facts that begin or end in the future; of a present and a planned value the one that is not asked for."""
     values = {"rows": [row.row for row in rows if row.kind == "f"], "now": clock.utc(now)}
     dated = {id: dates for id, *dates in db.rows(_DATED, values)} if values["rows"] else {}
     for row in rows:
         if row.kind == "f" and row.row in dated:
-            row.begins, row.ends = (
-                datetime.fromisoformat(date).timestamp() if date else None for date in dated[row.row]
-            )
+            *dates, value, has_other = dated[row.row]
+            row.begins, row.ends = (datetime.fromisoformat(date).timestamp() if date else None for date in dates)
+            asked = question.of_the_future == (row.begins is not None) or question.names(db, value)
+            row.outdated = has_other and not asked
 
 
 def _contexts(said: Mapping[int, Said], id: int, around: Sequence[int]) -> list[str]:

@@ -43,7 +43,7 @@ WEIGHTS = {
 }
 ENTITY = 1.0  # for a fact about an entity that the question names
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
-OUTDATED = 0.5  # share of its score that a message loses when its facts are no longer true
+OUTDATED = 0.5  # share of its score that a passage loses when it is no longer true, or not yet
 CLOSELY = 40  # rows that are looked at closely
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
@@ -95,6 +95,7 @@ class CandidateRow:
     named: float = 0.0  # weight of a fact about an entity that the question names
     ended: float | None = None  # when its facts ceased to be true, in seconds since 1970
     partly: bool = False  # whether only some of its facts did
+    outdated: bool = False  # whether it does not hold today, and the question does not ask for what it says
     begins: float | None = None  # of a fact that is planned: from when it is true
     ends: float | None = None  # of a fact that ends in the future: until when
     role: str = ""  # of a message: user, or assistant when that is no other person
@@ -246,7 +247,7 @@ def _weighted(
         legs["entity"] = ENTITY * row.named
     total = sum(legs.values())
     about = 1 - legs.get("mine", 0.0) / (total or 1.0)
-    if row.withdrawn or (row.ended and not row.partly):
+    if row.withdrawn or row.outdated:
         legs["outdated"] = -OUTDATED * total
         total += legs["outdated"]
     if row.empty:

@@ -66,7 +66,7 @@ class Hit:
         if self.withdrawn:
             notes.append("its source was deleted")
         if self.replaced_in:
-            notes.append(f"said otherwise later, in {self.replaced_in}")
+            notes.append(f"replaced by {self.replaced_in}")
         return f"({'; '.join(notes)})" if notes else ""
 
     @property

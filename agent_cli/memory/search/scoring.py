@@ -14,10 +14,10 @@ from agent_cli.memory.search import (
     candidates,
     index,
     judgement,
-    later_statements,
     passage_context,
     ranking,
     selection,
+    stated_values,
     vectors,
 )
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
@@ -114,7 +114,7 @@ def _propose(request: RecallRequest) -> Search:
         timely = _use(request, "words", lambda: candidates.by_words(db, question, times), no_hits)
         hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
     best = [id for id, _ in hits[:RESCORED]]
-    named = {} if files else candidates.by_names(db, allowed.owner, query, question, best)
+    named = {} if files else _by_names(request, question, best)
     for id, (_, stems) in named.items():
         guessed[id] = guessed.get(id, frozenset()) | stems
     authors = _authors_named(db, query)
@@ -133,6 +133,19 @@ def _propose(request: RecallRequest) -> Search:
         unknown,
         guessed,
     )
+
+
+def _by_names(
+    request: RecallRequest, question: ParsedQuery, hits: Sequence[int]
+) -> dict[int, tuple[float, frozenset[str]]]:
+    """The weights of passages about what the question names, and the stems that each answers to."""
+    db, query, allowed = request.db, request.query, request.allowed
+
+    def said() -> dict[int, tuple[float, frozenset[str]]]:
+        return stated_values.about_relatives(db, query, question, allowed)
+
+    none = dict[int, tuple[float, frozenset[str]]]()
+    return candidates.by_names(db, allowed.owner, query, question, hits) | _use(request, "words", said, none)
 
 
 def _use(request: RecallRequest, index: str, search: Callable[[], T], otherwise: T) -> T:
@@ -221,9 +234,12 @@ def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tupl
 
 def _mark_replaced(search: Search, scored: Sequence[Scored]) -> Collection[int]:
     """Mark the best that a later statement replaces; returns the passages of the later ones."""
-    request, best = search.request, [each.row for each in scored[: later_statements.LOOKED_AT]]
+    request, best = search.request, [each.row for each in scored[: stated_values.LOOKED_AT]]
     return _use(
-        request, "words", lambda: later_statements.mark(request.db, best, request.allowed, request.now), list[int]()
+        request,
+        "words",
+        lambda: stated_values.mark(request.db, best, search.question, request.allowed, request.now),
+        list[int](),
     )
 
 

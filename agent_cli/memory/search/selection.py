@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agent_cli.memory.entities import named_entities
-from agent_cli.memory.language import languages, statements, terms
+from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import ranking
 from agent_cli.memory.search.ranking import QueryContext, Scored
 
@@ -27,7 +27,6 @@ KNOWN, MAYBE = 0.7, -2.0  # from which a passage clearly answers, or perhaps
 
 KEPT = "fnd"  # facts, notes and files
 
-_ASKING = languages.pattern(r"<ASKING>")
 _GUESSED = 0.6  # share of its weight that a word loses when it is only taken for a misspelt one
 _LIKE = 0.4  # cosine from which words are taken for alike
 _VERDICTS = ("known", "maybe", "nothing")
@@ -74,7 +73,7 @@ def _certainty(question: QueryContext, each: Scored, words: Mapping[str, float],
 
 def _asked_for(question: QueryContext) -> dict[str, float]:
     """The idfs of the words that an answer should hold; of all words, when all of them only ask."""
-    telling = {word: weight for word, weight in question.weights.items() if not _ASKING.fullmatch(word)}
+    telling = {word: weight for word, weight in question.weights.items() if not terms.only_asks(word)}
     return telling or question.weights
 
 

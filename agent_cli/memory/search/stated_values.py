@@ -1,8 +1,9 @@
-"""Which statements of the person a later one replaces: "I live in Graz", then "I moved to Linz in June".
+"""What the person only said or noted: which statement a later one replaces, and whom a relation names.
 
-Facts replace one another when they are accepted (memory/facts/succession.py). This is for what was only said or noted:
-two statements about the same single-valued predicate, of which the one that became true last counts. It is looked for
-by the words of the predicate, because it need not hold those of the question.
+Facts replace one another when they are accepted (memory/facts/succession.py), and their relations are in the graph of
+entities. Of what was only said ("I live in Graz", then "I moved to Linz in June") the statement of a single-valued
+predicate that became true last counts, and "my brother" is Lukas where the person said so. Both are looked for by the
+words of the predicate, because they need not hold those of the question.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,10 @@ from functools import cache
 
 from agent_cli import clock, kinds, text
 from agent_cli.memory.dates import validity
+from agent_cli.memory.entities import graph, named_entities
 from agent_cli.memory.language import predicates, statements, triples
 from agent_cli.memory.search import candidates, passage_context, word_tables
-from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -22,8 +24,10 @@ from agent_cli.values import frozen
 LOOKED_AT = 8  # rows whose statements are compared with later ones
 _LONGEST = 300  # characters of a message that is taken for statements
 _NEWEST = 100  # passages with a word of the predicate, the newest first
+_ABOUT_NAMES = 20  # passages about the people that a relation names, the newest first
+_MAX_NAME_WORDS = 3
 
-_ABOUT = f"""with hit as materialized (select rowid as id from {{table}} where {{table}} match :match and rowid > 0
+_OWN = f"""with hit as materialized (select rowid as id from {{table}} where {{table}} match :match and rowid > 0
         order by rowid desc limit {_NEWEST})
     select p.id, p.kind, p.row, p.at, t.own
     from hit cross join passage p on p.id = hit.id cross join area a on a.id = p.area
@@ -58,15 +62,20 @@ class _Stated:
         return self.since is None or self.since <= now
 
 
-def mark(db: Database, rows: Sequence[CandidateRow], allowed: Filter, now: datetime) -> list[int]:
-    """Mark the rows that a later statement replaces with its passage; returns the passages of the later ones."""
+def mark(
+    db: Database, rows: Sequence[CandidateRow], question: ParsedQuery, allowed: Filter, now: datetime
+) -> list[int]:
+    """Mark the rows that a later statement replaces with its passage; returns the passages of the later ones.
+
+    What a question of the past names ("when did I move to Linz?") is not replaced.
+    """
     later: dict[int, None] = {}
     newest: dict[tuple[str, str], _Stated | None] = {}
     for row in rows:
         if not _is_own_statement(row):
             continue
         for key, mine in _stated(row.id, row.kind, row.row, row.at, row.text):
-            if not mine.has_begun(now):
+            if not mine.has_begun(now) or (question.of_the_past and question.names(db, mine.object)):
                 continue
             if key not in newest:
                 newest[key] = _newest(db, *key, allowed, now)
@@ -75,6 +84,35 @@ def mark(db: Database, rows: Sequence[CandidateRow], allowed: Filter, now: datet
                 row.replaced_in = ids.handle(kinds.BY_LETTER[other.kind].name, other.row)
                 later[other.passage] = None
     return list(later)
+
+
+def about_relatives(
+    db: Database, query: str, question: ParsedQuery, allowed: Filter
+) -> dict[int, tuple[float, frozenset[str]]]:
+    """What the person told of whom a relation in the question names: the weight of each passage, and its stems.
+
+    The stems are those of the relation: what is told of Lukas need not say "brother".
+    """
+    found: dict[int, tuple[float, frozenset[str]]] = {}
+    for predicate, word in named_entities.relations(query).items():
+        stems = frozenset(stem for stem in db.tokens(word) if stem in question.idfs)
+        names = named_entities.related(db, allowed.owner, predicate) or _names_said(db, predicate, allowed)
+        for name in names if stems else ():
+            for id, *_ in _own_passages(db, candidates.quoted(name), allowed)[:_ABOUT_NAMES]:
+                found[id] = named_entities.RELATED, stems | found.get(id, (0.0, frozenset[str]()))[1]
+    return found
+
+
+def _names_said(db: Database, predicate: str, allowed: Filter) -> set[str]:
+    """The names that the person gave as this relation, as in "my brother is called Lukas"."""
+    found = {
+        triple.object
+        for _, _, _, _, words in _own_passages(db, _words_of(predicate), allowed)
+        for sentence in text.sentences(words)
+        for clause in statements.clauses(sentence)
+        if (triple := triples.parse(clause)) and (triple.subject, triple.predicate) == (graph.PERSON, predicate)
+    }
+    return {name for name in found if len(name.split()) <= _MAX_NAME_WORDS and name[:1].isupper()}
 
 
 def _is_own_statement(row: CandidateRow) -> bool:
@@ -94,7 +132,7 @@ def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: da
     """The statement of this subject and predicate that is true now; None when there is none."""
     found = [
         stated
-        for id, kind, row, at, words in _about(db, predicate, allowed)
+        for id, kind, row, at, words in _own_passages(db, _words_of(predicate), allowed)
         for key, stated in _stated(id, kind, row, at, words)
         if key == (subject, predicate) and stated.has_begun(now)
     ]
@@ -106,10 +144,14 @@ def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: da
     return newest
 
 
-def _about(db: Database, predicate: str, allowed: Filter) -> list[tuple[int, str, int, float, str]]:
-    words = " OR ".join(f'"{word}"' for word in predicates.search_words(predicate).split())
-    sql = _ABOUT.format(table=word_tables.table(db, "words"))
-    return list(db.rows(sql, {"match": f"own : ({words})", **candidates.bindings(allowed)}))
+def _own_passages(db: Database, match: str, allowed: Filter) -> list[tuple[int, str, int, float, str]]:
+    """(passage, kind, row, moment, text) of the newest short messages and notes of the person that match."""
+    sql = _OWN.format(table=word_tables.table(db, "words"))
+    return list(db.rows(sql, {"match": f"own : ({match})", **candidates.bindings(allowed)}))
+
+
+def _words_of(predicate: str) -> str:
+    return " OR ".join(candidates.quoted(word) for word in predicates.search_words(predicate).split())
 
 
 def _kept(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> Iterator[_Stated]:
