@@ -23,7 +23,7 @@ from agent_cli.llm.ollama.engine import SUGGESTED
 from agent_cli.llm.server.engine import Engine, Tag, find, refuse_cloud
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import Reviewer
-from agent_cli.memory.search import index, index_check, vectors
+from agent_cli.memory.search import index, index_check, vectors, word_tables
 from agent_cli.store import file, jobs, keyed_hash
 from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
@@ -250,12 +250,12 @@ def _indexes(app: App) -> Iterator[Finding]:
     except AgentError as error:
         yield Finding("indexes", False, str(error))
         return
-    summary = (
-        f"damaged: {', '.join(damaged)}"
-        if damaged
-        else f"sound, {counted(index.count_stale(app.db), 'row waits', 'rows wait')} to be indexed"
-    )
-    yield Finding("indexes", not damaged, summary, "agent jobs run --until-idle" if damaged else "")
+    summary = f"sound, {counted(index.count_stale(app.db), 'row waits', 'rows wait')} to be indexed"
+    if without := word_tables.count_without_trigrams(app.db):
+        summary += f", {counted(without, 'passage is', 'passages are')} not found by parts of words yet"
+    if damaged:
+        summary = f"damaged: {', '.join(damaged)}"
+    yield Finding("indexes", not damaged, summary, "agent jobs run --until-idle" if damaged or without else "")
 
 
 def _embedder(app: App) -> Iterator[Finding]:

@@ -22,6 +22,8 @@ def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
         jobs.add(db, INDEX, "all", app.time())
         rest = "the end of a long text is" if waiting == 1 else f"the ends of {waiting} long texts are"
         app.notice(f"{rest} not indexed yet and not found; `agent jobs run --until-idle` does it now")
+    elif not index.is_complete(db):
+        jobs.add(db, INDEX, "all", app.time())
     try:
         with index.patience(db):
             for _ in app.embedders.fill(db) if app.embedders.is_quick(db, few=True) else ():
@@ -38,23 +40,25 @@ def _as_it_is(app: App, db: Database) -> vectors.QueryEmbedder | None:
 
 
 def index_all(app: App, db: Database) -> None:
-    """Index many new rows: their words now, their vectors too when they are few, else by a job."""
+    """Index many new rows: their words now, their vectors too when they are few; the rest by a job."""
     index.refresh_all(db)
-    if app.embedders.is_quick(db, few=True):
-        for _ in app.embedders.fill(db):
-            pass
-    elif app.embedders.query_embedder(db) or index.count_stale(db):
+    few = app.embedders.is_quick(db, few=True)
+    for _ in app.embedders.fill(db) if few else ():
+        pass
+    by_job = not few and app.embedders.query_embedder(db) is not None
+    if by_job or not index.is_complete(db):
         jobs.add(db, INDEX, "all", app.time())
-        if app.embedders.is_quick(db):
-            app.notice("found by words now, by meaning when all vectors are made; `agent index status` shows how many")
+    if by_job and app.embedders.is_quick(db):
+        app.notice("found by words now, by meaning when all vectors are made; `agent index status` shows how many")
 
 
 def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
     """Index many new rows: their words now, their vectors now or by a job; yields (done, total) while it makes them."""
     index.refresh_all(db)
-    if app.embedders.is_quick(db):
+    quick = app.embedders.is_quick(db)
+    if quick:
         yield from app.embedders.fill(db)
-    elif app.embedders.query_embedder(db) or index.count_stale(db):
+    if not index.is_complete(db) or (not quick and app.embedders.query_embedder(db)):
         jobs.add(db, INDEX, "all", app.time())
 
 
@@ -68,7 +72,8 @@ def after_turn(app: App, db: Database) -> None:
 
         mcp.store_changes(db, app.tool_servers, app.notice)
     now = app.time()
-    if index.count_stale(db) or word_tables.needs_merge(db) or index_check.due(db, now) or app.embedders.can_fill(db):
+    unfinished = not index.is_complete(db) or word_tables.needs_merge(db) or app.embedders.can_fill(db)
+    if unfinished or index_check.due(db, now):
         jobs.add(db, INDEX, "all", now)
     pending_erasure.finish(db, app.time, app.notice)
 

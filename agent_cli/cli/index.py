@@ -7,7 +7,7 @@ import typer
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.memory.search import index, vectors
+from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.store.db import Database, IndexDamaged
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     row = {
         "passages": app_.db.value("select count(*) from passage"),
         "waiting": index.count_stale(app_.db),
+        "missing trigrams": word_tables.count_without_trigrams(app_.db),
         "embedder": current.identity if current else None,
         "vectors": _count(app_.db, current),
         "missing vectors": vectors.count_missing(app_.db, current) if current else None,
@@ -33,7 +34,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         output.put_json(row)
         return
     for name, value in row.items():
-        output.say(f"{name:<14} {value if value is not None else '-'}")
+        output.say(f"{name:<16} {value if value is not None else '-'}")
 
 
 @app.command()

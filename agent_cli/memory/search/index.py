@@ -1,17 +1,20 @@
 """Passages, and the word and trigram indexes over them; derived, and rebuilt at any time.
 
 A trigger marks each row that was written as stale; `refresh` recreates its passages and updates every index with them,
-so that they cannot diverge. The indexes store no text of their own (external content over the view passage_text).
-Secrets in a text are not indexed. The context of a message is not indexed either: ranking reads it from the log.
+so that they cannot diverge; of an import, trigrams are made when all its words are found. The indexes store no text of
+their own (external content over the view passage_text). Secrets in a text are not indexed. The context of a message is
+not indexed either: ranking reads it from the log.
 
 Each transaction indexes one portion of text, so that no other writer waits long. Of a long text the first portion is
 indexed like any row, and the rest after all rows, a few passages at a time: it is continued after the last passage.
 """
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import accumulate
 from typing import TypeVar
 
 from agent_cli import kinds
@@ -27,7 +30,7 @@ T = TypeVar("T")
 
 _FILE_IDS = "file passages"  # key of the number of ids below zero in use
 _BATCH = 500
-_BULK, _BULK_PORTION = 2_500, 4 * passages.PORTION  # of an import: rows, as many as it writes at once, and characters
+_BULK, _BULK_PORTION = 2_500, 8 * passages.PORTION  # of an import: rows, as many as it writes at once, and characters
 _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
@@ -61,6 +64,8 @@ def _refresh(db: Database, limit: int, portion: int) -> int:
         if db.change_counter() != version:
             batch = passages.read_stale(db, limit, portion)
         names = word_tables.names(db)
+        if limit >= _BULK and word_tables.trigrams_until(db) is None:
+            word_tables.note_trigrams(db, _last(db, "m"))
         for kind in kinds.SEARCHABLE:
             rows = [each for each in batch if each.kind == kind.letter]
             _remove(db, names, [id for each in rows for id in each.replaced])
@@ -69,6 +74,23 @@ def _refresh(db: Database, limit: int, portion: int) -> int:
         tails = [(each.kind, each.row) for each in batch if each.tail]
         db.execute_many("insert into stale (kind, row, tail) values (?, ?, 1)", tails)
     return len(batch)
+
+
+def _add_trigrams(db: Database) -> bool:
+    """Make trigrams of the next passages that have none, in one transaction; False when none are to be made."""
+    until = word_tables.trigrams_until(db)
+    if until is None or "trigrams" not in word_tables.names(db):
+        return False
+    with db.write():
+        if word_tables.trigrams_until(db) != until:  # another process was first
+            return True
+        rows = db.rows("select id, length from passage where id > ? order by id limit ?", (until, _BULK))
+        totals = list(accumulate(length for _, length in rows))
+        rows = rows[: max(1, bisect_right(totals, _BULK_PORTION))]
+        if rows:
+            word_tables.add(db, "trigrams", word_tables.table(db, "trigrams"), rows[0][0], rows[-1][0])
+        word_tables.note_trigrams(db, rows[-1][0] if len(rows) < len(totals) or len(rows) == _BULK else None)
+    return True
 
 
 def _index_tail(db: Database, kind: str, row: int) -> Iterator[None]:
@@ -120,7 +142,7 @@ def _without_damaged(db: Database, step: Callable[[], T]) -> T:
 
 
 def refresh_steps(db: Database) -> Iterator[None]:
-    """Index all stale rows, then the rest of long texts; yields after each transaction."""
+    """Index all stale rows, then make trigrams and index the rest of long texts; yields after each transaction."""
     for number, _ in enumerate(_steps(db), 1):
         if number % _MERGED == 0:  # else FTS5 would in the end merge everything at once
             word_tables.merge(db, _PAGES)
@@ -130,7 +152,8 @@ def refresh_steps(db: Database) -> Iterator[None]:
 def _steps(db: Database) -> Iterator[None]:
     while True:
         many = db.value("select count(*) from (select 1 from stale where not tail limit ?)", (_BULK,)) == _BULK
-        if refresh(db, _BULK, _BULK_PORTION) if many else refresh(db):
+        indexed = refresh(db, _BULK, _BULK_PORTION) if many else refresh(db)
+        if indexed or _without_damaged(db, lambda: _add_trigrams(db)):
             yield
         elif waiting := db.row("select kind, row from stale where tail limit 1"):
             yield from _index_tail(db, *waiting)
@@ -139,14 +162,19 @@ def _steps(db: Database) -> Iterator[None]:
 
 
 def refresh_all(db: Database, seconds: float = _TAIL_SECONDS) -> None:
-    """Index all stale rows; the rest of long texts for about so many seconds."""
+    """Index all stale rows; for about so many seconds make trigrams and index the rest of long texts."""
     until = None
     for _ in refresh_steps(db):
         if not db.value("select 1 from stale where not tail limit 1"):
             until = until or time.monotonic() + seconds
-            if time.monotonic() > until or not db.value("select 1 from stale limit 1"):
+            if time.monotonic() > until or is_complete(db):
                 break
         time.sleep(_PAUSE)
+
+
+def is_complete(db: Database) -> bool:
+    """Whether nothing is left to be indexed."""
+    return word_tables.trigrams_until(db) is None and not db.value("select 1 from stale limit 1")
 
 
 def catch_up(db: Database) -> bool:
@@ -208,6 +236,7 @@ def drop_unused(db: Database) -> None:
 def rebuild(db: Database) -> Iterator[tuple[int, int]]:
     """Rebuild passages and indexes in batches; yields (done, total) rows."""
     with db.write():
+        word_tables.note_trigrams(db, None)
         for index in word_tables.DEFINITIONS:
             word_tables.make(db, index, word_tables.drop(db, index))
             damaged_indexes.clear(db, index)
@@ -264,14 +293,10 @@ def _add(db: Database, names: dict[str, str], kind: str, made: Sequence[Passage]
             for id, each in zip(ids, made, strict=True)
         ],
     )
+    later = kind != FILES and word_tables.trigrams_until(db) is not None
     for index, name in names.items():
-        columns = ", ".join(word_tables.COLUMNS[index])
-        with damaged_indexes.tolerate(db, index):
-            db.execute(
-                f"""insert into {name} (rowid, {columns})
-                    select id, {columns} from passage_text where id between ? and ?""",
-                sorted((ids[0], ids[-1])),
-            )
+        if index != "trigrams" or not later:
+            word_tables.add(db, index, name, *sorted((ids[0], ids[-1])))
     if kind == FILES:
         meta.put(db, _FILE_IDS, str(-ids[-1]))
 
@@ -289,6 +314,7 @@ def _remove(db: Database, names: dict[str, str], ids: Sequence[int]) -> None:
         return
     with damaged_indexes.tolerate(db, "vectors"):
         vectors.erase(db, ids)
+    until = word_tables.trigrams_until(db)
     many = len(ids) >= _MANY and len(ids) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
         if not many:
@@ -297,13 +323,13 @@ def _remove(db: Database, names: dict[str, str], ids: Sequence[int]) -> None:
                 db.execute(
                     f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
                         from json_each(?) c cross join passage_text t on t.id = c.value""",
-                    (ids,),
+                    (ids if index == "words" or until is None else [id for id in ids if id <= until],),
                 )
     db.execute("delete from passage where id in (select value from json_each(?))", (ids,))
     for index, name in names.items():
         if many:
             with damaged_indexes.tolerate(db, index):
-                db.execute(f"insert into {name} ({name}) values ('rebuild')")
+                word_tables.rebuild(db, index, name)
 
 
 def _area(db: Database, owner: str, place: str) -> int:

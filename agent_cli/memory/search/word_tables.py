@@ -1,6 +1,8 @@
 """The tables of the word and trigram indexes: created, merged, repaired and rewritten.
 
-They store no text of their own: FTS5 reads it from the view passage_text (external content).
+They store no text of their own: FTS5 reads it from the view passage_text (external content). Those of an import are
+found by words first: their trigrams, which find parts of words and misspelt ones, are made behind it, and until then
+the last passage that has them is noted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,6 +17,7 @@ _WORDS = """create virtual table {name} using fts5(own, author, date, facts, gra
 _TRIGRAMS = """create virtual table {name} using fts5(own, facts, content='passage_text', content_rowid='id',
     tokenize='trigram remove_diacritics 1', detail=none, columnsize=0)"""
 COLUMNS = {"words": ("own", "author", "date", "facts", "grams"), "trigrams": ("own", "facts")}
+_UNTIL = "trigrams until"  # key of the last passage with trigrams
 DEFINITIONS = {"words": _WORDS, "trigrams": _TRIGRAMS}
 
 
@@ -52,6 +55,44 @@ def names(db: Database) -> dict[str, str]:
     return {index: table(db, index) for index in DEFINITIONS if index not in damaged}
 
 
+def trigrams_until(db: Database) -> int | None:
+    """The last passage with trigrams, while those of later ones are still to be made; None when all have them."""
+    noted = meta.get(db, _UNTIL)
+    return None if noted is None else int(noted)
+
+
+def note_trigrams(db: Database, until: int | None) -> None:
+    """Note the last passage with trigrams; None: all have them."""
+    if until is None:
+        meta.drop(db, _UNTIL)
+    else:
+        meta.put(db, _UNTIL, str(until))
+
+
+def count_without_trigrams(db: Database) -> int:
+    """How many passages have no trigrams yet."""
+    until = trigrams_until(db)
+    return 0 if until is None else int(db.value("select count(*) from passage where id > ?", (until,)))
+
+
+def add(db: Database, index: str, name: str, first: int, last: int) -> None:
+    """Index the passages of a range of ids."""
+    columns = ", ".join(COLUMNS[index])
+    with damaged_indexes.tolerate(db, index):
+        db.execute(
+            f"""insert into {name} (rowid, {columns})
+                select id, {columns} from passage_text where id between ? and ?""",
+            (first, last),
+        )
+
+
+def rebuild(db: Database, index: str, name: str) -> None:
+    """Index all passages again."""
+    db.execute(f"insert into {name} ({name}) values ('rebuild')")
+    if index == "trigrams":
+        note_trigrams(db, None)
+
+
 def set_secure(db: Database, names: dict[str, str], secure: int) -> None:
     for index, name in names.items():
         with damaged_indexes.tolerate(db, index):
@@ -63,14 +104,13 @@ def repair(db: Database, index: str) -> None:
     name = table(db, index)
     try:
         with db.index_access(), db.write():
-            db.execute(f"insert into {name} ({name}) values ('rebuild')")
+            rebuild(db, index, name)
             damaged_indexes.clear(db, index)
         return
     except IndexDamaged:
         pass
     with db.write():
-        fresh = make(db, index, drop(db, index))
-        db.execute(f"insert into {fresh} ({fresh}) values ('rebuild')")
+        rebuild(db, index, make(db, index, drop(db, index)))
         damaged_indexes.clear(db, index)
 
 
@@ -125,4 +165,7 @@ def rewrite(db: Database, how: str = "optimize") -> None:
         name = table(db, index)
         with damaged_indexes.tolerate(db, index):
             pieces = db.value(f"select count(distinct segid) from {name}_idx")
-            db.execute(f"insert into {name} ({name}) values (?)", (how if pieces > 1 else "rebuild",))
+            if how == "rebuild" or pieces < 2:
+                rebuild(db, index, name)
+            else:
+                db.execute(f"insert into {name} ({name}) values (?)", (how,))

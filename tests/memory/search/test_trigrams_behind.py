@@ -1,0 +1,118 @@
+"""The trigrams of an import: made behind it, while its words are found."""
+
+import json
+
+import pytest
+
+from agent_cli.memory.search import index, index_check, word_tables
+from agent_cli.memory.transfers import transfer
+from agent_cli.store import damaged_indexes, file
+from tests.conftest import HERE, NOON, noon
+from tests.recalling import find, note
+
+MANY = 2600  # messages: an import, not a conversation
+
+
+def matches(db, word, which):
+    """The passages that an index has for a word."""
+    name = word_tables.table(db, which)
+    return [id for (id,) in db.rows(f"select rowid from {name} where {name} match ? order by rowid", (word,))]
+
+
+def is_exact(db):
+    """Both indexes hold what the passages say, no more and no less."""
+    for which in ("words", "trigrams"):
+        name = word_tables.table(db, which)
+        db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
+    return word_tables.trigrams_until(db) is None
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """A file with an import whose words are indexed, and whose trigrams are not."""
+    db = file.open_file(tmp_path / "memory.db", NOON, print)
+    texts = ["We met Katarzyna", *(f"Line {number}" for number in range(MANY - 2)), "Lisbon in May"]
+    messages = [{"id": str(n), "role": "user", "content": text} for n, text in enumerate(texts)]
+    lines = [json.dumps({"id": "a", "messages": messages})]
+    transfer.import_lines(db, HERE, lines, "test", noon, print)
+    index.refresh(db, 2500, 10**6)
+    index.refresh(db)
+    assert index.count_stale(db) == 0
+    yield db
+    db.close()
+
+
+def finish(db):
+    for _ in index.refresh_steps(db):
+        pass
+
+
+def test_an_import_is_found_by_words_before_it_has_trigrams(imported):
+    assert matches(imported, "katarzyna", "words") == [1]
+    assert matches(imported, "lisbon", "words") == [MANY]
+    assert matches(imported, "kat", "trigrams") == matches(imported, "lis", "trigrams") == []
+    assert not index.is_complete(imported)
+    assert word_tables.count_without_trigrams(imported) == MANY
+
+    finish(imported)
+    assert matches(imported, "kat", "trigrams") == [1]
+    assert matches(imported, "lis", "trigrams") == [MANY]
+    assert index.is_complete(imported)
+    assert word_tables.count_without_trigrams(imported) == 0
+    assert is_exact(imported)
+
+
+def test_what_is_written_meanwhile_is_found_by_parts_of_words_too(imported):
+    note(imported, "The boat is called Esmeralda")
+    index.refresh(imported)
+    finish(imported)
+
+    assert matches(imported, "esm", "trigrams") == [MANY + 1]
+    assert [hit.kind for hit in find(imported, "Esmeralde").hits] == ["note"]
+    assert is_exact(imported)
+
+
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("row", [1, MANY])
+def test_what_is_erased_meanwhile_is_in_no_index(imported, row, made):
+    if made:
+        next(index.refresh_steps(imported))
+    word, triple = ("katarzyna", "kat") if row == 1 else ("lisbon", "lis")
+    with imported.write():
+        index.erase(imported, "m", row)
+    assert matches(imported, word, "words") == matches(imported, triple, "trigrams") == []
+
+    finish(imported)
+    assert matches(imported, triple, "trigrams") == []
+    assert is_exact(imported)
+
+
+def test_very_many_that_are_erased_meanwhile_are_in_no_index(imported):
+    with imported.write():
+        index.erase_many(imported, "m", range(1, MANY))
+    assert matches(imported, "kat", "trigrams") == []
+    assert is_exact(imported)
+
+
+def test_trigrams_that_are_still_to_be_made_are_no_damage(imported):
+    assert index_check.check(imported, NOON) == []
+
+
+@pytest.mark.parametrize("how", [word_tables.rewrite, lambda db: word_tables.repair(db, "trigrams"), index.rebuild])
+def test_an_index_made_anew_has_all_trigrams(imported, how):
+    for _ in how(imported) or ():
+        pass
+    assert matches(imported, "lis", "trigrams") == [MANY]
+    assert is_exact(imported)
+
+
+def test_damage_of_the_trigrams_ends_their_making_and_a_repair_makes_all(imported):
+    imported.execute("drop table trigrams_1_data")
+    finish(imported)
+    assert damaged_indexes.damaged(imported) == ["trigrams"]
+    assert matches(imported, "lisbon", "words") == [MANY]
+
+    word_tables.repair(imported, "trigrams")
+    table = word_tables.table(imported, "trigrams")
+    assert imported.rows(f"select rowid from {table} where {table} match 'lis'") == [(MANY,)]
+    assert index.is_complete(imported)
