@@ -21,7 +21,7 @@ _SINGLE_VALUED = """
 """
 
 _SYNONYMS = {  # words of a question that a statement may express differently
-    "lives_in": "live home city moved moving relocated wohne wohnt wohnst daheim gezogen umgezogen ziehe",
+    "lives_in": "live home city move moved moving relocated wohne wohnt wohnst daheim gezogen umgezogen ziehe ziehen",
     "works_at": "work job employer company started joined arbeite arbeitet arbeitgeber firma angefangen begonnen",
     "works_as": "work job profession occupation beruf arbeite",
     "studies_at": "study university studiere studium",

@@ -65,9 +65,10 @@ class _Stated:
 def mark(
     db: Database, rows: Sequence[CandidateRow], question: ParsedQuery, allowed: Filter, now: datetime
 ) -> list[int]:
-    """Mark the rows that a later statement replaces with its passage; returns the passages of the later ones.
+    """Mark the rows that a later statement replaces with its passage; returns the passages of what holds instead.
 
-    What a question of the past names ("when did I move to Linz?") is not replaced.
+    What a question of the past names ("when did I move to Linz?") is not replaced. A plan that is not asked for is only
+    marked as outdated.
     """
     later: dict[int, None] = {}
     newest: dict[tuple[str, str], _Stated | None] = {}
@@ -75,15 +76,27 @@ def mark(
         if not _is_own_statement(row):
             continue
         for key, mine in _stated(row.id, row.kind, row.row, row.at, row.text):
-            if not mine.has_begun(now) or (question.of_the_past and question.names(db, mine.object)):
+            if _is_asked_for(db, question, mine, now):
                 continue
             if key not in newest:
                 newest[key] = _newest(db, *key, allowed, now)
-            if (other := newest[key]) and other.object != mine.object:
+            other = newest[key]
+            if other is None or other.object == mine.object:
+                continue
+            later[other.passage] = None
+            if mine.has_begun(now):
                 row.replaced_by = other.passage
                 row.replaced_in = ids.handle(kinds.BY_LETTER[other.kind].name, other.row)
-                later[other.passage] = None
+            else:
+                row.outdated = True
     return list(later)
+
+
+def _is_asked_for(db: Database, question: ParsedQuery, stated: _Stated, now: datetime) -> bool:
+    """Whether a question of the past names this value, or one of the future is about this plan."""
+    if stated.has_begun(now):
+        return question.of_the_past and question.names(db, stated.object)
+    return question.of_the_future or question.names(db, stated.object)
 
 
 def about_relatives(

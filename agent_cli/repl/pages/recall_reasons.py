@@ -33,7 +33,7 @@ _OF_LEG = {
     "words": "shares rare words with it",
     "covered": "holds much of your question",
 }
-_AGAINST = {"outdated": "no longer true, so it counts half", "empty": "tells little, so it counts less"}
+_AGAINST = {"outdated": "not true today, so it counts half", "empty": "tells little, so it counts less"}
 
 
 @frozen

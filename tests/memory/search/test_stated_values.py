@@ -170,6 +170,15 @@ def test_a_plan_stands_behind_what_holds_until_then(db, question, planned_first)
     assert found[0] == (plan if planned_first else present).handle
 
 
+def test_the_message_of_a_plan_stands_behind_the_present_value_too(db):
+    session = session_of(db)
+    present = say(db, session, "I moved to Salzburg on 1 July 2025", day("2025-07-02"))
+    plan = say(db, session, "I will move to Vienna on 1 October 2026", day("2026-04-02"))
+
+    assert handles(db, "to which city did I move", now=day("2026-05-01"))[:2] == [present, plan]
+    assert handles(db, "to which city will I move", now=day("2026-05-01"))[:2] == [plan, present]
+
+
 def test_words_that_only_ask_say_little(db):
     session = session_of(db)
     lukas = say(db, session, "Lukas hat eine Wohnung in Hamburg", day("2026-01-01"))
