@@ -13,8 +13,9 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from prompt_toolkit.application import create_app_session
+from prompt_toolkit.application import Application, create_app_session, get_app
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
@@ -114,7 +115,7 @@ async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) ->
     line = PromptInput(app, lambda: None, lambda text: None)
     gc.freeze()  # as a session does
     asking = asyncio.create_task(line.ask())
-    key = _key(line, keyboard)
+    key = _key(line.application, keyboard)
     while line.buffer.working_index < LINES:  # the history is read once the prompt stands
         await asyncio.sleep(0.01)
     found = {"a letter, on an empty prompt": [await key("x") for _ in range(KEYS)]}
@@ -128,15 +129,30 @@ async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) ->
     found["Up and Down in a draft of many lines"] = [await key(each) for each in ("\x1b[A", "\x1b[B") * (KEYS // 2)]
     found["Ctrl-P, a step in the history"] = [await key("\x10") for _ in range(KEYS)]
     found["Ctrl-N, a step in the history"] = [await key("\x0e") for _ in range(KEYS)]
-    await key("\x12")
-    found["a letter of a search, Ctrl-R"] = [await key(each) for each in "line 77 the router in the hall"]
-    found["Ctrl-R again"] = [await key("\x12") for _ in range(KEYS)]
-    await key("\x07")
+    found |= await _searched(line, keyboard)
     for name, told in drafts.items():
         found[name] = [taken for draft in told for taken in await _looked_up(line, key, draft)]
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     return found
+
+
+async def _searched(line: PromptInput, keyboard: PipeInput) -> dict[str, list[float]]:
+    """Ctrl-R until its list is drawn, and the keys in it."""
+    found: dict[str, list[float]] = {"Ctrl-R, until the list stands": [], "a letter in the list of Ctrl-R": []}
+    for words in ("line 77 the router in the hall", "nobody wrote down", "e"):
+        began = time.perf_counter()
+        keyboard.send_text("\x12")
+        while not (get_app() is not line.application and get_app().render_counter):
+            await asyncio.sleep(0)
+        found["Ctrl-R, until the list stands"].append(1000 * (time.perf_counter() - began))
+        key = _key(get_app(), keyboard)
+        found["a letter in the list of Ctrl-R"] += [await key(each) for each in words]
+        steps = [await key("\x12") for _ in range(KEYS)]
+        keyboard.send_text("\x07")
+        while get_app() is not line.application:
+            await asyncio.sleep(0.01)
+    return found | {"Ctrl-R again, a step in its list": steps}
 
 
 async def _looked_up(line: PromptInput, key: Callable[[str], Awaitable[float]], draft: str) -> list[float]:
@@ -150,10 +166,10 @@ async def _looked_up(line: PromptInput, key: Callable[[str], Awaitable[float]], 
     return taken
 
 
-def _key(line: PromptInput, keyboard: PipeInput) -> Callable[[str], Awaitable[float]]:
-    """Presses a key and gives the milliseconds until the prompt is drawn anew."""
+def _key(app: "Application[Any]", keyboard: PipeInput) -> Callable[[str], Awaitable[float]]:
+    """Presses a key and gives the milliseconds until the prompt, or its list, is drawn anew."""
     drawn = asyncio.Event()
-    line.application.after_render += lambda _: drawn.set()
+    app.after_render += lambda _: drawn.set()
 
     async def press(key: str) -> float:
         drawn.clear()

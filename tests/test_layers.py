@@ -63,7 +63,7 @@ MAY_IMPORT = {
     "serve.core": "app agent agent.* tools memory.* llm store",
     "serve.routes": "serve.core app agent memory.* store",
     "serve": "serve.* app agent tools memory memory.* store",
-    "repl.keyboard": "presence app memory memory.*",
+    "repl.keyboard": "render presence app memory memory.*",
     "repl.review": "repl.keyboard render editor memory.* store",
     "repl.session": "render presence app agent agent.* tools memory memory.* llm store",
     "repl.pages": "render memory.* store",

@@ -1,6 +1,7 @@
 """The choice of a session to go on with, of `agent -r` and /resume: by words, handle or the arrow keys."""
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 from agent_cli.app.app import App
@@ -8,13 +9,13 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.repl.keyboard import picker
-from agent_cli.repl.keyboard.picker import PickerRow
+from agent_cli.repl.keyboard.picker import PickerList, PickerRow
 from agent_cli.repl.pages import session_page
 from agent_cli.store import ids
 from agent_cli.text import clean, one_line
 
 _OFFERED = 300  # sessions
-_SHORTENED = 300  # characters of a message of the preview
+_NOTHING = "no session in the list has these words; Enter looks for them in all that was said"
 
 
 def pick(app: App) -> Session | None:
@@ -31,11 +32,11 @@ async def choose(app: App) -> Session | None:
     now = app.time()
     width = max(len(session_page.when(row, now)) for row in rows)
     choices = [
-        PickerRow(row["id"], line, line.casefold(), partial(_preview, app, row["id"]))
+        PickerRow(row["id"], line, line.casefold(), partial(_preview, app, row["id"]), (row["id"], row["id"][1:]))
         for row in rows
         for line in [session_page.line(row, now, width)]
     ]
-    while typed := await picker.choose("which one?", choices):
+    while typed := await picker.choose(PickerList("which one?", choices, _NOTHING, elsewhere=True)):
         try:
             return sessions.resolve(app.db, typed, app.scope.owner)
         except UsageError as error:
@@ -43,8 +44,8 @@ async def choose(app: App) -> Session | None:
     return None
 
 
-def _preview(app: App, handle: str) -> str:
-    """The last question of a session and its answer."""
+def _preview(app: App, handle: str, width: int) -> Sequence[str]:
+    """The last question of a session and its answer, each on a line."""
     id = ids.number("session", handle)
     said = [("you", log.nth_last(app.db, id, "user", 1)), ("assistant", log.nth_last(app.db, id, "assistant", 1))]
-    return "\n".join(f"{who}: {one_line(each.message.text, _SHORTENED)}" for who, each in said if each)
+    return [one_line(f"{who}: {each.message.text}", width) for who, each in said if each]

@@ -34,6 +34,12 @@ class PromptHistory(History):
             return prompts.recent(self._app.db, self._app.scope.owner, _MAX_LINES)
         return []
 
+    def lines(self) -> list[str]:
+        """Every line once, the newest first."""
+        if not self._loaded:  # a key that was typed before the prompt stood there
+            self._loaded_strings, self._loaded = list(self.load_history_strings()), True
+        return list(dict.fromkeys(self._loaded_strings))
+
     def append_string(self, string: str) -> None:
         """Add a line, with large pastes expanded; not when it begins with a space or repeats the last one."""
         string = self._pastes.expanded(string)

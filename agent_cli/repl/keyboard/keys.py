@@ -17,12 +17,10 @@ from prompt_toolkit.filters import (
     emacs_mode,
     has_completions,
     has_selection,
-    is_searching,
     vi_navigation_mode,
 )
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
-from prompt_toolkit.key_binding.bindings import search
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
@@ -58,7 +56,7 @@ Esc             stop the answer; close the menu
                 on an empty prompt, twice: your last message, to replace it
 Up, Down        move in several lines, then in what was sent
 Ctrl-P, Ctrl-N  move in what was sent
-Ctrl-R          search in what was sent, in all sessions; again: further back
+Ctrl-R          a list of what was sent, in all sessions: type to filter it
 Tab             complete commands, handles, models, files behind @, known names
 Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
 Alt-1, Alt-2    leave out the first, the second of what memory would add: the
@@ -111,10 +109,12 @@ def bindings(
     say: Callable[[str], None],
     edit: Callable[[str], str] = lambda text: text,
     last: Callable[[], LastMessage] = lambda: ("", ()),
+    search: Callable[[], None] = lambda: None,
 ) -> KeyBindings:
     """The key bindings of the prompt.
 
-    `say` prints a line above the prompt, `edit` opens a text in the editor, `last` returns the person's last message.
+    `say` prints a line above the prompt, `edit` opens a text in the editor, `last` returns the person's last message,
+    `search` shows the list of what was sent.
     """
     keys = KeyBindings()
     _send(keys)
@@ -123,8 +123,9 @@ def bindings(
     _change_word(keys)
     _leave(keys, pastes, say)
     _open(keys, pastes, edit, last)
+    _search(keys, search)
 
-    @keys.add("?", filter=_line_is_empty & _no_key_follows & ~is_searching & ~vi_navigation_mode)
+    @keys.add("?", filter=_line_is_empty & _no_key_follows & ~vi_navigation_mode)
     def _(event: KeyPressEvent) -> None:
         run_in_terminal(lambda: say(HELP))
 
@@ -132,8 +133,8 @@ def bindings(
 
 
 def _send(keys: KeyBindings) -> None:
-    @keys.add("enter", filter=~is_searching)
-    @keys.add(SEND, filter=~is_searching)
+    @keys.add("enter")
+    @keys.add(SEND)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if event.key_processor.input_queue and event.key_sequence[-1].key != SEND:
@@ -146,11 +147,9 @@ def _send(keys: KeyBindings) -> None:
         else:
             buffer.validate_and_handle()
 
-    keys.add(SEND, filter=is_searching)(search.accept_search)
-
-    @keys.add("escape", "enter", filter=emacs_mode & ~is_searching)
-    @keys.add("c-j", filter=~is_searching)
-    @keys.add(NEWLINE, filter=~is_searching)
+    @keys.add("escape", "enter", filter=emacs_mode)
+    @keys.add("c-j")
+    @keys.add(NEWLINE)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
@@ -159,7 +158,7 @@ def _paste(keys: KeyBindings, pastes: Pastes) -> None:
     @keys.add(Keys.BracketedPaste, eager=True)
     def _(event: KeyPressEvent) -> None:
         piece = clean(event.data)
-        event.current_buffer.insert_text(piece if is_searching() else pastes.add(piece))
+        event.current_buffer.insert_text(pastes.add(piece))
 
     @keys.add(_AT_ONCE)
     def _(event: KeyPressEvent) -> None:
@@ -169,12 +168,12 @@ def _paste(keys: KeyBindings, pastes: Pastes) -> None:
 def _move(keys: KeyBindings) -> None:
     """Ctrl-P and Ctrl-N move in the history, in a draft of several lines too, or in an open menu."""
 
-    @keys.add("c-p", filter=~is_searching)
+    @keys.add("c-p")
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         buffer.complete_previous() if buffer.complete_state else buffer.history_backward(event.arg)
 
-    @keys.add("c-n", filter=~is_searching)
+    @keys.add("c-n")
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         buffer.complete_next() if buffer.complete_state else buffer.history_forward(event.arg)
@@ -204,7 +203,7 @@ def _change_word(keys: KeyBindings) -> None:
 def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> None:
     last_stop = [0.0]
 
-    @keys.add("c-c", filter=~is_searching)
+    @keys.add("c-c")
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer.text:
@@ -220,17 +219,26 @@ def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> Non
 
 
 def _open(keys: KeyBindings, pastes: Pastes, edit: Callable[[str], str], last: Callable[[], LastMessage]) -> None:
-    @keys.add("c-x", "c-e", filter=~is_searching)
-    @keys.add("c-g", filter=~is_searching & ~has_selection)
+    @keys.add("c-x", "c-e")
+    @keys.add("c-g", filter=~has_selection)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         run_in_terminal(lambda: _edit_draft(buffer, pastes, edit))
 
-    @keys.add("escape", "escape", filter=_line_is_empty & ~is_searching & ~has_completions)
+    @keys.add("escape", "escape", filter=_line_is_empty & ~has_completions)
     def _(event: KeyPressEvent) -> None:
         line, parts = last()
         pastes.add_parts(parts)
         event.current_buffer.document = Document(pastes.collapsed(line))
+
+
+def _search(keys: KeyBindings, search: Callable[[], None]) -> None:
+    @keys.add("c-r")
+    @keys.add("c-s")
+    @keys.add("/", filter=vi_navigation_mode)
+    @keys.add("?", filter=vi_navigation_mode)
+    def _(event: KeyPressEvent) -> None:
+        search()
 
 
 def _edit_draft(buffer: Buffer, pastes: Pastes, edit: Callable[[str], str]) -> None:

@@ -1,137 +1,182 @@
 """A choice from a list that filters as one types, with a preview of what is chosen; Enter takes it, Esc leaves.
 
-On a terminal without a cursor, and for a screen reader, the list is printed with numbers and the choice is typed.
+Only the lines on the screen are drawn, so a list of thousands takes no longer than a short one. On a terminal without a
+cursor, and for a screen reader, the list is printed with numbers and the choice is typed.
 """
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
+from prompt_toolkit.application import Application, get_app
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.styles import Style
+from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, VSplit, Window
+from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.utils import is_dumb_terminal
 
+from agent_cli.render.program_text import wrap
+from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard import dumb_terminal
-from agent_cli.text import clean, one_line
+from agent_cli.text import clean
 from agent_cli.values import frozen
 
 _SHOWN = 10  # lines of the list
 _NUMBERED = 15  # lines of a printed list
-_PREVIEW = 2  # lines
-_PLAIN = "bg:default fg:default"
-MENU_STYLE = Style.from_dict(  # the terminal's own colours; what is chosen is shown in reverse
-    {
-        "completion-menu": _PLAIN,
-        "completion-menu.completion": _PLAIN,
-        "completion-menu.completion.current": f"{_PLAIN} reverse",
-        "completion-menu.meta.completion": _PLAIN,
-        "completion-menu.meta.completion.current": f"{_PLAIN} reverse",
-        "scrollbar.background": _PLAIN,
-        "scrollbar.button": _PLAIN,
-    }
-)
+_ESC_TIMEOUT = 0.05  # seconds after which an Esc is complete: the rest of a key code follows at once
 
 
 @frozen
 class PickerRow:
-    """`key` is returned; `line` is shown; `searched`: text in which typed words are looked for, in lower case."""
+    """`key` is returned; `line` is shown; `searched`: text in which typed words are looked for, in lower case.
+
+    `preview` gives lines of at most so many cells. `names`: what names the row alone, as its handle does.
+    """
 
     key: str
     line: str
     searched: str
-    preview: Callable[[], str]
+    preview: Callable[[int], Sequence[str]]
+    names: tuple[str, ...] = ()
 
 
-async def choose(question: str, choices: Sequence[PickerRow]) -> str:
-    """The key of the choice, or the typed words where no choice has them; empty when the person leaves."""
+@frozen
+class PickerList:
+    """What is chosen from. `nothing`: said where no row has the typed words; `preview`: lines of the preview.
+
+    `elsewhere`: typed words that no row has are returned, to be looked for elsewhere.
+    """
+
+    question: str
+    rows: Sequence[PickerRow]
+    nothing: str
+    preview: int = 2
+    elsewhere: bool = False
+
+    def chosen(self, found: Sequence[PickerRow], at: int, typed: str) -> str:
+        return found[at].key if found else typed if self.elsewhere else ""
+
+
+async def choose(offered: PickerList) -> str:
+    """The key of the choice; empty when the person leaves."""
     if is_dumb_terminal() or os.environ.get("ACCESSIBLE"):
-        return await _choose_by_number(question, choices)
-    prompt: PromptSession[str] = PromptSession(
-        completer=_Filter(choices),
-        complete_while_typing=True,
-        reserve_space_for_menu=_SHOWN,
-        style=MENU_STYLE,
-        erase_when_done=True,
-        key_bindings=_bindings(choices),
-    )
-    try:
-        return await prompt.prompt_async(
-            lambda: _above(question, _chosen(prompt, choices), prompt.app.output.get_size().columns - 1),
-            pre_run=lambda: prompt.default_buffer.start_completion(),
-            handle_sigint=False,
-        )
-    except (EOFError, KeyboardInterrupt):
-        return ""
+        return await _choose_by_number(offered)
+    return await application(offered).run_async(handle_sigint=False)
 
 
-def matching(choices: Sequence[PickerRow], typed: str) -> list[PickerRow]:
-    """Those that have all typed words; first the one that is named by its key or the number in it."""
+def matching(rows: Sequence[PickerRow], typed: str) -> Sequence[PickerRow]:
+    """Those that have all typed words; first the one that is named by them."""
     words = typed.casefold().split()
-    found = [each for each in choices if all(word in each.searched for word in words)]
-    return sorted(found, key=lambda each: typed.strip().casefold() not in (each.key, each.key[1:]))
+    if not words:
+        return rows
+    found, named = rows, typed.strip().casefold()
+    for word in words:
+        found = [each for each in found if word in each.searched]
+    return sorted(found, key=lambda each: named not in each.names)
 
 
-class _Filter(Completer):
-    def __init__(self, choices: Sequence[PickerRow]):
-        self._choices = choices
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        for each in matching(self._choices, document.text):
-            yield Completion(each.key, -len(document.text), display=clean(each.line))
-
-
-def _chosen(prompt: PromptSession[str], choices: Sequence[PickerRow]) -> PickerRow | None:
-    """What Enter would take: the line that is marked, else the first."""
-    state = prompt.default_buffer.complete_state
-    if state and state.current_completion:
-        return next(each for each in choices if each.key == state.current_completion.text)
-    return next(iter(matching(choices, prompt.default_buffer.text)), None)
+def application(offered: PickerList) -> "Application[str]":
+    """The screen of the choice; it is gone when the choice is made."""
+    screen = _Screen(offered)
+    app = Application[str](layout=screen.layout(), key_bindings=screen.keys(), erase_when_done=True)
+    app.ttimeoutlen = _ESC_TIMEOUT
+    return app
 
 
-def _above(question: str, chosen: PickerRow | None, width: int) -> StyleAndTextTuples:
-    """The question and the preview of what Enter would take, above the line that is typed."""
-    lines = (
-        chosen.preview().split("\n")
-        if chosen
-        else ["nothing has these words; Enter looks for them in all that was said"]
-    )
-    preview = "\n".join(f"  {one_line(clean(line), width - 2)}" for line in (*lines, "", "")[:_PREVIEW])
-    help_line = one_line(f"{question} type to filter, arrows move, Enter takes it, Esc leaves", width)
-    return [("bold", help_line), ("", f"\n{preview}\n"), ("bold", "❯"), ("", " ")]
+class _Screen:
+    def __init__(self, offered: PickerList):
+        self._offered = offered
+        self._typed = Buffer(multiline=False)
+        self._typed.on_text_changed += lambda _: self._filter()
+        self._found, self._at, self._words = offered.rows, 0, ""
+
+    def layout(self) -> Layout:
+        rows, preview = max(1, min(_SHOWN, len(self._offered.rows))), 1 + self._offered.preview
+        control = BufferControl(self._typed)
+        line = VSplit([Window(FormattedTextControl([("bold", YOU.sign)]), width=2), Window(control)], height=1)
+        parts = [
+            Window(FormattedTextControl(self._heading), dont_extend_height=True),
+            line,
+            Window(FormattedTextControl(self._list), height=Dimension(min=1, max=rows, preferred=rows)),
+            Window(FormattedTextControl(self._preview), height=Dimension(min=0, max=preview, preferred=preview)),
+        ]
+        return Layout(HSplit(parts), focused_element=control)
+
+    def keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("enter", eager=True)
+        @keys.add(Keys.F23)  # an Enter that was typed ahead
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(result=self._offered.chosen(self._found, self._at, self._typed.text))
+
+        @keys.add("escape", eager=True)
+        @keys.add("c-c")
+        @keys.add("c-g")
+        @keys.add("c-d")
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(result="")
+
+        for steps, pressed in {
+            1: ("down", "c-n", "c-r", "tab"),
+            -1: ("up", "c-p", "c-s", "s-tab"),
+            _SHOWN: ("pagedown",),
+            -_SHOWN: ("pageup",),
+        }.items():
+            for key in pressed:
+                keys.add(key)(lambda event, steps=steps: self._move(steps))
+        return keys
+
+    def _filter(self) -> None:
+        words, before = self._typed.text, self._words
+        rows = self._found if before and words.startswith(before) else self._offered.rows  # more letters: fewer rows
+        self._found, self._at, self._words = matching(rows, words), 0, words
+
+    def _move(self, steps: int) -> None:
+        self._at = max(0, min(self._at + steps, len(self._found) - 1))
+
+    def _heading(self) -> StyleAndTextTuples:
+        found, rows = len(self._found), len(self._offered.rows)
+        shown = f"{found:,} of {rows:,}" if found < rows else f"{rows:,}"
+        keys = "type to filter, arrows move, Enter takes it, Esc leaves"
+        return [("bold", "\n" + wrap(f"{self._offered.question} {keys} ({shown})", _width()))]
+
+    def _list(self) -> StyleAndTextTuples:
+        if not self._found:
+            return [("", wrap(f"  {self._offered.nothing}", _width()))]
+        first = max(0, self._at - _SHOWN + 1)
+        return [
+            ("reverse" if number == self._at else "", f"  {_cut(row.line, _width() - 2)}\n")
+            for number, row in enumerate(self._found[first : first + _SHOWN], first)
+        ]
+
+    def _preview(self) -> StyleAndTextTuples:
+        if not self._found:
+            return []
+        lines, most = [*self._found[self._at].preview(_width() - 4)], self._offered.preview
+        if len(lines) > most:
+            lines[most - 1 :] = ["…"]
+        return [("", "\n" + "\n".join(f"    {clean(line)}" for line in lines))]
 
 
-def _bindings(choices: Sequence[PickerRow]) -> KeyBindings:
-    keys = KeyBindings()
-
-    @keys.add("enter", eager=True)
-    def _(event: KeyPressEvent) -> None:
-        state, typed = event.current_buffer.complete_state, event.current_buffer.text
-        if state and state.current_completion:
-            event.app.exit(result=state.current_completion.text)
-        else:
-            found = matching(choices, typed)
-            event.app.exit(result=found[0].key if found else typed)
-
-    @keys.add("escape", eager=True)
-    @keys.add("c-c")
-    def _(event: KeyPressEvent) -> None:
-        event.app.exit(result="")
-
-    keys.add(Keys.ControlN)(lambda event: event.current_buffer.complete_next())
-    keys.add(Keys.ControlP)(lambda event: event.current_buffer.complete_previous())
-    return keys
+def _width() -> int:
+    return get_app().output.get_size().columns - 1
 
 
-async def _choose_by_number(question: str, choices: Sequence[PickerRow]) -> str:
-    for number, each in enumerate(choices[:_NUMBERED], 1):
+def _cut(text: str, cells: int) -> str:
+    line = clean(text).replace("\n", " ")
+    return line if len(line) <= cells else f"{line[: cells - 1].rstrip()}…"
+
+
+async def _choose_by_number(offered: PickerList) -> str:
+    rows = offered.rows[:_NUMBERED]
+    for number, each in enumerate(rows, 1):
         print(clean(f"{number:>3}  {each.line}"))
     sys.stdout.flush()
-    ask = f"{question} number, handle or words; Enter alone leaves: "
+    ask = f"{offered.question} number, handle or words; Enter alone leaves: "
     try:
         if is_dumb_terminal():
             typed = await dumb_terminal.LineReader(sys.stdin.fileno()).read_answer(ask)
@@ -140,4 +185,6 @@ async def _choose_by_number(question: str, choices: Sequence[PickerRow]) -> str:
     except (EOFError, KeyboardInterrupt):
         return ""
     typed = typed.strip()
-    return choices[int(typed) - 1].key if typed.isdecimal() and 1 <= int(typed) <= len(choices[:_NUMBERED]) else typed
+    if typed.isdecimal() and 1 <= int(typed) <= len(rows):
+        return rows[int(typed) - 1].key
+    return offered.chosen(matching(offered.rows, typed), 0, typed) if typed else ""

@@ -3,25 +3,25 @@
 Everything it holds of what was typed before is let go when something was forgotten, in this process or another.
 """
 
+import asyncio
 import sys
 from collections.abc import Callable
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import Application, get_app_or_none
+from prompt_toolkit.application import Application, get_app_or_none, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.clipboard import InMemoryClipboard
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
-from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import editor
@@ -29,18 +29,29 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory.conversations import log
 from agent_cli.render.styles import YOU
-from agent_cli.repl.keyboard import dumb_terminal, history_search, invisible_characters, keys
+from agent_cli.repl.keyboard import dumb_terminal, history_choice, invisible_characters, keys
 from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.history import PromptHistory
 from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader
 from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
-from agent_cli.repl.keyboard.picker import MENU_STYLE
 from agent_cli.repl.prompt import completion
 from agent_cli.repl.prompt.recall_preview import RecallPreview
 from agent_cli.text import one_line
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
 _RECENT = 20  # messages among which the person's last one is searched
+_PLAIN = "bg:default fg:default"
+_MENU_STYLE = Style.from_dict(  # the terminal's own colours; what is chosen is shown in reverse
+    {
+        "completion-menu": _PLAIN,
+        "completion-menu.completion": _PLAIN,
+        "completion-menu.completion.current": f"{_PLAIN} reverse",
+        "completion-menu.meta.completion": _PLAIN,
+        "completion-menu.meta.completion.current": f"{_PLAIN} reverse",
+        "scrollbar.background": _PLAIN,
+        "scrollbar.button": _PLAIN,
+    }
+)
 
 
 class PromptInput:
@@ -58,7 +69,7 @@ class PromptInput:
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = PromptHistory(app, session, self.pastes)
         vi = app.config.editing_mode == "vi"
-        bindings = keys.bindings(self.pastes, say, self._edit, self._last_message)
+        bindings = keys.bindings(self.pastes, say, self._edit, self._last_message, self._search)
         self._prompt: PromptSession[str] = PromptSession(
             output=DummyOutput() if is_dumb_terminal() else None,  # else escape sequences for the cursor are printed
             history=self._history,
@@ -69,8 +80,7 @@ class PromptInput:
             complete_in_thread=True,
             complete_while_typing=False if screen_reader else Condition(self._completes),
             reserve_space_for_menu=4,
-            style=MENU_STYLE,
-            search_ignore_case=True,
+            style=_MENU_STYLE,
             enable_suspend=True,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else None,
@@ -79,9 +89,9 @@ class PromptInput:
             self._prompt.app.ttimeoutlen = _ESC_TIMEOUT
         self._paste_recovery = PasteRecovery(self.input)
         self._dumb = dumb_terminal.LineReader(self.input.fileno()) if is_dumb_terminal() else None
+        self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown
         self._asking = False  # whether a line is being read: then the buffer may hold a draft
         self.buffer.on_text_changed += self._follow
-        history_search.install(self.buffer)
         self._preview = RecallPreview(app, session, self.buffer, self._prompt.app.invalidate)
         if not vi:  # in vi mode Esc and a digit begin a repeated command
             self._preview.bind(bindings)
@@ -167,21 +177,19 @@ class PromptInput:
         """Handle Ctrl-C as if it had been pressed in the prompt, if it is shown."""
         if self._dumb:
             self._dumb.interrupt()
-        elif self._prompt.app.is_running:
-            self._prompt.app.key_processor.feed(KeyPress(Keys.ControlC, "\x03"))
-            self._prompt.app.key_processor.process_keys()
+        elif self._prompt.app.is_running and (app := get_app_or_none()):  # the prompt's, or that of its list
+            app.key_processor.feed(KeyPress(Keys.ControlC, "\x03"))
+            app.key_processor.process_keys()
 
     def drop_forgotten(self) -> None:
         """When something was forgotten, drop earlier lines: history, undo, pastes, clipboard, searches, preview."""
         if self._history.outdated():
-            app, control = self.application, self.application.layout.current_control
+            app = self.application
+            if self._search_task:
+                self._search_task.cancel()
             self.buffer.reset(Document(self.buffer.text, self.buffer.cursor_position))
             app.clipboard = InMemoryClipboard()
             app.vi_state.named_registers.clear()
-            if isinstance(control, BufferControl):
-                control.search_state.text = ""
-            self._prompt.search_buffer.history = InMemoryHistory()
-            history_search.install(self.buffer)
             self.pastes.forget_others(self.buffer.text)
             self._preview.clear()
             app.invalidate()
@@ -200,6 +208,21 @@ class PromptInput:
 
     def _completes(self) -> bool:
         return completion.while_typing(self.buffer.document.text_before_cursor)
+
+    def _search(self) -> None:
+        """Show the list of what was sent; keys that came with this one are typed there."""
+        waiting = self._prompt.app.key_processor.input_queue
+        store_typeahead(self.input, [*waiting])
+        waiting.clear()
+        self._search_task = self._prompt.app.create_background_task(self._choose_line())
+
+    async def _choose_line(self) -> None:
+        async with in_terminal():
+            line = await history_choice.choose(self._history.lines())
+        self._search_task = None
+        if line:
+            self.buffer.save_to_undo_stack()
+            self.buffer.document = Document(line)
 
     def _edit(self, text: str) -> str:
         """The draft as edited in the editor; unchanged when there is no editor."""

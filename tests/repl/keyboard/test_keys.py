@@ -184,28 +184,6 @@ def test_ctrl_p_and_ctrl_n_go_through_what_was_sent_from_any_line(typist):
     assert typist("one\ntwo", "\x10", "\x0e", "\r") == "one\ntwo"
 
 
-def test_ctrl_r_finds_a_line_of_several_and_enter_takes_it_without_sending(typist):
-    sent_before(typist, "about Graz\nand Linz", "something else", "about Vienna\nand Wels")
-    assert typist("\x12", "about", "\x12", "\r", "!", "\r") == "!about Graz\nand Linz"
-
-
-def test_ctrl_r_looks_at_no_case_and_ctrl_c_leaves_the_search(typist):
-    sent_before(typist, "Graz")
-    typist.options["search_ignore_case"] = True
-    assert typist("\x12", "gra", "\r", "\r") == "Graz"
-    assert typist("draft", "\x12", "gra", "\x03", "\r") == "draft"
-
-
-def test_an_enter_typed_ahead_ends_a_search_and_sends_nothing(typist):
-    typist.ahead = [KeyAhead(Keys.ControlR, "\x12"), *map(KeyAhead, "Graz"), KeyAhead(Keys.ControlM, "\r")]
-    assert typist("!", "\r") == "!"
-
-
-def test_a_paste_into_a_search_is_searched_for_and_not_kept_as_pasted(typist):
-    sent_before(typist, "about Graz")
-    assert typist.parts("\x12", "\x1b[200~Graz\x1b[201~", "\r", "\r") == [Part("about Graz", "typed")]
-
-
 @pytest.mark.parametrize("keys_", [["\x18\x05"], ["\x07"]], ids=["Ctrl-X Ctrl-E", "Ctrl-G"])
 def test_the_editor_has_the_draft_and_sends_nothing(typist, keys_):
     typist.edit = lambda text: text + " there\nand here\n\n"

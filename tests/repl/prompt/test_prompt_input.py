@@ -6,12 +6,14 @@ import signal
 import threading
 
 import pytest
-from prompt_toolkit.application import create_app_session
+from prompt_toolkit.application import create_app_session, get_app
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.cursor_shapes import CursorShape
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
 from agent_cli.app import upkeep
@@ -23,6 +25,8 @@ from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
 from agent_cli.repl.commands import session_choice
+from agent_cli.repl.keyboard.arrivals import KeyAhead
+from agent_cli.repl.keyboard.keys import typed_ahead
 from agent_cli.repl.prompt import attachments, recall_preview
 from agent_cli.repl.prompt.completion import PromptCompleter, while_typing
 from agent_cli.repl.prompt.prompt_input import PromptInput
@@ -161,17 +165,82 @@ def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
     vi.db.close()
 
 
-def test_what_was_searched_for_is_let_go_when_something_was_forgotten(app):
+def sent_before(app, *lines):
+    for line in lines:
+        prompts.add(app.db, app.scope, None, line, app.time())
+
+
+def searched(app, *pieces, ahead=()):
+    """The parts of what is sent in the end; each text is typed when the one before has been taken in."""
+
+    async def press(keyboard, line, piece):
+        prompt, before = line.application, get_app()
+        keyboard.send_text(piece)
+        if piece in (CTRL_R, *LEAVES, "\r"):  # the list comes, or goes
+            await until(lambda: get_app() is not before or not prompt.is_running)
+        elif piece.endswith("\r"):  # a line is taken
+            await until(lambda: get_app() is prompt and line.buffer.text)
+        else:
+            words = piece.removeprefix("\x1b[200~").removesuffix("\x1b[201~")
+            await until(lambda: before.current_buffer.text.endswith(words))
+
+    async def sit(keyboard):
+        line = PromptInput(app, lambda: None, print)
+        store_typeahead(keyboard, [*typed_ahead(ahead)])
+        asking = asyncio.create_task(line.ask())
+        await until(lambda: line.application.is_running and (line.buffer.text or not ahead))
+        for piece in pieces:
+            await press(keyboard, line, piece)
+        return line.pastes.parts(await asking)
+
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        return asyncio.run(sit(keyboard))
+
+
+LEAVES = ("\x03", "\x1b", "\x07")
+CTRL_R = "\x12"
+
+
+def test_ctrl_r_lists_what_was_sent_and_enter_takes_a_line_without_sending_it(app):
+    sent_before(app, "about Graz\nand Linz", "something else", "about Vienna\nand Wels")
+    assert searched(app, CTRL_R, "ABOUT", f"{CTRL_R}\r", "!", "\r") == [Part("about Graz\nand Linz!", "typed")]
+    assert searched(app, CTRL_R, "vienna WELS", "\r", "\r") == [Part("about Vienna\nand Wels", "typed")]
+
+
+@pytest.mark.parametrize("leave", LEAVES, ids=["Ctrl-C", "Esc", "Ctrl-G"])
+def test_the_draft_stays_when_the_list_is_left_or_nothing_has_the_words(app, leave):
+    sent_before(app, "about Graz")
+    assert searched(app, "draft", CTRL_R, "gra", leave, "!", "\r") == [Part("draft!", "typed")]
+    assert searched(app, "draft", CTRL_R, "piano", "\r", "!", "\r") == [Part("draft!", "typed")]
+
+
+def test_keys_that_come_together_with_ctrl_r_are_typed_in_its_list(app):
+    sent_before(app, "about Graz", "about Wels")
+    assert searched(app, f"{CTRL_R}gra\r", "\r") == [Part("about Graz", "typed")]
+
+
+def test_an_enter_typed_ahead_takes_a_line_of_the_list_and_sends_nothing(app):
+    sent_before(app, "about Graz", "about Wels")
+    ahead = [KeyAhead(Keys.ControlR, CTRL_R), *map(KeyAhead, "Graz"), KeyAhead(Keys.ControlM, "\r")]
+    assert searched(app, "!", "\r", ahead=ahead) == [Part("about Graz!", "typed")]
+
+
+def test_a_line_that_was_pasted_before_still_is_and_a_paste_into_the_list_is_looked_for(app):
+    prompts.add(app.db, app.scope, None, "see this text", app.time(), ["this text"])
+    taken = [Part("see ", "typed"), Part("this text", "pasted")]
+    assert searched(app, CTRL_R, "\x1b[200~this\x1b[201~", "\r", "\r") == taken
+
+
+def test_the_list_closes_when_something_was_forgotten(app):
+    sent_before(app, "about Graz")
+
     async def person(keyboard, line):
-        for keys in ("\x12", "Graz", "\r"):
-            keyboard.send_text(keys)
-            await asyncio.sleep(0.05)
-        state = line.application.layout.current_control.search_state
-        assert state.text == "Graz"
+        keyboard.send_text(CTRL_R)
+        await until(lambda: get_app() is not line.application)
         with app.db.write():
             tombstones.count_erasure(app.db)
         line.drop_forgotten()
-        assert state.text == ""
+        await until(lambda: get_app() is line.application)
 
     at_prompt(app, person)
 
