@@ -34,7 +34,7 @@ FILES = 2  # items from files
 _FILE_TOKENS = 400  # for files when other items are shown too
 
 
-class _EmbedOnce:
+class EmbedOnce:
     """Embeds a question once, and returns the same vector from then on."""
 
     def __init__(self, embedder: vectors.QueryEmbedder):
@@ -99,7 +99,7 @@ def select(context: ToolContext, words: str, shown: Sequence[int], *, logged: bo
         current_place=context.scope.place,
         current_session=None if separate_memory else context.session,
     )
-    embed_once = _EmbedOnce(context.embedder) if context.embedder else None
+    embed_once = EmbedOnce(context.embedder) if context.embedder else None
 
     def find(filter: Filter, limit: int, logged: bool = False) -> recall.RecallResult:
         now = context.time()

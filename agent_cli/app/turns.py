@@ -24,6 +24,7 @@ from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.search import index
+from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import Part, ToolCall
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import Access, ToolContext
@@ -193,14 +194,18 @@ def preview(
 
     `session` None: one of this kind that begins now. Without parts no question is added.
     """
+    words = "".join(part.text for part in parts) if agent.recall else ""
+    embedder = prompt_recall.EmbedOnce(found) if words and (found := _embedder(app, db)) else None
+    if embedder:
+        embedder.embed_query(words)  # not in the transaction: a server may take its time, and others wait to write
     try:
         with db.write():
             number = sessions.start(db, app.scope, app.time(), kind) if session is None else session
-            context = tool_context(app, db, number)
+            context = replace(tool_context(app, db, number), embedder=embedder)
             loop.prepare_session(context)
             if parts:
                 message = log.add_user_message(db, number, app.scope, parts, app.time())
-                if agent.recall and (words := "".join(part.text for part in parts)):
+                if agent.recall and words:
                     agent.recall(context, message, words)
             raise _Undo(loop.build_request(agent, context))
     except _Undo as undone:
@@ -210,14 +215,18 @@ def preview(
 def tool_context(app: App, db: Database, session: int) -> ToolContext:
     """The context of the loop and the tools for a turn in this session."""
     memory = app.open_memory()
-    embedder = app.embedders.query_embedder(memory or db, choose=False) if app.reads else None
     access = Access(
         tuple(Path(folder).expanduser().resolve() for folder in app.config.folders),
         app.config.feeds,
         app.config.feeds_private,
     )
     everywhere = app.carries_everywhere
+    embedder = _embedder(app, db)
     return ToolContext(db, session, app.scope, app.time, embedder, memory, app.reads, everywhere, access=access)
+
+
+def _embedder(app: App, db: Database) -> QueryEmbedder | None:
+    return app.embedders.query_embedder(app.open_memory() or db, choose=False) if app.reads else None
 
 
 def _recall(app: App, parent: ParentConversation | None, context: ToolContext, message: int, words: str) -> None:

@@ -1,8 +1,11 @@
 """One turn that nobody watches: how it ends is a value."""
 
+from contextlib import closing as closing_database
+
 import pytest
 
-from agent_cli.app import turns
+from agent_cli.agent.policy import policy
+from agent_cli.app import models, turns
 from agent_cli.app.app import open_app
 from agent_cli.app.turns import Outcome
 from agent_cli.errors import Cancelled, ModelFailed
@@ -10,9 +13,12 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.planner import notes
 from agent_cli.memory.summaries import period_sources
 from agent_cli.messages import Part
 from agent_cli.store import holder
+from agent_cli.store.db import Database
+from tests.recalling import EMBEDDED
 
 
 @pytest.fixture
@@ -93,3 +99,27 @@ def test_the_summary_of_a_day_knows_what_a_schedule_ran(app):
     run(opened)
     day = periods.containing(opened.time().date(), "day")
     assert [item.title for item in period_sources.collect(opened.db, "person", day, 1000)] == ["what a schedule ran"]
+
+
+def test_a_preview_embeds_its_question_before_it_locks_the_file(app, tmp_path, monkeypatch):
+    opened = app('[[reply]]\nsay = "Yes."\n')
+    notes.add(opened.db, opened.scope, "The passport lies in the attic", opened.time)
+    asked = []
+
+    class Slow:
+        match_words = EMBEDDED.match_words
+
+        def embed_query(self, question):
+            with closing_database(Database(tmp_path / "m.db")) as other:
+                other.prepare()
+                notes.add(other, opened.scope, "Written meanwhile", opened.time)
+            asked.append(question)
+            return EMBEDDED.embed_query(question)
+
+    monkeypatch.setattr(opened.embedders, "query_embedder", lambda db, choose=True: Slow())
+    agent = turns.agent(opened, models.chat(opened, opened.db)[0], policy.no_approver)
+    shown = turns.preview(opened, opened.db, agent, None, [Part("where is my passport?", "typed")])
+
+    assert asked == ["where is my passport?"]
+    assert "in the attic" in str(shown.messages)
+    assert opened.db.rows("select text from note where id = 2") == [("Written meanwhile",)]
