@@ -122,7 +122,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "agent.jobs": "session",
     "checks": "message",
     "cli": "passage",
-    "memory.conversations": "fact fact_source summary",
+    "memory.conversations": "document fact fact_source note recollection section summary summary_source",
     "memory.documents": "passage",
     "memory.facts": "message session",
     "memory.forgetting": "job message session",

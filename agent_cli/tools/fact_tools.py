@@ -24,8 +24,9 @@ def propose_fact(
         raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
     target = _target(context, replaces) if replaces.strip() else None
     said = log.history(context.db, context.session)
-    source, reading = quotes.find(reversed(said), quote), readings.read_in_turn(said)
+    source = quotes.find(reversed(said), quote)
     asked = next((entry.id for entry in reversed(said) if entry.message.role == "user"), None)
+    reading = readings.before_proposal(context.db, asked, statement, source) if asked else None
     claim = adoption.claim(
         absolute_dates.resolve(statement, source.at if source else context.time()),
         "model",

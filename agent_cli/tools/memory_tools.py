@@ -55,7 +55,8 @@ def save_note(
     """Save a note in the person's words, when they ask."""
     if not text.strip():
         raise ToolFailed("an empty note says nothing")
-    reading = readings.read_in_turn(log.history(context.db, context.session))
+    asked = log.nth_last(context.db, context.session, "user", 1)
+    reading = readings.after(context.db, asked.id) if asked else None
     origin: Origin = reading.origin if reading else "model"
     note = notes.add(
         context.db,

@@ -65,7 +65,7 @@ def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], 
     def propose() -> None:
         made = skill_extraction.draft(db, owner, found, used) if found else None
         if made:
-            trust = skill_extraction.least_trusted(new)
+            trust = skill_extraction.least_trusted(db, new)
             skill_adoption.propose(
                 db, owner, made.text, context.time, origin="model", trust=trust, session=session, base=made.base
             )

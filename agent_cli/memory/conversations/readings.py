@@ -1,14 +1,19 @@
-"""What was read in a turn: a file, a pipe, a tool's result. What is proposed then may be the idea of that text.
+"""What was read in a turn: a file, a pipe, a tool's result, or what memory kept of one. What is proposed then may be
+the idea of that text.
 
-So a proposal is trusted no further than what was read before it, and names the message in which that stands.
+So a proposal is trusted no further than what was read before it, and names the message in which that stands, or the row
+of memory. What the person has approved, facts and skills, is not counted.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.conversations.quotes import Quote, least_trusted, rank
+from agent_cli.memory.language import terms
 from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -26,19 +31,28 @@ PROGRAM_WORDED = (  # tools whose results are the program's own text
     "calculate",
 )
 _APPROVED = ("read_skill",)  # tools whose results the person has approved
+_CARRIED = re.compile(r"\(([sy])(\d+)(?=[),])")  # handles of the sessions and summaries that an opening tells of
+_NOTE = "a note"
 
 
 @frozen
 class Reading:
     """What was read in a turn and does not come from the person: whatever is proposed in it may be its idea."""
 
-    message: int
+    message: int  # in which it stands, or for which it was recalled
     origin: Origin
     name: str  # of the file, or the tool
+    row: str = ""  # the handle of what was recalled
 
     @property
     def handle(self) -> str:
-        return ids.handle("message", self.message)
+        return self.row or ids.handle("message", self.message)
+
+    @property
+    def described(self) -> str:
+        if self.origin == "tool" or self.name == _NOTE:
+            return self.name
+        return f"the file {self.name}".strip() if self.origin == "file" else "what was piped in"
 
 
 def read_in_turn(entries: Iterable[Entry]) -> Reading | None:
@@ -50,26 +64,42 @@ def read_in_turn(entries: Iterable[Entry]) -> Reading | None:
             found = [Reading(entry.id, part.origin, part.name) for part in entry.parts if part.origin in ORIGINS]
         elif message.role == "tool" and not entry.failed and message.tool_name not in (*PROGRAM_WORDED, *_APPROVED):
             found.append(Reading(entry.id, "tool", message.tool_name))
-    return max(found, key=lambda each: (rank(each.origin), each.message), default=None)
+    return _least_trusted(found)
 
 
 def after(db: Database, message: int) -> Reading | None:
-    """What was read in the turn that a message of the person began."""
+    """What was read in the turn that a message of the person began, or else recalled for it."""
     entries = log.history(db, log.session_of(db, message) or 0, after=message - 1)
     end = next((n for n, entry in enumerate(entries) if n and entry.message.role == "user"), len(entries))
-    return read_in_turn(entries[:end])
+    return read_in_turn(entries[:end]) or _least_trusted(_recalled(db, message))
+
+
+def before_proposal(db: Database, message: int, statement: str, quote: Quote | None) -> Reading | None:
+    """What was read in the turn of a message, recalled for it, or is only carried along since an earlier one.
+
+    What is only carried along has no part in a statement that the person typed.
+    """
+    read = after(db, message)
+    if read or (quote and quote.trust == "typed" and terms.is_similar(statement, quote.text)):
+        return read
+    session = log.session_of(db, message) or 0
+    opening = str(db.value("select opening from session where id = ?", (session,)) or "")
+    carried = [(letter, int(number)) for letter, number in _CARRIED.findall(opening)]
+    summaries = [number for letter, number in carried if letter == "y"]
+    sessions = [number for letter, number in carried if letter == "s"]
+    return _read_in_sessions(db, [session, *sessions, *_summarised(db, summaries)], message)
 
 
 def describe(db: Database, messages: Sequence[int]) -> tuple[str, int | None]:
     """What was read in the last of these messages that has any, as `fetch_feed weather, m313`, and its id."""
     for message in reversed(messages):
         session = log.session_of(db, message)
-        found = read_in_turn(log.history(db, session, after=message - 1, before=message + 1)) if session else None
-        if found:
-            tool = found.origin == "tool"
-            what = found.name if tool else {"file": "the file"}.get(found.origin, "what was piped in")
-            words = one_line(_arguments_of(db, message) if tool else found.name, 60)
-            return f"{' '.join(filter(None, (what, words)))}, {found.handle}", message
+        entry = log.history(db, session, after=message - 1, before=message + 1) if session else []
+        if found := read_in_turn(entry):
+            arguments = _arguments_of(db, message) if found.origin == "tool" else ""
+            return f"{one_line(f'{found.described} {arguments}', 80)}, {found.handle}", message
+        if found := _least_trusted(each for each in _recalled(db, message) if each and each.row):
+            return f"{one_line(found.described, 80)}, {found.handle}", message
     return "", None
 
 
@@ -89,3 +119,69 @@ def _arguments_of(db: Database, result: int) -> str:
         (result,),
     )
     return " ".join(str(value) for value in json.loads(found).values()) if found else ""
+
+
+def _least_trusted(found: Iterable[Reading | None]) -> Reading | None:
+    """The least trusted of these, the latest of its kind."""
+    return max(filter(None, found), key=lambda each: (rank(each.origin), each.message), default=None)
+
+
+def _recalled(db: Database, message: int) -> Iterator[Reading | None]:
+    """What memory kept of files, pipes and tools, and the model was shown with a message."""
+    for kind, row in db.rows("select kind, row from recollection where message_id = ? order by id", (message,)):
+        handle = ids.handle(kind, row) if kind else ""
+        match kind:
+            case "section":
+                query = "select d.path from section s join document d on d.id = s.document_id where s.id = ?"
+                yield Reading(message, "file", PurePath(db.value(query, (row,)) or "").name, handle)
+            case "note":
+                origin = db.value("select origin from note where id = ?", (row,))
+                written: dict[str, Origin] = {**{each: each for each in ORIGINS}, "mcp": "tool"}
+                yield Reading(message, written[origin], _NOTE, handle) if origin in written else None
+            case "message" if row < message:
+                yield _said(db, row)
+            case "summary":
+                yield _read_in_sessions(db, _summarised(db, [row]), message)
+
+
+def _said(db: Database, message: int) -> Reading | None:
+    """What an earlier message holds of files and pipes; of a reply, what was read before it."""
+    session = log.session_of(db, message) or 0
+    asked = db.value("select max(id) from said where session_id = ? and id <= ? and role = 'user'", (session, message))
+    if asked == message:
+        return read_in_turn(log.history(db, session, after=message - 1, before=message + 1))
+    return after(db, asked) if asked else None
+
+
+def _summarised(db: Database, summaries: Sequence[int]) -> list[int]:
+    """The sessions that summaries tell of, also those that they take from other summaries."""
+    rows = db.rows(
+        """with recursive part (kind, row) as (
+              select 'summary', value from json_each(?)
+              union select s.kind, s.row from part p join summary_source s on s.summary_id = p.row
+              where p.kind = 'summary')
+           select row from part where kind = 'session'
+           union select session_id from summary where session_id is not null
+             and id in (select row from part where kind = 'summary')""",
+        (summaries,),
+    )
+    return [session for (session,) in rows]
+
+
+def _read_in_sessions(db: Database, sessions: Sequence[int], before: int) -> Reading | None:
+    """The least trusted of what was read in these sessions before a message."""
+    rows = db.rows(
+        """with seen as (select * from said where session_id in (select value from json_each(?1)) and id < ?2)
+           select id, 'tool', tool from seen
+           where role = 'tool' and not failed and tool not in (select value from json_each(?3))
+           union all select s.id, p.value ->> 0, coalesce(p.value ->> 2, '') from seen s, json_each(s.parts) p
+           where s.role = 'user' and p.value ->> 0 in (select value from json_each(?4))""",
+        (sessions, before, [*PROGRAM_WORDED, *_APPROVED], ORIGINS),
+    )
+    recalled = db.rows(
+        """select distinct c.message_id from recollection c join said s on s.id = c.message_id
+           where s.session_id in (select value from json_each(?)) and s.id < ? and c.kind in ('section', 'note')""",
+        (sessions, before),
+    )
+    of_rows = [each for (message,) in recalled for each in _recalled(db, message) if each and each.row]
+    return _least_trusted([*(Reading(*row) for row in rows), *of_rows])

@@ -337,14 +337,23 @@ def all_of(db: Database, owner: str) -> list[Session]:
 
 
 def name(db: Database, session: Session) -> str:
-    """Its title, else what a model's summary says it was about, else what its first messages ask, else its summary."""
+    """Its title, else what a model's summary says it was about, else what its first messages ask, else its summary.
+
+    Words of a file are no title.
+    """
     if session.title:
         return session.title
     summary, method = db.row("select text, method from summary where session_id = ?", (session.id,)) or ("", "")
     if method == "model" and (about := statements.topic_of_summary(summary)):
         return about
-    rows = db.rows(
-        "select substr(text, 1, ?) from said where session_id = ? and role = 'user' order by id limit ?",
+    rows = db.rows(  # what was typed of each, else what is from no file
+        """with asked as (
+              select id, text, parts, exists (select 1 from json_each(parts) where value ->> 0 = 'typed') typed
+              from said where session_id = ?2 and role = 'user' order by id limit ?3)
+           select substr(a.text, 1 + coalesce((select sum(value ->> 1) from json_each(a.parts) where key < p.key), 0),
+                         min(p.value ->> 1, ?1))
+           from asked a, json_each(a.parts) p
+           where iif(a.typed, p.value ->> 0 = 'typed', p.value ->> 0 <> 'file') order by a.id, p.key""",
         (_LONGEST_OPENING, session.id, _OPENING_MESSAGES),
     )
     return statements.topic_of_messages(words for (words,) in rows) or text.one_line(summary, statements.LONGEST_TOPIC)

@@ -214,7 +214,7 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
     source = next((entry for entry in messages if quote and entry.id == quote.message), None) or _best_source(
         operation, messages
     )
-    reading = readings.after(db, source.id)
+    reading = readings.before_proposal(db, source.id, operation.statement, quote)
     at = clock.local(source.at, source.utc_offset)
     statement = absolute_dates.resolve(operation.statement, at)
     if operation.op == "delete" and target:

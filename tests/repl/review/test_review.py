@@ -169,7 +169,7 @@ def test_what_was_proposed_after_reading_something_foreign_stands_first_and_says
         """
 4 facts to review
 
-? Fact 1 of 4 · f5                       from s1 “sum this upI owe 50”, just now
+? Fact 1 of 4 · f5                               from s1 “sum this up”, just now
   ! proposed after reading the file notes.txt, m1
   + I owe Max 50
 """
