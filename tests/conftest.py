@@ -198,12 +198,12 @@ class Program:
             raise
         return Ran(process.returncode, out, err)
 
-    def at_terminal(self, *arguments: str, **env: str) -> Terminal:
-        """A process on a terminal of its own."""
+    def at_terminal(self, *arguments: str, typed: str = "", **env: str) -> Terminal:
+        """A process on a terminal of its own, at which something may have been typed before it started."""
         whole = {**self.env, **env}
         if self._is_forked(whole):
-            return Terminal(arguments, whole, self.work, warm.parent().at_terminal)
-        return Terminal([*self.command, *arguments], whole, self.work)
+            return Terminal(arguments, whole, self.work, warm.parent().at_terminal, typed=typed)
+        return Terminal([*self.command, *arguments], whole, self.work, typed=typed)
 
     def _is_forked(self, env: dict[str, str]) -> bool:
         return (*self.command,) == self.usual and not self.cold and warm.can(env)
@@ -267,8 +267,8 @@ def terminal(program):
     """Opens the program at a terminal, `terminal("-c")`, and hangs up in the end."""
     opened: list[Terminal] = []
 
-    def open_terminal(*arguments: str, **env: str) -> Terminal:
-        opened.append(program.at_terminal(*arguments, **env))
+    def open_terminal(*arguments: str, **how: str) -> Terminal:
+        opened.append(program.at_terminal(*arguments, **how))
         return opened[-1]
 
     yield open_terminal

@@ -18,6 +18,7 @@ from typing import Any
 
 import pyte
 
+from agent_cli.repl.keyboard.arrivals import BURST_KEYS, BURST_SECONDS
 from tests import warm
 
 ROWS, COLUMNS = 50, 100
@@ -37,6 +38,12 @@ def _start(command: Sequence[str], env: Mapping[str, str], folder: Path, end: in
     return process
 
 
+def past(seconds: float) -> Callable[[], bool]:
+    """Whether so many seconds have passed since now."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end
+
+
 def without_control(command: Sequence[str], env: Mapping[str, str], folder: Path, end: int) -> Process:
     """A process whose streams are a terminal that does not control it, as after `setsid`."""
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), end)
@@ -46,7 +53,10 @@ def without_control(command: Sequence[str], env: Mapping[str, str], folder: Path
 
 
 class Terminal:
-    """One whose program starts from nothing, unless a way to start it is given that forks."""
+    """One whose program starts from nothing, unless a way to start it is given that forks.
+
+    `typed`: what was typed before it started.
+    """
 
     def __init__(
         self,
@@ -55,6 +65,7 @@ class Terminal:
         folder: Path,
         start: Callable[[Sequence[str], Mapping[str, str], Path, int], Process] = _start,
         screen: pyte.Screen | None = None,
+        typed: str = "",
     ):
         self.screen = screen or pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self.screen)
@@ -62,6 +73,7 @@ class Terminal:
         self.raw = b""
         self._keys, end = pty.openpty()
         self.resize(self.screen.lines, self.screen.columns)
+        self.type(typed)
         self._process = start(command, env, folder, end)
 
     def resize(self, rows: int, columns: int) -> None:
@@ -127,13 +139,12 @@ class Terminal:
         """Type words behind a question that ends with a colon, and Enter once they stand there."""
         return self.type(words).wait_for_line(f": {words}").type(ENTER)
 
-    def by_hand(self, keys: str, pause: float = 0.04) -> "Terminal":
-        """Type key by key, as a fast typist does, whatever is drawn meanwhile."""
-        for key in keys:
-            self.type(key)
-            next_key = time.monotonic() + pause
-            while (left := next_key - time.monotonic()) > 0:
-                self.read(left)
+    def by_hand(self, keys: str) -> "Terminal":
+        """Type ahead as a fast typist does: never so many keys in so short a time that they are a paste."""
+        for start in range(0, len(keys), BURST_KEYS - 1):
+            if start:  # those before have arrived
+                self.wait(keys[:start].rstrip()).until(past(BURST_SECONDS), "a moment")
+            self.type(keys[start : start + BURST_KEYS - 1])
         return self
 
     def wait_for_line(self, line: str) -> "Terminal":

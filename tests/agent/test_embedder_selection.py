@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass, replace
+from itertools import count, cycle
 
 import pytest
 
@@ -162,45 +163,42 @@ def test_a_turn_does_not_wait_for_the_choice(db):
 
 
 @pytest.mark.parametrize("first", ["served", "embedded"])
-def test_a_switch_in_the_middle_of_searches_loses_nothing(db, server, first):
+def test_a_switch_in_the_middle_of_a_search_loses_nothing(db, server, first):
+    """Before each statement of a search, another process has begun a switch, or completes one."""
     engine = engine_of(server)
-    selection = ours(engine)
-    kinds = (engine.name, "embedded") if first == "embedded" else ("embedded", engine.name)
+    selection, reader = ours(engine), db.another_connection()
+    kinds = cycle((engine.name, "embedded") if first == "embedded" else ("embedded", engine.name))
     filled(ours() if first == "embedded" else selection, db)
-    failed, ended = [], threading.Event()
 
-    def search():
-        other = db.another_connection()
-        mine = ours(engine)
-        while not ended.is_set():
-            found = recall.find(other, "boat called Anna", Filter("person"), NOON, embedder=mine.query_embedder(other))
-            if found.damaged or [hit.handle for hit in found.hits][:1] != ["n3"]:
-                failed.append(found)
-        other.close()
+    def search(meanwhile=None, moment=0):
+        """The first hit, and how many statements it took; `meanwhile` is called before one of them."""
+        statements = count()
 
-    threads = [threading.Thread(target=search) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    seen = set()
-    try:
-        for _ in range(3):
-            for which in kinds:
-                before = vectors.current(db)
-                selection.switch(db, which)
-                assert vectors.current(db) == before
-                list(selection.fill(db))
-                after = vectors.current(db)
-                seen.add(after.dimension)
-                assert vectors.being_filled(db) is None
-                assert vectors.count(db, after) == 3
-                assert not db.rows("select 1 from sqlite_schema where name = ?", (before.bits,))
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
+        def before(*_):
+            if next(statements) == moment and meanwhile:
+                meanwhile()
+            return True
 
-    assert failed == []
-    assert seen == {256, 768}
+        reader._connection.exec_trace = before
+        found = recall.find(reader, "boat called Anna", Filter("person"), NOON, embedder=embedder)
+        reader._connection.exec_trace = None
+        assert not found.damaged
+        return found.hits[0].handle, next(statements)
+
+    def fill():
+        old = vectors.current(db)
+        list(selection.fill(db))
+        new = vectors.current(db)
+        assert (new != old, vectors.being_filled(db), vectors.count(db, new)) == (True, None, 3)
+        assert not db.rows("select 1 from sqlite_schema where name = ?", (old.bits,))
+
+    embedder = ours(engine).query_embedder(reader)
+    handle, statements = search()
+    assert (handle, statements > 10) == ("n3", True)
+    for moment in range(statements):
+        selection.switch(db, next(kinds))
+        assert search(fill, moment)[0] == "n3"
+    reader.close()
 
 
 def test_two_that_choose_at_once_choose_one(db):

@@ -93,7 +93,7 @@ def test_documents_are_added_at_the_prompt(program, terminal):
     (program.work / "notes").mkdir()
     (program.work / "notes" / "a.md").write_text("# Bees\nThe hive is green.\n")
     talk = terminal("-m", "offline").wait_prompt()
-    talk.by_hand("/docs add not").wait("notes/").by_hand("es\r").wait("documents: 1 new")
+    talk.by_hand("/docs add not").wait("notes/").type("es").wait_for_line("notes").type("\r").wait("documents: 1 new")
     talk.wait_prompt().enter("/docs").wait("~/work/notes: 1 file, 1 section")
     talk.wait_prompt().enter("/docs rm notes").wait(
         "~/work/notes: 1 file is out of memory; on the disk nothing changed"

@@ -1,5 +1,7 @@
 """A terminal that can move no cursor: it edits and echoes the line itself, and a line may come whole."""
 
+from threading import Event
+
 import pytest
 
 from agent_cli import clock
@@ -48,14 +50,16 @@ def test_lines_pasted_into_a_dumb_terminal_are_one_message_and_no_word_of_the_pe
 
 
 def test_what_is_typed_during_an_answer_comes_next_at_a_dumb_terminal(program, server, terminal):
-    server.play(script.reply("one two three four", delay=0.2))
+    server.play(script.held("one two and", "three", answer := Event()))
     program.use(server)
     dumb = terminal(TERM="dumb").wait_prompt()
-    dumb.type("hello\r").wait("one two").type("/note typed ahead\r").wait("four").wait("saved n1 “typed ahead”")
+    dumb.type("hello\r").wait("one two").type("/note typed ahead\r")
+    answer.set()
+    dumb.wait("three").wait("saved n1 “typed ahead”")
 
 
 def test_ctrl_c_stops_an_answer_at_a_dumb_terminal(program, server, terminal):
-    server.play(script.reply("one two three four five six seven", delay=0.2))
+    server.play(script.held("one two"))
     program.use(server)
     dumb = terminal(TERM="dumb").wait_prompt()
     dumb.type("hello\r").wait("two").type(CTRL_C).wait("stopped").wait_prompt()

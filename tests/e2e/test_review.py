@@ -160,7 +160,7 @@ def test_a_terminal_that_is_closed_decides_nothing(waiting, terminal):
 
 
 def test_keys_typed_before_the_first_item_decide_nothing(waiting, terminal):
-    shell = terminal("facts", "review").type("yyyyy\ry").wait("? help")
+    shell = terminal("facts", "review", typed="yyyyy\ry").wait("? help")
     shell.type("q").wait("0 kept, 0 rejected, 5 left")
     assert (shell.ended(), states(waiting)) == (0, PENDING)
 

@@ -205,7 +205,8 @@ def _stream(reply: Reply, turn: Turn, exchange: Exchange, state: State) -> None:
 
 def _whole(reply: Reply, turn: Turn, exchange: Exchange, state: State) -> None:
     played = _played(reply, turn, state)
-    exchange.wire.wait(sum(delay for delay, _ in played.lines))
+    for delay, _ in played.lines:
+        exchange.wire.wait(delay)
     if isinstance(played.ending, Error):
         raise Refused(500, played.ending.error)
     answer = player.fold(played, turn.tools)

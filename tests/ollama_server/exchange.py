@@ -105,8 +105,13 @@ class Wire:
         except OSError as error:
             raise Gone from error
 
-    def wait(self, seconds: float) -> None:
-        """Wait, but no longer than the client does: raises Gone the moment it hangs up."""
+    def wait(self, seconds: float | Event) -> None:
+        """Wait, or for an event, but no longer than the client does: raises Gone the moment it hangs up."""
+        if isinstance(seconds, Event):
+            while not seconds.is_set():
+                self.look()
+                seconds.wait(LOOK)
+            return
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             if self._talking(left):  # poll has no more news of it, so look now and then

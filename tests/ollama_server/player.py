@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any
 
 from tests.ollama_server import script
@@ -29,9 +30,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Played:
-    """Lines with the seconds before each, and how it ends; a regular end is the last line."""
+    """Lines with the seconds or the event before each, and how it ends; a regular end is the last line."""
 
-    lines: tuple[tuple[float, Line], ...]
+    lines: tuple[tuple[float | Event, Line], ...]
     ending: Ending
     stump: dict[str, Any]
     """The line that a cut stops short of."""
@@ -43,7 +44,9 @@ def play(reply: Reply, turn: Turn, stamp: str, ids: Iterator[str] | None) -> Pla
     shown, spent, over = within(tuple(_shown(reply, turn)), turn.budget)
     ending = Done("length") if over else reply.ending
     last_calls = () if over else _calls_at(reply, turn, "done")
-    lines = [(0.0, p) if isinstance(p, bytes) else (p.delay, voice.line(p)) for p in shown]
+    lines: list[tuple[float | Event, Line]] = [
+        (0.0, p) if isinstance(p, bytes) else (p.after or p.delay, voice.line(p)) for p in shown
+    ]
     closing = voice.line(Piece(calls=last_calls))
     if isinstance(ending, Done):
         counts = _metrics(ending, turn, spent + len(last_calls))

@@ -8,6 +8,7 @@ the same script is folded into one object.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, Literal
 
 from tests.ollama_server import go
@@ -18,12 +19,13 @@ Call = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Piece:
-    """One line of a stream, after so many seconds."""
+    """One line of a stream, after so many seconds, or once an event is set."""
 
     content: str = ""
     thinking: str = ""
     calls: tuple[Call, ...] = ()
     delay: float = 0.0
+    after: Event | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,11 @@ def reply(
 def pieces(*lines: Piece | bytes, then: Ending | None = None) -> Reply:
     """Lines exactly as given, then the end."""
     return Reply(lines, ending=then or Done())
+
+
+def held(text: str, rest: str = "", after: Event | None = None) -> Reply:
+    """Words on one line, and nothing more until the event is set; without an event, until the client leaves."""
+    return pieces(Piece(f"{text} "), Piece(rest, after=after or Event()))
 
 
 def words(said: Script) -> str:

@@ -6,7 +6,7 @@ from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 
 BURST_KEYS = 8  # keys that arrive together
-_BURST_SECONDS = 0.1  # within which they do: a fast typist needs three times as long
+BURST_SECONDS = 0.1  # within which they do: a fast typist needs three times as long
 
 
 class KeyAhead(KeyPress):
@@ -21,6 +21,6 @@ def bursts(arrivals: Sequence[float]) -> list[bool]:
     """Which of the keys that arrived at these times, in seconds, came faster than anyone types."""
     fast = [False] * len(arrivals)
     for first in range(len(arrivals) - BURST_KEYS + 1):
-        if arrivals[first + BURST_KEYS - 1] - arrivals[first] < _BURST_SECONDS:
+        if arrivals[first + BURST_KEYS - 1] - arrivals[first] < BURST_SECONDS:
             fast[first : first + BURST_KEYS] = [True] * BURST_KEYS
     return fast

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import time
+from threading import Event
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -15,7 +16,7 @@ from agent_cli.store.db import Database
 from tests.ollama_server import script
 from tests.terminal import CTRL_C, CTRL_D, ENTER, ESC
 
-LONG = " ".join(f"word{number}" for number in range(200))
+HALF = " ".join(f"word{number}" for number in range(12))
 SAVE = ("save_note", {"text": "buy milk"})
 
 
@@ -24,8 +25,15 @@ def talked(program, server):
     return program.use(server)
 
 
-def stream_slowly(server, words=LONG, delay=0.01):
-    server.play(script.reply(words, delay=delay))
+def begin_only(server, words=HALF):
+    """The answer begins with these words and does not go on."""
+    server.play(script.held(words))
+
+
+def pause(server, words, rest):
+    """The answer begins with these words, and goes on when the returned event is set."""
+    server.play(script.held(words, rest, go_on := Event()))
+    return go_on
 
 
 def log(program):
@@ -38,7 +46,7 @@ def asked(server):
 
 
 def test_a_first_session(talked, server, terminal):
-    server.play(script.reply("The answer is forty two.", delay=0.01))
+    server.play(script.reply("The answer is forty two."))
     shell = terminal().wait("Nothing is remembered without your yes").wait_prompt()
     shell.enter("what is it?").wait("The answer is forty two.").wait_prompt()
     shell.enter("/note buy milk").wait("saved n1 “buy milk”").wait_prompt()
@@ -68,20 +76,20 @@ def test_a_theme_without_colours_shows_answers_as_the_model_wrote_them(talked, s
 
 @pytest.mark.parametrize("key", [CTRL_C, ESC], ids=["Ctrl-C", "Esc"])
 def test_a_key_stops_the_answer_and_keeps_the_part(talked, server, terminal, key):
-    stream_slowly(server)
+    begin_only(server)
     shell = terminal().wait_prompt().enter("go on").wait("word3")
     shell.type(key).wait("— stopped —").wait_prompt()
     server.wait_until(lambda: server.counters.cancelled == 1)
     server.play(script.reply("Still here."))
     shell.enter("are you?").wait("Still here.").wait_prompt()
     [_, (_, part, finish), *_] = log(talked)
-    assert (LONG.startswith(part), finish) == (True, "cancelled")
+    assert (part.strip(), finish) == (HALF, "cancelled")
     assert "".join(part.split()) in "".join(shell.text.split())  # a blank at the end of a line is not to be seen
     assert server.turns[-1]["messages"][2]["content"] == f"{part} ⟦ cut off here: cancelled ⟧"
 
 
 def test_the_ctrl_c_that_stopped_an_answer_is_not_the_first_of_two(talked, server, terminal):
-    stream_slowly(server)
+    begin_only(server)
     shell = terminal().wait_prompt().enter("go on").wait("word3").type(CTRL_C).wait("— stopped —").wait_prompt()
     shell.type(CTRL_C).wait("press Ctrl-C again to leave")
     shell.type(CTRL_C)
@@ -89,28 +97,34 @@ def test_the_ctrl_c_that_stopped_an_answer_is_not_the_first_of_two(talked, serve
 
 
 def test_keys_typed_during_an_answer_wait_for_the_prompt(talked, server, terminal):
-    stream_slowly(server, "one two three four five six seven eight nine ten. That is all.", 0.05)
-    shell = terminal().wait_prompt().enter("count").wait("one two")
-    shell.type("and then?").wait("That is all.").wait("❯ and then?")
-    assert "one two three four five six seven eight nine ten. That is all." in shell.text, "nothing was echoed into it"
+    answer = pause(server, "one two and", "three four five six seven eight nine ten. That is all.")
+    shell = terminal().wait_prompt().enter("count").wait("one two").type("and then?").wait("❯ and then?")
+    answer.set()
+    shell.wait("That is all.").wait_for_line("❯ and then?")
+    assert "one two and three four five six seven eight nine ten. That is all." in shell.text, (
+        "nothing was echoed into it"
+    )
     server.play(script.reply("Eleven."))
     shell.type(ENTER).wait("Eleven.")
     assert asked(server) == ["count", "and then?"]
 
 
 def test_a_line_and_enter_typed_during_an_answer_are_sent_after_it(talked, server, terminal):
-    stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
+    answer = pause(server, "one two and", "three.")
     server.play(script.reply("Eleven."))
-    shell = terminal().wait_prompt().enter("count").wait("one two").type("and then?").type(ENTER)
+    shell = terminal().wait_prompt().enter("count").wait("one two").type("and then?").type(ENTER).wait("then? ⏎")
+    answer.set()
     shell.wait("Eleven.").wait_prompt()
     assert asked(server) == ["count", "and then?"]
 
 
 def test_two_lines_typed_during_an_answer_are_two_messages(talked, server, terminal):
-    stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
+    answer = pause(server, "one two and", "three.")
     server.play(script.reply("Eleven."), script.reply("Twelve."))
     shell = terminal().wait_prompt().enter("count").wait("one two")
-    shell.type("more" + ENTER).type("and more" + ENTER + "/exit" + ENTER).wait("resume: agent -r s1")
+    shell.type("more" + ENTER).type("and more" + ENTER + "/exit" + ENTER).wait("/exit ⏎")
+    answer.set()
+    shell.wait("resume: agent -r s1")
     assert shell.ended() == 0
     assert asked(server) == ["count", "more", "and more"]
 
@@ -120,7 +134,7 @@ def origins(program):
 
 
 def test_what_is_typed_by_hand_during_an_answer_is_typed(talked, server, terminal):
-    stream_slowly(server, delay=0.02)
+    begin_only(server)
     shell = terminal().wait_prompt().enter("go on").wait("word3").by_hand("remember that I row" + ENTER)
     shell.wait("sent after the answer").type(CTRL_C).wait("stopped").wait_for_line("❯ remember that I row").type(ENTER)
     shell.wait("kept f1 “I row”").wait("You said: remember that I row").wait_prompt()
@@ -129,7 +143,7 @@ def test_what_is_typed_by_hand_during_an_answer_is_typed(talked, server, termina
 
 @pytest.mark.parametrize("paste", ["\x1b[200~remember that I row\x1b[201~", "remember that I row"])
 def test_what_is_pasted_during_an_answer_is_pasted(talked, server, terminal, paste):
-    stream_slowly(server, delay=0.02)
+    begin_only(server)
     shell = terminal().wait_prompt().enter("go on").wait("word3").type(paste).by_hand(ENTER)
     shell.wait("sent after the answer").type(CTRL_C).wait("stopped").wait_for_line("❯ remember that I row").type(ENTER)
     shell.wait("You said: remember that I row").wait_prompt()
@@ -138,9 +152,10 @@ def test_what_is_pasted_during_an_answer_is_pasted(talked, server, terminal, pas
 
 
 def test_alt_enter_typed_during_an_answer_does_not_stop_it(talked, server, terminal):
-    stream_slowly(server, "one two three four five six seven eight nine ten.", 0.05)
+    answer = pause(server, "one two and", "three.")
     server.play(script.reply("Eleven."))
-    shell = terminal().wait_prompt().enter("count").wait("one two").type("a" + ESC + ENTER + "b" + ENTER)
+    shell = terminal().wait_prompt().enter("count").wait("one two").type("a" + ESC + ENTER + "b" + ENTER).wait("b ⏎")
+    answer.set()
     shell.wait("Eleven.").wait_prompt()
     assert asked(server) == ["count", "a\nb"]
 
@@ -195,10 +210,11 @@ def test_a_call_allowed_for_the_session_is_not_asked_again_in_it(talked, server,
 
 
 def test_keys_typed_before_the_question_are_no_answer_to_it(talked, server, terminal):
-    hesitant = script.reply("Let me think about this for a while first.", calls=[SAVE], delay=0.1)
+    words, call = script.Piece("Let me think."), script.Piece(calls=(SAVE,), after=Event())
     second = script.reply("", calls=[("save_note", {"text": "buy bread"})])
-    server.play(hesitant, second, script.reply("Well then."))
-    shell = terminal().wait_prompt().enter("save it").wait("Let me").by_hand("y\r")
+    server.play(script.pieces(words, call), second, script.reply("Well then."))
+    shell = terminal().wait_prompt().enter("save it").wait("Let me").type("y" + ENTER).wait("❯ y ⏎")
+    call.after.set()
     shell.wait("anything else no:")
     assert talked.rows("select count(*) from note") == [(0,)]
     server.play(script.reply("The first y."))
@@ -209,9 +225,11 @@ def test_keys_typed_before_the_question_are_no_answer_to_it(talked, server, term
 
 def test_a_yes_typed_before_something_is_to_be_erased_is_no_answer_to_it(talked, server, terminal):
     talked("notes", "add", "buy milk")
-    stream_slowly(server, "one two three four five six", delay=0.2)
+    answer = pause(server, "one two and", "three.")
     shell = terminal().wait_prompt().enter("count").wait("two")
-    shell.type(f"/forget n1{ENTER}yes{ENTER}{ENTER}").wait("type yes:").type(ENTER).wait("nothing was erased")
+    shell.type(f"/forget n1{ENTER}yes{ENTER}{ENTER}").wait("⏎ ⏎")
+    answer.set()
+    shell.wait("type yes:").type(ENTER).wait("nothing was erased")
     assert talked.rows("select count(*) from note") == [(1,)]
 
 
@@ -278,14 +296,14 @@ def test_a_busy_file_does_not_keep_anybody_from_leaving(talked, terminal):
 
 
 def test_killed_in_the_middle_of_an_answer_it_goes_on_later(talked, server, terminal):
-    stream_slowly(server)
+    begin_only(server)
     shell = terminal().wait_prompt().enter("go on").wait("word9").signal(signal.SIGKILL)
     assert shell.ended() == -signal.SIGKILL
     server.play(script.reply("Here again."))
     again = terminal("-c").wait("s1 “go on” goes on").wait_prompt()
     again.enter("are you there?").wait("Here again.").wait_prompt()
     [_, (_, part, finish), *_] = log(talked)
-    assert (LONG.startswith(part), "word9" in part, finish) == (True, True, "interrupted")
+    assert (part.strip(), finish) == (HALF, "interrupted")
     assert [message["role"] for message in server.turns[-1]["messages"]] == ["system", "user", "assistant", "user"]
 
 
@@ -296,7 +314,7 @@ def test_a_signal_gives_the_terminal_back(talked, server, terminal, number, code
     before = shell.settings()
     shell.wait_prompt()
     if when == "during an answer":
-        stream_slowly(server)
+        begin_only(server)
         shell.enter("go on").wait("word9")
     if when == "during a question":
         server.play(script.reply("Shall I?", calls=[SAVE]))
@@ -310,7 +328,7 @@ def test_a_signal_gives_the_terminal_back(talked, server, terminal, number, code
     assert shell.raw.rfind(b"\x1b[?25h") >= shell.raw.rfind(b"\x1b[?25l"), "the cursor stays hidden"
     if when == "during an answer":
         [_, (_, part, finish)] = log(talked)
-        assert (LONG.startswith(part), "word9" in part, finish) == (True, True, "cancelled")
+        assert (part.strip(), finish) == (HALF, "cancelled")
     if when == "during a question":
         assert [finish for _, _, finish in log(talked)] == ["stop", "stop", "stop"]
     if when != "at the prompt":
@@ -318,11 +336,11 @@ def test_a_signal_gives_the_terminal_back(talked, server, terminal, number, code
 
 
 def test_a_terminal_that_is_closed_ends_the_program_in_order(talked, server, terminal):
-    stream_slowly(server)
+    begin_only(server)
     shell = terminal().wait_prompt().enter("go on").wait("word9")
     assert shell.hang_up() == 129
     [_, (_, part, finish)] = log(talked)
-    assert (LONG.startswith(part), "word9" in part, finish) == (True, True, "cancelled")
+    assert (part.strip(), finish) == (HALF, "cancelled")
 
 
 def test_without_a_server_it_says_so_and_goes_on(program, terminal):
@@ -367,7 +385,7 @@ def test_queued_work_stops_when_somebody_types(talked, server, terminal):
         .wait("You said: hello")
         .wait_prompt()
     )
-    stream_slowly(server, LONG * 3)
+    begin_only(server)
     shell.enter("/new").wait("s1 is closed and kept")
     server.wait_for_chats(2)
     pressed = time.monotonic()
@@ -396,7 +414,7 @@ def test_a_session_that_is_open_in_another_terminal(talked, terminal):
 
 
 def test_resuming_shows_the_last_exchange_and_that_its_answer_was_cut(talked, server, terminal):
-    stream_slowly(server)
+    begin_only(server)
     shell = terminal().wait_prompt().enter("tell me a story").wait("word9").signal(signal.SIGKILL)
     assert shell.ended() == -signal.SIGKILL
     again = terminal("-c").wait("the answer was cut off there: /retry asks again")
@@ -430,7 +448,7 @@ def test_what_was_asked_when_the_program_was_killed_is_asked_again(talked, serve
 
 def test_a_call_that_was_allowed_before_the_program_was_killed_is_not_asked_again(talked, server, terminal):
     server.play(script.reply("", calls=[("save_note", {"text": "the key is under the mat"})]))
-    server.answer = lambda body: script.reply(LONG, delay=0.05)
+    server.answer = lambda body: script.held(HALF)
     shell = terminal().wait_prompt().enter("note where the key is").wait("allow it?").type("y").wait("word9")
     assert shell.signal(signal.SIGKILL).ended() == -signal.SIGKILL
     again = terminal("-c").wait_prompt()
