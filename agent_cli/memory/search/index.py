@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate
+from operator import attrgetter
 from typing import TypeVar
 
 from agent_cli import kinds
@@ -28,9 +29,11 @@ from agent_cli.store.db import Database, TransactionLost
 FILES = passages.FILES
 T = TypeVar("T")
 
+# The columns of a passage that are its own.
+_STORED = attrgetter("row", "start", "length", "session", "author", "at", "day", "facts", "grams", "masked", "text")
 _FILE_IDS = "file passages"  # key of the number of ids below zero in use
 _BATCH = 500
-_BULK, _BULK_PORTION = 2_500, 8 * passages.PORTION  # of an import: rows, as many as it writes at once, and characters
+_BULK, _BULK_PORTION = 2_500, 10 * passages.PORTION  # of an import: rows, as many as it writes at once, and characters
 _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
@@ -70,7 +73,8 @@ def _refresh(db: Database, limit: int, portion: int) -> int:
             rows = [each for each in batch if each.kind == kind.letter]
             _remove(db, names, [id for each in rows for id in each.replaced])
             _add(db, names, kind.letter, [passage for each in rows for passage in each.passages])
-        db.execute_many("delete from stale where kind = ? and row = ?", [(each.kind, each.row) for each in batch])
+            indexed = kind.letter, [each.row for each in rows]
+            db.execute("delete from stale where kind = ? and row in (select value from json_each(?))", indexed)
         tails = [(each.kind, each.row) for each in batch if each.tail]
         db.execute_many("insert into stale (kind, row, tail) values (?, ?, 1)", tails)
     return len(batch)
@@ -282,16 +286,12 @@ def _add(db: Database, names: dict[str, str], kind: str, made: Sequence[Passage]
         "insert into speaker values (?) on conflict do nothing",
         [(name,) for name in {each.author for each in made} if name],
     )
-    ids = [last + step * number for number in range(1, len(made) + 1)]
+    ids = range(last + step, last + step * (len(made) + 1), step)
     db.execute_many(
         """insert into passage
-               (id, kind, row, start, length, area, session_id, author, at, day, facts, grams, masked, text)
-           values (:id, :kind, :row, :start, :length, :area, :session, :author, :at, :day, :facts, :grams, :masked,
-               :text)""",
-        [
-            {**vars(each), "id": id, "kind": kind, "area": areas[each.owner, each.place]}
-            for id, each in zip(ids, made, strict=True)
-        ],
+               (id, kind, area, row, start, length, session_id, author, at, day, facts, grams, masked, text)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        [(id, kind, areas[each.owner, each.place], *_STORED(each)) for id, each in zip(ids, made, strict=True)],
     )
     later = kind != FILES and word_tables.trigrams_until(db) is not None
     for index, name in names.items():

@@ -22,8 +22,9 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _BATCH_MESSAGES = 2500
-_PAUSE = 0.02  # seconds between batches, so that other programs can write
+_PAUSE = 0.01  # seconds between batches, so that other programs can write
 _ROLES = ("user", "assistant", "tool")
+_TEXTS = ("thinking", "answers", "tool", "author", "model")  # of a message, which may be missing
 _MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
@@ -169,11 +170,11 @@ def _parse_message(row: Any, now: datetime) -> _ParsedMessage:
     if not isinstance(content, str):
         raise ValueError("a message has no content")
     calls = tuple(ToolCall(str(c["id"]), str(c["name"]), dict(c["arguments"])) for c in row.get("calls") or ())
-    text_of = {name: str(row.get(name) or "") for name in ("thinking", "answers", "tool", "author", "model")}
-    message = Message(role, content, calls, text_of["answers"], text_of["tool"], text_of["thinking"])
+    thinking, answers, tool, author, model = [str(row.get(name) or "") for name in _TEXTS]
+    message = Message(role, content, calls, answers, tool, thinking)
     at = _parse_time(row["at"], now) if row.get("at") else now
     tokens = row.get("tokens") or {}
-    usage = log.Usage(text_of["model"], int(tokens.get("in") or 0), int(tokens.get("out") or 0))
+    usage = log.Usage(model, int(tokens.get("in") or 0), int(tokens.get("out") or 0))
     entry = log.Entry(
         0,
         "",
@@ -181,7 +182,7 @@ def _parse_message(row: Any, now: datetime) -> _ParsedMessage:
         message,
         str(row.get("finish") or "stop"),
         bool(row.get("failed")),
-        text_of["author"],
+        author,
         _parse_origins(row.get("origin"), content),
         usage,
     )
@@ -198,8 +199,10 @@ def _parse_time(value: str, now: datetime) -> datetime:
 
 def _parse_origins(spans: Any, content: str) -> tuple[Part, ...]:
     """The parts of an exported message, all of origin "import"."""
+    if not spans:
+        return (Part(content, "import"),) if content else ()
     parts, start = [], 0
-    for _, length, *name in spans or ([["import", len(content)]] if content else []):
+    for _, length, *name in spans:
         parts.append(Part(content[start : start + max(0, length)], "import", *map(str, name)))
         start += max(0, length)
     if start != len(content):
