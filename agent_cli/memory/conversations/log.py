@@ -8,7 +8,6 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import astuple
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
 from agent_cli import clock
@@ -103,64 +102,34 @@ def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, re
 def append_imported(db: Database, session: int, scope: Scope, entries: Sequence[tuple[Entry, datetime, str]]) -> None:
     """Log imported messages, each with its time and external id. Runs in the caller's transaction."""
     place = _place(db, session, scope)
-    rows = [_imported(session, scope, place, *each) for each in entries]
+    rows = [
+        {**_imported(entry), "external_id": external_id, **_origin(session, scope, place, at)}
+        for entry, at, external_id in entries
+    ]
     for first in range(0, len(rows), _AT_ONCE):
         some = rows[first : first + _AT_ONCE]
-        db.execute(_insertion(_IMPORTED, len(some)), list(chain.from_iterable(some)))
-    for (uid, *_), (entry, at, _) in zip(rows, entries, strict=True):
+        db.execute(_insertion(some[0], len(some)), [value for row in some for value in row.values()])
+    for row, (entry, at, _) in zip(rows, entries, strict=True):
         if entry.message.calls:
-            _insert_calls(db, db.value("select id from message where uid = ?", (uid,)), entry.message.calls, at)
+            _insert_calls(db, db.value("select id from message where uid = ?", (row["uid"],)), entry.message.calls, at)
 
 
-_IMPORTED = [
-    "uid",
-    "session_id",
-    "owner",
-    "place",
-    "at",
-    "utc_offset",
-    "external_id",
-    "role",
-    "author",
-    "text",
-    "parts",
-    "thinking",
-    "answers",
-    "tool",
-    "failed",
-    "finish",
-    "model",
-    "tokens_in",
-    "tokens_out",
-]
-
-
-def _imported(
-    session: int, scope: Scope, place: str, entry: Entry, at: datetime, external_id: str
-) -> tuple[str | int | None, ...]:
-    """The values of an imported message, a tuple for speed."""
+def _imported(entry: Entry) -> dict[str, Any]:
     message, usage = entry.message, entry.usage
-    return (
-        ids.new(at),
-        session,
-        scope.owner,
-        place,
-        clock.utc(at),
-        clock.offset(at),
-        external_id,
-        message.role,
-        entry.author,
-        message.text,
-        encode_parts(entry.parts),
-        message.thinking,
-        message.call_id,
-        message.tool_name,
-        int(entry.failed),
-        entry.finish,
-        usage.model,
-        usage.tokens_in,
-        usage.tokens_out,
-    )
+    return {
+        "role": message.role,
+        "author": entry.author,
+        "text": message.text,
+        "parts": encode_parts(entry.parts),
+        "thinking": message.thinking,
+        "answers": message.call_id,
+        "tool": message.tool_name,
+        "failed": int(entry.failed),
+        "finish": entry.finish,
+        "model": usage.model,
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+    }
 
 
 def external_ids(db: Database, session: int) -> dict[int, str]:

@@ -56,7 +56,6 @@ class Search:
     question: ParsedQuery
     hits: Sequence[tuple[int, float]]  # of the word index
     proposed: Sequence[int]  # by words, names and trigrams
-    nearest: Sequence[int]  # by vectors
     times: Filter | None  # the time that the question names
     named: Mapping[int, float]  # passages of facts about an entity that it names, and their weights
     sessions: Mapping[int, float]
@@ -65,6 +64,7 @@ class Search:
     words: Mapping[str, Sequence[str]]  # the stems of each content word that names no author, and of each run
     unknown: set[str]  # words that were looked for by their letters
     guessed: dict[int, frozenset[str]]  # passages that hold words like these, and the stems of these
+    nearest: list[int] = field(default_factory=list)  # proposed by vectors
     rows: dict[int, CandidateRow] = field(default_factory=dict)
 
     @property
@@ -75,8 +75,12 @@ class Search:
 
 def run(request: RecallRequest) -> list[Scored]:
     """The scored candidates, best first. Damaged indexes are left out, and added to `request.damaged`."""
+    wait_for_nearest = _start_nearest(request)
     search = _propose(request)
-    _add(search, dict.fromkeys([*search.proposed, *search.nearest]))
+    _add(search, search.proposed)  # another thread looks for the nearest meanwhile
+    search.nearest.extend(id for id, _ in _use(request, "vectors", wait_for_nearest, list[tuple[int, float]]()))
+    if others := [id for id in search.nearest if id not in search.proposed]:
+        _add(search, others)
     if request.logged:
         _guess_repeated(search)
     question, scored = _score(search)
@@ -97,7 +101,6 @@ def run(request: RecallRequest) -> list[Scored]:
 def _propose(request: RecallRequest) -> Search:
     """Understand the question, and propose candidates."""
     db, query, allowed, files = request.db, request.query, request.allowed, request.allowed.files
-    wait_for_nearest = _start_nearest(request)
     nothing_parsed, no_hits = ParsedQuery({}, {}, {}), list[tuple[int, float]]()
 
     def parse() -> ParsedQuery:
@@ -123,7 +126,6 @@ def _propose(request: RecallRequest) -> Search:
         question,
         hits,
         list(dict.fromkeys([*best, *guessed])),
-        [id for id, _ in _use(request, "vectors", wait_for_nearest, no_hits)],  # last: another thread looks for them
         times,
         {id: weight for id, (weight, _) in named.items()},
         _sessions(db, hits),
