@@ -256,3 +256,16 @@ def test_a_note_saved_after_a_feed_was_read_has_its_origin(context):
     assert result.receipt == f"saved n1 “AT99”, after reading fetch_feed, m{read}"
     assert context.db.rows("select origin from note") == [("tool",)]
     assert context.db.rows("select actor from event where kind = 'note written'") == [("model",)]
+
+
+def test_replies_that_rest_on_replies_are_followed_once_each(context):
+    replies = []
+    for _ in range(60):  # each was given the five before it: 5 to the power of 60 ways lead back
+        asked = recalled(context, "message", replies[-1], "here") if replies else say(context.db, context.session, "?")
+        for row in replies[-5:-1]:
+            recall_log.record(context.db, asked, [(Hit("message", row, None, None, 0.0, 1.0, "", {}), "-")], "", NOON)
+        replies.append(log.open_reply(context.db, context.session, HERE, "m", NOON))
+        log.close_reply(context.db, replies[-1], Message("assistant", "here"), "stop", log.Usage(), NOON)
+    called(context, "propose_fact", statement="It is here")
+
+    assert facts.pending(context.db, "person")[0].trust == "model"

@@ -33,6 +33,7 @@ PROGRAM_WORDED = (  # tools whose results are the program's own text
 _APPROVED = ("read_skill",)  # tools whose results the person has approved
 _CARRIED = re.compile(r"\(([sy])(\d+)(?=[),])")  # handles of the sessions and summaries that an opening tells of
 _NOTE = "a note"
+_MAX_QUESTIONS = 50  # whose recalled memories are followed
 
 
 @frozen
@@ -69,9 +70,7 @@ def read_in_turn(entries: Iterable[Entry]) -> Reading | None:
 
 def after(db: Database, message: int) -> Reading | None:
     """What was read in the turn that a message of the person began, or else recalled for it."""
-    entries = log.history(db, log.session_of(db, message) or 0, after=message - 1)
-    end = next((n for n, entry in enumerate(entries) if n and entry.message.role == "user"), len(entries))
-    return read_in_turn(entries[:end]) or _least_trusted(_recalled(db, message))
+    return _read_after(db, message) or _least_trusted(_recalled(db, message))
 
 
 def before_proposal(db: Database, message: int, statement: str, quote: Quote | None) -> Reading | None:
@@ -93,9 +92,7 @@ def before_proposal(db: Database, message: int, statement: str, quote: Quote | N
 def describe(db: Database, messages: Sequence[int]) -> tuple[str, int | None]:
     """What was read in the last of these messages that has any, as `fetch_feed weather, m313`, and its id."""
     for message in reversed(messages):
-        session = log.session_of(db, message)
-        entry = log.history(db, session, after=message - 1, before=message + 1) if session else []
-        if found := read_in_turn(entry):
+        if found := _read_in_message(db, message):
             arguments = _arguments_of(db, message) if found.origin == "tool" else ""
             return f"{one_line(f'{found.described} {arguments}', 80)}, {found.handle}", message
         if found := _least_trusted(each for each in _recalled(db, message) if each and each.row):
@@ -126,31 +123,60 @@ def _least_trusted(found: Iterable[Reading | None]) -> Reading | None:
     return max(filter(None, found), key=lambda each: (rank(each.origin), each.message), default=None)
 
 
+def _read_after(db: Database, message: int) -> Reading | None:
+    """What was read in the turn that a message of the person began."""
+    entries = log.history(db, log.session_of(db, message) or 0, after=message - 1)
+    end = next((n for n, entry in enumerate(entries) if n and entry.message.role == "user"), len(entries))
+    return read_in_turn(entries[:end])
+
+
 def _recalled(db: Database, message: int) -> Iterator[Reading | None]:
-    """What memory kept of files, pipes and tools, and the model was shown with a message."""
-    for kind, row in db.rows("select kind, row from recollection where message_id = ? order by id", (message,)):
-        handle = ids.handle(kind, row) if kind else ""
-        match kind:
-            case "section":
-                query = "select d.path from section s join document d on d.id = s.document_id where s.id = ?"
-                yield Reading(message, "file", PurePath(db.value(query, (row,)) or "").name, handle)
-            case "note":
-                origin = db.value("select origin from note where id = ?", (row,))
-                written: dict[str, Origin] = {**{each: each for each in ORIGINS}, "mcp": "tool"}
-                yield Reading(message, written[origin], _NOTE, handle) if origin in written else None
-            case "message" if row < message:
-                yield _said(db, row)
-            case "summary":
-                yield _read_in_sessions(db, _summarised(db, [row]), message)
+    """What memory kept of files, pipes and tools, and the model was shown with a message.
+
+    For a reply that was recalled, what it was given counts, and so on, but each question once and the nearest only:
+    replies rest on earlier replies without end.
+    """
+    questions = [message]
+    for asked in questions:
+        for kind, row in db.rows("select kind, row from recollection where message_id = ? order by id", (asked,)):
+            if kind != "message":
+                yield _kept_in(db, kind, row, asked)
+            elif row < asked and (before := _question_of(db, row)):
+                read = _read_in_message(db, row) if before == row else _read_after(db, before)
+                yield read
+                if read is None and before not in questions and len(questions) < _MAX_QUESTIONS:
+                    questions.append(before)
 
 
-def _said(db: Database, message: int) -> Reading | None:
-    """What an earlier message holds of files and pipes; of a reply, what was read before it."""
-    session = log.session_of(db, message) or 0
-    asked = db.value("select max(id) from said where session_id = ? and id <= ? and role = 'user'", (session, message))
-    if asked == message:
-        return read_in_turn(log.history(db, session, after=message - 1, before=message + 1))
-    return after(db, asked) if asked else None
+def _kept_in(db: Database, kind: str, row: int, message: int) -> Reading | None:
+    """The file, pipe or tool that a row of memory, recalled for this message, comes from."""
+    handle = ids.handle(kind, row) if kind else ""
+    match kind:
+        case "section":
+            query = "select d.path from section s join document d on d.id = s.document_id where s.id = ?"
+            return Reading(message, "file", PurePath(db.value(query, (row,)) or "").name, handle)
+        case "note":
+            origin = db.value("select origin from note where id = ?", (row,))
+            written: dict[str, Origin] = {**{each: each for each in ORIGINS}, "mcp": "tool"}
+            return Reading(message, written[origin], _NOTE, handle) if origin in written else None
+        case "summary":
+            return _read_in_sessions(db, _summarised(db, [row]), message)
+        case _:
+            return None
+
+
+def _question_of(db: Database, message: int) -> int | None:
+    """The message of the person that a reply answers; of their own message that one."""
+    found = db.value(
+        "select max(id) from said where session_id = ? and id <= ? and role = 'user'",
+        (log.session_of(db, message) or 0, message),
+    )
+    return int(found) if found else None
+
+
+def _read_in_message(db: Database, message: int) -> Reading | None:
+    """What a message of the person holds of files and pipes."""
+    return read_in_turn(log.history(db, log.session_of(db, message) or 0, after=message - 1, before=message + 1))
 
 
 def _summarised(db: Database, summaries: Sequence[int]) -> list[int]:
@@ -179,9 +205,8 @@ def _read_in_sessions(db: Database, sessions: Sequence[int], before: int) -> Rea
         (sessions, before, [*PROGRAM_WORDED, *_APPROVED], ORIGINS),
     )
     recalled = db.rows(
-        """select distinct c.message_id from recollection c join said s on s.id = c.message_id
+        """select c.kind, c.row, c.message_id from recollection c join said s on s.id = c.message_id
            where s.session_id in (select value from json_each(?)) and s.id < ? and c.kind in ('section', 'note')""",
         (sessions, before),
     )
-    of_rows = [each for (message,) in recalled for each in _recalled(db, message) if each and each.row]
-    return _least_trusted([*(Reading(*row) for row in rows), *of_rows])
+    return _least_trusted([*(Reading(*row) for row in rows), *(_kept_in(db, *row) for row in recalled)])
