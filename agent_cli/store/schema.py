@@ -7,8 +7,11 @@ file from which something has gone is noticed when it is opened.
 """
 
 import re
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+
+import apsw
 
 from agent_cli.errors import FileRefused, StoreError
 from agent_cli.store import meta, migrations
@@ -49,6 +52,8 @@ def reconcile(
     wanted = Database()
     wanted.script(schema)
     with db.write():
+        if has_hidden_columns(db):
+            raise StoreError(f"{db.path}: the schema in it is damaged; `agent db check` says what to do")
         missing = differences(db, wanted) if _was_current(db, schema) else []
         fresh = not _names(db)
         db.execute(f"pragma application_id = {APPLICATION_ID}")
@@ -73,9 +78,29 @@ def is_current(db: Database, schema: str = SCHEMA, steps: migrations.Steps = mig
 
 def _was_current(db: Database, schema: str) -> bool:
     """Whether the file had this schema when it was last reconciled. Compared in SQL: the text may be damaged."""
-    if not db.value("select 1 from sqlite_schema where name = 'meta' and type = 'table'"):
-        return False
-    return bool(db.value("select value is ? from meta where key = 'schema'", (schema,)))
+    return _has_meta(db) and bool(db.value("select value is ? from meta where key = 'schema'", (schema,)))
+
+
+def _has_meta(db: Database) -> bool:
+    return bool(db.value("select 1 from sqlite_schema where name = 'meta' and type = 'table'"))
+
+
+def has_hidden_columns(db: Database) -> bool:
+    """Whether bytes of the schema were overwritten so that a column is no longer declared: it is still in the rows.
+
+    One that were added would not take its place. What is dropped, instead, makes the schema shorter.
+    """
+    with suppress(StoreError):
+        if not _has_meta(db):
+            return False
+        stored = str(db.value("select value from meta where key = 'schema'") or "")
+        overwritten = db.value(
+            f"""select value is not now and length(cast(value as blob)) = length(cast(now as blob))
+                from meta, (select ({_SHAPE}) now) where key = 'shape'""",
+            (_names_in(stored),),
+        )
+        return bool(overwritten) and any(each.startswith("the column ") for each in differences(db))
+    return False
 
 
 def differences(db: Database, wanted: Database | None = None) -> list[str]:
@@ -139,7 +164,12 @@ def _create_columns(db: Database, wanted: Database) -> None:
             sql += f" not null default {default}" if needed else f" default {default}" if default is not None else ""
             if column in targets:
                 sql += f' references "{targets[column][2]}" ("{targets[column][4]}")'
-            db.execute(sql)
+            try:
+                db.execute(sql)
+            except apsw.SQLError as error:  # its rows do not fit the table as it is declared
+                raise StoreError(
+                    f"{db.path}: the table {table} is damaged; `agent db check` says what to do"
+                ) from error
 
 
 def _create_rest(db: Database, wanted: Database) -> None:

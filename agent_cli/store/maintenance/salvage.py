@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from agent_cli.errors import StoreError
-from agent_cli.store import events, file
+from agent_cli.store import events, file, schema
 from agent_cli.store.db import Database, Row
 from agent_cli.store.maintenance import backup, leftovers, row_check, schema_repair
 from agent_cli.values import frozen
@@ -28,6 +28,10 @@ _LOST_SESSION = """insert or ignore into "{}"
     (id, uid, owner, place, title, started_at, utc_offset, last_at, closed_at)
     select session_id, 'salvaged ' || session_id, owner, place, 'salvaged', at, utc_offset, at, at
     from message where id = ?"""
+
+
+class _SchemaDamaged(Exception):
+    """The schema can be read, and does not say what is in the rows."""
 
 
 @frozen
@@ -60,6 +64,8 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     with backup.temporary_file(part):
         try:
             saved = _salvage(damaged, part, now)
+        except _SchemaDamaged:
+            saved = _salvage_without_schema(damaged, part, now)
         except StoreError as error:
             if not isinstance(error.__cause__, apsw.CorruptError):
                 raise
@@ -81,6 +87,8 @@ def _salvage_without_schema(damaged: Path, path: Path, now: datetime) -> list[Sa
 def _salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     source = file.open_damaged(damaged)
     try:
+        if schema.has_hidden_columns(source):
+            raise _SchemaDamaged
         target = file.open_file(path, now, lambda notice: None)
         try:
             target.execute("pragma foreign_keys = off")

@@ -73,6 +73,7 @@ def _statement(wanted: Database, table: str, entry: _Entry) -> tuple[str, str, i
     """(Name, statement, first page): the columns in the order of the file, without what is checked of them."""
     columns = row_check.columns(wanted, table)
     if len(entry.sql) != len(str(wanted.value("select sql from sqlite_schema where name = ?", (table,)))):
+        columns = [column for column in columns if f" {column[0]} " in entry.sql]  # an older file lacks some
         columns.sort(key=lambda column: entry.sql.find(f" {column[0]} "))  # columns that were added later stand last
     key = [f'"{name}"' for name, _, is_key in columns if is_key]
     has_rowid = "without rowid" not in str(wanted.value("select sql from sqlite_schema where name = ?", (table,)))

@@ -267,3 +267,29 @@ def test_a_table_of_which_nothing_can_be_read_ends_a_salvage_soon_and_the_others
     assert time.process_time() - begun < 20  # without an end to it, half an hour
     assert saved["message"] == (40, 0)
     assert saved["note"][0] == 0
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "-- [[origin, length in characters, name], …], adding up to text\n",
+        "-- null while it streams; else see log.close_reply\n",
+    ],
+)
+def test_a_column_that_damage_hides_in_a_comment_is_not_added_again_and_its_rows_are_saved(path, tmp_path, hidden):
+    db = made(path)
+    told = db.rows("select parts, finish, at from message order by id")
+    db.execute("pragma writable_schema = on")
+    with db.write():
+        overwritten = (hidden, hidden.replace("\n", "\x0e"))  # a bit of the end of the line
+        db.execute("update sqlite_schema set sql = replace(sql, ?, ?) where name = 'message'", overwritten)
+    db.close()
+    whole = path.read_bytes()
+
+    with pytest.raises(StoreError, match="the schema in it is damaged; `agent db check` says what to do"):
+        reopened(path)
+    assert path.read_bytes() == whole
+    salvage.salvage(path, tmp_path / "saved.db", NOON)
+    saved = file.open_file(tmp_path / "saved.db", NOON, print)
+    assert saved.rows("select parts, finish, at from message order by id") == told
+    saved.close()
