@@ -90,7 +90,7 @@ def has_hidden_columns(db: Database) -> bool:
 
     One that were added would not take its place. What is dropped, instead, makes the schema shorter.
     """
-    with suppress(StoreError):
+    with suppress(StoreError, apsw.SQLError):  # the stored schema may be damaged too
         if not _has_meta(db):
             return False
         stored = str(db.value("select value from meta where key = 'schema'") or "")
@@ -99,7 +99,10 @@ def has_hidden_columns(db: Database) -> bool:
                 from meta, (select ({_SHAPE}) now) where key = 'shape'""",
             (_names_in(stored),),
         )
-        return bool(overwritten) and any(each.startswith("the column ") for each in differences(db))
+        if overwritten:
+            declared = Database()
+            declared.script(stored)
+            return any(each.startswith("the column ") for each in differences(db, declared))
     return False
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Protocol
 
+from agent_cli.errors import StoreError
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
@@ -95,7 +96,11 @@ def create(db: Database, identity: str, dimension: int, floor: float, key: str =
 
 
 def _make(db: Database, made: VectorSet) -> None:
-    db.execute(f"create virtual table {made.bits} using vec0(e bit[{8 * -(-made.dimension // 8)}])")
+    try:
+        with db.index_access():  # sqlite-vec has an error of its own for a file whose pages are damaged
+            db.execute(f"create virtual table {made.bits} using vec0(e bit[{8 * -(-made.dimension // 8)}])")
+    except IndexDamaged as error:
+        raise StoreError(f"{db.path}: the database is damaged; `agent db check` says where and what to do") from error
     db.execute(f"create table {made.table} (id integer primary key, e blob not null) strict")
     meta.put(db, _key(made), "0")
 

@@ -9,7 +9,7 @@ import pytest
 from agent_cli.errors import StoreError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import index, index_check
+from agent_cli.memory.search import index, index_check, vectors
 from agent_cli.messages import Part
 from agent_cli.store import file, schema
 from agent_cli.store.db import Database
@@ -293,3 +293,14 @@ def test_a_column_that_damage_hides_in_a_comment_is_not_added_again_and_its_rows
     saved = file.open_file(tmp_path / "saved.db", NOON, print)
     assert saved.rows("select parts, finish, at from message order by id") == told
     saved.close()
+
+
+def test_where_no_table_for_vectors_can_be_made_the_damage_is_said_in_a_sentence(path):
+    made(path).close()
+    with path.open("r+b") as raw:
+        raw.seek(32)
+        raw.write(b"\0\0\xff\xff" + b"\0\0\0\1")  # the first free page is one that is not there
+    db = reopened(path)
+    with pytest.raises(StoreError, match="the database is damaged; `agent db check` says where and what to do"):
+        vectors.create(db, "embedder", 64, 0.5)
+    db.close()
