@@ -15,6 +15,7 @@ from agent_cli.cli.invocation import Invocation
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import ToolCall
 from agent_cli.presence import terminal
+from agent_cli.render.display import Display
 
 
 def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:
@@ -30,7 +31,7 @@ def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> polic
         answer = ""
         try:
             with _interruptible(cancel):
-                answer = _answer(call, invocation.display().width())
+                answer = _answer(call, invocation.display())
         except terminal.NoTerminal:
             return None
         if answer == "a":
@@ -40,16 +41,17 @@ def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> polic
     return approve
 
 
-def _answer(call: ToolCall, width: int) -> str:
+def _answer(call: ToolCall, display: Display) -> str:
     """The key that was pressed after the call was shown; `o` shows what was folded, and is asked again."""
     from agent_cli.repl.shell import approval  # few questions lead to a call
 
+    width = display.width()
     is_folded = approval.is_folded(call, width)
     output.write_stderr(approval.question(call, width))
-    key = terminal.key(f"{approval.MORE if is_folded else approval.QUESTION} ")
+    key = terminal.key(approval.styled(approval.MORE if is_folded else approval.QUESTION, display))
     if key == "o" and is_folded:
         output.write_stderr(approval.question(call, width, whole=True))
-        key = terminal.key(f"{approval.QUESTION} ")
+        key = terminal.key(approval.styled(approval.QUESTION, display))
     return key
 
 

@@ -142,7 +142,7 @@ def _streak(on: Callable[[date], bool], today: date) -> int:
 
 def format_lines(found: Signals) -> list[str]:
     """What they say, in lines for a person."""
-    activity = f"today {text.counted(found.turns_today, 'question')}; something was said {_in_a_row(found.days_said)}"
+    activity = f"{text.counted(found.turns_today, 'question')} today; in use {_in_a_row(found.days_said)}"
     lines = [activity] if found.days_said else []
     if found.due.open:
         due = [("overdue", found.due.overdue), ("due today", found.due.today)]

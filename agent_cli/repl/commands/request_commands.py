@@ -10,10 +10,11 @@ from agent_cli.agent.policy import policy
 from agent_cli.app import models, tool_set
 from agent_cli.llm.template_tokens import broken
 from agent_cli.messages import Message
-from agent_cli.render.program_text import Verbatim
+from agent_cli.render.display import Display
+from agent_cli.render.program_text import Verbatim, formatted
 from agent_cli.repl.commands import arguments, setting_commands
 from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Result
+from agent_cli.repl.commands.results import Page, Result
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.text import first_sentences
 
@@ -35,14 +36,14 @@ def model(conversation: Conversation, argument: str) -> Result:
 
 
 @command("/tools", examples=("/tools",))
-def tools(conversation: Conversation, argument: str) -> Verbatim:
+def tools(conversation: Conversation, argument: str) -> str:
     """List what the model may call, and what becomes of a call: allow, ask or deny."""
     app = conversation.app
     rows, rules = [], cast(Mapping[str, policy.Ruling], app.config.rules)
     for each in tool_set.available(app).values():
         ruling = policy.decide(each, rules, {}, {}).ruling
         rows.append(f"{each.name:<16} {ruling:<5}  {first_sentences(each.description, 1)}")
-    return Verbatim("\n".join(rows))
+    return "\n".join(rows)
 
 
 @command("/context [--full]", examples=("/context", "/context --full"))
@@ -60,10 +61,16 @@ def context(conversation: Conversation, argument: str) -> Result:
     sizes = {part: int(size * room / shown.room) for part, size in shown.sizes.items()}  # in tokens of this model
     used = min(room, sum(sizes.values()))
     parts = {**sizes, "free": room - used}
-    lines = [f"{part:<14} {size:>7,}  {_bar(size, room)}" for part, size in parts.items()]
     mode = setting_commands.memory_mode(conversation)
-    lines.append(f"{used:,} of {room:,} tokens, estimated; the window has {window:,}, the rest is for the answer")
-    return "\n".join([*lines, *([f"memory is {mode}: /memory"] if mode != "on" else [])])
+    lines = [f"{used:,} of {room:,} tokens, estimated; the window has {window:,}, the rest is for the answer"]
+    lines += [f"memory is {mode}: /memory"] if mode != "on" else []
+
+    def page(display: Display) -> str:
+        cells = 0 if display.screen_reader else max(1, min(30, display.width() - 32))
+        rows = [f"{part:<14} {size:>7,}  {_share(size / room, cells)}" for part, size in parts.items()]
+        return "\n".join([*rows, formatted("\n".join(lines), display, 2)])
+
+    return Page(page)
 
 
 def _whole(message: Message) -> str:
@@ -75,6 +82,5 @@ def _tools(shown: Context) -> str:
     return f"── tools, {shown.sizes['tools']} tokens\n{schemas}"
 
 
-def _bar(size: int, room: int) -> str:
-    share = size / room
-    return f"{'█' * round(30 * share)} {100 * share:.0f} %"
+def _share(share: float, cells: int) -> str:
+    return f"{'█' * round(cells * share)} {100 * share:.0f} %".lstrip()

@@ -12,7 +12,7 @@ from agent_cli.app import settings
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.reports import signals, token_usage
-from agent_cli.render.program_text import Verbatim
+from agent_cli.render.program_text import Verbatim, formatted
 from agent_cli.repl.commands import arguments
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Page, Result, Theme
@@ -126,7 +126,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 def log(conversation: Conversation, argument: str) -> Result:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     rows = events.listing(conversation.app.db, arguments.count(argument))
-    return Verbatim("\n".join(map(events.format_line, rows))) if rows else "nothing has happened yet"
+    return "\n".join(map(events.format_line, rows)) or "nothing has happened yet"
 
 
 @command("/stats", examples=("/stats",))
@@ -137,7 +137,7 @@ def stats(conversation: Conversation, argument: str) -> Result:
     lines = signals.format_lines(signals.read(app.db, app.scope.owner, app.time(), app.time() - signals.PERIOD))
     if not rows:
         return "\n".join(["nothing was answered yet", *lines])
-    return Page(lambda display: "\n".join([stats_page.page(rows, display), "", *lines]))
+    return Page(lambda display: f"{stats_page.page(rows, display)}\n\n{formatted(chr(10).join(lines), display, 2)}")
 
 
 @command("/keys", examples=("/keys",))

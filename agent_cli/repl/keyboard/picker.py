@@ -94,7 +94,7 @@ class _Screen:
         self._found, self._at, self._words = offered.rows, 0, ""
 
     def layout(self) -> Layout:
-        rows, preview = max(1, min(_SHOWN, len(self._offered.rows))), 1 + self._offered.preview
+        rows, preview = max(3, min(_SHOWN, len(self._offered.rows))), 1 + self._offered.preview
         control = BufferControl(self._typed)
         line = VSplit([Window(FormattedTextControl([("bold", YOU.sign)]), width=2), Window(control)], height=1)
         parts = [

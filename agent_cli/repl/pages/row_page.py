@@ -6,6 +6,7 @@ from datetime import datetime
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts import facts
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.render.display import Display
@@ -33,17 +34,22 @@ def _message(db: Database, owner: str, handle: str, now: datetime, display: Disp
     found = ids.number("message", handle)
     around = log.context_of(db, owner, found, _AROUND, _AROUND)
     session = sessions.get(db, log.session_of(db, found) or 0, owner)
-    yield display.styled(clean(f"{session.handle} “{sessions.name(db, session)}”"), BOLD)
+    yield from _title(db, session, display)
     for entry in around:
         yield from _entry_lines(entry, display, chosen=entry.id == found)
 
 
 def _session(db: Database, owner: str, handle: str, now: datetime, display: Display) -> Iterator[str]:
     session = sessions.get(db, ids.number("session", handle), owner)
-    yield display.styled(clean(f"{session.handle} “{sessions.name(db, session)}”"), BOLD)
+    yield from _title(db, session, display)
     for entry in log.history(db, session.id, _IN_SESSION):
         if entry.message.text:
             yield from _entry_lines(entry, display)
+
+
+def _title(db: Database, session: Session, display: Display) -> Iterator[str]:
+    for line in wrap(clean(f"{session.handle} “{sessions.name(db, session)}”"), display.width() - 2).split("\n"):
+        yield display.styled(line, BOLD)
 
 
 def _entry_lines(entry: log.Entry, display: Display, *, chosen: bool = False) -> Iterator[str]:

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_cli.messages import ToolCall
-from agent_cli.render.program_text import Verbatim, wrap
+from agent_cli.render.display import Display
+from agent_cli.render.program_text import Verbatim, formatted, wrap
 from agent_cli.render.styles import NEEDS_YOU
 from agent_cli.text import visible
 
-QUESTION = f"{NEEDS_YOU.sign} allow it? y once, a for this session, anything else no:"
-MORE = f"{NEEDS_YOU.sign} allow it? y once, a for this session, o shows it all, anything else no:"
+QUESTION = f"{NEEDS_YOU.sign} allow it? y once, a for this session, anything else no: "
+MORE = f"{NEEDS_YOU.sign} allow it? y once, a for this session, o shows it all, anything else no: "
 _FOLDED, _WHOLE = 10, 400  # lines that are shown of a value
 _MAX_TEXT = 20_000  # characters that are shown of a value at most
 _MAX_ARGUMENTS = 40
@@ -32,6 +33,15 @@ def question(call: ToolCall, width: int, *, whole: bool = False) -> str:
     if call.resolved:
         lines += ["  and that is:", *_arguments(call.resolved, width, whole)]
     return Verbatim("\n".join(lines))
+
+
+def styled(text: str, display: Display) -> str:
+    """The call, or the question for the keys, as it stands on the screen: the sign in its colour, words not broken."""
+    sign, _, rest = text.partition(" ")
+    words = rest.rstrip(" ")
+    if not isinstance(text, Verbatim):
+        rest = formatted(words, display, 3).replace("\n", "\n  ") + rest[len(words) :]
+    return f"{display.styled(sign, NEEDS_YOU.style)} {rest}"
 
 
 def is_folded(call: ToolCall, width: int) -> bool:

@@ -30,7 +30,7 @@ from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.render.program_text import Verbatim
 from agent_cli.render.reply_lines import announced, with_sign
-from agent_cli.render.styles import FAILED, NEEDS_YOU, PROGRAM, LineRole
+from agent_cli.render.styles import FAILED, PROGRAM, LineRole
 from agent_cli.repl.commands import commands, results
 from agent_cli.repl.commands.results import Confirmation, Page, PromptDraft, Question, Result, Resumed, Screen, Theme
 from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
@@ -311,20 +311,16 @@ class Shell:
 
         Ctrl-C ends the turn as well.
         """
-        call, width = needed.call, self.display.width()
+        call, display, width = needed.call, self.display, self.display.width()
         folded = approval.is_folded(call, width)
-        _print(f"{approval.question(call, width)}\n")
-        answer = await self._prompt.key(self._question(approval.MORE if folded else approval.QUESTION), stop)
+        _print(f"{approval.styled(approval.question(call, width), display)}\n")
+        answer = await self._prompt.key(approval.styled(approval.MORE if folded else approval.QUESTION, display), stop)
         if answer == "o" and folded:
-            _print(f"{approval.question(call, width, whole=True)}\n")
-            answer = await self._prompt.key(self._question(approval.QUESTION), stop)
+            _print(f"{approval.styled(approval.question(call, width, whole=True), display)}\n")
+            answer = await self._prompt.key(approval.styled(approval.QUESTION, display), stop)
         if answer == "a":
             self._conversation.allowed_tools.add(call.name)
         return answer in ("y", "a")
-
-    def _question(self, text: str) -> str:
-        sign, _, rest = program_text.formatted(text, self.display).partition(" ")
-        return f"{self.display.styled(sign, NEEDS_YOU.style)} {rest} "
 
     def _greet(self) -> None:
         session = self._conversation.session

@@ -11,6 +11,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.claims import Claim
 from agent_cli.messages import Part
+from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.keyboard import keys
 from agent_cli.repl.session.conversation import Conversation
@@ -65,11 +66,11 @@ def test_memory_that_is_only_read_learns_nothing_now_or_later(talk, server):
     server.play(script.reply("Nice."), script.reply("Good."))
     say(conversation, "I have a dog called Rex")
     assert app.db.rows("select kind from job where kind in ('learn', 'reflect')") == []
-    assert run(conversation, "/context").splitlines()[-1] == "memory is read: /memory"
+    assert run(conversation, "/context").draw(Display()).splitlines()[-1] == "memory is read: /memory"
     assert run(conversation, "/memory on").startswith("memory on: ")
     say(conversation, "I have a cat called Tom")
     assert sessions.read_position(app.db, 1)[1] == 2, "the dog is not made up for"
-    assert "memory is" not in run(conversation, "/context")
+    assert "memory is" not in run(conversation, "/context").draw(Display())
 
 
 def test_what_is_not_to_be_learned_is_passed_over_before_it_is_answered_and_beside_the_conversation(talk, server):

@@ -122,7 +122,7 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
     close_with(app.db, talked(app, 2), "Two questions.")
     conversation = Conversation(app)
     look, argument = commands.find("/context")
-    shown = look.run(conversation, argument).splitlines()
+    shown = look.run(conversation, argument).draw(Display()).splitlines()
 
     assert [line[:14].strip() for line in shown[:-1]] == [
         "instructions",
@@ -139,7 +139,7 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
 
 def test_the_parts_and_what_is_free_add_up_to_the_room(app):
     conversation = Conversation(app, sessions.get(app.db, talked(app, 30), "person"))
-    *parts, total = commands.find("/context")[0].run(conversation, "").splitlines()
+    *parts, total = commands.find("/context")[0].run(conversation, "").draw(Display()).splitlines()
 
     sizes = {line[:14].strip(): int(line[14:22].replace(",", "")) for line in parts}
     assert list(sizes) == ["instructions", "tools", "earlier", "conversation", "free"]
@@ -153,7 +153,7 @@ def test_the_parts_never_exceed_the_window_whatever_a_token_of_the_model_is(app,
     conversation = Conversation(app, sessions.get(app.db, talked(app, 30), "person"))
     shown = conversation.context()
     conversation.context = lambda: replace(shown, room=int(7168 / factor))
-    *parts, _ = commands.find("/context")[0].run(conversation, "").splitlines()
+    *parts, _ = commands.find("/context")[0].run(conversation, "").draw(Display()).splitlines()
 
     sizes = [int(line[14:22].replace(",", "")) for line in parts]
     assert (sum(sizes), min(sizes) >= 0) == (7168, True)
