@@ -22,6 +22,7 @@ VERSION = 7  # raised with each change of schema.sql after which older programs 
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 TABLES = tuple(re.findall(r"^create table (\w+)", SCHEMA, re.MULTILINE))
+_DAMAGED = "the schema in it is damaged"
 _RECREATED = ("index", "trigger", "view")  # without data of their own: a changed one is dropped and created again
 
 
@@ -53,7 +54,7 @@ def reconcile(
     wanted.script(schema)
     with db.write():
         if has_hidden_columns(db):
-            raise StoreError(f"{db.path}: the schema in it is damaged; `agent db check` says what to do")
+            raise StoreError(f"{db.path}: {_DAMAGED}; `agent db check` says what to do")
         missing = differences(db, wanted) if _was_current(db, schema) else []
         fresh = not _names(db)
         db.execute(f"pragma application_id = {APPLICATION_ID}")
@@ -146,7 +147,7 @@ def _create_tables(db: Database, wanted: Database) -> None:
     existing = _names(db)
     for (kind, name), sql in _names(wanted).items():
         if kind == "table" and (kind, name) not in existing:
-            db.execute(sql)
+            _make(db, sql)
 
 
 def _create_columns(db: Database, wanted: Database) -> None:
@@ -167,12 +168,7 @@ def _create_columns(db: Database, wanted: Database) -> None:
             sql += f" not null default {default}" if needed else f" default {default}" if default is not None else ""
             if column in targets:
                 sql += f' references "{targets[column][2]}" ("{targets[column][4]}")'
-            try:
-                db.execute(sql)
-            except apsw.SQLError as error:  # its rows do not fit the table as it is declared
-                raise StoreError(
-                    f"{db.path}: the table {table} is damaged; `agent db check` says what to do"
-                ) from error
+            _make(db, sql)
 
 
 def _create_rest(db: Database, wanted: Database) -> None:
@@ -181,5 +177,13 @@ def _create_rest(db: Database, wanted: Database) -> None:
         if kind not in _RECREATED or existing.get((kind, name)) == sql:
             continue
         if (kind, name) in existing:
-            db.execute(f'drop {kind} "{name}"')
+            _make(db, f'drop {kind} "{name}"')
+        _make(db, sql)
+
+
+def _make(db: Database, sql: str) -> None:
+    """Change the schema. Raises StoreError where its damage stands against it: rows that do not fit, a wrong name."""
+    try:
         db.execute(sql)
+    except apsw.SQLError as error:
+        raise StoreError(f"{db.path}: {_DAMAGED} ({error}); `agent db check` says what to do") from error

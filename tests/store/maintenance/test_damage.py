@@ -304,3 +304,14 @@ def test_where_no_table_for_vectors_can_be_made_the_damage_is_said_in_a_sentence
     with pytest.raises(StoreError, match="the database is damaged; `agent db check` says where and what to do"):
         vectors.create(db, "embedder", 64, 0.5)
     db.close()
+
+
+def test_an_index_whose_name_has_one_letter_of_another_case_is_said_and_all_rows_are_saved(path, tmp_path):
+    db = made(path)
+    db.execute("pragma writable_schema = on")
+    db.execute("update sqlite_schema set name = 'note_reCent' where name = 'note_recent'")
+    db.close()
+
+    with pytest.raises(StoreError, match=r"the schema in it is damaged \(index note_recent already exists\)"):
+        reopened(path)
+    assert {each.table: each.lost for each in salvage.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0
