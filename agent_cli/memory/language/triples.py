@@ -91,7 +91,8 @@ _ObjectTest = Callable[[str, bool], bool]  # (object, whether the statement is i
 
 
 class _SentenceRule(NamedTuple):
-    pattern: re.Pattern[str]
+    opening: Pattern  # how a sentence begins that it may match: tried first, because the pattern takes a millisecond
+    pattern: Pattern
     predicate: str  # followed by the group "what", if any
     fits: _ObjectTest
     dated: bool = False  # whether "in June" is dropped too: elsewhere it may be the object
@@ -108,7 +109,10 @@ def parse(statement: str) -> Triple | None:
     timeless = date_phrases.without(certain, times=True)
     plain = date_phrases.without(certain, times=False)
     for rule in _rules():
-        match = rule.pattern.fullmatch(timeless if rule.dated else plain) if has_date or not rule.only_dated else None
+        words = timeless if rule.dated else plain
+        if (rule.only_dated and not has_date) or not rule.opening.match(words):
+            continue
+        match = rule.pattern.fullmatch(words)
         if match and (found := _triple(rule, match, sentence)):
             return found
     return None
@@ -139,7 +143,7 @@ def predicate(words: str) -> str:
 
 @cache
 def _rules() -> list[_SentenceRule]:
-    """In the order in which they are tried; compiled when first needed."""
+    """In the order in which they are tried; each is compiled when it is."""
     kin = "|".join([*_KIN_WORDS.split(), *_GERMAN_KIN])
     who = rf"(?:{_ME}|(?P<subject>{_NAME}))"
     who_is = rf"(?:{_AM}|(?P<subject>{_NAME}) (?:is|ist))"
@@ -340,8 +344,18 @@ def _rules() -> list[_SentenceRule]:
             ),
         ),
     ]
+    begins = {_MY: Pattern(_MY, re.IGNORECASE), "": Pattern("")}
+    begins |= dict.fromkeys((who, f"(?:{who}|", who_is), Pattern(rf"{_ME}|{_AM}|{_NAME}|we|wir", re.IGNORECASE))
+    openings = sorted(begins, key=len, reverse=True)
     return [
-        _SentenceRule(re.compile(pattern, re.IGNORECASE), predicate, fits, some is not undated, some is planned)
+        _SentenceRule(
+            begins[next(filter(pattern.startswith, openings))],
+            Pattern(pattern, re.IGNORECASE),
+            predicate,
+            fits,
+            some is not undated,
+            some is planned,
+        )
         for some in (dated, planned, undated)
         for predicate, fits, patterns in some
         for pattern in patterns
