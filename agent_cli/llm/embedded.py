@@ -117,8 +117,12 @@ def _mean_vectors(tokens: Any, ids: Sequence[int], counts: Any) -> Any:
     np = _numpy()
     filled = counts > 0
     means = np.zeros((len(counts), DIMENSION), np.float32)
-    if filled.any():
-        starts = (np.cumsum(counts) - counts)[filled]
-        means[filled] = np.add.reduceat(tokens[ids].astype(np.float32), starts, axis=0)
+    vectors, starts = tokens[ids].astype(np.float32), np.cumsum(counts) - counts
+    if (longest := counts.max(initial=0)) <= len(counts):  # in a quarter of the time of reduceat, which is for few
+        for place in range(longest):
+            rows = np.flatnonzero(counts > place)
+            means[rows] += vectors[starts[rows] + place]
+    elif filled.any():
+        means[filled] = np.add.reduceat(vectors, starts[filled], axis=0)
     lengths = np.sqrt(np.einsum("nd,nd->n", means, means))
     return means / np.where(lengths, lengths, 1)[:, None]
