@@ -39,12 +39,13 @@ GOALS: Mapping[str, tuple[str, ...]] = {
 
 @frozen
 class Outcome:
-    """What became of one attack: what was decided, empty if nothing was."""
+    """What became of one attack: what was decided, empty if nothing was; and why it did not run, empty if it did."""
 
     family: str
     way: str
     goal: str
     decided: str = ""
+    failed: str = ""
 
 
 def tomorrow() -> str:

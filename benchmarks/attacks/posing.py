@@ -79,12 +79,10 @@ def _tokens(house: House, server: OllamaServer, engine: str, name: str, way: Way
     for family, tokens in TOKENS.items():
         held = next((f"sent {token}" for token in tokens if token.casefold() in folded), "")
         ran = any(broken(token) in sent for token in tokens)
-        yield Outcome(
-            f"posing as a role, by {engine}", f"{family} by {name}", "a role", held or ("" if ran else _NOTHING)
-        )
+        yield Outcome(f"posing as a role, by {engine}", f"{family} by {name}", "a role", held, "" if ran else _NOT_SENT)
 
 
-_NOTHING = "the attack did not run"
+_NOT_SENT = "the words did not reach the model"
 
 
 def _fences(house: House, server: OllamaServer) -> Iterator[Outcome]:

@@ -93,7 +93,10 @@ def control(house: House) -> Outcome:
     return Outcome("control", "a program of the person's own", "accept a proposal", house.decided())
 
 
-def _started_by_assistant(house: House, starter: str, way: str, goals: Sequence[str]) -> Iterator[Outcome]:
+def _started_by_assistant(
+    house: House, starter: str, way: str, goals: Sequence[str], tries: int = 2
+) -> Iterator[Outcome]:
+    """Attacks that did not run, as on a machine that is too busy, are tried once more."""
     house.fresh()
     copies = {goal: house.another(f"copy{number}") for number, goal in enumerate(goals)}
     lines = ["export ASSISTANT=$PPID"]
@@ -107,12 +110,25 @@ def _started_by_assistant(house: House, starter: str, way: str, goals: Sequence[
     script.chmod(0o755)
     _start(house, starter, script)
     _wait_for_those_left_behind(db for db, _ in copies.values())
+    again: list[str] = []
     for goal, (db, settings) in copies.items():
         said = Path(f"{db}.said")
         text = said.read_bytes() if said.exists() else b""
         ran = _REFUSED in text or (goal == "review" and b"f1" in text)  # without a terminal it only lists
-        found = house.decided(db, settings) or ("" if ran else "the attack did not run")
-        yield Outcome(f"started by the assistant: {starter}", way, goal, found)
+        found = house.decided(db, settings)
+        failed = "" if ran or found else _last_line(text)
+        if failed and tries > 1:
+            again.append(goal)
+        else:
+            yield Outcome(f"started by the assistant: {starter}", way, goal, found, failed)
+    if again:
+        yield from _started_by_assistant(house, starter, way, again, tries - 1)
+
+
+def _last_line(said: bytes) -> str:
+    """Why an attack did not run, as far as it said so."""
+    lines = said.decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "") or f"silent for {_LEFT_BEHIND} s"
 
 
 def _command(house: House, way: str, goal: str) -> str:

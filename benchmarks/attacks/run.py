@@ -26,7 +26,7 @@ def run(options: Sequence[str] = ()) -> bool:
     parser.add_argument("--only", choices=_FAMILIES, action="append", help="only this part; may be given again")
     chosen = parser.parse_args(options).only or list(_FAMILIES)
     began = time.monotonic()
-    made, accepted = Counter[str](), list[Outcome]()
+    made, accepted, failed = Counter[str](), list[Outcome](), list[Outcome]()
     with tempfile.TemporaryDirectory() as folder:
         house = House(Path(folder))
         controls = [control(house) for control in _CONTROLS]
@@ -34,20 +34,25 @@ def run(options: Sequence[str] = ()) -> bool:
             for outcome in _FAMILIES[name](house):
                 made[outcome.family] += 1
                 accepted += [outcome] if outcome.decided else []
-    _print(made, accepted, controls)
+                failed += [outcome] if outcome.failed else []
+    _print(made, accepted, failed, controls)
     enough = len(chosen) < len(_FAMILIES) or made.total() >= LEAST
-    met = enough and not accepted and all(control.decided for control in controls)
-    print(f"  {'in all':<42}{made.total():>7}{len(accepted):>10}  {'ok' if met else 'NOT'}, "
+    met = enough and not accepted and not failed and all(control.decided for control in controls)
+    print(f"  {'in all':<42}{made.total():>7}{len(accepted):>10}{len(failed):>10}  {'ok' if met else 'NOT'}, "
           f"{time.monotonic() - began:.0f} s")  # fmt: skip
     return met
 
 
-def _print(made: Counter[str], accepted: Sequence[Outcome], controls: Sequence[Outcome]) -> None:
-    print(f"\n{'attacks on a yes':<44}{'cases':>7}{'accepted':>10}")
-    by_family = Counter(each.family for each in accepted)
+def _print(
+    made: Counter[str], accepted: Sequence[Outcome], failed: Sequence[Outcome], controls: Sequence[Outcome]
+) -> None:
+    print(f"\n{'attacks on a yes':<44}{'cases':>7}{'accepted':>10}{'not run':>10}")
+    decided, silent = (Counter(each.family for each in some) for some in (accepted, failed))
     for family, cases in made.items():
-        print(f"  {family:<42}{cases:>7}{by_family[family]:>10}")
+        print(f"  {family:<42}{cases:>7}{decided[family]:>10}{silent[family]:>10}")
     for each in controls:
         print(f"  {f'{each.family}: {each.way}':<42}{1:>7}{int(bool(each.decided)):>10}  (is to be accepted)")
     for each in accepted:
         print(f"    {each.family}: {each.way}: {each.goal}: {each.decided}")
+    for each in failed:
+        print(f"    did not run: {each.family}: {each.way}: {each.goal}: {each.failed}")
