@@ -8,6 +8,7 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall_log
 from tests.conftest import HERE, noon
 from tests.recalling import catch_up, find, note, reply, say, session_of
+from tests.turns import summarise
 
 PASSPORT = "The passport lies in the blue folder in the attic"
 WORDINGS = (
@@ -236,3 +237,13 @@ def test_a_reply_is_found_before_what_is_noted_where_the_person_asks_for_it(cont
     catch_up(context.db)
     found = find(context.db, "What did you say about people who keep a passport?")
     assert found.hits[0].text == "Most people keep a passport in a drawer."
+
+
+def test_a_summary_of_small_talk_tells_nothing(db):
+    for words in ("Good to hear.", "Anna showed the garden."):
+        session = session_of(db)
+        say(db, session, "Hello")
+        summarise(db, session, words)
+
+    found = {hit.text: hit.empty for hit in find(db, "good to hear of the garden").hits if hit.kind == "summary"}
+    assert found == {"Good to hear.": "small talk", "Anna showed the garden.": ""}
