@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from agent_cli import clock
 from agent_cli.agent.embedder_selection import EmbedderSelection
-from agent_cli.agent.model_context import Window
 from agent_cli.app import engines, pending_erasure, rule_check
 from agent_cli.config import reading
 from agent_cli.config.reading import Loaded
@@ -31,6 +30,7 @@ from agent_cli.text import without_surrogates
 
 if TYPE_CHECKING:
     from agent_cli.agent.loop import Settle
+    from agent_cli.agent.model_context import Window
     from agent_cli.tools.servers import Servers
 
 
@@ -111,7 +111,9 @@ class App:
         return timedelta(minutes=self.config.close_after)
 
     @property
-    def window(self) -> Window:
+    def window(self) -> "Window":
+        from agent_cli.agent.model_context import Window  # loads what searches: 15 ms that most commands do not need
+
         return Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
 

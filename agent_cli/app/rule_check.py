@@ -6,11 +6,14 @@ from agent_cli.agent.policy import rules
 from agent_cli.config import checks
 from agent_cli.config.reading import Loaded
 from agent_cli.errors import ConfigError
-from agent_cli.tools import registry
 
 
 def check_rules(configured: Mapping[str, object], where: Callable[[str], str]) -> None:
     """Raises ConfigError for a rule without effect. `where` returns the place of a rule, to begin the message."""
+    if not configured:
+        return
+    from agent_cli.tools import registry  # loads all tools: 10 ms that most commands do not need
+
     for key in configured:
         if wrong := rules.find_error(key, registry.BUILT_IN, registry.SOURCES):
             raise ConfigError(f"{where(key)}rules.{key}: {wrong}")

@@ -11,6 +11,7 @@ Roles that a template marks with plain words (`### Instruction:`, `User:`) are o
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from agent_cli.text import Pattern, visible
 
@@ -126,7 +127,8 @@ _WITH_BARS = Pattern(  # the shape of most tokens, those of models that the tabl
 )
 
 
-def _others() -> Pattern:
+@cache
+def _without_bars() -> Pattern:
     """The tokens of the table that have another shape, by their first character."""
     rest: dict[str, set[str]] = {}
     for token in {token for tokens in TOKENS.values() for token in tokens if not _WITH_BARS.match(token)}:
@@ -135,7 +137,6 @@ def _others() -> Pattern:
     return Pattern("|".join(firsts), re.IGNORECASE)
 
 
-_WITHOUT_BARS = _others()
 _BEGINNINGS = {"<", *(token[:2].casefold() for tokens in TOKENS.values() for token in tokens if token[0] != "<")}
 
 
@@ -145,4 +146,4 @@ def broken(words: str) -> str:
     folded = words.casefold()
     if not any(beginning in folded for beginning in _BEGINNINGS):
         return words  # as most are: the table need not be compiled for them, 5 ms before the first request
-    return _WITHOUT_BARS.sub(r"\g<0> ", _WITH_BARS.sub(r"\g<0> ", words))
+    return _without_bars().sub(r"\g<0> ", _WITH_BARS.sub(r"\g<0> ", words))

@@ -40,7 +40,9 @@ FAILED = LineRole("✗", RED)
 RECEIPT = (  # the words with which the program reports what it has done
     "kept|saved|proposed|rejected|replaced|erased|closed|used|ended|hid|hidden|restored|approved|accepted|remembered"
 )
-_DONE = Pattern(rf"(?:undone: )?(?:{RECEIPT}|added|copied|done|snoozed|renamed|written|open again|undid)\b(?! \d+ of)")
+_DONE = Pattern(
+    rf"(?:undone: )?(?:{RECEIPT}|added|copied|done|snoozed|renamed|written|open again|undid|taken back)\b(?! \d+ of)"
+)
 _ASIDE = Pattern(r"used (?:[a-z]\d+ ?)+·")
 _NEEDS_YOU = Pattern(r"\b(?:waits?|to review)\b.*(?:/review|facts review)|\?\Z")
 _FAILED = Pattern(r"\S+ (?:failed|was not allowed)\b|the turn was ended\b|some background work failed\b")

@@ -33,7 +33,7 @@ def test_an_answer_asked_for_again_is_not_lost_when_that_is_stopped_or_killed(pr
     server.play(script.reply("Four."), script.silence(60, script.reply("Five.")), script.silence(60, script.reply("")))
     shell = terminal().wait_prompt().enter("two and two?").wait("Four.").wait_prompt().enter("/retry")
     server.wait_for_chats(2)
-    shell.type(CTRL_C).wait("m1 is restored, with what came after it").wait("— stopped —").wait_prompt().enter("/retry")
+    shell.type(CTRL_C).wait("m1 is restored, with what came after it").wait("· stopped").wait_prompt().enter("/retry")
     server.wait_for_chats(3)
     shell.signal(signal.SIGKILL).ended()
     server.play(script.reply("Seven."))

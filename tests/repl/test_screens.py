@@ -108,6 +108,7 @@ def opened(folder):
             adoption.add(app.db, app.scope, adoption.claim(fact, "typed"), app.time)
         upkeep.after_turn(app, app.db)
         at_shell(app, Display(), *LINES, *SAID)
+        app.db.execute("update message set duration_ms = 40 where role = 'assistant'")
         for line in (*LINES, *SAID):
             prompts.add(app.db, app.scope, None, line, app.time())
         patch.setenv("AGENT_NOW", "2026-11-24T10:00:00+00:00")

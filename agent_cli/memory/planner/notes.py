@@ -12,7 +12,7 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search import index, recall
+from agent_cli.memory.search import index
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids
@@ -139,6 +139,8 @@ def tags(db: Database, owner: str) -> list[tuple[str, int]]:
 def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> list[Note]:
     """Notes with a word of the query, best first."""
     index.catch_up(db)
+    from agent_cli.memory.search import recall  # 5 ms that a list of notes does not need
+
     found = recall.find(db, query, Filter(owner, ("note",)), now, limit)
     return [get(db, hit.id, owner) for hit in found.hits]
 

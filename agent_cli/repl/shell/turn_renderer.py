@@ -92,7 +92,7 @@ class TurnRenderer:
                 self.end()
                 if not isinstance(error, Cancelled):
                     raise error
-                self.say("stopped" if self._display.screen_reader else "— stopped —")
+                self.say("stopped")
 
     def show_draft(self, draft: str) -> None:
         """Show what is typed meanwhile below the answer; may be called on any thread."""

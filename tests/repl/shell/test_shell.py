@@ -78,7 +78,7 @@ def test_a_theme_without_colours_shows_answers_as_the_model_wrote_them(talked, s
 def test_a_key_stops_the_answer_and_keeps_the_part(talked, server, terminal, key):
     begin_only(server)
     shell = terminal().wait_prompt().enter("go on").wait("word3")
-    shell.type(key).wait("— stopped —").wait_prompt()
+    shell.type(key).wait("· stopped").wait_prompt()
     server.wait_until(lambda: server.counters.cancelled == 1)
     server.play(script.reply("Still here."))
     shell.enter("are you?").wait("Still here.").wait_prompt()
@@ -90,7 +90,7 @@ def test_a_key_stops_the_answer_and_keeps_the_part(talked, server, terminal, key
 
 def test_the_ctrl_c_that_stopped_an_answer_is_not_the_first_of_two(talked, server, terminal):
     begin_only(server)
-    shell = terminal().wait_prompt().enter("go on").wait("word3").type(CTRL_C).wait("— stopped —").wait_prompt()
+    shell = terminal().wait_prompt().enter("go on").wait("word3").type(CTRL_C).wait("· stopped").wait_prompt()
     shell.type(CTRL_C).wait("press Ctrl-C again to leave")
     shell.type(CTRL_C)
     assert shell.ended() == 0

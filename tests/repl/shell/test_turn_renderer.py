@@ -82,7 +82,7 @@ def test_thinking_that_came_as_text_is_told():
 
 
 def test_a_stopped_answer_ends_its_line_and_says_so():
-    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n\x1b[2m·\x1b[m — stopped —\n"
+    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n\x1b[2m·\x1b[m stopped\n"
 
 
 def test_a_failed_turn_shows_what_arrived_and_raises():
