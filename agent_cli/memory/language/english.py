@@ -16,7 +16,7 @@ TIME_WORDS = (
 )
 WHEN_QUESTION = r"when|how long|(?:in )?(?:what|which) (?:year|month|date|day)"
 WHERE_QUESTION = r"where|(?:what|which) (?:countr(?:y|ies)|cit(?:y|ies)|states?|places?|areas?|towns?|streets?)"
-PLACE = r"(?:in|at|to|from)\s+(?:the\s+)?[A-Z][a-z]+"
+PLACE = r"(?:in|at|to|from)\s+(?:the\s+)?[A-ZÀ-Þ][a-zß-ɏ]+"
 NUMBER_QUESTION = r"how (?:many|much|old|long|often|far|big|tall|high|heavy)|what (?:percentage|number|age|price)"
 NUMERALS = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|dozen|hundred|thousand|couple)\b"
 TITLE_QUESTION = (
@@ -29,9 +29,13 @@ ASKING = (  # words of a question that need not be in its answer
 )
 PAST_QUESTION = r"did|was|were|had|used to|before|formerly|previous(?:ly)?|back then"
 FUTURE_QUESTION = r"will|shall|going to|next|soon|plan(?:s|ned|ning)?|future|upcoming"
-ABOUT_REPLIES = (
-    r"(?:did|have|had|were) you|you (?:recommend|suggest|advis|propos|explain|describ|mention|say|said|told|tell"
-    r"|give|gave|list|provid|outlin)\w*|your (?:advice|suggest|recommend|explan|answer|repl)\w*"
+_SAID = (
+    r"(?:recommended|suggested|advised|proposed|explained|described|mentioned|listed|provided|outlined|offered|written"
+    r"|given|told|said)"
+)
+ABOUT_REPLIES = (  # what the assistant has said: "what would you suggest?" asks for something new
+    rf"(?:did|were) you|(?:have|had) you (?:ever |already )?{_SAID}|you (?:have |had |ever |already )*{_SAID}"
+    r"|you (?:gave|wrote)|your (?:advice|suggest|recommend|explan|answer|repl)\w*"
 )
 POSSESSIVE = r"(?:my|our)"  # in front of a relation to the person: "my sister"
 FAMILY_NAME = r"mum|mummy|mom|dad|daddy|grandma|granny|grandpa"  # relations that are said like a name

@@ -30,9 +30,13 @@ PAST_QUESTION = (
 FUTURE_QUESTION = (
     r"werden?|wirst|wird|nächste[rsmn]?|bald|künftig|demnächst|plan(?:e|st|t|en)?|pläne|vor(?:habe|hast)|zukunft"
 )
+_SAID = (
+    r"(?:empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt|erwähnt|beschrieben|geschrieben|gegeben|aufgelistet"
+    r"|angeboten)"
+)
 ABOUT_REPLIES = (
-    r"(?:hast|hattest|würdest) du|du (?:empfiehlst|empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt)"
-    r"|empfohlen hast|vorgeschlagen hast|gesagt hast|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
+    rf"(?:hast|hattest) du\b.{{0,80}}?\b{_SAID}|{_SAID} (?:hast|hattest)"
+    r"|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
 )
 POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
 FAMILY_NAME = r"mama|mutti|papa|vati|oma|opa"

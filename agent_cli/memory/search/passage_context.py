@@ -7,12 +7,13 @@ neighbours: the same recall as indexing it, in a third of the space, and no row 
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
 from agent_cli import clock, kinds
+from agent_cli.memory.language import statements
 from agent_cli.memory.search import candidates
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
@@ -63,6 +64,16 @@ _NEIGHBOURS = """select p.id,
         (select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
             and (row, start) > (p.row, p.start) order by row, start limit 2))
     from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'm' and p.session_id is not null"""
+
+
+_AROUND = """select p.id, t.own
+    from json_each(?) c cross join passage p on p.id = c.value cross join passage o on o.id in (
+        select id from (select id from passage where session_id = p.session_id and kind = 'm'
+            and (row, start) < (p.row, p.start) order by row desc, start desc limit 4)
+        union all
+        select id from (select id from passage where session_id = p.session_id and kind = 'm'
+            and (row, start) > (p.row, p.start) order by row, start limit 3))
+    cross join passage_text t on t.id = o.id"""
 
 
 class Said(NamedTuple):  # a search makes hundreds: a dataclass takes three times as long
@@ -126,6 +137,7 @@ def fetch(
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
             neighbours=places[id][1:],
             with_assistant=bool(said[id].with_assistant),
+            answers=said[id].role == "assistant" and statements.asks(contexts[id][1]),
             guessed=guessed.get(id, frozenset()) - counts[said[id].text].keys(),
         )
     _mark_ended(db, made.values(), question, allowed.owner, now)
@@ -138,6 +150,21 @@ def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> list[int
     values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
     sql = _NEWEST.format(conditions=_CONDITIONS.format(current=_current()))
     return [id for (id,) in db.rows(sql, values)]
+
+
+def add_surroundings(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery) -> None:
+    """Set which words of the question stand in the four passages before each of these and in the three after it.
+
+    Only between people: with the assistant, other messages seldom tell what one is about.
+    """
+    by_id = {row.id: row for row in rows if row.kind == "m" and row.session is not None and not row.with_assistant}
+    found = db.rows(_AROUND, (list(by_id),)) if by_id else []
+    counts = count_words(db, {text for _, text in found}, question)
+    around: dict[int, set[str]] = {id: set() for id in by_id}
+    for id, text in found:
+        around[id].update(counts[text])
+    for id, row in by_id.items():
+        row.around = frozenset(around[id])
 
 
 @cache

@@ -11,7 +11,7 @@ figures, and what each feature is worth.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,27 +21,28 @@ from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 WEIGHTS = {
-    "words": 2.25,
-    "session": 0.97,
-    "meaning": 3.18,
-    "meaning before": 1.18,
-    "meaning after": 1.21,
-    "speaker": 3.06,
-    "mine": 1.20,
-    "asked reply": -0.61,
-    "reply": -2.70,
-    "time": 2.18,
-    "nearby": 2.87,
-    "similar": 2.26,
-    "covered": 1.74,
-    "facts": 1.30,
-    "question": -0.45,
-    "moment": 2.33,
-    "place": 1.69,
-    "number": 1.33,
-    "title": 0.78,
+    "words": 2.06,
+    "session": 0.85,
+    "meaning": 3.34,
+    "meaning before": 1.21,
+    "meaning after": 1.26,
+    "speaker": 3.12,
+    "mine": 1.33,
+    "reply": -2.60,
+    "time": 2.12,
+    "nearby": 1.77,
+    "around": 2.16,
+    "similar": 2.06,
+    "covered": 1.61,
+    "facts": 1.34,
+    "question": -0.41,
+    "moment": 2.38,
+    "place": 1.88,
+    "number": 1.30,
+    "title": 0.83,
 }
 ENTITY = 1.0  # for a fact about an entity that the question names
+ASKED_REPLY = 2.5  # for the answer to a question, when the assistant's words are asked for: too few ask to learn it
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a passage loses when it is no longer true, or not yet
 CLOSELY = 40  # rows that are looked at closely
@@ -103,12 +104,14 @@ class CandidateRow:
     neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
     cosines_around: tuple[float, float] = (0.0, 0.0)  # of these two
     withdrawn: bool = False  # a reply whose source was deleted
+    answers: bool = False  # whether it is a reply to a question
     with_assistant: bool = False  # a message between a person and the assistant, not between people
     judged: bool = False  # whether it was judged if it tells anything
     unsupported: bool = False  # a reply that rests on nothing kept
     guessed: frozenset[str] = frozenset()  # of own_words: the stems that it holds otherwise spelt
     replaced_by: int = 0  # id of the passage of a later statement that holds instead
     replaced_in: str = ""  # the handle of that statement
+    around: frozenset[str] | None = None  # the words in a wider window; of a message between people only
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
 
@@ -147,6 +150,19 @@ class QueryContext:
     floor: float = 1.0  # cosine of unrelated texts; 1 without vectors
 
     @cached_property
+    def about_replies(self) -> bool:
+        """Whether it is about what the assistant said."""
+        return asks_for_reply(self.text)
+
+    def held_by(self, row: CandidateRow) -> Mapping[str, int]:
+        """The words that a row holds: a reply that is asked for also those of the message that it answers."""
+        return {**row.before, **row.own_words} if self.is_asked_for(row) else row.own_words
+
+    def is_asked_for(self, row: CandidateRow) -> bool:
+        """Whether it is a reply, and these are asked for."""
+        return row.role == "assistant" and self.about_replies
+
+    @cached_property
     def weights(self) -> dict[str, float]:
         """The idf of each word."""
         return {word: max((self.idfs[stem] for stem in stems), default=0.0) for word, stems in self.stems.items()}
@@ -160,9 +176,9 @@ class QueryContext:
         """The words with each stem."""
         return {stem: [word for word, stems in self.stems.items() if stem in stems] for stem in self.idfs}
 
-    def words_in(self, counts: Mapping[str, int]) -> set[str]:
-        """Its words of which a stem was counted."""
-        return {word for stem in counts for word in self._words[stem]}
+    def words_in(self, found: Iterable[str]) -> set[str]:
+        """Its words of which a stem was found."""
+        return {word for stem in found for word in self._words[stem]}
 
 
 @frozen
@@ -233,6 +249,7 @@ def _close_features(
     for row, cosines in zip(rows, matches, strict=True):
         found = {name: float(bool(answer.search(row.text))) for name, answer in asked_for}
         found["question"] = _question_share(row.text) if "?" in row.text else 0.0
+        found["around"] = 0.0 if row.around is None else _share_around(question, row, row.around)
         if cosines:
             found |= _word_features(question, row, {word: _likeness(cosine) for word, cosine in cosines.items()})
         made.append(found)
@@ -245,6 +262,8 @@ def _weighted(
     legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
+    if row.answers and question.about_replies:
+        legs["asked reply"] = ASKED_REPLY
     total = sum(legs.values())
     about = 1 - legs.get("mine", 0.0) / (total or 1.0)
     if row.withdrawn or row.outdated:
@@ -271,20 +290,20 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     words = [bm25(row, question.idfs, question.average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
-    mine, replies = statements.is_in_first_person(question.text), asks_for_reply(question.text)
+    mine = statements.is_in_first_person(question.text) and not question.about_replies
     made = []
     for row, word_score in zip(rows, words, strict=True):
+        asked = question.is_asked_for(row)
         made.append(
             {
                 "words": word_score / best_words,
                 "session": question.sessions.get(row.session or 0, 0.0) / best_session,
-                "meaning": _above(row.cosine, question.floor),
+                "meaning": _above(max(row.cosine, row.cosines_around[0]) if asked else row.cosine, question.floor),
                 "meaning before": _above(row.cosines_around[0], question.floor),
                 "meaning after": _above(row.cosines_around[1], question.floor),
                 "speaker": float(row.author in question.authors),
                 "mine": float(mine and row.role != "assistant"),
-                "asked reply": float(replies and row.role == "assistant"),
-                "reply": float(not replies and row.role == "assistant"),
+                "reply": float(not asked and row.role == "assistant"),
                 "time": float(row.timely),
                 "facts": _in_facts(question, row),
                 **_word_features(question, row, {}),
@@ -298,7 +317,7 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
 
     `likeness`: how alike each word of the question is to the likest in the row.
     """
-    weights, present = question.weights, question.words_in(row.own_words)
+    weights, present = question.weights, question.words_in(question.held_by(row))
     covered, near = (
         dict(likeness),
         present.union(*(question.words_in(counts) for counts in (row.date, row.facts) if counts)),
@@ -308,12 +327,23 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
             covered[word] = max(share, covered.get(word, 0.0))
             near.add(word)
     covered |= dict.fromkeys(present, 1.0)
-    brevity = 1 / (0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1))) / question.total
+    scale = _brevity(question, row) / question.total
     return {
-        "nearby": brevity * sum([weights[word] for word in near]),
-        "similar": brevity * sum([weights[word] * share for word, share in likeness.items() if word not in present]),
-        "covered": brevity * sum([weights[word] * share for word, share in covered.items()]),
+        "nearby": scale * sum([weights[word] for word in near]),
+        "similar": scale * sum([weights[word] * share for word, share in likeness.items() if word not in present]),
+        "covered": scale * sum([weights[word] * share for word, share in covered.items()]),
     }
+
+
+def _share_around(question: QueryContext, row: CandidateRow, around: Set[str]) -> float:
+    """The share of the question's words in the row and in its wider window."""
+    found = question.words_in({*around, *row.own_words, *row.date, *row.facts})
+    return _brevity(question, row) * sum([question.weights[word] for word in found]) / question.total
+
+
+def _brevity(question: QueryContext, row: CandidateRow) -> float:
+    """1 for a short text and for a reply that is asked for, less for another: a longer one holds more by chance."""
+    return 1.0 if question.is_asked_for(row) else 1 / (0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1)))
 
 
 def _likeness(cosine: float) -> float:

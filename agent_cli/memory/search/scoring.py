@@ -90,6 +90,8 @@ def run(request: RecallRequest) -> list[Scored]:
         if later := _mark_replaced(search, scored):
             _add(search, [id for id in later if id not in search.rows])
             question, scored = _score(search)
+    closely = [each.row for each in scored[: ranking.CLOSELY]]
+    passage_context.add_surroundings(request.db, closely, search.question)
     scored = ranking.score_closely(question, scored, request.embedder)
     found = [each for each in scored if _is_found(search, each, later)]
     scored = selection.later_first(selection.judge(question, found))

@@ -49,7 +49,7 @@ def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
 
 def _certainty(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> float:
     row = each.row
-    held = words.keys() & question.words_in({**row.own_words, **row.date, **row.facts, **row.by})
+    held = words.keys() & question.words_in({**question.held_by(row), **row.date, **row.facts, **row.by})
     if each.closeness is None and row.role != "assistant":  # a reply does not hold the words of the question before it
         held |= words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
     of_held = sum([words[word] for word in held])

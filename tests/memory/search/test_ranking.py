@@ -143,6 +143,22 @@ def test_who_asks_about_themselves_means_their_own_words():
     assert of_replies["which cat did you suggest"] > of_replies["which cat"]
 
 
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("Which cat did you suggest?", True),
+        ("What have you already told me of cats?", True),
+        ("Welche Katze hast du mir im Mai empfohlen?", True),
+        ("Welche Katze, die du mir vorgeschlagen hast?", True),
+        ("Which cat would you suggest?", False),
+        ("Can you explain what a cat eats?", False),
+        ("Welche Katze würdest du empfehlen?", False),
+    ],
+)
+def test_what_the_assistant_said_is_something_else_than_what_it_would_say(question, about):
+    assert ranking.asks_for_reply(question) is about
+
+
 def test_a_word_like_one_of_the_question_counts_as_far_as_it_is_alike():
     class Embedder:
         def match_words(self, words, texts):

@@ -82,6 +82,51 @@ def test_what_the_named_person_said_comes_first(db, session):
     assert "speaker" in find(db, "Does Bob play the cello?").hits[0].legs
 
 
+ASKED_AND_ANSWERED = {
+    "What did you suggest I cook for my parents?": (
+        "My parents want to cook with me on Sunday",
+        "What should I cook tonight for my parents?",
+        "Try a mushroom risotto with parmesan and a green salad; it is quick and most people like it.",
+    ),
+    "Was hast du mir für den Geburtstag meines Bruders empfohlen?": (
+        "Zum Geburtstag meines Bruders fahre ich nach Linz",
+        "Was soll ich meinem Bruder zum Geburtstag schenken?",
+        "Eine Karte für das Konzert im Herbst, oder ein gutes Küchenmesser.",
+    ),
+    "Which places did you list for the weekend in Vienna?": (
+        "I was in Vienna for a weekend with my boss",
+        "I want to plan a weekend in Vienna with my kids, any ideas?",
+        "1. the zoo at Schönbrunn 2. the Prater 3. the Technical Museum 4. a boat on the Old Danube. " * 12,
+    ),
+}
+
+
+@pytest.mark.parametrize("question", ASKED_AND_ANSWERED)
+def test_who_asks_what_the_assistant_said_gets_its_answer_first(db, talk, question):
+    told, asked, answer = ASKED_AND_ANSWERED[question]
+    say(db, talk, told)
+    reply(db, talk, "That sounds like a plan.")
+    say(db, talk, asked)
+    answered = reply(db, talk, answer)
+
+    assert handles(db, question)[0] == answered
+
+
+def test_what_people_said_some_turns_before_tells_what_a_message_is_about(db):
+    answers = []
+    for first, berth in (("Does your boat still lie in the harbour of Vrsar?", 36), ("Nice weather up here", 71)):
+        talked = session_of(db)
+        take_in(db, talked, first, "Ann")
+        for author, words in (("Bob", "It does"), ("Ann", "Good to know"), ("Bob", "Why?")):
+            take_in(db, talked, words, author)
+        answers.append(take_in(db, talked, f"Because I paid for berth {berth}", "Ann"))
+
+    found = find(db, "Which berth in the harbour of Vrsar was paid for?").hits
+    legs = {hit.handle: hit.legs for hit in found if hit.handle in answers}
+    assert list(legs) == answers
+    assert legs[answers[0]]["around"] > legs[answers[1]]["around"]
+
+
 @pytest.mark.parametrize(
     ("question", "told"),
     [
