@@ -49,7 +49,10 @@ def index_all(app: App, db: Database) -> None:
     if by_job or not index.is_complete(db):
         jobs.add(db, INDEX, "all", app.time())
     if by_job and app.embedders.is_quick(db):
-        app.notice("found by words now, by meaning when all vectors are made; `agent index status` shows how many")
+        app.notice(
+            "found by words now, by meaning and by parts of words when the index is complete; "
+            "`agent index status` shows what is missing"
+        )
 
 
 def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:

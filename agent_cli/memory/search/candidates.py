@@ -193,7 +193,7 @@ def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, floa
     else:  # bm25() does not work in a join
         sql = f"""with hit as materialized ({scored})
                   select hit.id, hit.s from hit cross join passage p on p.id = hit.id join area a on a.id = p.area
-                  where {CONDITIONS} order by hit.s limit {2 * WORDS}"""
+                  where {conditions(allowed)} order by hit.s limit {2 * WORDS}"""
     return [(id, -s) for id, s in db.rows(sql, {"match": match, **bindings(allowed)})]
 
 
@@ -329,13 +329,26 @@ def _counted(db: Database, match: str, rows: int, files: bool) -> int:
     return max(few, round(found / (_WINDOWS * _WINDOW)))
 
 
-CONDITIONS = """a.owner = :owner and (:kinds = '[]' or p.kind in (select value from json_each(:kinds)))
-    and (:session is null or p.session_id = :session) and (:besides is null or p.session_id is not :besides)
-    and (:place is null or a.place = :place)
-    and (:since is null or p.at >= :since) and (:until is null or p.at < :until)
-    and (:author is null or p.author = :author)
-    and (:grain is null or p.kind <> 'y' or exists (select 1 from summary where id = p.row and grain = :grain))
-    and not (p.kind = 'm' and p.row in (select value from json_each(:but)))"""
+_CONDITION_OF = {
+    "owner": "a.owner = :owner",
+    "kinds": "(:kinds = '[]' or p.kind in (select value from json_each(:kinds)))",
+    "session": "(:session is null or p.session_id = :session)",
+    "besides": "(:besides is null or p.session_id is not :besides)",
+    "place": "(:place is null or a.place = :place)",
+    "since": "(:since is null or p.at >= :since)",
+    "until": "(:until is null or p.at < :until)",
+    "author": "(:author is null or p.author = :author)",
+    "grain": """(:grain is null or p.kind <> 'y'
+        or exists (select 1 from summary where id = p.row and grain = :grain))""",
+    "but": "not (p.kind = 'm' and p.row in (select value from json_each(:but)))",
+}
+CONDITIONS = " and ".join(_CONDITION_OF.values())
+
+
+def conditions(allowed: Filter) -> str:
+    """Those of CONDITIONS that a filter needs: most need one, and each is evaluated for every row."""
+    needed = (name for name, value in bindings(allowed).items() if value not in (None, [], ()))
+    return " and ".join(_CONDITION_OF[name] for name in needed if name in _CONDITION_OF)
 
 
 def bindings(allowed: Filter) -> dict[str, object]:

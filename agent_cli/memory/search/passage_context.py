@@ -30,9 +30,8 @@ _PASSAGES = """select p.id, p.session_id, p.length, p.at, p.author, d.words, p.f
     join day d on d.id = p.day
     where {conditions}"""
 
-_CONDITIONS = f"""{candidates.CONDITIONS}
-    and not exists (select 1 from session where id = p.session_id and hidden_at is not null)
-    and case p.kind {{current}} else 1 end"""
+_SHOWN = """not exists (select 1 from session where id = p.session_id and hidden_at is not null)
+    and case p.kind {current} else 1 end"""
 
 _NEWEST = """select p.id from passage p join area a on a.id = p.area
     where p.start = 0 and {conditions} order by p.at desc, p.row desc limit :limit"""
@@ -109,7 +108,7 @@ def fetch(
         **candidates.bindings(allowed),
         "now": clock.utc(now),
     }
-    passages = db.rows(_PASSAGES.format(conditions=_CONDITIONS.format(current=_current())), values)
+    passages = db.rows(_PASSAGES.format(conditions=_conditions(allowed)), values)
     contexts = {id: _contexts(said, id, places[id]) for id, *_ in passages}
     others = {text for passage in passages for text in passage[4:7] if text}
     counts = count_words(db, others.union(*contexts.values(), (said[id].text for id in contexts)), question)
@@ -148,8 +147,12 @@ def fetch(
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> list[int]:
     """The newest passages that are allowed and current."""
     values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
-    sql = _NEWEST.format(conditions=_CONDITIONS.format(current=_current()))
-    return [id for (id,) in db.rows(sql, values)]
+    return [id for (id,) in db.rows(_NEWEST.format(conditions=_conditions(allowed)), values)]
+
+
+def _conditions(allowed: Filter) -> str:
+    """SQL: whether a passage is allowed and current."""
+    return f"{candidates.conditions(allowed)} and {_SHOWN.format(current=_current())}"
 
 
 def add_surroundings(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery) -> None:
