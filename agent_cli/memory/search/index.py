@@ -70,7 +70,8 @@ def _refresh(db: Database, limit: int, portion: int) -> int:
         if limit >= _BULK and word_tables.trigrams_until(db) is None:
             word_tables.note_trigrams(db, _last(db, "m"))
         for kind in kinds.SEARCHABLE:
-            rows = [each for each in batch if each.kind == kind.letter]
+            if not (rows := [each for each in batch if each.kind == kind.letter]):
+                continue
             _remove(db, names, [id for each in rows for id in each.replaced])
             _add(db, names, kind.letter, [passage for each in rows for passage in each.passages])
             indexed = kind.letter, [each.row for each in rows]
