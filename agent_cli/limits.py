@@ -2,8 +2,9 @@
 
 A parser of a library may need minutes or gigabytes for a small file that was made so: 200 MB, compressed twice, are 470
 bytes of a PDF, so its size limits nothing. It runs in a process of its own, which is a copy of this one, so that it
-begins within 20 ms with all that is imported; it can be ended at any moment, and nothing of it is left. Where a parser's own cost is known from the size of its input, that is limited instead, which
-costs nothing: see `load_json` and `load_toml`.
+begins within 20 ms with all that is imported; it can be ended at any moment, and nothing of it is left. Where the cost
+of a parser is known from the size of its input, that is limited instead, which costs nothing: see `load_json` and
+`load_toml`.
 """
 
 import gc

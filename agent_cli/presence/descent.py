@@ -20,7 +20,7 @@ from agent_cli.presence.processes import Process
 
 _NAME = "agent"
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-_MARK = 2749  # by which a limit is known that was set by this program: others set powers of two, or thousands
+_MARK = 409_600  # bytes of message queues, of which Linux gives each user 819,200: see `launcher`
 
 
 def announce() -> None:
@@ -56,8 +56,7 @@ def _bears_mark() -> bool:
         return False
     import resource
 
-    hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
-    return hard > 0 and launcher.limit(hard, _MARK) == hard
+    return launcher.is_marked(resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1], _MARK)
 
 
 def _is_assistant(process: Process) -> bool:

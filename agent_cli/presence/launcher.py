@@ -2,8 +2,8 @@
 
     python launcher.py MARK COMMAND…
 
-The mark is what the limit on message queues, which hardly any program uses, leaves when it is divided by 4096. A limit
-can be lowered by anyone and raised by root alone, and it outlasts an emptied environment, another parent, another
+The mark is a limit on message queues, which hardly any program uses, of half of what is usual, or less. It can be
+raised by root alone, so lowering it takes no mark off; and it outlasts an emptied environment, another parent, another
 session, another namespace, and the end of the assistant. It is run as a file, so that the start takes 10 ms.
 """
 
@@ -11,9 +11,9 @@ import os
 import sys
 
 
-def limit(hard: int, mark: int) -> int:
-    """The highest limit that bears the mark and is not above this one; 0 or less where there is none."""
-    return hard - (hard - mark) % 4096
+def is_marked(hard: int, mark: int) -> bool:
+    """Whether a limit is the mark or below it; -1 is none."""
+    return 0 <= hard <= mark
 
 
 def main(arguments: list[str]) -> None:
@@ -21,9 +21,8 @@ def main(arguments: list[str]) -> None:
 
     mark, command = int(arguments[0]), arguments[1:]
     hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
-    wanted = limit(1 << 20 if hard == resource.RLIM_INFINITY else hard, mark)
-    if wanted > 0:
-        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (wanted, wanted))
+    if not is_marked(hard, mark):
+        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (mark, mark))
     os.execvp(command[0], command)
 
 

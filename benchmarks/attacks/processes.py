@@ -16,6 +16,7 @@ from tests.terminal import Terminal, without_control
 
 AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
 _NAMESPACE = ("unshare", "-rpf", "--mount-proc", "true")
+_BY_EDITOR = "started by the assistant: editor"
 _REFUSED = b"the assistant started this process"
 _SECONDS = 240.0  # for one start of the assistant
 _LEFT_BEHIND = 120.0  # seconds for what it leaves behind
@@ -59,10 +60,14 @@ WAYS = {
     "a terminal, emptied environment": 'env -i HOME="$HOME" AGENT_DB="$AGENT_DB" AGENT_CONFIG="$AGENT_CONFIG" TERMINAL',
     "a terminal of script": "env -u AGENT_CHILD script -qec '{}' /dev/null </dev/null",
     "a namespace of processes": "unshare -rpf --mount-proc env -u AGENT_CHILD TERMINAL",
+    "a lowered limit in a namespace": "prlimit --msgqueue=0:0 unshare -rpf --mount-proc env -u AGENT_CHILD TERMINAL",
+    "a lowered limit, once the assistant has ended": 'env -i HOME="$HOME" AGENT_DB="$AGENT_DB" PATH="$PATH" '
+    'AGENT_CONFIG="$AGENT_CONFIG" ASSISTANT="$ASSISTANT" setsid sh -c \'while kill -0 $ASSISTANT 2>/dev/null; '
+    "do sleep 0.1; done; prlimit --msgqueue=100:100 TERMINAL' &",
     "once the assistant has ended": "(setsid sh -c 'while kill -0 $ASSISTANT 2>/dev/null; do sleep 0.1; done; "
     "env -u AGENT_CHILD TERMINAL' &)",
 }
-SHORT_WAYS = ("an emptied environment", "a terminal, left behind", "a namespace of processes")
+SHORT_WAYS = ("an emptied environment", "a terminal, left behind", "a lowered limit in a namespace")
 
 # What starts the program for the assistant, and the command of the assistant that does so.
 STARTERS = ("editor", "vi", "less", "tool server", "schedule", "reminder")
@@ -74,7 +79,9 @@ def attacks(house: House, *, short: bool = False) -> Iterator[Outcome]:
     goals = ("accept a proposal", "erase a fact") if short else tuple(GOALS)
     for way in SHORT_WAYS if short else WAYS:
         if "unshare" in WAYS[way] and subprocess.run(_NAMESPACE, check=False, capture_output=True).returncode:
-            continue  # no namespaces can be made here
+            missing = [] if short else goals
+            yield from (Outcome(_BY_EDITOR, way, goal, failed="no namespace can be made here") for goal in missing)
+            continue
         yield from _started_by_assistant(house, "editor", way, goals)
     if short:
         return

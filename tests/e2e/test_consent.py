@@ -171,8 +171,8 @@ def test_what_the_assistant_started_decides_nothing_however_it_detaches_itself(w
 
 
 HIDDEN = {
-    "in a namespace that hides the assistant": "unshare -rpf --mount-proc {} ",
-    "once the assistant has ended": "while kill -0 $assistant; do sleep 0.02; done; setsid {}",
+    "in a namespace that hides the assistant": "prlimit --msgqueue=0:0 unshare -rpf --mount-proc {} ",
+    "once it has ended": "while kill -0 $assistant; do sleep 0.02; done; prlimit --msgqueue=100:100 setsid {}",
 }
 
 
