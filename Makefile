@@ -10,7 +10,8 @@ run: $(READY)  ## start the assistant (a short demonstration when there is no ke
 
 test: $(READY)  ## the whole suite
 	@$(BIN)/python -m compileall -q agent_cli  # it starts hundreds of processes, also where Python may leave no bytecode
-	$(BIN)/python -m pytest -n 3
+	@# Without what an assertion saw, which costs 12 s of processor in each process; what fails runs again with it.
+	$(BIN)/python -m pytest -n 3 --assert=plain || { $(BIN)/python -m pytest --last-failed; exit 1; }
 
 check: $(READY)  ## style and types
 	$(BIN)/ruff check .

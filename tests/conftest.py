@@ -35,6 +35,8 @@ HERE = Scope(PERSON, "/home/someone")
 CHAT = Model("qwen3:8b", capabilities=("completion", "tools", "thinking"))
 NOBODY = dict.fromkeys(("OLLAMA_HOST", "AGENT_HOST"), "127.0.0.1:9")
 """An address at which no server answers, of either kind."""
+MEMORY = Path("/dev/shm")
+"""A file system in memory, where there is one: nothing is waited for until it is on a disk."""
 EMBEDDER = Model("nomic-embed-text", capabilities=("embedding",), embedding_length=768)
 
 
@@ -49,12 +51,22 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     Program.cold = config.option.cold
+    if _has_room(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind `&`: what the tests start would ignore it too
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure():
     warm.close()
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether the files of the tests can be there: some 300 MB, and scripts among them, which are run."""
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        return False
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize > 2**31 and not found.f_flag & os.ST_NOEXEC
 
 
 @cache

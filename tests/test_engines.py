@@ -4,8 +4,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests import engines
 
 TESTS = Path(__file__).parent
@@ -48,13 +46,7 @@ def _all_of(name: str, known: dict[str, set[str]]) -> set[str]:
     return found
 
 
-FOUND = sorted(having_a_server())
-
-
-@pytest.mark.parametrize("row", engines.OLLAMA_ALONE)
-def test_a_row_names_tests_that_have_a_server(row):
-    assert any(row in engines.reasons(each) for each in FOUND)
-
-
-def test_no_test_is_named_twice():
-    assert [each for each in FOUND if len([*engines.reasons(each)]) > 1] == []
+def test_each_row_names_tests_that_have_a_server_and_no_test_is_named_twice():
+    rows = {test: [*engines.reasons(test)] for test in having_a_server()}
+    assert set().union(*rows.values()) == engines.OLLAMA_ALONE.keys()
+    assert {test: named for test, named in rows.items() if len(named) > 1} == {}

@@ -160,16 +160,23 @@ def allowed(part: str) -> list[str]:
     return [*LEAVES.split(), *MAY_IMPORT[part].split()]
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_a_folder_imports_only_what_its_row_names(part):
-    others = structure.folder_imports().get(part, set())
-    assert {each for each in others if not any(fnmatch(each, row) for row in allowed(part))} == set()
+def test_a_folder_imports_only_what_its_row_names():
+    others = {
+        part: {each for each in imported if not any(fnmatch(each, row) for row in allowed(part))}
+        for part, imported in structure.folder_imports().items()
+    }
+    assert {part: names for part, names in others.items() if names} == {}
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_a_row_names_nothing_that_its_folder_does_not_import(part):
-    others = structure.folder_imports().get(part, set())
-    assert [row for row in MAY_IMPORT.get(part, "").split() if not any(fnmatch(each, row) for each in others)] == []
+def test_a_row_names_nothing_that_its_folder_does_not_import():
+    imported = structure.folder_imports()
+    unused = [
+        (part, row)
+        for part, rows in MAY_IMPORT.items()
+        for row in rows.split()
+        if not any(fnmatch(each, row) for each in imported[part])
+    ]
+    assert unused == []
 
 
 def test_every_row_stands_for_a_folder():
@@ -225,14 +232,12 @@ def test_tables_of_other_folders_are_read_only_where_the_table_says():
     assert {part: " ".join(sorted(tables)) for part, tables in found.items()} == MAY_READ
 
 
-@pytest.mark.parametrize("path", FILES, ids=module)
-def test_module_is_short_enough_to_read(path):
-    assert structure.lines(path) <= 400
+def test_each_module_is_short_enough_to_read():
+    assert {module(path): lines for path in FILES if (lines := structure.lines(path)) > 400} == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=module)
-def test_module_says_what_it_is(path):
-    assert len(ast.get_docstring(structure.tree(path)) or "") > 10
+def test_each_module_says_what_it_is():
+    assert [module(path) for path in FILES if len(ast.get_docstring(structure.tree(path)) or "") <= 10] == []
 
 
 def test_no_folder_holds_more_than_sixteen_modules():

@@ -15,9 +15,12 @@ from tests.ollama_server import script
         (["config", "path"], ""),
         (["ask", "is", "anybody", "there?"], "nobody is, café"),
         (["facts", "add", "I live in Linz", "--nonsense"], ""),
+        (["search", "when do I see the doctor?", "--json"], ""),
     ],
 )
 def test_a_forked_command_says_and_ends_as_one_from_nothing(program, monkeypatch, arguments, stdin):
+    program("notes", "add", "dentist appointment Friday 3pm")
+    program("search", "dentist")  # the index and its vectors are made
     forked = program(*arguments, stdin=stdin)
     monkeypatch.setattr(program, "cold", True)
     assert program(*arguments, stdin=stdin) == forked

@@ -1,12 +1,14 @@
 """The program in a process of its own that need not import everything once more.
 
 Of the tenth of a second that a command takes, three quarters are imports, and the tests start fifteen hundred. So each
-worker of the tests keeps one process that has imported the program, and forks for every command. A fork runs `main`
-with its own arguments, environment, folder and pipes or terminal, on real files, until its interpreter ends. What it
-does not prove is starting from nothing: that is for `Program.start` and for commands that are wrapped in others, which
-are never forked, and for `pytest --cold`, which forks none.
+worker of the tests keeps one process that has imported the program, has compiled its patterns and read the vectors of
+words, and forks for every command. A fork runs `main` with its own arguments, environment, folder and pipes or
+terminal, on real files, and ends as an interpreter does, but that it does not take apart what the system frees at once.
+What it does not prove is starting from nothing: that is for `Program.start` and for commands that are wrapped in
+others, which are never forked, and for `pytest --cold`, which forks none.
 """
 
+import atexit
 import fcntl
 import gc
 import json
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -224,13 +227,44 @@ def _become(reply: socket.socket) -> None:
     sys.path[0] = folder
 
 
+def _exit(code: int) -> None:
+    """End as an interpreter does: threads, what was asked for at exit, streams, what nobody holds any more."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = 120  # as Python ends when its output cannot be written
+    os._exit(code)
+
+
 if __name__ == "__main__":
     from agent_cli.__main__ import main as _start
     from agent_cli.cli import main, usage  # noqa: F401
+    from agent_cli.llm import embedded
+    from agent_cli.llm.server import wire
+    from agent_cli.memory.language import secrets
+    from agent_cli.text import Pattern
 
     for module in (*map(usage.module, usage.COMMANDS), "agent_cli.repl.shell.shell"):
         import_module(module)
+    for each in gc.get_objects():
+        if isinstance(each, Pattern):
+            each.search("")
+    secrets.spans("password")
+    embedded.load()
+    wire._import_http_client("http")
     gc.collect()
     gc.freeze()  # a child need not look at, and so copy, what it was given
     _become(_wait(socket.socket(fileno=int(sys.argv[1]))))
-    _start()
+    try:
+        _start()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        _code = ended.code or 0
+    else:
+        _code = 0
+    _exit(_code)

@@ -34,7 +34,6 @@ class EmbeddedEmbedder:
     similarity_floor = 0.15
 
     def __init__(self) -> None:
-        self._loaded: tuple[Any, Any] | None = None
         self._rows: dict[str, int] = {}  # of words, in the table of their vectors
         self._vectors: Any = None
 
@@ -48,7 +47,7 @@ class EmbeddedEmbedder:
         """A vector for each text, None for an empty one: the mean of its tokens' vectors, made as long as 1."""
         vectors: list[list[float] | None] = [None] * len(texts)
         if filled := [index for index, text in enumerate(texts) if text.strip()]:
-            tokenizer, tokens = self._model()
+            tokenizer, tokens = load()
             encoded = tokenizer.encode_batch([texts[index] for index in filled], add_special_tokens=False)
             counts = _numpy().array([len(each.ids) for each in encoded])
             means = _mean_vectors(tokens, list(chain.from_iterable(each.ids for each in encoded)), counts)
@@ -78,7 +77,7 @@ class EmbeddedEmbedder:
             self._rows, new = {}, list(dict.fromkeys(words))
             self._vectors = np.empty((max(_MAX_WORDS, len(new)), DIMENSION), np.float32)  # pages in use alone take room
         if new:
-            tokenizer, tokens = self._model()
+            tokenizer, tokens = load()
             encoded = tokenizer.encode(new, is_pretokenized=True, add_special_tokens=False)
             known = len(self._rows)
             counts = np.bincount(encoded.word_ids, minlength=len(new))
@@ -86,18 +85,19 @@ class EmbeddedEmbedder:
             self._rows |= {word: known + number for number, word in enumerate(new)}
         return np.fromiter(map(self._rows.__getitem__, words), int, len(words))
 
-    def _model(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            # Only its files are read: importing wordllama also imports requests and pydantic, 0.15 s for every search.
-            from safetensors import safe_open
-            from tokenizers import Tokenizer
 
-            _numpy()
-            folder = Path(find_spec("wordllama").origin).parent  # type: ignore[union-attr,arg-type]  # see is_installed()
-            tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
-            with safe_open(folder / "weights" / f"l2_supercat_{DIMENSION}.safetensors", framework="np") as weights:
-                self._loaded = tokenizer, weights.get_tensor("embedding.weight")
-        return self._loaded
+@cache
+def load() -> tuple[Any, Any]:
+    """The tokenizer and the vectors of its tokens, once in a process."""
+    # Only its files are read: importing wordllama also imports requests and pydantic, 0.15 s for every search.
+    from safetensors import safe_open
+    from tokenizers import Tokenizer
+
+    _numpy()
+    folder = Path(find_spec("wordllama").origin).parent  # type: ignore[union-attr,arg-type]  # see is_installed()
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    with safe_open(folder / "weights" / f"l2_supercat_{DIMENSION}.safetensors", framework="np") as weights:
+        return tokenizer, weights.get_tensor("embedding.weight")
 
 
 @cache
