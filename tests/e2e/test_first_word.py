@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_what_is_left_running_behind_has_a_low_priority(talks, server):
 
     def reply(body):
         if facts.are_asked_for(body):
-            seen.extend(nice_of_jobs())
+            seen.extend(nice_of_jobs(talks.db))
         return script.reply(answer() if facts.are_asked_for(body) else "Fine.")
 
     server.answer = reply
@@ -124,14 +125,14 @@ def test_what_is_left_running_behind_has_a_low_priority(talks, server):
     assert min(seen) >= 10
 
 
-def nice_of_jobs():
-    """The priorities of all processes that run jobs."""
+def nice_of_jobs(db):
+    """The priorities of the processes that run the jobs of this file."""
     for folder in os.listdir("/proc"):
         if folder.isdigit():
             try:
-                with open(f"/proc/{folder}/cmdline", "rb") as file:
-                    if b"jobs\0run\0--until-idle" in file.read():
-                        yield os.getpriority(os.PRIO_PROCESS, int(folder))
+                command, environ = (Path("/proc", folder, name).read_bytes() for name in ("cmdline", "environ"))
+                if b"jobs\0run\0--until-idle" in command and os.fsencode(db) in environ:
+                    yield os.getpriority(os.PRIO_PROCESS, int(folder))
             except OSError:
                 continue
 
