@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from agent_cli.agent.policy import policy
 from agent_cli.cli import output
@@ -15,7 +16,9 @@ from agent_cli.cli.invocation import Invocation
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import ToolCall
 from agent_cli.presence import terminal
-from agent_cli.render.display import Display
+
+if TYPE_CHECKING:
+    from agent_cli.render.display import Display  # an answer in a pipe is not drawn
 
 
 def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:
@@ -41,7 +44,7 @@ def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> polic
     return approve
 
 
-def _answer(call: ToolCall, display: Display) -> str:
+def _answer(call: ToolCall, display: "Display") -> str:
     """The key that was pressed after the call was shown; `o` shows what was folded, and is asked again."""
     from agent_cli.repl.shell import approval  # few questions lead to a call
 

@@ -25,7 +25,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Have files read, so that what stands in them can be found: text, Markdown, HTML, PDF, source code.",
+    help="Read files, so that their content can be found: text, Markdown, HTML, PDF, source code.",
 )
 
 _EXCERPT = 300  # characters shown of a neighbouring section

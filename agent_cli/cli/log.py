@@ -183,4 +183,4 @@ def _since(typed: str, now: datetime) -> datetime:
     try:
         return max(now - timedelta(**{_UNITS[age[2]]: int(age[1])}), datetime(1970, 1, 2, tzinfo=now.tzinfo))
     except OverflowError as error:
-        raise UsageError(f"{typed!r} is longer ago than there is a calendar for") from error
+        raise UsageError(f"{typed!r} is too long ago") from error

@@ -37,7 +37,7 @@ def overview(
     if context.invoked_subcommand is None:
         _list(context, all_, done, hidden, limit, as_json)
     elif all_ or done or hidden:
-        raise UsageError("--all, --done and --hidden are for the list: write them behind `agent tasks list`")
+        raise UsageError("--all, --done and --hidden are for the list: write them after `agent tasks list`")
 
 
 @app.command("list")
@@ -144,7 +144,7 @@ def edit(
         task = tasks.edit(app_.db, task, " ".join(words), app_.time)
     elif at is None:
         if not sys.stdin.isatty():
-            raise UsageError("give the new words behind the task, or its new time with --at")
+            raise UsageError("write the new words after the task, or its new time with --at")
         with edited(task.text, app_.config.editor) as text:
             task = tasks.edit(app_.db, task, text, app_.time)
     output.say(f"changed {tasks.receipt(task, app_.time())}")

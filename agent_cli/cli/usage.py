@@ -33,7 +33,7 @@ COMMANDS = {
     "search": "Find what was said, noted, summarised, learned or stands in your documents.",
     "why": "Show what was recalled for a question, and why.",
     "notes": "Write, find and change notes.",
-    "docs": "Have files read, so that what stands in them can be found.",
+    "docs": "Read files, so that their content can be found.",
     "remind": "Add a task with a reminder: agent remind call the dentist friday 3pm.",
     "tasks": "List and change what is to be done.",
     "facts": "What is known about you.",
@@ -60,7 +60,7 @@ COMMANDS = {
 
 VERSION = f"agent {__version__}"
 _WIDTH = 80
-_MORE = "agent COMMAND --help tells more of each. The options above may stand behind a command too."
+_MORE = "agent COMMAND --help tells more of each. The options above may also follow a command."
 
 _FOLDERS = (
     "facts",

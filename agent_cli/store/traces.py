@@ -108,7 +108,7 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
                 yield before, fresh
                 before = (before + fresh)[-overlap:] if overlap else b""
     except OSError as error:
-        raise StoreError(f"{path} cannot be read ({error.strerror}), so nobody can say what it holds") from error
+        raise StoreError(f"{path} cannot be read ({error.strerror}), so it cannot be searched") from error
 
 
 def total_size(paths: Sequence[Path]) -> int:

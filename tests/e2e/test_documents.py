@@ -20,7 +20,7 @@ def test_a_question_brings_the_line_of_a_file_to_the_model_and_out_again(program
     added = program("docs", "add", "notes")
     assert (added.code, added.out) == (0, "documents: 1 new, 1 not readable (agent docs list --failed)\n")
     assert program("docs", "list", "--failed").out == (
-        "~/work/notes/broken.pdf  it cannot be taken apart as PDF (PdfStreamError)\n"
+        "~/work/notes/broken.pdf  it cannot be parsed as PDF (PdfStreamError)\n"
     )
     there = program("docs", "list", env={"TZ": "Europe/Vienna"})
     looked = datetime.fromisoformat(program("docs", "list", "--json").json[0]["synced_at"])

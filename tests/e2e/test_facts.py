@@ -66,7 +66,7 @@ def test_what_is_typed_is_a_fact_and_what_is_piped_waits(program):
     assert program("facts", "add", "I like tea!").out == "known already: f1 “I like tea”\n"
     said = "nothing new in “I like tea”: it is known, waits already, or was rejected or forgotten\n"
     assert program("facts", "add", stdin="I like tea").out == said
-    empty = Ran(2, "", "agent: an empty fact says nothing; write what is true\n")
+    empty = Ran(2, "", "agent: an empty fact cannot be kept; write what is true\n")
     assert program("facts", "add", " ") == program("facts", "add", stdin=" \n") == empty
 
 

@@ -83,7 +83,7 @@ def test_an_editor_that_fails_changes_nothing(program):
     assert said == "agent: the editor ended with 3; nothing was changed"
     assert Path(kept).read_text() == "gone\n"
     program.edit_with(': > "$1"')
-    emptied = "agent: n1 was left as it is: an empty note says nothing (`agent notes rm` hides one)\n"
+    emptied = "agent: n1 was left as it is: an empty note cannot be kept (`agent notes rm` hides one)\n"
     assert program("notes", "edit", "n1") == Ran(2, "", emptied)
     program.env["EDITOR"] = "no-such-editor --wait"
     missing = (
@@ -116,7 +116,7 @@ def test_of_several_handles_one_that_is_wrong_changes_nothing(program):
 
 
 def test_an_empty_note_is_said(program):
-    said = Ran(2, "", "agent: an empty note says nothing; write some words\n")
+    said = Ran(2, "", "agent: an empty note cannot be kept; write some words\n")
     assert program("notes", "add", " ") == program("notes", "add", stdin="\n") == said
     assert program.rows("select * from note") == []
 

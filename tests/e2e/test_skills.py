@@ -292,7 +292,7 @@ WRONG = [
     (["import", "."], ". holds no SKILL.md, and no folder with one"),
     (
         ["import", ".", "--accept"],
-        "--accept takes every file as right without a look: say --yes as well, or leave it to review",
+        "--accept accepts every file without a review: say --yes as well, or leave it out",
     ),
     (["export"], "name the one skill to print, or say with --to where to write them all"),
     (["rm", "deploy-site", "k9"], "there is no skill 'k9'; `agent skills list` shows them all"),

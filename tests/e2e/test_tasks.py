@@ -97,7 +97,8 @@ def test_tasks_are_kept_listed_and_changed_each_in_a_process_of_its_own(program)
     assert program("tasks", "snooze", "t1", "next", "monday", "8:00") == Ran(
         2,
         "",
-        "agent: t1 does not come up before Friday 3 Apr 2026, 15:00: nothing was changed (edit it with --at)\n",
+        "agent: t1 comes up on Friday 3 Apr 2026, 15:00 anyway, so nothing was changed "
+        "(`agent tasks edit` sets a time)\n",
     )
     assert program("tasks", "snooze", "t1", "4 april 8:00").out.startswith("snoozed t1 ")
     assert program("tasks", "edit", "t1", "call Dr. Berger", "--at", "tomorrow at noon").out == (

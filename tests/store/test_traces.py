@@ -43,7 +43,7 @@ def test_the_journal_that_a_copy_was_kept_aside_with_is_read_too(tmp_path):
 
 
 def test_a_file_that_cannot_be_read_is_said(tmp_path):
-    with pytest.raises(StoreError, match=r"cannot be read .*, so nobody can say what it holds"):
+    with pytest.raises(StoreError, match=r"cannot be read .*, so it cannot be searched"):
         traces.count(tmp_path, [b"fish"])
 
 

@@ -68,7 +68,7 @@ def import_(
 ) -> None:
     """Read facts from JSON lines, into the queue unless accepted."""
     if accept and not yes:
-        raise UsageError("--accept takes every line as true without a look: say --yes as well, or leave it to review")
+        raise UsageError("--accept accepts every line without a review: say --yes as well, or leave it out")
     app_: App = context.obj.app()
     if accept:
         what = "what is on standard input" if file == Path("-") else str(file)

@@ -227,7 +227,7 @@ def _question(verb: str, chosen: list[Fact]) -> str:
 def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes: bool) -> list[Fact]:
     app_: App = context.obj.app()
     if every and not yes:
-        raise UsageError("--all decides on everything without a look: say --yes as well, or name handles")
+        raise UsageError("--all decides on everything without a review: say --yes as well, or name handles")
     if every == bool(handles):
         raise UsageError("name facts by their handles, as in f12, or say --all --yes")
     if every:

@@ -98,7 +98,7 @@ def available_scheduler() -> Scheduler:
     if shutil.which("crontab"):
         return "crontab"
     raise UsageError(
-        "this machine has no systemd of yours, no launchd and no crontab: keep `agent schedule run` running, or have "
+        "there is no systemd for your user, no launchd and no crontab here: keep `agent schedule run` running, or have "
         "something else run `agent schedule run --due`"
     )
 
@@ -171,7 +171,7 @@ def _into_crontab(command: Sequence[str], variables: Mapping[str, str], environ:
 
 def _crontab(command: Sequence[str], variables: Mapping[str, str], others: Sequence[str]) -> Installation:
     if any("\n" in word for word in (*command, *variables.values())):
-        raise UsageError("a path with a line's end in it fits no crontab; keep the file elsewhere, with --db")
+        raise UsageError("a path with a line break cannot be written to a crontab; keep the file elsewhere, with --db")
     words = [*(["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []), *command]
     line = f"* * * * * {shlex.join(words)}".replace("%", r"\%")
     return Installation("crontab", {}, [], "".join(f"{each}\n" for each in (*others, f"{line} {_MARK}")))

@@ -63,7 +63,7 @@ def import_(
 ) -> None:
     """Read SKILL.md files, into the queue unless accepted."""
     if accept and not yes:
-        raise UsageError("--accept takes every file as right without a look: say --yes as well, or leave it to review")
+        raise UsageError("--accept accepts every file without a review: say --yes as well, or leave it out")
     app_: App = context.obj.app()
     files = list(dict.fromkeys(file for path in paths for file in skill_folders.files(path)))
     if accept:

@@ -140,7 +140,7 @@ def _time_of_day(found: TimeWords) -> time | None:
     # A bare "at 3" means the afternoon; 3:00 and "3 Uhr" are taken literally.
     bare = point.isdigit() or point[0].isalpha()
     if re.search(r"[ap]\.?m", point) and not 1 <= hour <= 12:
-        raise UsageError(f"no clock shows {point}: write a time like 3pm or 15:00")
+        raise UsageError(f"{point} is not a time of day: write it like 3pm or 15:00")
     if hour < 12 and (late or (bare and not part and 1 <= hour <= 5)):
         hour += 12
     elif re.search(r"a\.?m", point) and hour == 12:
@@ -150,7 +150,7 @@ def _time_of_day(found: TimeWords) -> time | None:
     try:
         return time(hour, minute, second)
     except ValueError as error:
-        raise UsageError(f"no clock shows {point}: write a time like 3pm or 15:00") from error
+        raise UsageError(f"{point} is not a time of day: write it like 3pm or 15:00") from error
 
 
 def _with_digits(words: str) -> str:
@@ -176,7 +176,7 @@ def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: t
     base = now.astimezone(UTC).replace(tzinfo=None) if exact else wall
     found = _dateparser(words, base)
     if found is None:
-        raise UsageError(f"{match[0]!r} reaches beyond any calendar: name a nearer time")
+        raise UsageError(f"{match[0]!r} is too far away: name a nearer time")
     if exact:
         return found.replace(tzinfo=UTC).astimezone(tz)
     return _future(datetime.combine(found, at or MORNING), tz, now)
@@ -229,7 +229,7 @@ def _named_day(match: re.Match[str], today: datetime) -> datetime:
         groups.get("iso") or re.sub(r"(\d)\.(?=\s|$)|,|\bof\b", r"\1 ", groups["date"]), today - timedelta(seconds=1)
     )
     if found is None:
-        raise UsageError(f"there is no {match[0].strip()}: name a day that a calendar has")
+        raise UsageError(f"there is no {match[0].strip()}: name another day")
     return found
 
 
@@ -271,7 +271,7 @@ def _numeric_date(numbers: str, today: datetime) -> datetime:
         found = today.replace(year=year[0] if year else today.year, month=month, day=day)
         return found if year or found >= today else found.replace(year=today.year + 1)
     except ValueError as error:
-        raise UsageError(f"there is no {numbers}: name a day that a calendar has") from error
+        raise UsageError(f"there is no {numbers}: name another day") from error
 
 
 def _dateparser(words: str, base: datetime) -> datetime | None:

@@ -156,9 +156,7 @@ def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
         code for begin, code in _UNITS.items() if unit.startswith(begin)
     )
     if frequency == "MINUTELY" and interval < _MIN_MINUTES:
-        raise UsageError(
-            f"every {interval} minutes is more than anyone wants to hear: every {_MIN_MINUTES} minutes at most"
-        )
+        raise UsageError(f"every {interval} minutes is too often: at most every {_MIN_MINUTES} minutes")
     if days := groups.get("ondays"):
         return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}"), ""
     if "end" in groups:
@@ -181,7 +179,7 @@ def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
         (time for time in _occurrences(each, start, zone, start) if time.moment > now.astimezone(UTC)), None
     )
     if occurrence is None:
-        raise UsageError("there is no such day, so it would never come: name another")
+        raise UsageError("that day does not exist: name another")
     return occurrence
 
 
@@ -226,7 +224,7 @@ def _interval(word: str) -> int:
         return 2
     count = time_range.number(word)
     if not count:
-        raise UsageError("every 0 of anything is no time: say every day, or every 2 weeks")
+        raise UsageError("an interval of 0 is not possible: say every day, or every 2 weeks")
     return count
 
 

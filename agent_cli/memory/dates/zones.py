@@ -37,7 +37,7 @@ def from_wall(wall: datetime, zone: tzinfo) -> datetime:
     try:
         return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
     except OverflowError as error:
-        raise UsageError(f"the end of {wall.year} is beyond any calendar: name a nearer time") from error
+        raise UsageError(f"the end of {wall.year} is too far away: name a nearer time") from error
 
 
 def to_wall(moment: datetime, zone: tzinfo) -> datetime:

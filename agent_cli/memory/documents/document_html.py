@@ -64,7 +64,7 @@ class HtmlPage(HTMLParser):
         try:
             self.feed(piece)
         except (AssertionError, ValueError) as error:
-            raise UnreadableFile("it cannot be taken apart as HTML") from error
+            raise UnreadableFile("it cannot be parsed as HTML") from error
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         if tag in _EMPTY:

@@ -155,7 +155,7 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
     except (UnreadableFile, MemoryError):
         raise
     except Exception as error:  # the parser may raise anything
-        raise UnreadableFile(f"it cannot be taken apart as PDF ({type(error).__name__})") from error
+        raise UnreadableFile(f"it cannot be parsed as PDF ({type(error).__name__})") from error
     blocks = [
         block for number, words in pages for block in paragraphs(without_surrogates(words.replace("\0", " ")), number)
     ]

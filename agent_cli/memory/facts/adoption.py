@@ -144,7 +144,7 @@ def edit(
     Raises UsageError when it is empty.
     """
     if not statement.strip():
-        raise UsageError(f"{fact.handle} was left as it is: an empty fact says nothing (`agent facts rm` hides one)")
+        raise UsageError(f"{fact.handle} was left as it is: an empty fact cannot be kept (`agent facts rm` hides one)")
     edited = reworded(fact, statement, time())
     _check_length(edited.statement)
     batch = batch or ids.new(time())
@@ -272,7 +272,7 @@ def _sanitised(claim: Claim, now: datetime) -> Claim:
     masked = secrets.mask(plain)
     dated = absolute_dates.resolve(masked, claim.learned or now)
     if not dated:
-        raise UsageError("an empty fact says nothing; write what is true")
+        raise UsageError("an empty fact cannot be kept; write what is true")
     _check_length(dated)
     triple = claim.triple
     if dated != masked:

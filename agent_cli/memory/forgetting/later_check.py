@@ -74,6 +74,4 @@ def _in_backup(path: Path, wanted: WordMatcher) -> int:
         finally:
             copy.close()
     except StoreError as error:
-        raise StoreError(
-            f"{path} cannot be read, so nobody can say what it holds: delete it, or make it anew"
-        ) from error
+        raise StoreError(f"{path} cannot be read, so it cannot be searched: delete it, or make it again") from error

@@ -74,7 +74,7 @@ def add(
 ) -> Note:
     """Add a note. Raises UsageError when it is empty."""
     if not body.strip():
-        raise UsageError("an empty note says nothing; write some words")
+        raise UsageError("an empty note cannot be kept; write some words")
     now = time()
     moment = clock.utc(now)
     with db.write():
@@ -148,7 +148,7 @@ def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> l
 def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> Note:
     """Replace the text and title. Raises UsageError when the text is empty."""
     if not body.strip():
-        raise UsageError(f"{note.handle} was left as it is: an empty note says nothing (`agent notes rm` hides one)")
+        raise UsageError(f"{note.handle} was left as it is: an empty note cannot be kept (`agent notes rm` hides one)")
     now = clock.utc(time())
     with db.write():
         index.erase(db, "n", note.id)  # before its words change

@@ -146,7 +146,7 @@ def next_time(cron: str, zone: str, now: datetime) -> datetime:
         moment = each.astimezone(UTC)
         if moment > now:  # in the ambiguous hour cronsim repeats the first one
             return moment
-    raise UsageError(f"{cron!r} never comes: choose a day that the month has")
+    raise UsageError(f"{cron!r} never occurs: choose a day that the month has")
 
 
 def to_zone(stored: str, zone: str) -> datetime:

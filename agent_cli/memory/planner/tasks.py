@@ -215,7 +215,9 @@ def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task
     moment = clock.utc(until)
     if task.due_at and max(task.due_at, moment) == task.comes_up:
         due = format_moment(_local(task.comes_up, zones.get(task.zone, time())), time())
-        raise UsageError(f"{task.handle} does not come up before {due}: nothing was changed (edit it with --at)")
+        raise UsageError(
+            f"{task.handle} comes up on {due} anyway, so nothing was changed (`agent tasks edit` sets a time)"
+        )
     with db.write():
         db.execute(
             """update task set snoozed_to = :until, due_at = coalesce(due_at, :until), reminded = 0, reminded_at = null,

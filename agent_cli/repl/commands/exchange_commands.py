@@ -126,7 +126,7 @@ def btw(conversation: Conversation, argument: str) -> Work:
     The model sees the conversation; both are logged in a session of their own.
     """
     if not argument:
-        raise UsageError("write the question behind it, as in /btw what does idempotent mean?")
+        raise UsageError("write the question after it, as in /btw what does idempotent mean?")
     return side_questions.ask(conversation, _argument(conversation, argument))
 
 

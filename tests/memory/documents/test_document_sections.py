@@ -169,7 +169,7 @@ def test_a_pdf_keeps_its_pages():
     [
         ("a.pdf", lambda: pdf("secret", password="x"), "encrypted"),
         ("a.pdf", lambda: pdf(""), "OCR"),
-        ("a.pdf", lambda: b"%PDF-1.7\nnothing of the kind", "cannot be taken apart as PDF"),
+        ("a.pdf", lambda: b"%PDF-1.7\nnothing of the kind", "cannot be parsed as PDF"),
     ],
 )
 def test_a_pdf_that_cannot_be_read_is_told_why(name, data, why):

@@ -176,7 +176,7 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(db, 
         ("binary", "it is no text but binary"),
         ("large.txt", "it is too large: 25 MB, and at most 20 are read"),
         ("photo.jpg", "it is no text: .jpg files are not read"),
-        ("scan.pdf", "it cannot be taken apart as PDF (PdfStreamError)"),
+        ("scan.pdf", "it cannot be parsed as PDF (PdfStreamError)"),
     ]
     assert told(sync(db)) == {"unchanged": 5}
     (folder / "binary").write_text("now text")

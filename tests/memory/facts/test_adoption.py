@@ -190,7 +190,7 @@ def test_editing_takes_the_new_words_apart_and_may_replace(db):
     add(db, lives("Graz", "2025-03-01"))
     fact = adoption.edit(db, facts.get(db, 1, PERSON), "  I like tea\n", noon)
     assert (fact.statement, fact.predicate) == ("I like tea", "likes")
-    with pytest.raises(UsageError, match="f1 was left as it is: an empty fact says nothing"):
+    with pytest.raises(UsageError, match="f1 was left as it is: an empty fact cannot be kept"):
         adoption.edit(db, fact, " ", noon)
 
 
@@ -230,7 +230,7 @@ def test_a_proposal_that_names_its_target_replaces_it(db):
 @pytest.mark.parametrize("words", ["", " \n\t"])
 def test_an_empty_fact_is_refused(db, words):
     for way in (add, propose):
-        with pytest.raises(UsageError, match="an empty fact says nothing"):
+        with pytest.raises(UsageError, match="an empty fact cannot be kept"):
             way(db, claim(words))
 
 

@@ -41,7 +41,7 @@ def test_a_note_without_title_is_called_by_its_words():
 
 @pytest.mark.parametrize("body", ["", " ", "\n\t"])
 def test_an_empty_note_is_not_written(db, body):
-    with pytest.raises(UsageError, match="an empty note says nothing; write some words"):
+    with pytest.raises(UsageError, match="an empty note cannot be kept; write some words"):
         notes.add(db, HERE, body, noon)
 
     assert (notes.listing(db, "person", 9), events.recent(db)) == ([], [])
@@ -74,7 +74,7 @@ def test_a_changed_note_keeps_its_handle_and_its_day(db):
 def test_a_note_cannot_be_changed_into_nothing(db):
     note = notes.add(db, HERE, "Buy milk", noon)
 
-    with pytest.raises(UsageError, match=r"n1 was left as it is: an empty note says nothing"):
+    with pytest.raises(UsageError, match=r"n1 was left as it is: an empty note cannot be kept"):
         notes.edit(db, note, " ", "", noon)
 
     assert notes.get(db, 1, "person") == note

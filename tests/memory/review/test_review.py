@@ -224,7 +224,7 @@ def test_characters_that_cannot_be_seen_are_neither_shown_nor_kept(db, reviewer)
 
 def test_nothing_but_hidden_characters_cannot_be_kept(db, reviewer):
     proposal = read(reviewer, proposed(db, "\u200b\u200b"))
-    with pytest.raises(UsageError, match="an empty fact says nothing"):
+    with pytest.raises(UsageError, match="an empty fact cannot be kept"):
         review.accept(reviewer, proposal)
     assert states(db) == {1: "pending"}
 

@@ -295,7 +295,7 @@ def test_btw_sees_the_conversation_and_stands_beside_it(talked, server):
     say(talked, "four and four?")
     assert "idempotent" not in str([m for m in server.turns[-1]["messages"] if m["role"] == "assistant"])
     assert talked.app.db.rows("select kind, closed_at is not null from session") == [("chat", 0), ("ask", 1)]
-    with pytest.raises(UsageError, match="write the question behind it"):
+    with pytest.raises(UsageError, match="write the question after it"):
         run(talked, "/btw")
 
 
