@@ -29,6 +29,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 _NUMBER = 4  # bytes of a process id and of an exit code on the wire
 _READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
@@ -241,15 +242,17 @@ def _exit(code: int) -> None:
 
 
 if __name__ == "__main__":
+    import agent_cli
     from agent_cli.__main__ import main as _start
-    from agent_cli.cli import main, usage  # noqa: F401
     from agent_cli.llm import embedded
     from agent_cli.llm.server import wire
     from agent_cli.memory.language import secrets
     from agent_cli.text import Pattern
 
-    for module in (*map(usage.module, usage.COMMANDS), "agent_cli.repl.shell.shell"):
-        import_module(module)
+    for module in walk_packages(agent_cli.__path__, "agent_cli."):
+        if not module.name.startswith("agent_cli.serve"):  # what serves starts from nothing
+            import_module(module.name)
+    import_module("mcp")
     for each in gc.get_objects():
         if isinstance(each, Pattern):
             each.search("")
