@@ -52,6 +52,7 @@ def test_a_question_waits_until_its_own_beginning_is_read(tmp_path, server):
 
 @pytest.mark.parametrize("other", ["model", "tools", "instructions"])
 def test_a_question_that_begins_otherwise_ends_the_reading_at_once(tmp_path, server, other):
+    server.prompts.tokens_a_second = 10.0  # a minute
     with reading(tmp_path, server) as (warmer, request):
         model = "other:1b" if other == "model" else CHAT.name
         if other == "tools":
@@ -59,9 +60,7 @@ def test_a_question_that_begins_otherwise_ends_the_reading_at_once(tmp_path, ser
         elif other == "instructions":
             system, *rest = request.messages
             request = replace(request, messages=(replace(system, text="Be brief."), *rest))
-        began = time.monotonic()
         warmer.settle(model, request, Cancel())
-        assert time.monotonic() - began < 0.5
         server.wait_until(lambda: server.counters.cancelled == 1)
 
 

@@ -1,8 +1,11 @@
 """`agent serve` as a process: started, spoken to, stopped and started again."""
 
+import json
 import re
 import signal
+import socket
 from contextlib import contextmanager
+from threading import Event
 
 import httpx
 import openai
@@ -131,27 +134,37 @@ def test_person_works_in_the_memory_of_a_caller_and_decides_on_what_waits_there(
 
 
 def test_client_that_goes_away_cuts_its_turn_and_frees_its_place(tmp_path, server):
-    server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)), script.reply("so"))
+    server.play(script.held("Well"), script.reply("so"))
     with listening(opened(tmp_path, server)) as (address, house):
         bot = house.caller("bot")
-        for told in ({"message": "hi"},):
-            with pytest.raises(httpx.ReadTimeout):
-                httpx.post(f"{address}/chat", json=told, headers=bot.headers, timeout=0.5, trust_env=False)
+        headers = "".join(f"{name}: {value}\r\n" for name, value in bot.headers.items())
+        body = json.dumps({"message": "hi"})
+        host, _, port = address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as client:
+            head = f"POST /chat HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Type: application/json\r\n"
+            client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            wait_until(lambda: house.db.value("select text from message where role = 'assistant'"))
         wait_until(lambda: house.house.turns.running == 0)
 
-        assert house.db.rows("select text, finish from message order by id") == [("hi", "stop"), ("Well", "cancelled")]
+        assert house.db.rows("select text, finish from message order by id") == [("hi", "stop"), ("Well ", "cancelled")]
         assert bot.chat("again", "s1").json()["answer"] == "so"
 
 
 def test_request_with_a_key_is_finished_though_its_client_has_gone(tmp_path, server):
-    server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=0.5)))
+    server.play(script.held("Well", "then", go_on := Event()))
     key = {"Idempotency-Key": "k"}
     with listening(opened(tmp_path, server)) as (address, house):
         bot = house.caller("bot")
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(
-                f"{address}/chat", json={"message": "hi"}, headers={**bot.headers, **key}, timeout=0.2, trust_env=False
+                f"{address}/chat",
+                json={"message": "hi"},
+                headers={**bot.headers, **key},
+                timeout=httpx.Timeout(30, read=0.2),
+                trust_env=False,
             )
+        server.wait_for_chats(1)
+        go_on.set()
         assert bot.chat("hi", headers=key).json()["answer"] == "Well then"
     assert len(server.turns) == 1
 

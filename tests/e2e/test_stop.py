@@ -105,8 +105,8 @@ def test_the_next_question_knows_what_was_cut_off(ask, program, server):
 
 def test_a_time_limit_ends_the_answer_and_what_came_is_kept(program, server):
     server.play(SLOW)
-    ran = program("ask", "--timeout", "0.7", "hi")
-    said = "agent: no whole answer within 0.7 s; what arrived is kept (--timeout)\n"
+    ran = program("ask", "--timeout", "2", "hi")
+    said = "agent: no whole answer within 2 s; what arrived is kept (--timeout)\n"
     assert (ran.code, ran.err) == (7, said)
     assert ran.out.startswith("one two")
     ((_, text, finish),) = kept(program)[1:]
