@@ -1,7 +1,7 @@
 """What stands on the screen in a session, whole, with the codes of its styles, in windows of any width.
 
 Everything is drawn in this process, by the code that draws it at a terminal. `pytest --update-docs` writes the files
-anew.
+anew. What /why says depends on the weights of recall; tests/cli compares it.
 """
 
 import asyncio
@@ -62,8 +62,6 @@ LINES = (
 COMMAND_LINES = (
     "/facts",
     "/facts Anna",
-    "/why",
-    "/why --score",
     "/search dentist",
     "/show m1",
     "/tasks",
