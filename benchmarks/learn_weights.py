@@ -1,14 +1,18 @@
-"""Learns the weights of recall (memory/search/ranking.py) from conversations whose questions name their evidence.
+"""Learns the weights of recall (memory/search/ranking.py) from conversations whose questions name their evidence, and
+those of its verdict (selection.py) from the same questions and others that their conversations do not answer.
 
 A softmax over the candidates of a question: the weights make each message that holds evidence likelier than all that do
 not, by gradient descent on the logarithm of its share, with a penalty on large weights. Folders count alike, however
-many questions they have. What is printed is measured on conversations that were left out while learning.
+many questions they have. The verdict is a logistic regression on the passage that most certainly answers, whatever the
+weights make that: they are learned anew, some rounds long, on the passages that the last ones chose. What is printed is
+measured on conversations that were left out while learning.
 """
 
 import argparse
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,14 +20,17 @@ import numpy as np
 
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.search import ranking, recall
+from agent_cli.memory.search import ranking, recall, scoring, selection, vectors
 from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.scoring import RecallRequest
 from benchmarks.recall import NOW, Changed, lines, opened
 
 FOLDS = 4  # parts of the conversations, each left out once
 STEPS, RATE = 400, 0.1  # of the descent (Adam)
 PENALTY = 0.5  # on the squares of the weights
 AT = (5, 10)
+SIGNS = [name for name in selection.WEIGHTS if name != "words alone"]
+ROUNDS, ROUND_STEPS, ROUND_RATE, SHRINKING = 12, 400, 1.5, 0.002
 MOST = 1000  # more than there are candidates: all of them are looked at closely
 
 
@@ -36,6 +43,16 @@ class Example:
     features: np.ndarray
     evidence: np.ndarray
     named: int  # messages that are evidence, found or not
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A question: the signs of the passages that tell something (passages × signs), and whether one answers it."""
+
+    folder: str
+    conversation: str
+    signs: np.ndarray
+    answered: bool
 
 
 def run(options: Sequence[str]) -> bool:
@@ -54,6 +71,13 @@ def run(options: Sequence[str]) -> bool:
     print("learned from all:")
     for name, weight in zip(names, learned, strict=True):
         print(f'    "{name}": {weight:.2f},')
+    judged = [each for folder in given.data for each in _judged(folder)]
+    print("verdicts known, left out while learning:")
+    for (folder, answered), share in _known_held_out(judged).items():
+        print(f"  {folder:<24} {'answered' if answered else 'not answered':<14} {100 * share:.1f} %")
+    *weights, bias = _learn_verdict(judged)
+    told = ", ".join(f'"{name}": {weight:.2f}' for name, weight in zip(SIGNS, weights, strict=True))
+    print(f"learned from all: {told}; bias {bias:.2f}")
     return True
 
 
@@ -73,6 +97,53 @@ def _examples(folder: Path) -> Iterator[Example]:
                 shaped = np.array(features, float).reshape(len(hits), len(names))
                 yield Example(kind, name, shaped, evidence, len(asked["evidence"]))
             db.close()
+
+
+def _judged(folder: Path) -> Iterator[Judged]:
+    embedder = EmbeddedEmbedder()
+    for path in sorted(folder.glob("*.sessions.jsonl")):
+        name = path.name.removesuffix(".sessions.jsonl")
+        db = opened(folder, name, embedder, with_facts=False)
+        for kind in ("questions", "strangers"):
+            for line in lines(folder, name, kind):
+                asked = json.loads(line)["question"]
+                vector = embedder.embed_query(asked)
+                allowed, vector_set = Filter(PERSON, ("message",)), vectors.current(db)
+                request = RecallRequest(db, asked, allowed, NOW, embedder, vector, vector_set, False, [])
+                signs = [each.signs for each in selection.telling(asked, scoring.run(request)) if each.signs]
+                table = np.array([[of[sign] for sign in SIGNS] for of in signs], float).reshape(len(signs), len(SIGNS))
+                yield Judged(folder.name, name, table, kind == "questions")
+        db.close()
+
+
+def _learn_verdict(judged: Sequence[Judged]) -> np.ndarray:
+    """A weight for each sign, and the bias. In each folder both kinds of questions count alike."""
+    usable = [each for each in judged if len(each.signs)]
+    counts = Counter((each.folder, each.answered) for each in usable)
+    answered = np.array([each.answered for each in usable], float)
+    shares = np.array([1 / counts[each.folder, each.answered] for each in usable]) / len(counts)
+    found = np.ones(len(SIGNS) + 1)
+    for _ in range(ROUNDS):
+        best = np.array([each.signs[np.argmax(each.signs @ found[:-1])] for each in usable])
+        best = np.hstack([best, np.ones((len(best), 1))])
+        for _ in range(ROUND_STEPS):
+            likely = 1 / (1 + np.exp(-best @ found))
+            shrunk = SHRINKING * np.append(found[:-1], 0)
+            found = found - ROUND_RATE * (best.T @ (shares * (likely - answered)) + shrunk)
+    return found
+
+
+def _known_held_out(judged: Sequence[Judged]) -> Mapping[tuple[str, bool], float]:
+    """Per folder and kind of question, the share that is known by weights learned without the conversation."""
+    fold = _folds((each.folder, each.conversation) for each in judged)
+    known: dict[tuple[str, bool], list[bool]] = {}
+    for part in range(FOLDS):
+        found = _learn_verdict([each for each in judged if fold[each.conversation] != part])
+        for each in judged:
+            if fold[each.conversation] == part:
+                certainty = max(each.signs @ found[:-1] + found[-1], default=-math.inf)
+                known.setdefault((each.folder, each.answered), []).append(certainty >= selection.KNOWN)
+    return {key: float(np.mean(values)) for key, values in known.items()}
 
 
 def _learn(examples: Sequence[Example], used: Sequence[int]) -> np.ndarray:
@@ -111,8 +182,7 @@ def _gradient(
 
 def _held_out(examples: Sequence[Example], used: Sequence[int]) -> Mapping[tuple[str, int], float]:
     """Per folder and number of hits, the mean share of evidence found by weights learned without the conversation."""
-    order = sorted({(each.folder.partition(" ")[0], each.conversation) for each in examples})
-    fold = {conversation: number % FOLDS for number, (_, conversation) in enumerate(order)}
+    fold = _folds((each.folder.partition(" ")[0], each.conversation) for each in examples)
     shares: dict[tuple[str, int], list[float]] = {}
     for part in range(FOLDS):
         weights = _learn([each for each in examples if fold[each.conversation] != part], used)
@@ -122,6 +192,11 @@ def _held_out(examples: Sequence[Example], used: Sequence[int]) -> Mapping[tuple
                 for at in AT:
                     shares.setdefault((each.folder, at), []).append(each.evidence[best[:at]].sum() / each.named)
     return {key: float(np.mean(found)) for key, found in shares.items()}
+
+
+def _folds(conversations: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """The part of each conversation, given with its folder: those of a folder are spread over all parts."""
+    return {name: number % FOLDS for number, (_, name) in enumerate(sorted(set(conversations)))}
 
 
 def _print_shares(what: str, shares: Mapping[tuple[str, int], float]) -> None:

@@ -192,6 +192,7 @@ class Scored:
     features: Mapping[str, float] = field(default_factory=dict, repr=False)
     cosines: Mapping[str, float] = field(default_factory=dict, repr=False)  # of each word asked for to the likest in it
     certainty: float = -math.inf  # the log-odds that it answers the question
+    signs: Mapping[str, float] = field(default_factory=dict, repr=False)  # what these follow from
 
 
 def asks_for_reply(question: str) -> bool:

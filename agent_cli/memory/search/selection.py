@@ -6,9 +6,10 @@ said twice is shown once.
 
 How certain a passage is follows from the words that it holds, those like them, and its meaning. Words that only ask
 ("which", "since when", "name of") need not be in an answer, so they do not count. Where a question names somebody who
-took part, a passage of somebody else is less likely the answer. The weights are those of a logistic regression on
-questions that have an answer in their conversations and questions of other conversations (two people, and a person with
-an assistant), and on the days of `python -m benchmarks life`.
+took part, a passage of somebody else is less likely the answer. The weights were learned, with those of the ranking, by
+`python -m benchmarks learn_weights`, on questions that have an answer in their conversations and questions of other
+conversations (two people, and a person with an assistant). The weight of words alone and the two bounds were chosen on
+these and on the days of `python -m benchmarks life`.
 """
 
 import math
@@ -20,10 +21,9 @@ from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import ranking
 from agent_cli.memory.search.ranking import QueryContext, Scored
 
-WEIGHTS = {"words": 2.34, "like words": 2.70, "closeness": 4.77, "other speaker": -1.16}
-WORDS_ALONE = 6.0  # the weight of the words without vectors
-BIAS = -3.37
-KNOWN, MAYBE = 0.7, -2.0  # from which a passage clearly answers, or perhaps
+WEIGHTS = {"words": 2.36, "like words": 2.70, "closeness": 4.83, "other speaker": -1.06, "words alone": 6.0}
+BIAS = -3.39
+KNOWN, MAYBE = 0.75, -2.0  # from which a passage clearly answers, or perhaps
 
 KEPT = "fnd"  # facts, notes and files
 
@@ -40,14 +40,21 @@ def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
     words = _asked_for(question)
     total = sum(words.values()) or 1.0
     return [
-        replace(each, certainty=_certainty(question, each, words, total))
-        if number < ranking.CLOSELY or each.row.kind in KEPT
-        else each
+        _judged(question, each, words, total) if number < ranking.CLOSELY or each.row.kind in KEPT else each
         for number, each in enumerate(scored)
     ]
 
 
-def _certainty(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> float:
+def _judged(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> Scored:
+    signs = _signs(question, each, words, total)
+    certainty = BIAS + sum([WEIGHTS[name] * value for name, value in signs.items()])
+    if each.row.kind in KEPT and each.closeness and each.legs.keys() & ranking.ASKED_FOR.keys():
+        certainty = max(MAYBE, certainty)  # "dentist, Friday 3pm" may say when one sees the doctor
+    return replace(each, certainty=certainty, signs=signs)
+
+
+def _signs(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> dict[str, float]:
+    """What speaks for it that a passage answers; without vectors only the words do."""
     row = each.row
     held = words.keys() & question.words_in({**question.held_by(row), **row.date, **row.facts, **row.by})
     if each.closeness is None and row.role != "assistant":  # a reply does not hold the words of the question before it
@@ -57,18 +64,14 @@ def _certainty(question: QueryContext, each: Scored, words: Mapping[str, float],
         guessed = question.words_in(dict.fromkeys(row.guessed, 1))
         of_held -= _GUESSED * sum([words[word] for word in words.keys() & guessed])
     if each.closeness is None:
-        return BIAS + WORDS_ALONE * of_held / total
+        return {"words alone": of_held / total}
     like = {word: max(0.0, (each.cosines.get(word, 0.0) - _LIKE) / (1 - _LIKE)) for word in words.keys() - held}
-    features = {
+    return {
         "words": of_held / total,
         "like words": (of_held + sum([words[word] * share for word, share in like.items()])) / total,
         "closeness": each.closeness,
         "other speaker": float(bool(question.authors) and row.author not in question.authors),
     }
-    found = BIAS + sum([WEIGHTS[name] * value for name, value in features.items()])
-    if row.kind in KEPT and each.closeness and each.legs.keys() & ranking.ASKED_FOR.keys():
-        return max(MAYBE, found)  # "dentist, Friday 3pm" may say when one sees the doctor
-    return found
 
 
 def _asked_for(question: QueryContext) -> dict[str, float]:
@@ -77,16 +80,20 @@ def _asked_for(question: QueryContext) -> dict[str, float]:
     return telling or question.weights
 
 
-def verdict(query: str, scored: Sequence[Scored]) -> str:
-    """known, maybe or nothing, by the passage that most certainly answers, of those that tell something.
-
-    What the assistant said does not tell what a person asks about themselves, unless they ask for what it said.
-    """
-    telling = [each for each in scored if not each.row.empty]
+def telling(query: str, scored: Sequence[Scored]) -> list[Scored]:
+    """Those that may answer: what the assistant said does not tell what a person asks about themselves, unless they ask
+    for what it said."""
+    found = [each for each in scored if not each.row.empty]
     if statements.is_in_first_person(query) and not ranking.asks_for_reply(query):
-        telling = [each for each in telling if each.row.role != "assistant"]
-    found = _verdict(max((each.certainty for each in telling), default=-math.inf))
-    if found == "nothing" and telling and any(each.row.named == named_entities.NAMED for each in scored):
+        return [each for each in found if each.row.role != "assistant"]
+    return found
+
+
+def verdict(query: str, scored: Sequence[Scored]) -> str:
+    """known, maybe or nothing, by the passage that most certainly answers, of those that tell something."""
+    among = telling(query, scored)
+    found = _verdict(max((each.certainty for each in among), default=-math.inf))
+    if found == "nothing" and among and any(each.row.named == named_entities.NAMED for each in scored):
         return "maybe"
     return found
 
