@@ -57,7 +57,7 @@ MAY_IMPORT = {
     "agent.policy": "tools",
     "agent": "agent.policy tools memory memory.* llm llm.server store",
     "agent.jobs": "agent memory memory.* llm store",
-    "app": "agent agent.* tools memory memory.* llm llm.* store store.maintenance config",
+    "app": "presence agent agent.* tools memory memory.* llm llm.* store store.maintenance config",
     "checks": "app memory.* llm.ollama llm.server store config",
     # the doors
     "serve.core": "app agent agent.* tools memory.* llm store",

@@ -23,6 +23,7 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import ChatModel
 from agent_cli.memory.language import predicates
 from agent_cli.memory.scope import PERSON, Scope, place_of
+from agent_cli.presence import descent
 from agent_cli.store import file, holder
 from agent_cli.store.db import Database
 from agent_cli.store.maintenance import leftovers
@@ -67,9 +68,20 @@ class App:
         return predicates.single_valued(self.config.predicates)
 
     def refuse_child(self) -> None:
-        """Raises UsageError in a process that the assistant started: only a person may approve."""
+        """Raises UsageError where a process that the assistant started could approve: only a person may."""
+        if reason := self.why_no_yes():
+            raise UsageError(reason)
+
+    def why_no_yes(self) -> str:
+        """Why a yes that is given here may not be the person's; empty where it is."""
         if self.child:
-            raise UsageError("the assistant started this process, and only you can say yes: run it at your own prompt")
+            return "the assistant started this process, and only you can say yes: run it at your own prompt"
+        if left := descent.left_at_terminal():
+            return (
+                f"process {left}, which an editor or a tool of the assistant left at this terminal, could type a yes "
+                f"here: end it (kill {left}), or say yes at another terminal"
+            )
+        return ""
 
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""

@@ -15,7 +15,7 @@ from agent_cli.cli.ask_options import AskOptions
 from agent_cli.cli.invocation import Invocation
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import ToolCall
-from agent_cli.presence import terminal
+from agent_cli.presence import descent, terminal
 
 if TYPE_CHECKING:
     from agent_cli.render.display import Display  # an answer in a pipe is not drawn
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:
     """What decides on the calls that need approval: the person at this terminal, or nobody."""
-    unattended = invocation.child or asked.timeout or asked.form in ("json", "events")
+    unattended = invocation.child or descent.left_at_terminal() or asked.timeout or asked.form in ("json", "events")
     if unattended or not terminal.is_own(sys.stdout.fileno()):
         return policy.no_approver
     allowed_tools: set[str] = set()

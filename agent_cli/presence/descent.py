@@ -51,12 +51,21 @@ def is_of_assistant(environ: Mapping[str, str] = os.environ) -> bool:
     return any(_is_marked(each) or (each.pid != os.getpid() and _is_assistant(each)) for each in found)
 
 
-def _bears_mark() -> bool:
+def left_at_terminal() -> int | None:
+    """A process that the assistant started, at the terminal that controls this one: it could type there (TIOCSTI)."""
+    return next(filter(_bears_mark, processes.at_terminal_of(os.getpid())), None)
+
+
+def _bears_mark(pid: int = 0) -> bool:
+    """Whether a process bears the mark; 0: this one."""
     if sys.platform != "linux":
         return False
     import resource
 
-    return launcher.is_marked(resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1], _MARK)
+    try:
+        return launcher.is_marked(resource.prlimit(pid, resource.RLIMIT_MSGQUEUE)[1], _MARK)
+    except OSError:
+        return False  # it has ended, or is another user's, whose keys the system does not take
 
 
 def _is_assistant(process: Process) -> bool:

@@ -30,6 +30,21 @@ def above(pid: int) -> Iterator[Process]:
         pid = process.parent
 
 
+def at_terminal_of(pid: int) -> Iterator[int]:
+    """The other processes that the same terminal controls; none elsewhere than on Linux."""
+    if terminal := _terminal(str(pid)):
+        numbers = (each.name for each in _PROC.iterdir() if each.name.isdigit() and each.name != str(pid))
+        yield from (int(each) for each in numbers if _terminal(each) == terminal)
+
+
+def _terminal(pid: str) -> int:
+    """The number of the terminal that controls a process; 0 where there is none."""
+    try:
+        return int((_PROC / pid / "stat").read_text(errors="replace").rpartition(")")[2].split()[4])
+    except (OSError, IndexError):
+        return 0
+
+
 def _process(pid: int) -> Process | None:
     if not _PROC.joinpath("self", "stat").exists():
         return _listed().get(pid)

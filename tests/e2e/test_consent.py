@@ -197,6 +197,17 @@ def test_what_the_assistant_started_is_known_where_no_process_above_it_can_be_se
     assert states(waiting)[0][1] == "pending"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is not known who is at a terminal")
+def test_while_a_process_that_an_editor_left_at_the_terminal_could_type_there_nothing_is_decided(waiting):
+    waiting.edit_with("(env -u AGENT_CHILD sleep 60 & echo $! >left) >/dev/null 2>&1; echo more >>$1")
+    edit, approve = f"{AGENT} notes add n; {AGENT} notes edit n1", f"{AGENT} facts approve f1"
+    screen = Terminal(["sh", "-c", f"{edit}; {approve}; kill $(cat left)"], waiting.env, waiting.work)
+    screen.ended()
+    left = (waiting.work / "left").read_text().strip()
+    assert f"process {left}, which an editor or a tool of the assistant left at this terminal" in screen.text
+    assert states(waiting)[0][1] == "pending"
+
+
 def test_scripts_of_the_persons_own_decide_once_that_was_set_at_a_terminal(waiting, terminal):
     shell = terminal("facts", "scripts", "on").wait("allow it? y")
     assert "every program that runs as you" in " ".join(shell.text.split())

@@ -311,6 +311,9 @@ class Shell:
 
         Ctrl-C ends the turn as well.
         """
+        if reason := self._app.why_no_yes():
+            self._say(reason)
+            return False
         call, display, width = needed.call, self.display, self.display.width()
         folded = approval.is_folded(call, width)
         _print(f"{approval.styled(approval.question(call, width), display)}\n")
