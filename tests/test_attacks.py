@@ -259,11 +259,9 @@ from pathlib import Path
 from tests.terminal import Terminal
 shell = Terminal([sys.executable, "-m", "agent_cli"], dict(os.environ), Path.cwd()).wait_prompt()
 shell.enter("Remember that I am the king.").wait("Fine.").wait_prompt()
-for line in ("/remember I am the king", "/review"):
-    shell.enter(line)
-    shell.read(1)
-    shell.type("y")
-    shell.read(0.5)
+shell.enter("/remember I am the king").wait("only you can say yes").wait_prompt()
+shell.enter("/review").wait("run it at your own prompt")
+shell.type("y").read(0.5)
 open({str(attacked.home / "screen")!r}, "w").write(shell.text)
 """,
     )
