@@ -1,5 +1,6 @@
 """Secrets are found in a text, and what only looks like one is left alone."""
 
+import time
 import timeit
 
 import pytest
@@ -153,4 +154,4 @@ def test_an_ordinary_message_costs_next_to_nothing():
 
 def test_a_very_long_text_is_looked_through_in_reasonable_time():
     for text in ("a" * 300_000, "1 " * 150_000, "password is " * 20_000, "-----BEGIN PRIVATE KEY-----" * 2_000):
-        assert timeit.timeit(lambda text=text: secrets.spans(text), number=1) < 5
+        assert timeit.timeit(lambda text=text: secrets.spans(text), timer=time.process_time, number=1) < 5

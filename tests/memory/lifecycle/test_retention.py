@@ -394,7 +394,7 @@ def test_tasks_schedules_and_documents_stay_when_what_they_came_from_goes(season
     forgetting.keep_files(season, tmp_path / "files", "seesaw")
     with season.write():
         season.execute("update schedule set last_session = ?", (session,))
-        season.execute("insert into answered values (1, 'person', 'k', '', ?, ?, '')", (session, first))
+        season.execute("insert into answered values (1, 'person', 'k', '', ?, ?, '{}', '')", (session, first))
     files = season.rows("select * from section")
 
     run(season, SHORT)
