@@ -23,7 +23,7 @@ from agent_cli.memory.search.ranking import QueryContext, Scored
 
 WEIGHTS = {"words": 2.36, "like words": 2.70, "closeness": 4.83, "other speaker": -1.06, "words alone": 6.0}
 BIAS = -3.39
-KNOWN, MAYBE = 0.75, -2.0  # from which a passage clearly answers, or perhaps
+KNOWN, MAYBE = 0.72, -2.0  # from which a passage clearly answers, or perhaps
 
 KEPT = "fnd"  # facts, notes and files
 
