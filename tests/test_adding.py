@@ -1,7 +1,6 @@
 """What CONTRIBUTING says of adding things: each takes the one file, or the one line, that is named there."""
 
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -140,7 +139,7 @@ ROW = """
 def extended(program, tmp_path):
     """The program from a package of its own, to which files may be added: `extended(path, text)`."""
     package = tmp_path / "package" / PACKAGE.name
-    shutil.copytree(PACKAGE, package, copy_function=os.link)  # links: with what Python has compiled, and in no time
+    shutil.copytree(PACKAGE, package)  # with what Python has compiled
     program.env["PYTHONPATH"] = str(package.parent)
     program.command = [sys.executable, "-P", "-m", PACKAGE.name]
 
