@@ -90,6 +90,11 @@ def heard(body: dict) -> script.Script:
     return script.reply(f"heard: {said(body)[-1]}")
 
 
+def last_chat(server) -> dict:
+    """The last request for an answer; a server may be asked for its models behind it."""
+    return [each.body for each in server.requests if isinstance(each.body, dict) and "messages" in each.body][-1]
+
+
 def said(body: dict) -> list[str]:
     """The words of the person in a request to the model."""
     told = [message["content"] for message in body["messages"] if message["role"] == "user"]

@@ -33,8 +33,8 @@ def roles(program):
 
 @pytest.mark.parametrize("seed", [1])
 def test_nothing_acknowledged_is_lost_when_the_program_is_killed(tmp_path, seed):
-    outcome = crash.kill_rounds(tmp_path, 10, seed)
-    assert (outcome.rounds, outcome.lost, outcome.broken) == (10, [], [])
+    outcome = crash.kill_rounds(tmp_path, 8, seed)
+    assert (outcome.rounds, outcome.lost, outcome.broken) == (8, [], [])
     assert min(outcome.questions, outcome.words, outcome.cut) > 0, "no kill came while something was going on"
 
 

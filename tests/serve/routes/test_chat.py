@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from agent_cli.serve import http
 from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import FREE, events, heard, opened, served, wait_until
+from tests.serving import FREE, events, heard, last_chat, opened, served, wait_until
 
 
 def rows(house, sql):
@@ -33,7 +33,7 @@ def test_conversation_goes_on_in_its_session(bot, server):
     }
     assert (second["session"], second["turn"]) == ("s1", "m3")
     assert first["usage"]["tokens_in"] > 0
-    assert "My boat is called Windrose." in str(server.requests[-1].body["messages"])
+    assert "My boat is called Windrose." in str(last_chat(server)["messages"])
 
 
 def test_header_tells_whose_time_a_turn_took(bot):

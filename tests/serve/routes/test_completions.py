@@ -4,7 +4,7 @@ import openai
 import pytest
 
 from tests.ollama_server import script
-from tests.serving import events, heard, said
+from tests.serving import events, heard, last_chat, said
 
 WHERE = "/v1/chat/completions"
 
@@ -52,7 +52,7 @@ def test_resent_history_goes_on_in_its_session_and_is_logged_once(house, bot, se
         "It is called Windrose.",
         "What is it called?",
     ]
-    assert said(server.requests[-1].body) == ["I am building a boat.", "It is called Windrose.", "What is it called?"]
+    assert said(last_chat(server)) == ["I am building a boat.", "It is called Windrose.", "What is it called?"]
 
 
 def test_stream_is_found_again_too(house, bot):
@@ -83,7 +83,7 @@ def test_another_answer_to_the_same_question_begins_a_session_that_knows_what_ca
         (2, "three"),
         (2, "heard: three"),
     ]
-    assert said(server.requests[-1].body) == ["one", "three"]
+    assert said(last_chat(server)) == ["one", "three"]
 
 
 def test_conversation_from_elsewhere_is_taken_in_and_goes_on(house, bot, server):
@@ -134,11 +134,11 @@ def test_session_may_be_named_by_the_client(house, bot):
 def test_system_message_is_an_instruction_and_no_memory(house, bot, server):
     ask(bot, message("Speak like a pirate.", "system"), message("hi"))
 
-    [system] = [each["content"] for each in server.requests[-1].body["messages"] if each["role"] == "system"]
+    [system] = [each["content"] for each in last_chat(server)["messages"] if each["role"] == "system"]
     assert system.endswith("Speak like a pirate.")
     assert "pirate" not in str(logged(house))
     ask(bot, message("hi"), message("heard: hi", "assistant"), message("more"))
-    assert "pirate" not in str(server.requests[-1].body)
+    assert "pirate" not in str(last_chat(server))
 
 
 @pytest.mark.parametrize(
