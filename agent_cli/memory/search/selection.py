@@ -6,10 +6,10 @@ said twice is shown once.
 
 How certain a passage is follows from the words that it holds, those like them, and its meaning. Words that only ask
 ("which", "since when", "name of") need not be in an answer, so they do not count. Where a question names somebody who
-took part, a passage of somebody else is less likely the answer. The weights were learned, with those of the ranking, by
-`python -m benchmarks learn_weights`, on questions that have an answer in their conversations and questions of other
-conversations (two people, and a person with an assistant). The weight of words alone and the two bounds were chosen on
-these and on the days of `python -m benchmarks life`.
+took part, a passage of somebody else is less likely the answer. The weights were learned, with those of the ranking, as
+`python -m benchmarks learn_weights` does, on questions that have an answer in their conversations and questions of
+other conversations (two people, and a person with an assistant). The weight of words alone and the two bounds were
+chosen on these and on the days of `python -m benchmarks life`.
 """
 
 import math
