@@ -7,7 +7,7 @@ at the beginning of a sentence, not after an article.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, predicates, terms
@@ -111,31 +111,23 @@ def relations(question: str) -> dict[str, str]:
     return {name: word for word in _relation_words(question) for name in _predicates(word)}
 
 
-def related(db: Database, owner: str, predicate: str) -> set[str]:
-    """The names of those that have this relation to the person, as far as facts say it."""
-    rows = db.rows(
-        """select o.name from entity p cross join relation r on r.subject_id = p.id
+def related(db: Database, owner: str, predicates: Iterable[str]) -> list[tuple[str, int, str]]:
+    """(predicate, entity, its name) of those that have one of these relations to the person, the newest fact first."""
+    return db.rows(
+        """select r.predicate, o.id, o.name from entity p cross join relation r on r.subject_id = p.id
            cross join entity o on o.id = r.object_id
-           where p.owner = ? and p.name = ? and r.predicate = ? order by +r.fact_id desc limit ?""",
-        (owner, graph.PERSON, predicate, _MAX_ENTITIES),
+           where p.owner = ? and p.name = ? and r.predicate in (select value from json_each(?))
+           order by +r.fact_id desc limit ?""",
+        (owner, graph.PERSON, sorted(predicates), _MAX_ENTITIES),
     )
-    return {name for (name,) in rows}
 
 
 def _by_relation(db: Database, owner: str, question: str) -> list[Mention]:
     """What the relations in a question lead to, "my sister" to Anna and to what is told of Anna by her name alone."""
     words = relations(question)
-    if not words:
-        return []
-    rows = db.rows(
-        """select r.predicate, r.object_id from entity p cross join relation r on r.subject_id = p.id
-           where p.owner = ? and p.name = ? and r.predicate in (select value from json_each(?))
-           order by +r.fact_id desc limit ?""",
-        (owner, graph.PERSON, sorted(words), _MAX_ENTITIES),
-    )
     return [
-        Mention(entity, (words[name],), NAMED)
-        for name, object in rows
+        Mention(entity, (words[predicate],), NAMED)
+        for predicate, object, _ in (related(db, owner, words) if words else ())
         for entity in (object, *graph.bare_names(db, object))
     ]
 

@@ -14,6 +14,7 @@ from agent_cli import clock, kinds, text
 from agent_cli.memory.dates import validity
 from agent_cli.memory.entities import graph, named_entities
 from agent_cli.memory.language import predicates, statements, triples
+from agent_cli.memory.language.claims import Triple
 from agent_cli.memory.search import candidates, passage_context, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
@@ -109,7 +110,8 @@ def about_relatives(
     found: dict[int, tuple[float, frozenset[str]]] = {}
     for predicate, word in named_entities.relations(query).items():
         stems = frozenset(stem for stem in db.tokens(word) if stem in question.idfs)
-        names = named_entities.related(db, allowed.owner, predicate) or _names_said(db, predicate, allowed)
+        in_facts = {name for *_, name in named_entities.related(db, allowed.owner, [predicate])}
+        names = in_facts or _names_said(db, predicate, allowed)
         for name in names if stems else ():
             for id, *_ in _own_passages(db, candidates.quoted(name), allowed)[:_ABOUT_NAMES]:
                 found[id] = named_entities.RELATED, stems | found.get(id, (0.0, frozenset[str]()))[1]
@@ -120,10 +122,9 @@ def _names_said(db: Database, predicate: str, allowed: Filter) -> set[str]:
     """The names that the person gave as this relation, as in "my brother is called Lukas"."""
     found = {
         triple.object
-        for _, _, _, _, words in _own_passages(db, _words_of(predicate), allowed)
-        for sentence in text.sentences(words)
-        for clause in statements.clauses(sentence)
-        if (triple := triples.parse(clause)) and (triple.subject, triple.predicate) == (graph.PERSON, predicate)
+        for *_, words in _own_passages(db, _words_of(predicate), allowed)
+        for _, triple in _triples(words)
+        if (triple.subject, triple.predicate) == (graph.PERSON, predicate)
     }
     return {name for name in found if len(name.split()) <= _MAX_NAME_WORDS and name[:1].isupper()}
 
@@ -185,9 +186,15 @@ def _kept(db: Database, subject: str, predicate: str, allowed: Filter, now: date
 def _stated(id: int, kind: str, row: int, at: float, words: str) -> Iterator[tuple[tuple[str, str], _Stated]]:
     """((subject, predicate), value) of each clause that states a value of a single-valued predicate."""
     said = clock.from_timestamp(at)
+    for clause, triple in _triples(words):
+        if triple.predicate in predicates.SINGLE_VALUED:
+            since = validity.find(clause, said).since
+            yield (triple.subject, triple.predicate), _Stated(id, kind, row, triple.object.casefold(), said, since)
+
+
+def _triples(words: str) -> Iterator[tuple[str, Triple]]:
+    """Each clause that a rule can parse, with what it states."""
     for sentence in text.sentences(words):
         for clause in statements.clauses(sentence):
-            triple = triples.parse(clause)
-            if triple and triple.predicate in predicates.SINGLE_VALUED:
-                since = validity.find(clause, said).since
-                yield (triple.subject, triple.predicate), _Stated(id, kind, row, triple.object.casefold(), said, since)
+            if triple := triples.parse(clause):
+                yield clause, triple
