@@ -64,12 +64,12 @@ MAY_IMPORT = {
     "serve.routes": "serve.core app agent memory.* store",
     "serve": "serve.* app agent tools memory memory.* store",
     "repl.keyboard": "render presence app memory memory.*",
-    "repl.review": "repl.keyboard render editor memory.* store",
+    "repl.review": "repl.keyboard presence render editor memory.* store",
     "repl.session": "render presence app agent agent.* tools memory memory.* llm store",
     "repl.pages": "render memory.* store",
     "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor checks app agent agent.* memory "
     "memory.* llm store",
-    "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
+    "repl.prompt": "repl.commands repl.keyboard presence render editor app agent config tools memory.* store",
     "repl.shell": "repl.* presence render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
     "cli": "presence serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama llm.server store store.maintenance config",

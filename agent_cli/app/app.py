@@ -76,12 +76,7 @@ class App:
         """Why a yes that is given here may not be the person's; empty where it is."""
         if self.child:
             return "the assistant started this process, and only you can say yes: run it at your own prompt"
-        if left := descent.left_at_terminal():
-            return (
-                f"process {left}, which an editor or a tool of the assistant left at this terminal, could type a yes "
-                f"here: end it (kill {left}), or say yes at another terminal"
-            )
-        return ""
+        return descent.other_typist()
 
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""

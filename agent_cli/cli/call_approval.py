@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:
     """What decides on the calls that need approval: the person at this terminal, or nobody."""
-    unattended = invocation.child or descent.left_at_terminal() or asked.timeout or asked.form in ("json", "events")
+    unattended = invocation.child or asked.timeout or asked.form in ("json", "events")
     if unattended or not terminal.is_own(sys.stdout.fileno()):
         return policy.no_approver
     allowed_tools: set[str] = set()
@@ -31,6 +31,9 @@ def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> polic
     def approve(call: ToolCall) -> bool | None:
         if call.name in allowed_tools:
             return True
+        if typist := descent.other_typist():
+            output.note(typist)
+            return None
         answer = ""
         try:
             with _interruptible(cancel):

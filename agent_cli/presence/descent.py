@@ -9,6 +9,7 @@ Whoever asks a service of the system to start something cannot be told from the 
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +22,7 @@ from agent_cli.presence.processes import Process
 _NAME = "agent"
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _MARK = 409_600  # bytes of message queues, of which Linux gives each user 819,200: see `launcher`
+_seen: list[int] = []  # the process that was seen at the terminal
 
 
 def announce() -> None:
@@ -42,6 +44,13 @@ def below(command: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", "-S", launcher.__file__, str(_MARK), *command]
 
 
+def run_at_terminal(command: Sequence[str]) -> int:
+    """Run another program at this terminal until it ends, and note what it leaves there. Its exit code."""
+    code = subprocess.call(below(command))
+    other_typist()
+    return code
+
+
 def is_of_assistant(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether the assistant started this process or the leader of its session, directly or not."""
     if CHILD in environ or _bears_mark():
@@ -51,9 +60,19 @@ def is_of_assistant(environ: Mapping[str, str] = os.environ) -> bool:
     return any(_is_marked(each) or (each.pid != os.getpid() and _is_assistant(each)) for each in found)
 
 
-def left_at_terminal() -> int | None:
-    """A process that the assistant started, at the terminal that controls this one: it could type there (TIOCSTI)."""
-    return next(filter(_bears_mark, processes.at_terminal_of(os.getpid())), None)
+def other_typist() -> str:
+    """That a process which the assistant started is at the terminal that controls this one, and could type there
+    (TIOCSTI); empty where there is none.
+
+    Once it was seen, it counts as long as this process runs: what it typed may be read after it has ended.
+    """
+    if not _seen:
+        _seen.extend(filter(_bears_mark, processes.at_terminal_of(os.getpid())))
+    return "".join(
+        f"process {left}, which an editor or a tool of the assistant left at this terminal, could type here: end it "
+        f"(kill {left}) and start this again, or use another terminal"
+        for left in _seen[:1]
+    )
 
 
 def _bears_mark(pid: int = 0) -> bool:

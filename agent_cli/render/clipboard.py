@@ -49,7 +49,13 @@ def _run(command: list[str], text: str) -> bool:
     null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
     try:
         completed = subprocess.run(
-            descent.below(command), input=encoded, stdout=null, stderr=null, timeout=_TIMEOUT, check=False
+            descent.below(command),
+            input=encoded,
+            stdout=null,
+            stderr=null,
+            timeout=_TIMEOUT,
+            check=False,
+            start_new_session=True,  # what stays running would else count as a process that could type here
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -42,6 +42,7 @@ from agent_cli.repl.session.notices import Notices
 from agent_cli.repl.session.reminders import Reminders
 from agent_cli.repl.shell import approval, first_run
 from agent_cli.repl.shell.turn_renderer import TurnRenderer
+from agent_cli.repl.shell.typist_check import TypistCheck
 
 _LEAVE_TIMEOUT = 2.0  # seconds that leaving may take
 _POLL_INTERVAL = 1.0  # seconds between checks for what other processes have done
@@ -85,6 +86,7 @@ class Shell:
         self._ended_by = 0
         self.next_app: App | None = None  # with which the person goes on in a new shell
         self._stored = False  # whether the current line is on disk
+        self._typist = TypistCheck(app, self._prompt.buffer, self._say)
 
     async def run(self, first: Sequence[Part] = ()) -> int:
         """Run one conversation after another; returns the exit code: 0, or that of the signal that ended it."""
@@ -124,22 +126,22 @@ class Shell:
         return self._ended_by
 
     async def _run_line(self, line: str, given: Sequence[Part] = ()) -> str:
-        """Run one line, or the parts `given` on the command line. Returns the next draft: mostly empty, the line itself
-        when it was not stored."""
+        """Run a line, or the parts `given` on the command line; the next draft: the line, if it was not stored."""
         whole = self._prompt.pastes.came_whole
         fast, parts = self._prompt.pastes.at_once, given or self._prompt.pastes.parts(line)
+        not_person = await self._typist.reason()
         text, conversation = "".join(part.text for part in parts), self._conversation
         conversation.parts, conversation.excluded = parts, self._prompt.take_dropped()
         typed = not fast and all(part.origin == "typed" for part in parts)
-        conversation.origin = "typed" if typed and not whole else "pasted"
+        conversation.origin = "tool" if not_person else "typed" if typed and not whole else "pasted"
         self._stored = False
         if text.strip() in ("exit", "quit") and typed:
             raise results.Leave
         try:
             # A pasted slash is text: nothing pasted can be a command.
             found = commands.find(text) if parts and parts[0].origin == "typed" else None
-            if found and found[0].changes and whole:
-                self._say("these keys came together, like a paste, so the command was not run; type it")
+            if found and found[0].changes and (not_person or whole):
+                self._say(not_person or "these keys came together, like a paste, so the command was not run; type it")
                 return ""
             if found:
                 return await self._carry_out(commands.run(conversation, *found))
@@ -147,7 +149,7 @@ class Shell:
                 await self._work(download)
             elif text.strip():
                 # What came faster than anyone types may be a paste, so none of it counts as typed.
-                return await self._send(line, [Part(text, "pasted")] if fast else parts)
+                return await self._send(line, [Part(text, conversation.origin)] if fast or not_person else parts)
         except AgentError as error:
             return await self._report(line, error)
         return ""
@@ -224,8 +226,7 @@ class Shell:
         message = await asyncio.to_thread(self._model_offer.check)
         while self._runner or not (self._prompt.application.is_running or is_dumb_terminal()):
             await asyncio.sleep(0.1)
-        if message:
-            self._say(message)
+        self._say(message)
 
     def _typed(self) -> None:
         self._jobs.touch()

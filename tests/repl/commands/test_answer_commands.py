@@ -86,6 +86,14 @@ def test_code_that_an_answer_broke_off_in_counts(conversation, clip, cut):
     assert clip.read_text() == "ls -l"
 
 
+def test_a_program_that_keeps_the_clipboard_is_not_left_at_the_terminal(conversation, clip):
+    """There it could type, so no yes would be taken any more."""
+    (clip.parent / "bin" / "xclip").write_text(f"#!/bin/sh\nps -o sid= -p $$ >{clip}\n")
+    answer(conversation, ANSWER)
+    run(conversation, "/copy")
+    assert int(clip.read_text()) != os.getsid(0)
+
+
 def test_without_a_program_the_terminal_is_asked_and_nothing_but_base64_is_in_it():
     screen = Screen()
     told = clipboard.copy("evil \x1b]0;title\x07 é", {"TERM": "xterm"}, screen)
