@@ -45,12 +45,12 @@ class Pattern:
 
 
 # C0 without newline and tab, DEL, C1; bidi embeddings, overrides, isolates and marks; surrogates; tag characters.
-_UNSAFE = re.compile(
+_UNSAFE = Pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # Characters without width, which could hide content: fillers, word joiners, invisible operators, variation selectors
 # that no emoji uses. The joiners of emoji and of Persian are removed only beside ASCII or at the end.
-_UNSEEN = re.compile(
+_UNSEEN = Pattern(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f]|\\Z)|(?<=[\ufe0e\ufe0f\u200c\u200d])[\ufe0e\ufe0f]"
@@ -59,7 +59,7 @@ FENCE = "⟦", "⟧"
 """What begins and ends the program's own words in a prompt. Nobody else can write them: see `unfenced`."""
 _LIKENESS = 0.75  # of a mistyped name to the one that was meant
 _WITHOUT_FENCE = str.maketrans({FENCE[0]: "[[", FENCE[1]: "]]"})
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = Pattern("[\ud800-\udfff]")
 _SENTENCE_END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = Pattern(
     r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
@@ -72,7 +72,8 @@ _PIECE = 2000  # characters of an item
 
 def clean(text: str) -> str:
     """The text without control, bidi and tag characters and lone surrogates; CRLF and CR become newlines."""
-    return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return lines if lines.replace("\n", "").replace("\t", "").isprintable() else _UNSAFE.sub("", lines)
 
 
 def clean_value(value: Any) -> Any:
@@ -95,7 +96,8 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 def visible(text: str) -> str:
     """Cleaned, and without characters of no width: what is approved must be what is seen."""
-    return _UNSEEN.sub("", clean(text))
+    cleaned = clean(text)
+    return cleaned if cleaned.isascii() else _UNSEEN.sub("", cleaned)
 
 
 def unfenced(text: str) -> str:
@@ -115,7 +117,7 @@ def fenced_quote(heading: str, quote: str) -> str:
 
 def without_surrogates(text: str) -> str:
     """The text with U+FFFD for lone surrogates, which cannot be stored."""
-    return _SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def one_line(text: str, limit: int = 80) -> str:

@@ -1,4 +1,5 @@
 import json
+import sys
 import unicodedata
 
 import pytest
@@ -164,3 +165,8 @@ def test_what_takes_no_room_is_not_visible(hidden, seen):
 @pytest.mark.parametrize("words", ["👩‍👩‍👧 family", "❤️‍🔥 3️⃣", "می‌خواهم", "क्‍ष", "你好", "é", "plain\n\ttext"])
 def test_what_people_write_is_visible(words):
     assert text.visible(words) == words
+
+
+def test_a_line_that_can_be_printed_has_nothing_to_be_cleaned():
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    assert not [each for each in text._UNSAFE.findall(every) if each.isprintable()]

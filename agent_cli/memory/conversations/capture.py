@@ -103,7 +103,7 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
 
 
 def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
-    if not any(part.origin == "typed" for part in parts):
+    if not any(part.origin == "typed" and languages.mentions(part.text, "MEMORY_WORDS") for part in parts):
         return
     parts = [_without_middle(part) for part in parts]
     whole = "".join(part.text for part in parts)
@@ -120,6 +120,8 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     """What a sentence asks for, and (start, end) of what it is about; None when it asks for nothing."""
     start, end = sentence
     words = plain[start:end]
+    if not languages.mentions(words, "MEMORY_WORDS"):
+        return None
     match = _REMEMBER.match(words)
     if match is None and (behind := _BEFOREHAND.match(words)) and _typed(parts, start, end):
         return "statement", (start, start + behind.end("statement"))

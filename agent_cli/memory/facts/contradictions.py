@@ -55,9 +55,9 @@ def find(
     found: list[Contradiction] = []
     captured = [each.quote for each in capture.capture(parts)]
     for quote in capture.typed_sentences(parts):
-        if not is_fact(quote) or any(each in quote or quote in each for each in captured):
+        if any(each in quote or quote in each for each in captured):
             continue
-        if not statements.states_something(quote):
+        if not (statements.states_something(quote) and is_fact(quote)):
             continue  # the rules that parse need not be compiled for a greeting or a question: 0.2 s
         whole = quote.rstrip(" .!")
         clauses = [] if endings.is_doubtful(whole) else statements.clauses(whole)

@@ -123,6 +123,7 @@ STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]+\s+){{1,6}}?{VERB})"
 VERB_LAST_CLAUSE = FINITE_VERB = VERB_FORM = SEPARABLE_PREFIX = r"(?!)"  # the verb never stands at the end
 
 # Asking to remember or to forget something.
+MEMORY_WORDS = "remember|forget|mind|memor|note|write|save|store"  # each such sentence contains one; no pattern
 POLITE_END = r"please|pls|thanks?(?: you)?"
 PLEASE = r"please|pls|kindly|ok(?:ay)?|so|and|also|oh|hey|hi|hello|now|just|always|agent|by the way|btw|but|actually"
 DO_NOT_FORGET = r"(?:do\s*n['o]?t|do\s+not|never)\s+forget"

@@ -129,6 +129,7 @@ VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|muss|kann|will|darf"
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 
 # Asking to remember or to forget something.
+MEMORY_WORDS = "merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"
 POLITE_END = r"bitte|danke"
 PLEASE = r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
 DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"

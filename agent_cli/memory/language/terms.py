@@ -37,7 +37,7 @@ def bigrams(text: str) -> str:
 
 def unspaced_runs(query: str) -> list[str]:
     """The parts of a question in scripts without spaces."""
-    return _UNSPACED.findall(query)
+    return [] if query.isascii() else _UNSPACED.findall(query)
 
 
 def character_pairs(run: str) -> list[str]:

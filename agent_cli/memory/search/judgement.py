@@ -18,11 +18,12 @@ from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.passage_context import ended_messages, visible
 from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.store.db import Database
+from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 _LONGEST = 400  # characters of a reply that may be a repetition
 _UNLIKE = 0.25  # share of the words of a repetition that its source may lack
-_CITED = re.compile(r"\[([a-z]\d{1,9}(?:, ?[a-z]\d{1,9})*)\]")
+_CITED = Pattern(r"\[([a-z]\d{1,9}(?:, ?[a-z]\d{1,9})*)\]")
 _SOURCES = "fnm"  # kinds that a reply may rest on; files are replaced by their next version
 
 _GIVEN = """select c.value, asked.text, m.external_id is null, r.kind, r.row, r.text
