@@ -126,6 +126,15 @@ def one_line(text: str, limit: int = 80) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
+def first_words(text: str, limit: int) -> str:
+    """The same, cut between two words, unless a word is very long."""
+    line = one_line(text, limit)
+    if not line.endswith("…") or " ".join(clean(text).split())[len(line) - 1 :][:1] == " ":
+        return line
+    words = line.rpartition(" ")[0].rstrip(" ,;:–-")
+    return f"{words}…" if len(words) > limit // 2 else line
+
+
 def nearest(typed: str, names: Iterable[str]) -> str:
     """The name that was probably meant by a mistyped one; empty when none is like it."""
     from difflib import SequenceMatcher  # only where something is wrong: 2 ms

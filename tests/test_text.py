@@ -63,6 +63,20 @@ def test_one_line_is_cut_with_an_ellipsis():
 
 
 @pytest.mark.parametrize(
+    ("words", "cut"),
+    [
+        ("The quick fox", "The quick fox"),
+        ("The quick brown fox", "The quick…"),
+        ("The quick fox jumps", "The quick fox…"),
+        ("Unbelievable-adventures of it", "Unbelievable-…"),
+        ("", ""),
+    ],
+)
+def test_first_words_are_whole(words, cut):
+    assert text.first_words(words, 14) == cut
+
+
+@pytest.mark.parametrize(
     ("words", "sentences"),
     [
         ("", []),

@@ -4,10 +4,11 @@ With "auto" in the settings the default model is remembered in the file: the one
 was the newest on the server at the first question. So neither a run with -m nor a model fetched later changes it.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from agent_cli import clock
+from agent_cli import clock, text
 from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
 from agent_cli.errors import ModelMissing, ModelUnavailable
@@ -21,6 +22,7 @@ from agent_cli.store import meta
 from agent_cli.store.db import Database
 
 _DEFAULT = "default model"  # key in meta
+_REQUEST_WORDS = 4  # words that ask to remember a statement
 _CHOSEN = "/model"  # origin of the setting once it is changed for this run
 
 
@@ -131,10 +133,18 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
         embedder = app.embedders.query_embedder(db, choose=False)
         allowed = Filter(app.scope.owner, current_place=app.scope.place)
         now, logged = app.time(), not db.read_only
-        found = recall.find(db, question, allowed, now, limit + 1, embedder, logged=logged, least=recall.LEAST)
+        found = recall.find(db, question, allowed, now, 2 * limit, embedder, logged=logged, least=recall.LEAST)
     finally:
         db.close()
     hits = [hit for hit in found.hits if not hit.empty] if found.verdict != "nothing" else []
+    facts = [text.words(hit.text) for hit in hits if hit.kind == "fact"]
     return found.verdict, [
-        (hit.handle, f"{clock.from_timestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip()) for hit in hits
-    ]
+        (hit.handle, f"{clock.from_timestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip())
+        for hit in hits
+        if not (hit.kind == "message" and _only_says(text.words(hit.text), facts))
+    ][:limit]
+
+
+def _only_says(message: Sequence[str], facts: Iterable[Sequence[str]]) -> bool:
+    """Whether a message is one of the facts and hardly more, as in "Please remember that I live in Linz"."""
+    return any(len(message) <= len(fact) + _REQUEST_WORDS and message[-len(fact) :] == fact for fact in facts)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from agent_cli.cli import output
+from agent_cli.render.layout import cut
 from agent_cli.render.marking import bar
 from agent_cli.text import one_line
 
@@ -37,7 +38,7 @@ class ProgressLine:
     def show(self, text: str) -> None:
         if self.live:
             width = shutil.get_terminal_size().columns
-            sys.stderr.write(f"\r\x1b[K{one_line(text, max(1, width - 1))}")
+            sys.stderr.write(f"\r\x1b[K{cut(one_line(text, width), max(1, width - 1))}")
             sys.stderr.flush()
             self._shown = True
 

@@ -44,6 +44,16 @@ def cell_width(text: str) -> int:
     return wide if wide >= 0 else sum(max(0, wcwidth(character)) for character in text)
 
 
+def cut(line: str, cells: int) -> str:
+    """The line; where it is wider than so many cells, its beginning with an ellipsis."""
+    if cell_width(line) <= cells:
+        return line
+    beginning = line[:cells]
+    while cell_width(beginning) >= cells:
+        beginning = beginning[:-1]
+    return f"{beginning.rstrip()}…"
+
+
 def split_words(text: str, style: str = "") -> Iterator[StyledText]:
     """The spans of a text without Markdown. A line may break at each blank."""
     for token in _WORDS.finditer(text):

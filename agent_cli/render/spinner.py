@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from agent_cli.render.layout import cell_width
+from agent_cli.render.layout import cut
 from agent_cli.text import one_line
 
 _ERASE = "\r\x1b[K"
@@ -63,8 +63,7 @@ class Spinner:
         seconds = int(self._now() - self._started)
         hint = f" · {self._hint}" if self._hint and seconds >= _HINT_DELAY else ""
         line = f"{one_line(label)} …{f' {seconds} s' if seconds else ''}{hint}"
-        while cell_width(line) >= self._width():  # a line that wraps could not be erased
-            line = line[:-2] + "…"
+        line = cut(line, self._width() - 1)  # a line that wraps could not be erased
         if line != self._drawn:
             self._drawn = line
             self._out.write(_ERASE + line)

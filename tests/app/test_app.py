@@ -5,9 +5,10 @@ import json
 import pytest
 
 from agent_cli.agent.jobs import worker
-from agent_cli.app import background, turns, upkeep
+from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import open_app
 from agent_cli.llm.model import Cancel
+from agent_cli.memory.facts import adoption
 from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.transfers import transfer
@@ -116,3 +117,12 @@ def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
     say(app.db, session, "My cat is called Mia")
     upkeep.prepare_search(app, app.db)
     assert turns.tool_context(app, app.db, session).embedder.embed_query("cat")
+
+
+def test_without_a_server_a_fact_is_quoted_and_not_the_message_that_says_the_same(app):
+    session = session_of(app.db)
+    for words in ("Please remember that I live in Linz.", "I live in Linz since May, near the river, with my sister"):
+        say(app.db, session, words)
+    adoption.add(app.db, app.scope, adoption.claim("I live in Linz.", "typed"), app.time)
+
+    assert sorted(handle for handle, _, _ in models.find(app, "where do I live", 3)[1]) == ["f1", "m2"]

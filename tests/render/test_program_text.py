@@ -4,7 +4,7 @@ import pytest
 
 from agent_cli import kinds
 from agent_cli.render.display import Display
-from agent_cli.render.layout import cell_width
+from agent_cli.render.layout import cell_width, cut
 from agent_cli.render.program_text import Verbatim, formatted, wrap
 
 CARRIED = (
@@ -86,3 +86,17 @@ def test_nothing_is_broken_inside_a_word_in_a_window_made_narrow(terminal):
     shell.enter("/memory").wait("for your yes\n\n❯", times=2)
     said = "· memory on: memory is recalled, and what you say is read for facts, which wait\n  for your yes\n\n❯"
     assert shell.text.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("s4  the router", "s4  the router"),
+        ("s4  the router of the office", "s4  the router…"),
+        ("s4  東京の新しいレストラン", "s4  東京の新し…"),
+        ("🙂🙂🙂🙂🙂🙂🙂🙂🙂", "🙂🙂🙂🙂🙂🙂🙂…"),
+    ],
+)
+def test_a_line_is_cut_by_cells(line, shown):
+    assert cut(line, 16) == shown
+    assert cell_width(shown) <= 16

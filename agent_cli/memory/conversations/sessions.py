@@ -356,7 +356,9 @@ def name(db: Database, session: Session) -> str:
            where iif(a.typed, p.value ->> 0 = 'typed', p.value ->> 0 <> 'file') order by a.id, p.key""",
         (_LONGEST_OPENING, session.id, _OPENING_MESSAGES),
     )
-    return statements.topic_of_messages(words for (words,) in rows) or text.one_line(summary, statements.LONGEST_TOPIC)
+    return statements.topic_of_messages(words for (words,) in rows) or text.first_words(
+        summary, statements.LONGEST_TOPIC
+    )
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:

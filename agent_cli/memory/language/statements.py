@@ -198,8 +198,8 @@ def topic_of_messages(messages: Iterable[str]) -> str:
     for words in flat:
         asked = _without(_without(_without(words, "GREETING"), "ASKING_FOR_HELP"), "GREETING")
         if asked == words or " " in asked:  # "hello again" only greets
-            return text.one_line(words if asked == words else _first_sentence(asked), LONGEST_TOPIC)
-    return text.one_line(next(iter(flat), ""), LONGEST_TOPIC)
+            return text.first_words(words if asked == words else _first_sentence(asked), LONGEST_TOPIC)
+    return text.first_words(next(iter(flat), ""), LONGEST_TOPIC)
 
 
 def topic_of_summary(summary: str) -> str:
@@ -207,7 +207,7 @@ def topic_of_summary(summary: str) -> str:
     words = " ".join(summary.split())
     rest = _without(words, "SUMMARY_OPENING")
     topic = _first_sentence(rest, *languages.phrases("SUMMARY_REPLY"), ";", ":")
-    return "" if rest == words else text.one_line(topic, LONGEST_TOPIC)
+    return "" if rest == words else text.first_words(topic, LONGEST_TOPIC)
 
 
 def _first_sentence(words: str, *ends: str) -> str:

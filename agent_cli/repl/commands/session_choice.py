@@ -8,6 +8,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
+from agent_cli.render.layout import cut
 from agent_cli.repl.keyboard import picker
 from agent_cli.repl.keyboard.picker import PickerList, PickerRow
 from agent_cli.repl.pages import session_page
@@ -48,4 +49,4 @@ def _preview(app: App, handle: str, width: int) -> Sequence[str]:
     """The last question of a session and its answer, each on a line."""
     id = ids.number("session", handle)
     said = [("you", log.nth_last(app.db, id, "user", 1)), ("assistant", log.nth_last(app.db, id, "assistant", 1))]
-    return [one_line(f"{who}: {each.message.text}", width) for who, each in said if each]
+    return [cut(one_line(f"{who}: {each.message.text}", width), width) for who, each in said if each]

@@ -18,6 +18,7 @@ from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, L
 from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.utils import is_dumb_terminal
 
+from agent_cli.render.layout import cut
 from agent_cli.render.program_text import wrap
 from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard import dumb_terminal
@@ -149,7 +150,7 @@ class _Screen:
             return [("", wrap(f"  {self._offered.nothing}", _width()))]
         first = max(0, self._at - _SHOWN + 1)
         return [
-            ("reverse" if number == self._at else "", f"  {_cut(row.line, _width() - 2)}\n")
+            ("reverse" if number == self._at else "", f"  {cut(clean(row.line).replace(chr(10), ' '), _width() - 2)}\n")
             for number, row in enumerate(self._found[first : first + _SHOWN], first)
         ]
 
@@ -164,11 +165,6 @@ class _Screen:
 
 def _width() -> int:
     return get_app().output.get_size().columns - 1
-
-
-def _cut(text: str, cells: int) -> str:
-    line = clean(text).replace("\n", " ")
-    return line if len(line) <= cells else f"{line[: cells - 1].rstrip()}…"
 
 
 async def _choose_by_number(offered: PickerList) -> str:

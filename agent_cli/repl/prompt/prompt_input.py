@@ -29,6 +29,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory.conversations import log
 from agent_cli.presence import terminal
+from agent_cli.render.layout import cut
 from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard import dumb_terminal, history_choice, invisible_characters, keys
 from agent_cli.repl.keyboard.arrivals import KeyAhead
@@ -37,7 +38,6 @@ from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader
 from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
 from agent_cli.repl.prompt import completion
 from agent_cli.repl.prompt.recall_preview import RecallPreview
-from agent_cli.text import one_line
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
 _RECENT = 20  # messages among which the person's last one is searched
@@ -165,7 +165,7 @@ class PromptInput:
 
     def _preview_line(self) -> str:
         line = "" if self._prompt.app.is_done else self._preview.line  # it goes when the message is sent
-        return f"{one_line(line, self._prompt.app.output.get_size().columns - 1)}\n" if line else ""
+        return f"{cut(line, self._prompt.app.output.get_size().columns - 1)}\n" if line else ""
 
     def end_lost_paste(self) -> None:
         """To be called every second: end a paste whose end mark was lost. Without a prompt, others read the keys."""

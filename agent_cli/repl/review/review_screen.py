@@ -21,6 +21,7 @@ from agent_cli.memory.review.proposals import LATER, STAYS, Proposal, Reviewer
 from agent_cli.memory.review.review import ProposalKey, ReviewDecision
 from agent_cli.presence import descent
 from agent_cli.render import display
+from agent_cli.render.layout import cut
 from agent_cli.render.program_text import wrap
 from agent_cli.render.styles import BOLD, DIM, DONE, PROGRAM, LineRole
 from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
@@ -209,8 +210,8 @@ class ReviewScreen:
         if self._screen_reader:
             self._say(f"  {receipt}")
             return
-        line = one_line(receipt if proposal.body else f"{receipt}: {proposal.statement}", _width() - 3)
-        self._print([f"{self._display.styled(role.sign, role.style)} {clean(line)}"])
+        line = one_line(receipt if proposal.body else f"{receipt}: {proposal.statement}", _width())
+        self._print([f"{self._display.styled(role.sign, role.style)} {cut(clean(line), _width() - 3)}"])
 
     def _undo(self) -> None:
         if not self._decided:

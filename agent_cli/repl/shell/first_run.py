@@ -18,7 +18,8 @@ from agent_cli.llm.ollama import download
 from agent_cli.llm.server.engine import AUTO, is_cloud, same_model
 
 _SMALL_OFFER = (
-    "y tries SmolLM2-135M at once, a very small model on this machine: it shows how all works, and answers badly."
+    "Type y and Enter to try SmolLM2-135M now, a very small model on this machine: it shows how everything works, "
+    "but answers badly."
 )
 
 
@@ -61,7 +62,8 @@ class ModelOffer:
             [
                 f"The server at {engine.url} has no model that can chat. These would do:",
                 *listed,
-                f"y fetches {names[0]} now, a number another one; notes, facts and search work without.",
+                f"Type y and Enter to fetch {names[0]} now, or the number of another one. Notes, facts and search work "
+                "without a model.",
             ]
         )
 

@@ -18,6 +18,10 @@ from agent_cli.memory.language import statements
         (["So what about the boat?"], "So what about the boat?"),
         ([], ""),
         (["x" * 100], "x" * 59 + "…"),
+        (
+            ["which of the two trains to Graz stops at the airport, and when does the first leave?"],
+            "which of the two trains to Graz stops at the airport, and…",
+        ),
     ],
 )
 def test_a_title_is_what_the_first_messages_ask(messages, title):

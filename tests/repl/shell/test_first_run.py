@@ -21,7 +21,7 @@ SAID = """The server at {} has no model that can chat. These would do:
   1  qwen3:4b    2.5 GB to fetch, about 4 GB of memory
   2  qwen3:1.7b  1.4 GB to fetch, about 3 GB of memory
   3  qwen3:8b    5.2 GB to fetch, about 7 GB of memory
-y fetches qwen3:4b now, a number another one; notes, facts and search work without."""
+Type y and Enter to fetch qwen3:4b now, or the number of another one. Notes, facts and search work without a model."""
 
 
 @pytest.fixture
@@ -98,7 +98,8 @@ def test_a_start_without_a_server_says_how_to_start_it(offer):
 def test_without_a_server_the_small_model_can_be_tried_on_a_typed_y(offer):
     offered = offer(host="127.0.0.1:9")
     assert offered.check().splitlines()[1] == (
-        "y tries SmolLM2-135M at once, a very small model on this machine: it shows how all works, and answers badly."
+        "Type y and Enter to try SmolLM2-135M now, a very small model on this machine: it shows how everything works, "
+        "but answers badly."
     )
     assert fetched(offered.accept("y")) == [
         Noticed(
@@ -128,14 +129,14 @@ def test_a_model_that_cannot_be_understood_is_none(offer, told):
 
 def test_a_first_run_from_nothing_to_an_answer(program, server, terminal):
     program.env["OLLAMA_HOST"] = server.host
-    shell = terminal().wait("y fetches qwen3:4b now").wait_prompt()
+    shell = terminal().wait("y and Enter to fetch qwen3:4b now").wait_prompt()
     shell.enter("/note buy milk").wait("saved n1").wait_prompt()
     server.pull_delay = 0.2
     shell.enter("y").wait("50 % · 1.2 GB of 2.5 GB").type(CTRL_C)
     shell.wait("what has arrived is kept, and `agent models pull qwen3:4b` goes on").wait_prompt()
     server.pull_delay = 0.0
     server.play(script.reply("Hello."))
-    shell.enter("hi").wait("y fetches qwen3:4b now", times=2).wait_prompt()
+    shell.enter("hi").wait("y and Enter to fetch qwen3:4b now", times=2).wait_prompt()
     shell.enter("y").wait("going on where it stopped").wait("qwen3:4b is here and answers from now on").wait_prompt()
     shell.enter("hi again").wait("Hello.").wait_prompt()
     assert "%" not in shell.text.rsplit("is here", 1)[1]
