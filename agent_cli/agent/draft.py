@@ -1,11 +1,12 @@
 """A reply while it arrives: every word is on disk before it is shown.
 
-Each commit costs a disk flush of 0.2 to 10 ms. Text is buffered for twenty times as long as the last commit took, so
-that at most a twentieth of the time goes into writing, and never for longer than a second.
+Each commit costs a disk flush of 0.2 to 10 ms. At most a twentieth of the time goes into writing: after a commit text
+is buffered for twenty times as long as it took, and never for longer than a second. Time in which nothing was written,
+as while the model reads the question, is made up for: words that come together before a pause are shown before it.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from agent_cli.agent.events import Event, TextArrived, TextWasThinking, ThinkingArrived
 from agent_cli.memory.conversations import log
@@ -14,16 +15,16 @@ from agent_cli.tools.tool import ToolContext
 
 _WRITE_RATIO = 20  # time between two commits for each unit of time that a commit takes
 _LONGEST_DELAY = 1.0  # seconds between two commits
+_MOST_SAVED = 5.0  # seconds without a commit that are made up for later
 
 
 class Draft:
     """One reply of a model: it is opened in the log with its first piece, and closed when it ends."""
 
-    def __init__(self, context: ToolContext, model: str):
-        self._context, self._model = context, model
+    def __init__(self, context: ToolContext, model: str, now: Callable[[], float] = time.monotonic):
+        self._context, self._model, self._now = context, model, now
         self._id: int | None = None
-        self._began = time.monotonic()
-        self._next = 0.0
+        self._began = self._next = now()
         self._waiting: list[Event] = []
         self.text = ""
         self.thinking = ""
@@ -32,7 +33,7 @@ class Draft:
     def receive(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> Iterator[Event]:
         """Add a piece; gives the events that may be shown now."""
         self.buffer(event)
-        if time.monotonic() >= self._next:
+        if self._now() >= self._next:
             yield from self.flush()
 
     def buffer(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> None:
@@ -50,11 +51,12 @@ class Draft:
 
     def flush(self) -> Iterator[Event]:
         """Write the buffered pieces to the log, then give their events."""
-        started = time.monotonic()
+        started = self._now()
         if self._waiting:
             log.update_reply(self._context.db, self._open(), self.text, self.thinking)
-        written = time.monotonic()
-        self._next = written + min(_LONGEST_DELAY, _WRITE_RATIO * (written - started))
+        written = self._now()
+        earliest = max(self._next, started - _MOST_SAVED) + _WRITE_RATIO * (written - started)
+        self._next = min(earliest, written + _LONGEST_DELAY)
         waiting, self._waiting = self._waiting, []
         yield from _merged(waiting)
 
@@ -62,7 +64,7 @@ class Draft:
         """Finish the reply in the log and return it. A reply without text, thinking or calls is not logged."""
         message = Message("assistant", self.text, tuple(self.calls), thinking=self.thinking)
         if self._id is not None or message.text or message.calls:
-            took = round(1000 * (time.monotonic() - self._began))
+            took = round(1000 * (self._now() - self._began))
             usage = log.Usage(usage.model or self._model, usage.tokens_in, usage.tokens_out, usage.cost, took)
             log.close_reply(self._context.db, self._open(), message, finish, usage, self._context.time())
         return message

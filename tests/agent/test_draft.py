@@ -1,7 +1,9 @@
 import sqlite3
+from itertools import count
 
 import pytest
 
+from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
     QuestionLogged,
     TextArrived,
@@ -49,6 +51,18 @@ def test_words_are_on_disk_before_they_are_shown(onlooker):
             assert rows("select text from message where role = 'assistant'")[0][0].startswith(shown)
 
     assert (thought, shown) == ("Let me see.", "one two three four five")
+
+
+def test_words_that_come_together_after_a_wait_are_shown_before_the_next_come(context):
+    ticks = count()
+    draft = Draft(context, "m", lambda: next(ticks) / 1000)  # a commit takes a millisecond
+    for _ in range(2000):
+        next(ticks)
+
+    shown = [[*draft.receive(TextArrived(f"word{n} "))] for n in range(400)]
+    assert shown[:90] == [[TextArrived(f"word{n} ")] for n in range(90)]
+    assert 0 < shown[200:].count([]) < 200, "when words come without an end, many of them share a commit"
+    assert text_of([each for some in shown for each in some] + [*draft.flush()]).split() == draft.text.split()
 
 
 def test_a_call_is_answered_on_disk_before_its_end_is_shown(onlooker):
