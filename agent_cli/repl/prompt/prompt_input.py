@@ -15,6 +15,7 @@ from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyPress
@@ -55,6 +56,16 @@ _MENU_STYLE = Style.from_dict(  # the terminal's own colours; what is chosen is 
 )
 
 
+class _PromptSession(PromptSession[str]):
+    """Indents the lines after the first without making the prompt anew for each: a third of the time of a key."""
+
+    def _get_line_prefix(
+        self, line_number: int, wrap_count: int, get_prompt_text_2: Callable[[], StyleAndTextTuples]
+    ) -> StyleAndTextTuples:
+        first = line_number == wrap_count == 0
+        return super()._get_line_prefix(line_number, wrap_count, get_prompt_text_2) if first else [("", "  ")]
+
+
 class PromptInput:
     """Reads lines at the prompt. `session` gives the id of the current session; `say` prints a line above the prompt.
 
@@ -71,11 +82,10 @@ class PromptInput:
         self._history = PromptHistory(app, session, self.pastes)
         vi = app.config.editing_mode == "vi"
         bindings = keys.bindings(self.pastes, say, self._edit, self._last_message, self._search)
-        self._prompt: PromptSession[str] = PromptSession(
+        self._prompt = _PromptSession(
             output=DummyOutput() if is_dumb_terminal() else None,  # else escape sequences for the cursor are printed
             history=self._history,
             multiline=True,
-            prompt_continuation="  ",
             key_bindings=bindings,
             completer=completion.PromptCompleter(app),
             complete_in_thread=True,
