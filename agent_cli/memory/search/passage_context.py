@@ -13,7 +13,6 @@ from functools import cache
 from typing import NamedTuple
 
 from agent_cli import clock, kinds
-from agent_cli.memory.language import statements
 from agent_cli.memory.search import candidates
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
@@ -57,11 +56,12 @@ _TEXTS = """select t.id, t.own, coalesce(m.role, ''), coalesce(m.author in ('', 
     from json_each(?) c cross join passage p on p.id = c.value cross join passage_text t on t.id = p.id
     left join message m on p.kind = 'm' and m.id = p.row"""
 
-_NEIGHBOURS = """select p.id,
-        (select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
-            and (row, start) < (p.row, p.start) order by row desc, start desc limit 3)),
-        (select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
-            and (row, start) > (p.row, p.start) order by row, start limit 2))
+# In one row: to read it as JSON takes less than to read an array of each passage.
+_NEIGHBOURS = """select json_group_array(json_array(p.id,
+        json((select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
+            and (row, start) < (p.row, p.start) order by row desc, start desc limit 3))),
+        json((select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
+            and (row, start) > (p.row, p.start) order by row, start limit 2)))))
     from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'm' and p.session_id is not null"""
 
 
@@ -136,7 +136,7 @@ def fetch(
             role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
             neighbours=places[id][1:],
             with_assistant=bool(said[id].with_assistant),
-            answers=said[id].role == "assistant" and statements.asks(contexts[id][1]),
+            answered=contexts[id][1] if said[id].role == "assistant" else "",
             guessed=guessed.get(id, frozenset()) - counts[said[id].text].keys(),
         )
     _mark_ended(db, made.values(), question, allowed.owner, now)
@@ -252,8 +252,8 @@ def neighbours(
     Those of `without_neighbours` come without their neighbours.
     """
     found = dict.fromkeys(ids, (0, 0, 0))
-    for id, before, after in db.rows(_NEIGHBOURS, (ids,)):
-        line = [*reversed((json.loads(before) + [0] * 3)[:3]), id, *(json.loads(after) + [0] * 2)[:2]]
+    for id, before, after in json.loads(db.value(_NEIGHBOURS, (ids,))):
+        line = [*reversed((before + [0] * 3)[:3]), id, *(after + [0] * 2)[:2]]
         for n in (2, 3, 4):
             if line[n] and (n == 3 or id not in without_neighbours):
                 found[line[n]] = (line[n - 2], line[n - 1], line[n + 1])

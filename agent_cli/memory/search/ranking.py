@@ -104,7 +104,7 @@ class CandidateRow:
     neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
     cosines_around: tuple[float, float] = (0.0, 0.0)  # of these two
     withdrawn: bool = False  # a reply whose source was deleted
-    answers: bool = False  # whether it is a reply to a question
+    answered: str = ""  # the message before a reply
     with_assistant: bool = False  # a message between a person and the assistant, not between people
     judged: bool = False  # whether it was judged if it tells anything
     unsupported: bool = False  # a reply that rests on nothing kept
@@ -116,9 +116,8 @@ class CandidateRow:
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
 
     def __post_init__(self) -> None:
-        total: dict[str, float] = {}
+        total = {term: OWN * count for term, count in self.own_words.items()}
         for weight, counts in (
-            (OWN, self.own_words),
             (BEFORE, self.before),
             (BEFORE_THAT, self.before_that),
             (AFTER, self.after),
@@ -130,6 +129,11 @@ class CandidateRow:
                 for term, count in counts.items():
                     total[term] = total.get(term, 0.0) + weight * count
         self.frequencies = total
+
+    @cached_property
+    def answers(self) -> bool:
+        """Whether it is a reply to a question."""
+        return statements.asks(self.answered)
 
     @cached_property
     def words(self) -> list[str]:
@@ -263,7 +267,7 @@ def _weighted(
     legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
-    if row.answers and question.about_replies:
+    if question.about_replies and row.answers:
         legs["asked reply"] = ASKED_REPLY
     total = sum(legs.values())
     about = 1 - legs.get("mine", 0.0) / (total or 1.0)

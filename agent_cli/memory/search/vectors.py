@@ -213,12 +213,11 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     """The cosine of each of some passages to the query."""
     if vector_set.part and not _has_tables(db, vector_set):
         return {}
-    rows = db.value(
-        f"""select json_group_array(json_array(f.id, {_COSINE.format("?")}))
-            from json_each(?) c cross join {vector_set.table} f on f.id = c.value""",
+    rows = db.rows(
+        f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value",
         (to_bytes(query), ids),
     )
-    return dict(json.loads(rows))
+    return dict(rows)
 
 
 def to_bytes(vector: Sequence[float]) -> bytes:
