@@ -81,12 +81,12 @@ def damage_one(program: Program, whole: bytes, seed: int) -> Counter[str]:
     outcome: Counter[str] = Counter()
     before = _saved(program)
     outcome["unreadable from the start"] += before is None
-    for command in COMMANDS:
+    for number, command in enumerate(COMMANDS):
         ran = program(*command)
         if "Traceback" in ran.err:
             outcome["tracebacks"] += 1
             print(f"  {seed}: {' '.join(command)}: {ran.err.strip().splitlines()[-1]}", flush=True)
-        outcome["found by db check"] += command is COMMANDS[0] and ran.code != 0
+        outcome["found by db check"] += number == 0 and ran.code != 0
     after = _saved(program) if before is not None else set()
     lost = (before or set()) - (after or set())
     outcome["texts destroyed"] += len(lost)
