@@ -93,11 +93,17 @@ def describe(db: Database, messages: Sequence[int]) -> tuple[str, int | None]:
     """What was read in the last of these messages that has any, as `fetch_feed weather, m313`, and its id."""
     for message in reversed(messages):
         if found := _read_in_message(db, message):
-            arguments = _arguments_of(db, message) if found.origin == "tool" else ""
-            return f"{one_line(f'{found.described} {arguments}', 80)}, {found.handle}", message
+            return _description(db, found), message
         if found := _least_trusted(each for each in _recalled(db, message) if each and each.row):
-            return f"{one_line(found.described, 80)}, {found.handle}", message
+            return _description(db, found), message
     return "", None
+
+
+def describe_in_session(db: Database, session: int, until: str) -> tuple[str, int | None]:
+    """What was read in a session up to a time, as `describe` gives it."""
+    last = db.value("select max(id) from said where session_id = ? and at <= ?", (session, until)) or 0
+    found = _read_in_sessions(db, [session], last + 1)
+    return (_description(db, found), found.message) if found else ("", None)
 
 
 def trust_after(quote: Quote | None, reading: Reading | None) -> Origin:
@@ -105,6 +111,11 @@ def trust_after(quote: Quote | None, reading: Reading | None) -> Origin:
     if reading is None:
         return quote.trust if quote else "model"
     return least_trusted((reading.origin, *([quote.trust] if quote else [])))
+
+
+def _description(db: Database, read: Reading) -> str:
+    arguments = _arguments_of(db, read.message) if read.origin == "tool" and not read.row else ""
+    return f"{one_line(f'{read.described} {arguments}', 80)}, {read.handle}"
 
 
 def _arguments_of(db: Database, result: int) -> str:

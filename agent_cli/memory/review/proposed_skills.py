@@ -36,6 +36,8 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
     name, description = _name_and_description(skill, text)
     target = _target(reviewer.db, skill, name)
     session, title = _source(reviewer, skill)
+    session_id = skill.session_id if skill.trust in readings.ORIGINS else None
+    read, message = readings.describe_in_session(reviewer.db, session_id, skill.at) if session_id else ("", None)
     return Proposal(
         "skill",
         skill.id,
@@ -60,6 +62,8 @@ def read(reviewer: Reviewer, id: int, words: str) -> Proposal | None:
         utc_offset=skill.utc_offset,
         session=session,
         title=title,
+        read=read,
+        read_message=message,
     )
 
 

@@ -142,13 +142,13 @@ def undo_last(reviewer: Reviewer) -> list[str]:
 
 def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
     """The source message with two messages before and after it, or the end of the session. Raises UsageError."""
-    if proposal.message is None and proposal.session:
+    source = proposal.read_message or proposal.message
+    if source is None and proposal.session:
         last = log.history(reviewer.db, ids.number("session", proposal.session), _SESSION_END)
         shown = [entry for entry in last if entry.message.text]
         return [PassageMessage(entry.handle, entry.message.role, entry.message.text, False) for entry in shown]
-    if proposal.message is None:
+    if source is None:
         raise UsageError(f"{proposal.handle} comes from no message")
-    source = proposal.read_message or proposal.message
     return [
         PassageMessage(entry.handle, entry.message.role, entry.message.text, entry.id in (source, proposal.message))
         for entry in log.context_of(reviewer.db, reviewer.scope.owner, source, 2, 2)

@@ -163,7 +163,7 @@ def filing(proposal: Proposal) -> list[str]:
 def _author(proposal: Proposal) -> str:
     """The author of a skill that a model wrote, and its source."""
     author = f"a model wrote it after {proposal.session}" if proposal.session else "a model wrote it"
-    source = _ALSO_READ.get(proposal.trust)
+    source = "" if proposal.read else _ALSO_READ.get(proposal.trust)
     return f"{author}, where it also read {source}" if source else author
 
 
