@@ -9,6 +9,7 @@ others, which are never forked, and for `pytest --cold`, which forks none.
 """
 
 import atexit
+import ctypes
 import fcntl
 import gc
 import json
@@ -32,6 +33,9 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 _NUMBER = 4  # bytes of a process id and of an exit code on the wire
+_LATE = ("encodings.idna", "platformdirs.unix", "resource")  # imported by commands as they run
+_LARGE_PAGE = 2**21
+_COLLAPSE = 25  # MADV_COLLAPSE
 _READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
 
 
@@ -241,6 +245,17 @@ def _exit(code: int) -> None:
     os._exit(code)
 
 
+def _collapse() -> None:
+    """Put what this process holds into large pages, where the system can: a fork copies one entry for each page."""
+    collapse = ctypes.CDLL(None).madvise
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        span, rights, _, _, inode, *name = line.split()
+        if (rights, inode) == ("rw-p", "0") and name != ["[stack]"]:
+            start, end = (int(each, 16) for each in span.split("-"))
+            for page in range(-(-start // _LARGE_PAGE), end // _LARGE_PAGE):
+                collapse(*map(ctypes.c_size_t, (page * _LARGE_PAGE, _LARGE_PAGE)), _COLLAPSE)  # refused: as before
+
+
 if __name__ == "__main__":
     import agent_cli
     from agent_cli.__main__ import main as _start
@@ -252,7 +267,8 @@ if __name__ == "__main__":
     for module in walk_packages(agent_cli.__path__, "agent_cli."):
         if not module.name.startswith("agent_cli.serve"):  # what serves starts from nothing
             import_module(module.name)
-    import_module("mcp")
+    for each in ("mcp", *_LATE):
+        import_module(each)
     for each in gc.get_objects():
         if isinstance(each, Pattern):
             each.search("")
@@ -261,6 +277,7 @@ if __name__ == "__main__":
     wire._import_http_client("http")
     gc.collect()
     gc.freeze()  # a child need not look at, and so copy, what it was given
+    _collapse()
     _become(_wait(socket.socket(fileno=int(sys.argv[1]))))
     try:
         _start()

@@ -58,10 +58,19 @@ def lived(three_years, db):
     return db
 
 
-@pytest.fixture
-def season(db):
+@pytest.fixture(scope="module")
+def three_months():
     """From the end of a year to the middle of March."""
+    db = opened()
     years.live(db, date(2025, 12, 15), NOW)
+    yield db
+    db.close()
+
+
+@pytest.fixture
+def season(three_months, db):
+    for _ in three_months.copy_into(db):
+        pass
     return db
 
 
