@@ -92,8 +92,9 @@ def edit(
     words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them your editor opens.")] = None,
 ) -> None:
     """Change a note: give its new words, or write them in your editor."""
-    note = _note(context, handle)
     app_ = context.obj.app()
+    app_.refuse_child()
+    note = _note(context, handle)
     if words:
         notes.edit(app_.db, note, " ".join(words), note.title, app_.time)
         output.say(f"changed {note.handle}")
@@ -116,6 +117,7 @@ def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as
 @app.command()
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide notes; `restore` brings them back."""
+    context.obj.app().refuse_child()
     for note in [_note(context, handle) for handle in handles]:
         notes.hide(context.obj.app().db, note, context.obj.app().time)
         output.say(f"hidden {note.handle} “{note.name}” (agent notes restore {note.handle})")
@@ -124,6 +126,7 @@ def rm(context: typer.Context, handles: list[str]) -> None:
 @app.command()
 def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden notes back."""
+    context.obj.app().refuse_child()
     for note in [_note(context, handle) for handle in handles]:
         if note.hidden_at is None:
             raise UsageError(f"{note.handle} is not hidden")

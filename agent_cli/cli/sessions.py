@@ -115,6 +115,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
 @app.command()
 def rename(context: typer.Context, handle: SessionHandle, title: list[str]) -> None:
     """Give a session a title."""
+    context.obj.app().refuse_child()
     app_, session = _session(context, handle)
     sessions.rename(app_.db, session.id, " ".join(title))
     output.say(f"{session.handle} is now “{' '.join(title)}”")
@@ -123,6 +124,7 @@ def rename(context: typer.Context, handle: SessionHandle, title: list[str]) -> N
 @app.command()
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide sessions; `restore` brings them back."""
+    context.obj.app().refuse_child()
     for app_, session in [_session(context, handle) for handle in handles]:
         sessions.hide(app_.db, session.id, app_.time())
         period_summaries.queue_session(app_.db, session.id, app_.time())
@@ -133,6 +135,7 @@ def rm(context: typer.Context, handles: list[str]) -> None:
 @app.command()
 def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden sessions back."""
+    context.obj.app().refuse_child()
     for app_, session in [_session(context, handle) for handle in handles]:
         if session.hidden_at is None:
             raise UsageError(f"{session.handle} is not hidden")

@@ -136,6 +136,7 @@ def edit(
     at: AtOption = None,
 ) -> None:
     """Change the words of a task, or its time with --at."""
+    context.obj.app().refuse_child()
     app_, task = context.obj.app(), _task(context, handle)
     if at is not None:
         due = due_times.parse(at, app_.time(), zones.local_name())
@@ -153,6 +154,7 @@ def edit(
 @app.command()
 def rm(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Hide tasks; they come up no more."""
+    context.obj.app().refuse_child()
     for task in _tasks(context, handles):
         tasks.hide(context.obj.app().db, task, context.obj.app().time)
         output.say(f"hidden {task.handle} “{task.name}” (agent tasks restore {task.handle})")
@@ -161,6 +163,7 @@ def rm(context: typer.Context, handles: TaskHandleArguments) -> None:
 @app.command()
 def restore(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Bring hidden tasks back."""
+    context.obj.app().refuse_child()
     for task in _tasks(context, handles):
         tasks.restore(context.obj.app().db, task, context.obj.app().time)
         output.say(f"restored {task.handle} “{task.name}”")

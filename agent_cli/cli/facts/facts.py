@@ -212,6 +212,7 @@ def reject(
 ) -> None:
     """Reject facts that wait for your yes: they are not proposed again."""
     app_: App = context.obj.app()
+    app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
     with app_.db.write():
         done = [adoption.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
@@ -239,6 +240,7 @@ def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes:
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide facts; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
+    app_.refuse_child()
     chosen, batch = [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
     for fact in chosen:
         if fact.hidden_at:

@@ -140,6 +140,7 @@ def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False
 @app.command()
 def rm(context: typer.Context, handles: ScheduleHandles) -> None:
     """Hide schedules, which run no more; `restore` brings them back."""
+    context.obj.app().refuse_child()
     for each in _schedules(context, handles):
         if each.hidden_at:
             raise UsageError(f"{each.handle} is hidden already")

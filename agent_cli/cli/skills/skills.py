@@ -226,6 +226,7 @@ def edit(context: typer.Context, name: SkillName) -> None:
 def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
+    app_.refuse_child()
     chosen = list(dict.fromkeys(skill_format.find(app_, name) for name in names))
     for skill in chosen:
         if skill.state == PENDING:
