@@ -80,11 +80,10 @@ def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
 
 
 def format_lines(found: Iterable[Finding]) -> Iterator[str]:
-    """The lines of findings for a person, as they arrive."""
+    """Findings for a person, as they arrive: each in a line, and what to do about it in a second one."""
     for each in found:
-        yield f"{'ok ' if each.ok else 'NOT'}  {each.id:<10} {each.found}"
-        if each.fix:
-            yield f"     {'':<10} → {each.fix}"
+        fix = f"\n     {'':<10} → {each.fix}" if each.fix else ""
+        yield f"{'ok ' if each.ok else 'NOT'}  {each.id:<10} {each.found}{fix}"
 
 
 def _settings(settings: Callable[[], Loaded]) -> Iterator[Finding]:

@@ -42,10 +42,11 @@ RECEIPT = (  # the words with which the program reports what it has done
 )
 _DONE = Pattern(
     rf"(?:undone: )?(?:{RECEIPT}|added|copied|done|snoozed|renamed|written|open again|undid|taken back)\b(?! \d+ of)"
+    r"|ok  "
 )
 _ASIDE = Pattern(r"used (?:[a-z]\d+ ?)+·")
 _NEEDS_YOU = Pattern(r"\b(?:waits?|to review)\b.*(?:/review|facts review)|\?\Z")
-_FAILED = Pattern(r"\S+ (?:failed|was not allowed)\b|the turn was ended\b|some background work failed\b")
+_FAILED = Pattern(r"\S+ (?:failed|was not allowed)\b|the turn was ended\b|some background work failed\b|NOT  ")
 
 
 def role_of(text: str) -> LineRole:

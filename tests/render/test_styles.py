@@ -32,6 +32,8 @@ def test_no_other_module_names_a_colour():
         ("the turn was ended: six rounds", styles.FAILED),
         ("some background work failed: /doctor says more", styles.FAILED),
         ("nothing is known of it", styles.PROGRAM),
+        ("ok   disk       54.9 GB free", styles.DONE),
+        ("NOT  server     no model server answers", styles.FAILED),
     ],
 )
 def test_the_role_of_a_line_follows_from_its_words(line, role):

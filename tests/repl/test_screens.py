@@ -67,6 +67,7 @@ COMMAND_LINES = (
     "/tasks",
     "/sessions",
     "/stats",
+    "/log",
     "/context",
     "/help",
     "/help search",
@@ -265,7 +266,8 @@ def _check_words(app, width):
     too_long = [line for line in STYLE.sub("", wrapped).split("\n") if cell_width(line) > width and line[:1] != "❯"]
     assert [line for line in too_long if max(map(cell_width, line.split())) < width // 2] == []
     whole = at_shell(app, Display(markdown=True), *lines)
-    assert words(wrapped) - words(whole) == set()
+    broken = words(wrapped) - words(whole)
+    assert {word for word in broken if not word.replace(".", "").isdigit()} == set(), "the free disk changes meanwhile"
 
 
 def words(shown):

@@ -17,12 +17,12 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.text import nearest
 
 _GROUPS = (  # what commands are for, and the modules in which they stand
-    ("Talk", "change, repeat and copy what was said", "exchange_commands answer_commands"),
+    ("Talk", "change, repeat and copy messages", "exchange_commands answer_commands"),
     ("Memory", "keep, find, check and forget", "memory_commands fact_commands skill_commands"),
-    ("Plans and files", "what is to be done, and what is to be read", "task_commands document_commands"),
+    ("Plans and files", "tasks, reminders and documents", "task_commands document_commands"),
     ("Sessions", "begin, end and go on", "session_commands summary_commands"),
     ("Model", "who answers, and what it sees", "request_commands"),
-    ("Program", "how all this behaves", "setting_commands commands"),
+    ("Program", "settings, checks and records", "setting_commands commands"),
 )
 
 for _module in iter_modules(folder.__path__):

@@ -17,7 +17,7 @@ from agent_cli.repl.commands import arguments
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Page, Result, Theme
 from agent_cli.repl.keyboard import keys as prompt_keys
-from agent_cli.repl.pages import stats_page
+from agent_cli.repl.pages import log_page, stats_page
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import events
 
@@ -30,12 +30,19 @@ _MEMORY = {
 _DAYS = 7  # that /stats counts
 _SHIFT_ENTER = Verbatim("""\
 What makes a terminal send Shift-Enter as a key of its own:
-iTerm2   Settings, Profiles, Keys, Key Mappings: Shift-Return, Send Escape Sequence, [13;2u
-WezTerm  {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")} among the keys of wezterm.lua
-VS Code  in keybindings.json: {"key": "shift+enter", "command": "workbench.action.terminal.sendSequence",
-         "args": {"text": "\\u001b[13;2u"}, "when": "terminalFocus"}
-kitty    in kitty.conf: map shift+enter send_text all \\x1b[13;2u
-tmux     in tmux.conf: bind-key -n S-Enter send-keys Escape "[13;2u", and: set -s extended-keys on""")
+iTerm2   Settings, Profiles, Keys, Key Mappings:
+         Shift-Return, Send Escape Sequence, [13;2u
+WezTerm  among the keys of wezterm.lua:
+ {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")}
+VS Code  in keybindings.json:
+         {"key": "shift+enter", "when": "terminalFocus",
+          "command": "workbench.action.terminal.sendSequence",
+          "args": {"text": "\\u001b[13;2u"}}
+kitty    in kitty.conf:
+         map shift+enter send_text all \\x1b[13;2u
+tmux     in tmux.conf:
+         bind-key -n S-Enter send-keys Escape "[13;2u"
+         set -s extended-keys on""")
 
 
 @command("/think [HOW]", examples=("/think off", "/think show"))
@@ -115,9 +122,9 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         with closing(conversation.app.db.another_connection()) as db:
-            for line in checks.format_lines(checks.for_running(replace(conversation.app, db=db))):
+            for found in checks.format_lines(checks.for_running(replace(conversation.app, db=db))):
                 cancel.check()
-                yield Noticed(line)
+                yield Noticed(found)
 
     return work
 
@@ -126,7 +133,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 def log(conversation: Conversation, argument: str) -> Result:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     rows = events.listing(conversation.app.db, arguments.count(argument))
-    return "\n".join(map(events.format_line, rows)) or "nothing has happened yet"
+    return Page(lambda display: log_page.page(rows, display)) if rows else "nothing has happened yet"
 
 
 @command("/stats", examples=("/stats",))

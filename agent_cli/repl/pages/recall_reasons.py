@@ -53,7 +53,7 @@ def of_message(db: Database, owner: str, message: int) -> list[Reason]:
 
 def score_line(row: RecalledRow) -> str:
     """The score and what it is made of, in numbers."""
-    return f"{row.score:.2f} = {' + '.join(f'{name} {share:.2f}' for name, share in row.legs.items())}"
+    return f"{row.score:z.2f} = {' + '.join(f'{name} {share:z.2f}' for name, share in row.legs.items())}"
 
 
 def shared_words(asked: str, text: str) -> list[str]:

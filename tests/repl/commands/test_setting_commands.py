@@ -155,10 +155,10 @@ def test_doctor_says_what_changed_in_the_settings_since_the_start(talk, tmp_path
     run(conversation, "/think off")
     (tmp_path / "config.toml").write_text('num_ctx = 2048\nthink = "on"\nclose_after = 1\n')
     told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
-    assert told[:2] == [
-        "ok   settings   changed since the start: close_after = 1.0",
-        "                → /exit and start anew to work with them",
-    ]
+    assert told[0] == (
+        "ok   settings   changed since the start: close_after = 1.0\n"
+        "                → /exit and start anew to work with them"
+    )
     (tmp_path / "config.toml").write_text("num_ctx = many\n")
     told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
     assert told[0].startswith("NOT  settings   changed since the start: ")
