@@ -41,6 +41,7 @@ from agent_cli.repl.prompt import completion
 from agent_cli.repl.prompt.recall_preview import RecallPreview
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
+_INDENT = "  "  # of the lines of a message after its first
 _RECENT = 20  # messages among which the person's last one is searched
 _PLAIN = "bg:default fg:default"
 _MENU_STYLE = Style.from_dict(  # the terminal's own colours; what is chosen is shown in reverse
@@ -63,7 +64,7 @@ class _PromptSession(PromptSession[str]):
         self, line_number: int, wrap_count: int, get_prompt_text_2: Callable[[], StyleAndTextTuples]
     ) -> StyleAndTextTuples:
         first = line_number == wrap_count == 0
-        return super()._get_line_prefix(line_number, wrap_count, get_prompt_text_2) if first else [("", "  ")]
+        return super()._get_line_prefix(line_number, wrap_count, get_prompt_text_2) if first else [("", _INDENT)]
 
 
 class PromptInput:
@@ -86,6 +87,7 @@ class PromptInput:
             output=DummyOutput() if is_dumb_terminal() else None,  # else escape sequences for the cursor are printed
             history=self._history,
             multiline=True,
+            prompt_continuation=_INDENT,
             key_bindings=bindings,
             completer=completion.PromptCompleter(app),
             complete_in_thread=True,
