@@ -14,6 +14,7 @@ from typing import Any
 
 DIMENSION = 256
 _MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB
+_WORD_START = "▁"  # what the first token of a word begins with, and no other
 _THREADS = "OPENBLAS_NUM_THREADS"
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
@@ -78,9 +79,10 @@ class EmbeddedEmbedder:
             self._vectors = np.empty((max(_MAX_WORDS, len(new)), DIMENSION), np.float32)  # pages in use alone take room
         if new:
             tokenizer, tokens = load()
-            encoded = tokenizer.encode(new, is_pretokenized=True, add_special_tokens=False)
+            encoded = tokenizer.encode(" ".join(new), add_special_tokens=False)  # half the time of one by one
+            starts = [place for place, token in enumerate(encoded.tokens) if token.startswith(_WORD_START)]
+            counts = np.diff([*starts, len(encoded.ids)])
             known = len(self._rows)
-            counts = np.bincount(encoded.word_ids, minlength=len(new))
             self._vectors[known : known + len(new)] = _mean_vectors(tokens, encoded.ids, counts)
             self._rows |= {word: known + number for number, word in enumerate(new)}
         return np.fromiter(map(self._rows.__getitem__, words), int, len(words))
@@ -117,7 +119,7 @@ def _mean_vectors(tokens: Any, ids: Sequence[int], counts: Any) -> Any:
     np = _numpy()
     filled = counts > 0
     means = np.zeros((len(counts), DIMENSION), np.float32)
-    vectors, starts = tokens[ids].astype(np.float32), np.cumsum(counts) - counts
+    vectors, starts = _to_float32(tokens[ids]), np.cumsum(counts) - counts
     if (longest := counts.max(initial=0)) <= len(counts):  # in a quarter of the time of reduceat, which is for few
         for place in range(longest):
             rows = np.flatnonzero(counts > place)
@@ -126,3 +128,10 @@ def _mean_vectors(tokens: Any, ids: Sequence[int], counts: Any) -> Any:
         means[filled] = np.add.reduceat(vectors, starts[filled], axis=0)
     lengths = np.sqrt(np.einsum("nd,nd->n", means, means))
     return means / np.where(lengths, lengths, 1)[:, None]
+
+
+def _to_float32(halves: Any) -> Any:
+    """The same finite numbers in single precision, in a sixth of the time that NumPy takes without hardware for it."""
+    np = _numpy()
+    bits = halves.view(np.int16).astype(np.int32) << 13  # keeps the sign; exponent and fraction get their places
+    return (bits & np.int32(-0x70002000)).view(np.float32) * np.float32(2**112)  # 127 - 15: the exponents' biases

@@ -27,7 +27,7 @@ from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context
-VECTORS = 15  # the same, of the vectors
+VECTORS = 10  # the same, of the vectors
 WITH_NEIGHBOURS = 20  # word hits that bring their neighbours: for all sixty recall gains 0.2 points, in 3 ms
 
 T = TypeVar("T")
