@@ -16,7 +16,7 @@ from agent_cli import errors
 from agent_cli.agent.policy import policy
 from agent_cli.app.app import App
 from agent_cli.cli import usage
-from agent_cli.repl.commands.commands import COMMANDS as SLASH
+from agent_cli.repl.commands.commands import listing
 from agent_cli.tools import registry
 
 ROOT = Path(__file__).parent.parent
@@ -47,7 +47,7 @@ def options(app: App) -> str:
 
 def slash(app: App) -> str:
     rows = []
-    for each in sorted(SLASH.values(), key=lambda each: each.name):
+    for each in listing():
         others = f" ({', '.join(f'`{alias}`' for alias in each.aliases)})" if each.aliases else ""
         rows.append((_cell(f"`{each.usage}`") + others, each.help.splitlines()[0]))
     return table(("", ""), rows)

@@ -3,6 +3,7 @@
 Typer itself loads difflib, inspect and subprocess: there is nothing to be had there.
 """
 
+import subprocess
 import sys
 
 import pytest
@@ -13,6 +14,16 @@ HEAVY = {"prompt_toolkit", "rich", "httpx", "pydantic", "asyncio", "ollama", "nu
 ASKING = HEAVY | {"sqlite_vec", "sqlite3", "tomlkit"}
 NETWORK = {"http.client", "ssl"}
 NOTHING = ASKING | NETWORK | {"apsw", "socket", "platformdirs", "tempfile", "typer", "inspect", "dataclasses"}
+LATER = {  # loaded once the first prompt stands
+    "rich",
+    "html.parser",
+    "agent_cli.agent.jobs.worker",
+    "agent_cli.memory.forgetting.forget",
+    "agent_cli.memory.documents.documents",
+    "agent_cli.memory.transfers.transfer",
+    "agent_cli.store.maintenance.backup",
+    *(f"agent_cli.repl.commands.{group}_commands" for group in ("memory", "fact", "session", "setting", "task")),
+}
 PROBE = """
 import atexit, os, sys
 atexit.register(lambda: open(os.environ["LOADED"], "w").write("\\n".join(sys.modules)))
@@ -76,3 +87,9 @@ def test_a_conversation_draws_its_first_prompt_without_rich(program, terminal, t
     program.env |= {"LOADED": str(file), "PYTHONPATH": ":".join(sys.path)}
     assert terminal().wait_prompt().enter("/exit").ended() == 0
     assert "rich" not in file.read_text().split()
+
+
+def test_what_draws_the_first_prompt_needs_neither_commands_nor_jobs():
+    listed = "import sys; from agent_cli.repl.shell import shell; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True)
+    assert set(ran.stdout.split()) & LATER == set()

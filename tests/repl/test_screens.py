@@ -28,7 +28,7 @@ from agent_cli.render import answer_writer
 from agent_cli.render.display import Display
 from agent_cli.render.layout import cell_width
 from agent_cli.repl.commands import session_choice
-from agent_cli.repl.commands.commands import COMMANDS
+from agent_cli.repl.commands.commands import registry
 from agent_cli.repl.keyboard import history_choice, picker
 from agent_cli.repl.shell.line_below import LineBelow
 from agent_cli.repl.shell.shell import Shell
@@ -260,7 +260,7 @@ def test_no_word_is_broken_by_any_command(width, tmp_path):
 
 
 def _check_words(app, width):
-    alone = [name for name in COMMANDS if name not in NOT_ALONE]
+    alone = [name for name in registry() if name not in NOT_ALONE]
     lines = [*alone, *(f"/help {name}" for name in alone), *COMMAND_LINES]
     wrapped = at_shell(app, Display(markdown=True, weight=True, wrap=True, width=lambda: width), *lines)
     too_long = [line for line in STYLE.sub("", wrapped).split("\n") if cell_width(line) > width and line[:1] != "❯"]

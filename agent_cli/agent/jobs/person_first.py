@@ -1,7 +1,7 @@
 """The person comes first: a job waits for the model while another process does, and is given up when one begins to.
 
 A person's message is committed before the model is asked, so the file tells. In the person's own process the worker is
-stopped directly (see worker.IdleWorker).
+stopped directly (see idle_worker).
 """
 
 import threading

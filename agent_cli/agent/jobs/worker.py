@@ -4,14 +4,12 @@ its effect, which is written together with the record that the job is done: once
 
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from agent_cli.agent.jobs import learner, person_first, reflector, summariser
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext, Postponed, is_resting
 from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
-from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import rolling_summary
 from agent_cli.memory.documents import document_sync, documents
@@ -23,7 +21,6 @@ from agent_cli.store import damaged_indexes, ids, jobs
 
 _BATCH_PAUSE = 0.02  # seconds between batches, in which other processes may write
 TIME_LIMIT = 25 * 60  # seconds for one job, less than its lease: a silent server must not block it
-_LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
 
 
 def run_one(context: JobContext) -> bool:
@@ -169,63 +166,3 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
 
 APART = (session_summary.JOB, period_summaries.JOB, rolling_summary.JOB, REFLECT)
 """Kinds of jobs whose prompts begin otherwise than those of the conversation that goes on."""
-
-
-def _nothing() -> None:
-    pass
-
-
-class IdleWorker:
-    """Runs jobs on its own thread while the person is idle, and stops as soon as they do something."""
-
-    def __init__(
-        self, open_context: Callable[[Cancel], JobContext], pause: float, after: Callable[[], None] = lambda: None
-    ):
-        """`after` is called when jobs have run, or one was given up."""
-        self._open_context, self._pause, self._after = open_context, max(_LEAST_PAUSE, pause), after
-        self._touched = threading.Event()
-        self._ended = threading.Event()
-        self._busy = False
-        self._cancel = Cancel()
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
-        self._thread.start()
-
-    def touch(self, *, busy: bool | None = None) -> None:
-        """The person did something: stop at once and wait again. `busy`: an answer streams, and no job runs."""
-        with self._lock:
-            self._busy = self._busy if busy is None else busy
-            self._touched.set()
-            cancel = self._cancel
-        cancel()
-
-    def end(self, seconds: float) -> None:
-        """Stop, and wait at most this long for the thread."""
-        self._ended.set()
-        self.touch()
-        self._thread.join(seconds)
-
-    def _run(self) -> None:
-        while True:
-            self._touched.clear()
-            if self._ended.is_set():  # read after clearing, so that the touch of `end` is never missed
-                return
-            if self._touched.wait(self._pause) or self._busy:
-                continue
-            with self._lock:
-                if self._touched.is_set():
-                    continue
-                self._cancel = Cancel()
-            self._work(self._cancel)
-
-    def _work(self, cancel: Cancel) -> None:
-        with suppress(AgentError):  # the job is back in the queue or has its error, which `agent jobs list` shows
-            context, ran = self._open_context(cancel), False
-            try:
-                queue_due(context)
-                while not cancel and run_one(context):
-                    ran = True
-            finally:
-                context.db.close()
-                if ran or cancel:
-                    self._after()

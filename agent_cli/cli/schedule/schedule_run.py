@@ -15,7 +15,8 @@ from typing import Annotated
 import typer
 
 from agent_cli import text
-from agent_cli.agent.jobs.worker import TIME_LIMIT, IdleWorker
+from agent_cli.agent.jobs.idle_worker import IdleWorker
+from agent_cli.agent.jobs.worker import TIME_LIMIT
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome

@@ -1,7 +1,8 @@
 """The registry of slash commands: finding one by a typed line, and running it. Completion, /help and docs/ use it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -25,9 +26,14 @@ _GROUPS = (  # what commands are for, and the modules in which they stand
     ("Program", "settings, checks and records", "setting_commands commands"),
 )
 
-for _module in iter_modules(folder.__path__):
-    if _module.name.endswith("_commands"):
-        import_module(f"{folder.__name__}.{_module.name}")
+
+@cache
+def registry() -> Mapping[str, Command]:
+    """All commands, by name. Their modules are loaded here: with what they use, a third of the program."""
+    for module in iter_modules(folder.__path__):
+        if module.name.endswith("_commands"):
+            import_module(f"{folder.__name__}.{module.name}")
+    return COMMANDS
 
 
 def find(line: str) -> tuple[Command, str] | None:
@@ -40,10 +46,10 @@ def find(line: str) -> tuple[Command, str] | None:
     if match is None:
         return None
     typed, argument = match[1], (match[2] or "").strip()
-    names = {name: each for each in COMMANDS.values() for name in (each.name, *each.aliases)}
+    names = {name: each for each in registry().values() for name in (each.name, *each.aliases)}
     candidates = {names[name].name for name in names if name.startswith(typed)}
     if typed in names or len(candidates) == 1:
-        found = names[typed] if typed in names else COMMANDS[candidates.pop()]
+        found = names[typed] if typed in names else registry()[candidates.pop()]
         if argument and found.usage == found.name:
             raise arguments.unexpected(found.name, argument)
         return found, argument
@@ -54,7 +60,7 @@ def find(line: str) -> tuple[Command, str] | None:
 
 def listing() -> list[Command]:
     """All commands, by name."""
-    return sorted(COMMANDS.values(), key=lambda each: each.name)
+    return sorted(registry().values(), key=lambda each: each.name)
 
 
 def run(conversation: Conversation, found: Command, argument: str) -> Result:

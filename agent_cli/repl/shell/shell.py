@@ -16,7 +16,7 @@ from contextlib import suppress
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli.agent.events import ApprovalNeeded, Event, Noticed, QuestionLogged
-from agent_cli.agent.jobs.worker import IdleWorker
+from agent_cli.agent.jobs.idle_worker import IdleWorker
 from agent_cli.agent.runner import Runner, Work
 from agent_cli.app import background, pending_erasure
 from agent_cli.app.app import App
@@ -94,7 +94,7 @@ class Shell:
         self._greet()
         line = ""
         watch = asyncio.create_task(self._watch())
-        server_check = asyncio.create_task(self._check_server())
+        preparation = asyncio.create_task(self._prepare())
         try:
             if not first and (unfinished := self._conversation.unfinished()):
                 await self._finish(unfinished)
@@ -119,7 +119,7 @@ class Shell:
             self._ended_by = self._ended_by or _HUNG_UP  # the terminal has gone before its signal came
         finally:
             watch.cancel()
-            server_check.cancel()
+            preparation.cancel()
             self._prompt.keep_draft()
             self._leave()
             _print("")  # flush what prompt-toolkit wrote last
@@ -220,9 +220,11 @@ class Shell:
                 self._say(self._model_offer.without_repetition(message), FAILED)
         return ""
 
-    async def _check_server(self) -> None:
-        """Say above the prompt, once, when no server or no chat model is there."""
-        await asyncio.sleep(_POLL_INTERVAL / 4)  # after the prompt: importing what asks a server takes time
+    async def _prepare(self) -> None:
+        """Once the prompt stands, load the commands, and say above it when no server or no chat model is there."""
+        await asyncio.sleep(_POLL_INTERVAL / 4)
+        await asyncio.to_thread(commands.registry)
+        gc.freeze()  # as in `run`, with what was loaded since
         message = await asyncio.to_thread(self._model_offer.check)
         while self._runner or not (self._prompt.application.is_running or is_dumb_terminal()):
             await asyncio.sleep(0.1)
@@ -245,14 +247,12 @@ class Shell:
             raise UsageError("this terminal, or its screen reader, is shown no colours; nothing was changed")
         if theme.name:
             self.display = with_theme(self.display, theme.name)
-        self._say(
-            "the theme is ansi" if self.display.colour else "the theme is none: answers stand as the model wrote them"
-        )
+        name = "ansi" if self.display.colour else "none: answers stand as the model wrote them"
+        self._say(f"the theme is {name}")
 
     async def _confirm(self, question: Confirmation) -> None:
         """Ask, and do it when the person types just "yes"."""
-        answer = await self._answer(question.text, question.ask)
-        self._say(question.yes() if answer == "yes" else question.no)
+        self._say(question.yes() if await self._answer(question.text, question.ask) == "yes" else question.no)
 
     async def _answer(self, text: str, question: str) -> str:
         """What the person types to a question."""

@@ -14,8 +14,8 @@ from typing import TypeVar
 import anyio.to_thread
 
 from agent_cli import clock
+from agent_cli.agent.jobs.idle_worker import IdleWorker
 from agent_cli.agent.jobs.job_context import JobContext
-from agent_cli.agent.jobs.worker import IdleWorker
 from agent_cli.app import background, tool_set
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreError

@@ -15,12 +15,11 @@ from agent_cli.memory.planner import notes, tasks
 from agent_cli.messages import Message, Part
 from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands, results
-from agent_cli.repl.commands.commands import COMMANDS
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
 from tests.llm.asking import engine_of
 
-NAMES = sorted(COMMANDS)
+NAMES = sorted(commands.registry())
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def say(conversation, words):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
-    command = COMMANDS[name]
+    command = commands.registry()[name]
     assert command.usage.split()[0] == command.name == name
     assert command.help[0].isupper()
     assert command.help.splitlines()[0].endswith(".")
@@ -95,7 +94,7 @@ def test_help_lists_them_all_in_six_groups_on_one_screen(conversation, columns, 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_help_explains_each_with_examples_that_run_it(conversation, name):
-    explained, command = run(conversation, f"/help {name}"), COMMANDS[name]
+    explained, command = run(conversation, f"/help {name}"), commands.registry()[name]
     assert explained.startswith(command.usage)
     assert command.help in explained
     assert run(conversation, f"/help {name.removeprefix('/')}") == explained
@@ -106,7 +105,7 @@ def test_help_explains_each_with_examples_that_run_it(conversation, name):
 
 
 def test_no_name_is_given_twice():
-    names = [name for command in COMMANDS.values() for name in (command.name, *command.aliases)]
+    names = [name for command in commands.registry().values() for name in (command.name, *command.aliases)]
     assert len(names) == len(set(names))
 
 
