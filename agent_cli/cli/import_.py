@@ -53,6 +53,7 @@ def _import(
     invocation: Invocation, entries: Callable[[Path], Iterator[ExternalSession]], file: Path, source: str
 ) -> None:
     app_ = invocation.app()
+    app_.refuse_child()
     with ProgressLine(invocation.quiet) as line:
         done = transfer.import_sessions(
             app_.db,

@@ -183,6 +183,7 @@ def import_(
     """Read sessions from JSON lines. Importing twice adds nothing; a broken line is reported and skipped (exit 1)."""
     invocation: Invocation = context.obj
     app_ = invocation.app()
+    app_.refuse_child()
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as opened:
             done = transfer.import_lines(

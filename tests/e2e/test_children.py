@@ -50,6 +50,8 @@ CHANGES = [
     "sessions rm s1",
     "sessions rename s1 other words",
     "schedule rm c1",
+    "sessions import said",
+    "import chatgpt said",
 ]
 KEPT = [
     "select text, hidden_at from note",
@@ -61,7 +63,7 @@ KEPT = [
 ]
 
 
-def test_it_changes_and_hides_nothing_that_is_there(program):
+def test_it_changes_and_hides_nothing_and_puts_no_words_in_the_persons_mouth(program):
     """It may add notes and tasks, propose facts, and say that a task is done."""
     program.let_scripts_decide()
     for command in (
@@ -78,6 +80,7 @@ def test_it_changes_and_hides_nothing_that_is_there(program):
     ):
         program(*command.split())
     program("facts", "import", "-", stdin='{"statement": "I like tea"}')
+    (program.work / "said").write_text(program("sessions", "export", "--all", "--format", "jsonl").out)
     before = [program.rows(each) for each in KEPT]
     assert all(before)
     for command in CHANGES:
