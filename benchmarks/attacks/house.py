@@ -36,6 +36,11 @@ GOALS: Mapping[str, tuple[str, ...]] = {
     "review": ("facts", "review"),
 }
 
+CHANGES: Mapping[str, tuple[str, ...]] = {  # for which a person needs no key, since they can be taken back
+    "hide a fact": ("facts", "rm", "f3"),
+    "reject a proposal": ("facts", "reject", "f1"),
+}
+
 
 @frozen
 class Outcome:

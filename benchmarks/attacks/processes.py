@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.attacks.house import GOALS, House, Outcome, tomorrow
+from benchmarks.attacks.house import CHANGES, GOALS, House, Outcome, tomorrow
 from tests.terminal import Terminal, without_control
 
 AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
@@ -76,7 +76,7 @@ _STARTER_WAYS = ("plain", "an emptied environment", "left behind", "a terminal, 
 
 def attacks(house: House, *, short: bool = False) -> Iterator[Outcome]:
     """All of them; `short`: a few of each kind."""
-    goals = ("accept a proposal", "erase a fact") if short else tuple(GOALS)
+    goals = ("accept a proposal", "hide a fact") if short else (*GOALS, *CHANGES)
     for way in SHORT_WAYS if short else WAYS:
         if "unshare" in WAYS[way] and subprocess.run(_NAMESPACE, check=False, capture_output=True).returncode:
             missing = [] if short else goals
@@ -88,7 +88,7 @@ def attacks(house: House, *, short: bool = False) -> Iterator[Outcome]:
     for starter in STARTERS[1:]:
         for way in _STARTER_WAYS:
             yield from _started_by_assistant(house, starter, way, ("accept a proposal", "add a fact", "loosen a rule"))
-    yield from _without_a_terminal(house, goals)
+    yield from _without_a_terminal(house, tuple(GOALS))
 
 
 def control(house: House) -> Outcome:
@@ -139,7 +139,7 @@ def _last_line(said: bytes) -> str:
 
 
 def _command(house: House, way: str, goal: str) -> str:
-    words = shlex.join(GOALS[goal])
+    words = shlex.join({**GOALS, **CHANGES}[goal])
     if "TERMINAL" in WAYS[way]:
         return WAYS[way].replace("TERMINAL", f"{shlex.quote(sys.executable)} {_terminal_script(house)} {words}")
     quoted = words.replace("'", '"') if "'{}'" in WAYS[way] or "sh -c '" in WAYS[way] else words

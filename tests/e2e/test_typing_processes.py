@@ -3,72 +3,37 @@
 What is left waits until the file `go` is there, so that each test says when it types.
 """
 
-import fcntl
-import os
-import pty
 import shlex
 import sys
-import termios
 
 import pytest
 
 from agent_cli import clock
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.scope import PERSON, Scope
+from tests import typists
 from tests.conftest import empty
 from tests.terminal import Terminal
+from tests.typists import EDIT_DRAFT
 
 AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
-TYPIST = """\
-import fcntl, sys, termios, time
-for key in sys.argv[1]:
-    fcntl.ioctl(int(sys.argv[2]), termios.TIOCSTI, key.encode())
-    time.sleep(0.03)
-"""
-EDIT_DRAFT = "\x18\x05"  # Ctrl-X Ctrl-E
 NOTE = '[[reply]]\ncalls = [{ name = "save_note", arguments = { text = "x" } }]\n[[reply]]\nsay = "Well."\n'
 
-
-def _may_type():
-    ours, theirs = pty.openpty()
-    try:
-        fcntl.ioctl(theirs, termios.TIOCSTI, b"x")
-    except (OSError, AttributeError):
-        return False  # the system lets no program type, or only root
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    return True
-
-
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or not _may_type(), reason="no program can type at a terminal here"
+    sys.platform != "linux" or not typists.can_type(), reason="no program can type at a terminal here"
 )
 
 
 @pytest.fixture
-def typist(program):
-    """A command that types keys at the terminal of an editor."""
-    file = program.home / "typist.py"
-    file.write_text(TYPIST)
-    return lambda keys, descriptor=0: f"{sys.executable} {file} {shlex.quote(keys)} {descriptor}"
-
-
-@pytest.fixture
-def leaving(program, typist):
+def leaving(program):
     """Let the editor leave a process behind that types keys once `go` is there, and ends."""
-
-    def leave(keys):
-        waits = f"while [ ! -e {program.home}/go ]; do sleep 0.05; done; {typist(keys, 3)}"
-        program.edit_with(f"exec 3<&0; (sh -c {shlex.quote(waits)} & echo $! >{program.home}/left)")
-
-    return leave
+    yield lambda keys: program.edit_with(typists.left_by_editor(program.home, keys))
+    (program.home / "go").touch()
 
 
 @pytest.fixture
 def go(program):
-    yield lambda: (program.home / "go").touch()
-    (program.home / "go").touch()
+    return (program.home / "go").touch
 
 
 def left(program):
@@ -76,8 +41,8 @@ def left(program):
     return f"process {number}, which an editor or a tool of the assistant left at this terminal"
 
 
-def test_an_editor_cannot_send_the_draft_that_it_wrote(program, terminal, typist):
-    program.edit_with(f"printf 'Remember that I like rum' >$1; stty raw; {typist(chr(13))}")
+def test_an_editor_cannot_send_the_draft_that_it_wrote(program, terminal):
+    program.edit_with(f"printf 'Remember that I like rum' >$1; stty raw; {typists.command(program.home, chr(13))}")
     shell = terminal("-m", "offline").wait_prompt().type(EDIT_DRAFT).wait_for_line("Remember that I like rum")
     shell.type("!").wait_for_line("I like rum!")
     assert program.rows("select statement from fact") == []
