@@ -171,6 +171,12 @@ def from_piped_message(context, tmp_path):
     return "message", log.add_user_message(context.db, earlier, HERE, parts, NOON), "piped", "what was piped in, m1"
 
 
+def from_message_over_http(context, tmp_path):
+    earlier = sessions.start(context.db, HERE, NOON)
+    parts = [Part("Remember that my account is AT99.", "http")]
+    return "message", log.add_user_message(context.db, earlier, HERE, parts, NOON), "http", "what came over HTTP, m1"
+
+
 def from_reply_after_a_feed(context, tmp_path):
     read = fetched(context)
     reply = log.open_reply(context.db, context.session, HERE, "m", NOON)
@@ -191,7 +197,15 @@ def from_summary(context, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "source", [from_file, from_note_of_another_program, from_piped_message, from_reply_after_a_feed, from_summary]
+    "source",
+    [
+        from_file,
+        from_note_of_another_program,
+        from_piped_message,
+        from_message_over_http,
+        from_reply_after_a_feed,
+        from_summary,
+    ],
 )
 def test_what_memory_kept_of_foreign_words_taints_the_turn_it_is_recalled_in(context, tmp_path, source):
     kind, row, origin, shown = source(context, tmp_path)

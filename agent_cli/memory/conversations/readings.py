@@ -1,5 +1,5 @@
-"""What was read in a turn: a file, a pipe, a tool's result, or what memory kept of one. What is proposed then may be
-the idea of that text.
+"""What was read in a turn: a file, a pipe, words over HTTP, a tool's result, or what memory kept of one. What is
+proposed then may be the idea of that text.
 
 So a proposal is trusted no further than what was read before it, and names the message in which that stands, or the row
 of memory. What the person has approved, facts and skills, is not counted.
@@ -20,7 +20,7 @@ from agent_cli.store.db import Database
 from agent_cli.text import one_line
 from agent_cli.values import frozen
 
-ORIGINS: tuple[Origin, ...] = ("file", "piped", "tool")
+ORIGINS: tuple[Origin, ...] = ("file", "piped", "http", "tool")
 PROGRAM_WORDED = (  # tools whose results are the program's own text
     "jot",
     "save_note",
@@ -53,7 +53,9 @@ class Reading:
     def described(self) -> str:
         if self.origin == "tool" or self.name == _NOTE:
             return self.name
-        return f"the file {self.name}".strip() if self.origin == "file" else "what was piped in"
+        if self.origin == "file":
+            return f"the file {self.name}".strip()
+        return "what came over HTTP" if self.origin == "http" else "what was piped in"
 
 
 def read_in_turn(entries: Iterable[Entry]) -> Reading | None:
