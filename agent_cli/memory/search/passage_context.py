@@ -7,9 +7,11 @@ neighbours: the same recall as indexing it, in a third of the space, and no row 
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from agent_cli import clock, kinds
@@ -23,11 +25,15 @@ _WORD_END = re.compile(r"[^\W_]*")
 _OTHER_SCRIPT = re.compile(r"[^\W\x00-\u024f]")
 _ACCENT = re.compile("[\u0300-\u036f]")
 
-_PASSAGES = """select p.id, p.session_id, p.length, p.at, p.author, d.words, p.facts, p.kind, p.row,
+# The text of a message is read as the view passage_text does, but with its role, in two thirds of the time.
+_PASSAGES = """select p.id, iif(p.kind = 'm', coalesce(p.masked, p.text, substr(m.text, p.start + 1, p.length)),
+            (select own from passage_text where id = p.id)),
+        coalesce(m.role, ''), coalesce(m.author in ('', m.role) or m.model <> '', 0),
+        c.key < :candidates and {conditions}, p.session_id, p.length, p.at, p.author,
+        (select words from day where id = p.day), p.facts, p.kind, p.row,
         iif(p.kind = 'f' and a.place not in ('', :here), a.place, '')
-    from json_each(:ids) c cross join passage p on p.id = c.value join area a on a.id = p.area
-    join day d on d.id = p.day
-    where {conditions}"""
+    from json_each(:ids) c cross join passage p on p.id = c.value cross join area a on a.id = p.area
+    left join message m on p.kind = 'm' and m.id = p.row"""
 
 _SHOWN = """not exists (select 1 from session where id = p.session_id and hidden_at is not null)
     and case p.kind {current} else 1 end"""
@@ -51,10 +57,6 @@ _DATED = """select f.id, iif(coalesce(f.valid_from, '') > :now, f.valid_from, nu
                 o.valid_from >= f.valid_to))
     from json_each(:rows) c cross join fact f on f.id = c.value
     where coalesce(f.valid_from, '') > :now or f.valid_to > :now"""
-
-_TEXTS = """select t.id, t.own, coalesce(m.role, ''), coalesce(m.author in ('', m.role) or m.model <> '', 0)
-    from json_each(?) c cross join passage p on p.id = c.value cross join passage_text t on t.id = p.id
-    left join message m on p.kind = 'm' and m.id = p.row"""
 
 # In one row: to read it as JSON takes less than to read an array of each passage.
 _NEIGHBOURS = """select json_group_array(json_array(p.id,
@@ -99,33 +101,36 @@ def fetch(
     `excluded_text`: what says no more than this is left out, as a neighbour too.
     """
     places = neighbours(db, ids, without_neighbours)
-    needed = set(places).union(*places.values()) - {0}
-    said = {row[0]: Said._make(row[1:]) for row in db.rows(_TEXTS, (sorted(needed),))}
-    if excluded_text:
-        said = {id: each for id, each in said.items() if each.text.strip() not in excluded_text}
+    contexts = set().union(*places.values()) - places.keys() - {0}
     values = {
-        "ids": [id for id in places if id in said],
+        "ids": [*places, *contexts],
+        "candidates": len(places),
         **candidates.bindings(allowed),
         "now": clock.utc(now),
     }
-    passages = db.rows(_PASSAGES.format(conditions=_conditions(allowed)), values)
-    contexts = {id: _contexts(said, id, places[id]) for id, *_ in passages}
-    others = {text for passage in passages for text in passage[4:7] if text}
-    counts = count_words(db, others.union(*contexts.values(), (said[id].text for id in contexts)), question)
+    rows = db.rows(_PASSAGES.format(conditions=_conditions(allowed)), values)
+    if excluded_text:
+        rows = [row for row in rows if row[1].strip() not in excluded_text]
+    said = {row[0]: Said._make(row[1:4]) for row in rows}
+    passages = [row for row in rows if row[4]]
+    around = {row[0]: _contexts(said, row[0], places[row[0]]) for row in passages}
+    texts = {row[1] for row in passages} | {text for row in passages for text in row[8:11] if text}
+    counts = count_words(db, texts.union(*around.values()), question)
     made: dict[int, CandidateRow] = {}
-    for id, session, length, at, author, date, facts, kind, row, place in passages:
-        before_that, before, after = (counts[text] for text in contexts[id])
+    for id, words, role, with_assistant, _, session, length, at, author, date, facts, kind, row, place in passages:
+        before_that, before, after = around[id]
+        held, alike = counts[words], guessed.get(id, frozenset())
         made[id] = CandidateRow(
             id,
             session,
             length,
             (now.timestamp() - at) / 86400,
-            said[id].text,
+            words,
             author,
-            counts[said[id].text] | dict.fromkeys(guessed.get(id, ()), 1),
-            before,
-            before_that,
-            after,
+            {**held, **dict.fromkeys(alike, 1)} if alike else held,
+            counts[before],
+            counts[before_that],
+            counts[after],
             counts.get(author, {}),
             counts[date],
             counts.get(facts, {}),
@@ -133,11 +138,11 @@ def fetch(
             row=row,
             at=at,
             place=place or "",
-            role=said[id].role if said[id].with_assistant or said[id].role == "user" else "",
+            role=role if with_assistant or role == "user" else "",
             neighbours=places[id][1:],
-            with_assistant=bool(said[id].with_assistant),
-            answered=contexts[id][1] if said[id].role == "assistant" else "",
-            guessed=guessed.get(id, frozenset()) - counts[said[id].text].keys(),
+            with_assistant=bool(with_assistant),
+            answered=before if role == "assistant" else "",
+            guessed=alike - held.keys() if alike else alike,
         )
     _mark_ended(db, made.values(), question, allowed.owner, now)
     _mark_dated(db, made.values(), question, now)
@@ -266,45 +271,40 @@ def count_words(db: Database, texts: Collection[str], question: ParsedQuery) -> 
     Most texts hold few of them, so a text is not taken apart: its words that begin like one of the question are looked
     for, and only these are stemmed.
     """
-    words = _words_like(texts, question.idfs)
-    all_forms = list({form for each in words.values() for form in each})
-    stems = dict(zip(all_forms, db.tokens_of(all_forms), strict=True))
-    counts: dict[str, dict[str, int]] = {}
-    for text, forms in words.items():
-        found = counts[text] = {}
-        for form in forms:
-            for stem in stems[form]:
-                if stem in question.idfs:
-                    found[stem] = found.get(stem, 0) + 1
-        for run in question.runs:
+    found = list(_words_like(texts, question.idfs))
+    stems = dict(zip(forms := list({form for _, form in found}), db.tokens_of(forms), strict=True))
+    counts: dict[str, dict[str, int]] = {text: {} for text in texts}
+    for text, form in found:
+        for stem in stems[form]:
+            if stem in question.idfs:
+                counts[text][stem] = counts[text].get(stem, 0) + 1
+    for run in question.runs:
+        for text in texts:
             if run in text:
-                found[run] = text.count(run)
+                counts[text][run] = text.count(run)
     return counts
 
 
-def _words_like(texts: Collection[str], stems: Collection[str]) -> dict[str, list[str]]:
-    """The words of each text that may have one of these stems: most texts are never taken apart.
+def _words_like(texts: Collection[str], stems: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Each text with each of its words that may have one of these stems: most texts are never taken apart.
 
-    Stemming changes at most the last remaining letter, so a word begins as its stem does. A text in another script than
-    the Latin one comes whole.
+    Stemming changes at most the last remaining letter, so a word begins as its stem does. The texts are searched
+    together, one after the other. One in another script than the Latin comes whole.
     """
     starts = {stem[:-1] for stem in stems}
     starts = {start for start in starts if not any(start[:end] in starts for end in range(len(start)))}
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        folded = _without_accents(text)
-        if folded is None or "" in starts:
-            found[text] = [text]
-            continue
-        found[text] = []
-        for start in starts:
-            at = folded.find(start)
-            while at >= 0:
-                if not at or not folded[at - 1].isalnum():
-                    end = _WORD_END.match(folded, at).end()  # type: ignore[union-attr]  # matches an empty end too
-                    found[text].append(folded[at:end])
-                at = folded.find(start, at + 1)
-    return found
+    folded = {text: None if "" in starts else _without_accents(text) for text in texts}
+    yield from ((text, text) for text, each in folded.items() if each is None)
+    latin = {text: each for text, each in folded.items() if each is not None}
+    joined, originals = "\n".join(latin.values()), list(latin)
+    ends = list(accumulate(len(each) + 1 for each in latin.values()))
+    for start in starts if latin else ():
+        at = joined.find(start)
+        while at >= 0:
+            if not at or not joined[at - 1].isalnum():
+                end = _WORD_END.match(joined, at).end()  # type: ignore[union-attr]  # matches an empty end too
+                yield originals[bisect_right(ends, at)], joined[at:end]
+            at = joined.find(start, at + 1)
 
 
 def _without_accents(text: str) -> str | None:
