@@ -62,6 +62,7 @@ OLLAMA_ALONE = {
     "e2e/test_retention.py::*": "what is kept how long",
     "e2e/test_review.py::*": "the review at a terminal",
     "e2e/test_schedule.py::*": "schedules",
+    "e2e/test_screens.py::*": "what is drawn",
     "e2e/test_search.py::*": "search in the file",
     "e2e/test_serve.py::*": "processes that serve",
     "e2e/test_tasks.py::*": "tasks",

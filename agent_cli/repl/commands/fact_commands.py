@@ -117,7 +117,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
         nothing = "no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"
         return "\n".join([nothing, *waits])
     rows = [(each, f"{facts.name(each, 200)}{_notes(app.scope, each, now)}") for each in found]
-    return Page(lambda display: "\n".join([fact_page.page(rows, display), *waits]))
+    return Page(lambda display: "\n\n".join([fact_page.page(rows, display), *waits]))
 
 
 def _notes(scope: Scope, fact: Fact, now: datetime) -> str:
