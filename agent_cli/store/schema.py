@@ -7,6 +7,7 @@ file from which something has gone is noticed when it is opened.
 """
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -60,8 +61,9 @@ def reconcile(
         db.execute(f"pragma application_id = {APPLICATION_ID}")
         _create_tables(db, wanted)
         _create_columns(db, wanted)
+        _create_rest(db, wanted, ("trigger", "view"))  # those of the old schema may not fit the new columns
         migrations.run(db, now, steps, fresh=fresh)
-        _create_rest(db, wanted)
+        _create_rest(db, wanted, _RECREATED)
         meta.put(db, "schema", schema)
         meta.put(db, "shape", db.value(_SHAPE, (_names_in(schema),)))
         db.execute(f"pragma user_version = {VERSION}")
@@ -171,10 +173,10 @@ def _create_columns(db: Database, wanted: Database) -> None:
             _make(db, sql)
 
 
-def _create_rest(db: Database, wanted: Database) -> None:
+def _create_rest(db: Database, wanted: Database, kinds: Sequence[str]) -> None:
     existing = _names(db)
     for (kind, name), sql in _names(wanted).items():
-        if kind not in _RECREATED or existing.get((kind, name)) == sql:
+        if kind not in kinds or existing.get((kind, name)) == sql:
             continue
         if (kind, name) in existing:
             _make(db, f'drop {kind} "{name}"')

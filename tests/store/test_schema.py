@@ -288,6 +288,22 @@ def test_data_steps_run_once_in_older_files_after_columns_and_before_indexes(old
     assert old.rows("select * from migration") == [("fill", "2026-01-02T12:00:00.000Z")]
 
 
+def test_data_steps_run_with_the_triggers_of_the_new_columns(path):
+    former = re.sub(r"\n    tail integer[^\n]*", "", schema.SCHEMA)
+    former = former.replace("stale (kind, row) values", "stale values").replace("do update set tail = 0", "do nothing")
+    older = opened(path)
+    schema.reconcile(older, NOON, former, {})
+    older.execute(
+        """insert into note (uid, owner, place, origin, text, at, utc_offset, changed_at)
+           values ('n', 'person', '', 'typed', 'old', '', 0, '')"""
+    )
+    older.execute("delete from stale")
+
+    schema.reconcile(older, NOON, steps={"move": lambda db: db.execute("update note set title = 'moved'")})
+
+    assert older.rows("select kind, row, tail from stale") == [("n", 1, 0)]
+
+
 def test_a_new_file_has_nothing_to_move(path):
     ran = []
     new = opened(path)
