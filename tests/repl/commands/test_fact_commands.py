@@ -164,6 +164,7 @@ def test_facts_are_listed_and_found(conversation):
         "You",
         "I like green tea",
         "I have two dogs",
+        "",
         "1 fact to review: /review",
     ]
     assert run(conversation, "/facts tea").splitlines()[1].endswith("  I like green tea")
