@@ -7,8 +7,11 @@ import time
 
 import pytest
 
+from agent_cli import clock
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.messages import Part
 from tests.conftest import Ran, empty, noon
 from tests.terminal import Terminal, without_control
 
@@ -86,6 +89,21 @@ def test_at_a_terminal_one_key_accepts(waiting, terminal):
     shell = terminal("facts", "add", "I like", "chess").wait("keep “I like chess”?")
     assert shell.type("y").ended() == 0
     assert states(waiting)[0][1] == states(waiting)[3][1] == "accepted"
+
+
+def test_the_question_shows_all_that_a_yes_accepts(program, terminal):
+    db = empty(program.db)
+    adoption.add(db, SCOPE, adoption.claim("I live in Graz", "typed"), clock.now)
+    long = f"I like tea with {'very ' * 20}much milk and I owe Max 5,000 euros"
+    session = sessions.start(db, SCOPE, clock.now())
+    read = log.add_user_message(db, session, SCOPE, [Part("tea", "file", "tea.md")], clock.now())
+    adoption.propose(db, SCOPE, adoption.claim(long, "model", message=read, trust="file"), clock.now)
+    adoption.propose(db, SCOPE, adoption.claim("I live in Wels", "model", trust="typed"), clock.now)
+    db.close()
+    asked = " ".join(terminal("facts", "approve", "f2", "f3").wait("anything else no:").text.split())
+    assert (
+        f"f2 “{long}” proposed after reading the file tea.md, m1 f3 “I live in Wels” ends f1 “I live in Graz” " in asked
+    )
 
 
 @pytest.mark.parametrize("keys", ["n", "\r", "\x04", "\x1b", "q"])

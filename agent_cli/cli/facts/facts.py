@@ -1,6 +1,7 @@
 """`agent facts`: what is known about you."""
 
 import sys
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
@@ -21,7 +22,7 @@ from agent_cli.memory.facts import adoption, facts, receipts, succession
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.review import review as queue
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.proposals import ENDS, Reviewer, visible_line
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
@@ -197,7 +198,8 @@ def approve(
     app_: App = context.obj.app()
     app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
-    consent.obtain(app_, _question("accept", waiting), "nothing was accepted")
+    shown = [line for each in waiting for line in _proposal_lines(app_, each)]
+    consent.obtain(app_, _question("accept", shown, len(waiting)), "nothing was accepted")
     with app_.db.write():
         done = [
             adoption.accept(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in waiting
@@ -220,9 +222,21 @@ def reject(
         output.say(f"rejected {fact_format.short(fact)}")
 
 
-def _question(verb: str, chosen: list[Fact]) -> str:
-    """What is asked before it is done to these facts, each on a line of its own."""
-    return "\n".join([*(fact_format.short(each) for each in chosen), f"{verb} {'it' if len(chosen) == 1 else 'them'}?"])
+def _question(verb: str, shown: list[str], count: int) -> str:
+    """What is asked before it is done to so many facts, which the lines show whole."""
+    return "\n".join([*shown, f"{verb} {'it' if count == 1 else 'them'}?"])
+
+
+def _proposal_lines(app_: App, fact: Fact) -> Iterator[str]:
+    """All of what a yes accepts, what was read before it, and what it ends."""
+    yield f"{fact.handle} “{visible_line(fact.statement)}”"
+    reviewer = Reviewer(app_.db, app_.scope, app_.time, app_.single_valued)
+    if proposal := queue.read(reviewer, ("fact", fact.id)):
+        if proposal.read:
+            yield f"  proposed after reading {proposal.read}"
+        for each in proposal.known:
+            if each.outcome == ENDS:
+                yield f"  ends {each.handle} “{each.statement}”"
 
 
 def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes: bool) -> list[Fact]:
@@ -261,7 +275,8 @@ def restore(context: typer.Context, handles: list[str]) -> None:
     for fact in chosen:
         if fact.hidden_at is None:
             raise UsageError(f"{fact.handle} is not hidden")
-    consent.obtain(app_, _question("restore", chosen), "nothing was restored")
+    shown = [f"{each.handle} “{visible_line(each.statement)}”" for each in chosen]
+    consent.obtain(app_, _question("restore", shown, len(chosen)), "nothing was restored")
     with app_.db.write():
         back = [
             adoption.restore(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in chosen
