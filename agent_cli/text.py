@@ -13,35 +13,44 @@ from typing import Any
 
 
 class Pattern:
-    """A regular expression that is compiled when it is first used: large ones cost milliseconds at the start."""
+    """A regular expression that is compiled when it is first used: large ones cost milliseconds at the start.
 
-    def __init__(self, pattern: str, flags: int = 0):
-        self._arguments = pattern, flags
+    `words`, in lower case: whatever matches contains one of them. A text without any need not have it compiled.
+    """
+
+    def __init__(self, pattern: str, flags: int = 0, words: Sequence[str] = ()):
+        self._arguments, self._words = (pattern, flags), words
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(*self._arguments)
 
+    def _may_match(self, text: str) -> bool:
+        if not self._words or "_compiled" in self.__dict__:
+            return True
+        lower = text.lower()
+        return any(word in lower for word in self._words)
+
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
-        return self._compiled.search(text, start)
+        return self._compiled.search(text, start) if self._may_match(text) else None
 
     def match(self, text: str, start: int = 0) -> re.Match[str] | None:
-        return self._compiled.match(text, start)
+        return self._compiled.match(text, start) if self._may_match(text) else None
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        return self._compiled.fullmatch(text)
+        return self._compiled.fullmatch(text) if self._may_match(text) else None
 
     def findall(self, text: str) -> list[str]:
-        return self._compiled.findall(text)
+        return self._compiled.findall(text) if self._may_match(text) else []
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return self._compiled.finditer(text)
+        return self._compiled.finditer(text) if self._may_match(text) else iter(())
 
     def sub(self, instead: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
-        return self._compiled.sub(instead, text, count)
+        return self._compiled.sub(instead, text, count) if self._may_match(text) else text
 
     def split(self, text: str) -> list[str]:
-        return self._compiled.split(text)
+        return self._compiled.split(text) if self._may_match(text) else [text]
 
 
 # C0 without newline and tab, DEL, C1; bidi embeddings, overrides, isolates and marks; surrogates; tag characters.

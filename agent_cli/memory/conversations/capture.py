@@ -48,9 +48,8 @@ _BEFOREHAND = languages.pattern(  # "I live in Graz, remember that"
 )
 _THINGS_PAST = languages.pattern(r"[\s,]*<THINGS_PAST>")
 _TO_DO = languages.pattern(r"\s*<TO_DO>")
-_FOLLOWS = languages.pattern(  # the statement follows in a clause, after a colon, or as "my name is …", "ich wohne …"
-    r"(?P<clause>\s*,?\s*<THAT>\b[,:]?)|(?P<colon>\s*<AS_FOLLOWS>?\s*:)|[\s,]+(?=<STATEMENT>)"
-)
+_FOLLOWS = languages.pattern(r"(?P<clause>\s*,?\s*<THAT>\b[,:]?)|(?P<colon>\s*<AS_FOLLOWS>?\s*:)")
+_FOLLOWS_DIRECTLY = languages.pattern(r"(?P<colon>(?!))?[\s,]+(?=<STATEMENT>)")  # "my name is …", "ich wohne …"
 _CLAUSE = languages.pattern(r"<THAT>\s+(?=<STATEMENT>)")
 _STATEMENT = languages.pattern(r"\s*<STATEMENT>")
 _OWN_STATEMENT = languages.pattern(r"\s*<OWN_STATEMENT>")
@@ -139,7 +138,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         return None
     if not match["note"] and len(rest) <= MAX_STATEMENT and (to_do := _TO_DO.match(rest)):
         return "to do", (at + to_do.end(), end)
-    follows = _FOLLOWS.match(rest)
+    follows = _FOLLOWS.match(rest) or _FOLLOWS_DIRECTLY.match(rest)
     if follows is None:
         return None if strict else ("unclear", (at, end))
     at += follows.end()

@@ -29,6 +29,11 @@ DATE = re.sub(r"\?P<\w+>", "?:", _PARTS)
 PARTS = Pattern(_PARTS, re.IGNORECASE)
 """The parts of a date, as named groups."""
 
+_NAMES = (  # each phrase contains one of them
+    *"0123456789",
+    *(name for names in (*MONTHS, *SEASONS) for name in names.split("|")),
+    *(name.removesuffix("s?").removesuffix(r"\w*") for names in UNITS for name in names.split("|")),
+)
 _PHRASES = {
     "range": rf"{_WORDS['FROM']} (?P<first>{DATE}|\d{{1,2}}\.?) ?{_WORDS['TO']} ?(?P<last>{DATE})",
     "since": rf"{_WORDS['SINCE']} (?P<since>{DATE})",
@@ -39,7 +44,9 @@ _PHRASES = {
     "at": rf"{_WORDS['AT']} (?P<at>{DATE})",
 }
 PHRASE = Pattern(
-    rf"(?<![\w-])(?:{'|'.join(f'(?P<{name}_>{words})' for name, words in _PHRASES.items())})(?![\w-])", re.IGNORECASE
+    rf"(?<![\w-])(?:{'|'.join(f'(?P<{name}_>{words})' for name, words in _PHRASES.items())})(?![\w-])",
+    re.IGNORECASE,
+    _NAMES,
 )
 """A phrase with a date; the group `KIND_` is the kind of the phrase, the others are its dates."""
 

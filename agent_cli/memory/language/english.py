@@ -38,6 +38,12 @@ ABOUT_REPLIES = (  # what the assistant has said: "what would you suggest?" asks
     r"|you (?:gave|wrote)|your (?:advice|suggest|recommend|explan|answer|repl)\w*"
 )
 POSSESSIVE = r"(?:my|our)"  # in front of a relation to the person: "my sister"
+# Relations to the person; behind a colon stands the predicate, where it is another word.
+KIN = """
+    wife husband spouse partner girlfriend boyfriend fiancé fiancée sister brother mother father mum mom dad son
+    daughter uncle aunt cousin niece nephew grandmother grandfather grandma grandpa friend flatmate roommate
+    neighbour neighbor boss manager colleague assistant landlord doctor dentist therapist lawyer teacher dog cat
+"""
 FAMILY_NAME = r"mum|mummy|mom|dad|daddy|grandma|granny|grandpa"  # relations that are said like a name
 COMMON_NAME = (  # names that are common words too
     r"angel|april|art|august|bill|brook|candy|carol|chance|chase|cliff|crystal|daisy|dawn|dean|don|drew|earl|faith"
@@ -175,17 +181,17 @@ SOLD = r"sold|got rid of|gave away"
 INSTEAD = r"instead of|rather than|in place of"
 HABIT = r"(?:us|driv|rid|wear)(?:e|ing)?"  # with "now" it mostly replaces what the person did so before
 SWITCHED = r"switch(?:ed)? from (?P<old>.+?) to (?P<new>.+)"
-CLAUSE_OPENING = r"(?:and|but|so|then|because|since|therefore)"  # in front of a main clause that follows another
+CLAUSE_OPENING = r"and|but|so|then|because|since|therefore"  # in front of a main clause that follows another
 OWN_CLAUSE = rf"(?:(?:now|currently) )?(?:i|we)(?:'\w+)?\b|(?:my|our) (?:[\w'-]+ ){{1,4}}?{VERB}"
 OPINION = r"can|could|can['’]t|know|understand|remember|care|see|think|believe|hear|recall|mind|matter|get"
 SELF = r"i|i['’]\w+|we|we['’]\w+"
 SMALL_TALK = (
-    r"hello|hi+|hey+|hiya|howdy|yo|good (?:morning|afternoon|evening|night|day)|morning|evening|greetings|welcome back"
-    r"|there|again|how are (?:you|things)(?: (?:doing|going))?|what's up|sup|nice to (?:see|meet) you"
+    r"hello|hi|hii+|hey+|hiya|howdy|yo|good (?:morning|afternoon|evening|night|day)|morning|evening|greetings"
+    r"|welcome back|there|again|how are (?:you|things)(?: (?:doing|going))?|what's up|sup|nice to (?:see|meet) you"
     r"|thanks?(?: (?:you|u))?(?: (?:very|so) much)?|thx|ty|cheers|a (?:lot|bunch|million)|much appreciated"
-    r"|ok(?:ay)?|k|alright|all right|right|fine|good|great|nice|cool|perfect|super|awesome|excellent|wonderful|lovely"
+    r"|ok|okay|k|alright|all right|right|fine|good|great|nice|cool|perfect|super|awesome|excellent|wonderful|lovely"
     r"|sure|yes|yeah|yep|yup|no|nope|please|got it|i see|understood|makes sense|exactly|agreed|indeed|that's all"
-    r"|sounds good|will do|no problem|you're welcome|never ?mind|sorry|excuse me|oh|ah|hm+|wow|haha+|lol"
+    r"|sounds good|will do|no problem|you're welcome|never ?mind|sorry|excuse me|oh|ah|hm|hmm+|wow|haha+|lol"
     r"|bye(?:[ -]?bye)?|goodbye|good bye|see you(?: (?:soon|later|tomorrow|then))?|later|take care|have a (?:good|nice"
     r"|great) (?:day|one|evening|weekend|night)|and|so|well|then|now|very much|agent|my friend|today|everyone"
     r"|(?:that was |that's |very |so )?helpful|(?:you're|you are) (?:the best|great|awesome)"
@@ -194,7 +200,7 @@ SMALL_TALK = (
     r"|how's it going|what can i do(?: for you)?(?: today)?"
     r"|(?:that's |it's )?(?:duly )?noted|good to know|thanks? (?:you )?for (?:telling|letting|reminding) me(?: know)?"
     r"|thanks? (?:you )?for (?:sharing|the (?:info(?:rmation)?|update|reminder))"
-    r"|(?:i'll|i will|i've|i have) (?:remember(?:ed)?|not(?:e|ed)|ke(?:ep|pt)) (?:that|this|it)(?: in mind)?"
+    r"|(?:i'll|i will|i've|i have) (?:remember(?:ed)?|not(?:e|ed)|keep|kept) (?:that|this|it)(?: in mind)?"
     r"|i(?:'ll| will) make a note(?: of (?:that|this|it))?"
 )
 # Phrases without signs of regular expressions: they are compared before the first prompt, and not compiled.

@@ -39,6 +39,15 @@ ABOUT_REPLIES = (
     r"|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
 )
 POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
+# Relations to the person; behind a colon stands the predicate, where it is another word.
+KIN = """
+    frau:wife mann:husband ehefrau:wife ehemann:husband partner:partner partnerin:partner
+    lebensgefährtin:partner lebensgefährte:partner freundin:girlfriend schwester:sister bruder:brother
+    mutter:mother vater:father sohn:son tochter:daughter onkel:uncle tante:aunt cousin:cousin cousine:cousin
+    nichte:niece neffe:nephew oma:grandmother opa:grandfather nachbar:neighbour nachbarin:neighbour chef:boss
+    chefin:boss kollege:colleague kollegin:colleague vermieter:landlord vermieterin:landlord hausarzt:doctor
+    hausärztin:doctor arzt:doctor ärztin:doctor zahnarzt:dentist zahnärztin:dentist hund:dog katze:cat
+"""
 FAMILY_NAME = r"mama|mutti|papa|vati|oma|opa"
 COMMON_NAME = r"axel|ernst|falk|felix|frank|friede|heide|jahn|kai|klara|lang|linde|mai|mark|rosa|rose|stern|till|wolf"
 NO_NAME_AFTER = (
@@ -175,7 +184,7 @@ SOLD = r"verkauft|hergegeben"
 INSTEAD = r"anstatt|statt|anstelle von|an stelle von"
 HABIT = r"benutze|nutze|verwende|fahre|trage"
 SWITCHED = r"von (?P<old>.+?) (?:auf|zu) (?P<new>.+?) (?:umgestiegen|gewechselt)"
-CLAUSE_OPENING = r"(?:und|aber|also|dann|denn|sondern|deshalb|darum)"
+CLAUSE_OPENING = r"und|aber|also|dann|denn|sondern|deshalb|darum"
 OWN_CLAUSE = rf"(?:ich|wir)\b|(?:jetzt|nun) \w+ (?:ich|wir)\b|(?:meine?|unsere?) (?:[\w-]+ ){{1,4}}?{VERB}"
 OPINION = r"kann|könnte|weiß|verstehe|erinnere|glaube|sehe|höre|denke|geht"
 SELF = r"ich|wir"
@@ -183,9 +192,9 @@ SMALL_TALK = (
     r"hallo|hi|hey|servus|moin|grüß (?:dich|gott|euch)|grüezi|tach|guten (?:morgen|tag|abend)|gute nacht|morgen|abend"
     r"|nochmals?|noch ?mal|wieder|zusammen|wie geht(?:'s| es)?(?: (?:dir|ihnen|euch))?|alles gut"
     r"|danke(?: (?:dir|ihnen|schön|sehr))?|vielen (?:lieben )?dank|herzlichen dank|dankeschön|besten dank|merci"
-    r"|ok(?:ay)?|gut|sehr gut|super|toll|prima|klasse|perfekt|schön|wunderbar|genau|stimmt|richtig|passt(?: so)?"
+    r"|ok|okay|gut|sehr gut|super|toll|prima|klasse|perfekt|schön|wunderbar|genau|stimmt|richtig|passt(?: so)?"
     r"|ja|jep|jo|nein|nö|bitte(?: (?:schön|sehr))?|gerne?|verstanden|verstehe|alles klar|klar|in ordnung|einverstanden"
-    r"|kein problem|macht nichts|egal|sorry|entschuldigung|ach so|achso|aha|hm+|oh"
+    r"|kein problem|macht nichts|egal|sorry|entschuldigung|ach so|achso|aha|hm|hmm+|oh"
     r"|tschüss|tschau|ciao|baba|auf wiedersehen|bis (?:bald|später|dann|morgen)|mach's gut"
     r"|schönen (?:tag|abend)(?: noch)?|schönes wochenende|und|dann|also|na|so|doch|du|gern geschehen"
     r"|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich|wie läuft(?:'s|s| es)"

@@ -2,6 +2,7 @@
 expressions in lower case; one more language is one more module in `ALL`."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from agent_cli.memory.language import english, german
@@ -20,9 +21,10 @@ def ordered(name: str) -> tuple[str, ...]:
     return tuple("|".join(names) for names in zip(*(getattr(language, name) for language in ALL), strict=True))
 
 
-def pattern(expression: str) -> Pattern:
-    """A pattern in which `<NAME>` stands for what any language has under this name."""
-    return Pattern(re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression), re.IGNORECASE | re.DOTALL)
+def pattern(expression: str, words: Sequence[str] = ()) -> Pattern:
+    """A pattern in which `<NAME>` stands for what any language has under this name. `words`: see Pattern."""
+    expanded = re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression)
+    return Pattern(expanded, re.IGNORECASE | re.DOTALL, words)
 
 
 def words(name: str) -> frozenset[str]:

@@ -38,7 +38,11 @@ _GERMAN = (
     r"(?:notiert|gespeichert|gemerkt|vermerkt)\b",
     r"\b(?:wurden?|ist|sind)\b.{0,20}? (?:gespeichert|notiert|gemerkt|vermerkt)\b",
 )
-_PROMISE = Pattern("|".join((*_ENGLISH, *_GERMAN)), re.IGNORECASE | re.MULTILINE)
+_WORDS = (  # every promise contains one of them
+    *("remember", "forget", "memor", "mind", "note", "save", "stor", "record", "write", "written", "add"),
+    *("merk", "notier", "speicher", "behalt", "vergess", "denken", "festgehalten", "aufgeschrieben"),
+)
+_PROMISE = Pattern("|".join((*_ENGLISH, *_GERMAN)), re.IGNORECASE | re.MULTILINE, _WORDS)
 _NOT_FORGET = Pattern(r"\b(?:not|never|won't|nicht|nie) (?:forget|vergessen)\b", re.IGNORECASE)
 _NOT_A_PROMISE = Pattern(
     r"\b(?:not|can't|cannot|couldn't|won't|don't|haven't|unable|never|if you|would you|should i|shall i|unless|nothing"
@@ -49,18 +53,11 @@ _NOT_A_PROMISE = Pattern(
 _QUOTED = Pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
 )
-_WORDS = (  # every promise contains one
-    *("remember", "forget", "memor", "mind", "note", "save", "stor", "record", "write", "written", "add"),
-    *("merk", "notier", "speicher", "behalt", "vergess", "denken", "festgehalten", "aufgeschrieben"),
-)
 _MAX_READ = 20_000  # characters of a reply
 
 
 def is_promise(reply: str) -> bool:
     """Whether a reply promises to remember, or says that something was saved."""
-    folded = reply.casefold()
-    if not any(word in folded for word in _WORDS):
-        return False  # the pattern need not be compiled: 4 ms
     plain = _QUOTED.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
     return any(map(_is_promise_sentence, text.sentences(plain)))
 

@@ -7,6 +7,7 @@ empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside
 
 import re
 from collections.abc import Collection, Iterable, Sequence, Set
+from functools import cache
 
 from agent_cli import text
 from agent_cli.memory.language import languages, terms
@@ -16,12 +17,14 @@ _ENDS_AS_QUESTION = Pattern(r"\?\W*$")
 _SMALL_TALK = languages.pattern(r"\W*(?:<SMALL_TALK>\b\W*)+")
 _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
+_STEM = 3  # letters by which words of small talk are told from others
 _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
 _LONGEST_QUESTION = 200  # characters
 _MAX_EMPTY_REPLY = 400  # characters
 LONGEST_TOPIC = 60  # characters
 
-_OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)*\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
+_OPENING = languages.pattern(r"\W*\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
+_GREETED_OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)+\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
 _SEEKING = languages.pattern(r"\W*<SEEKING>\b")
 _NEEDING = languages.pattern(r"\W*<NEEDING>\b")
 _LATER_QUESTION = languages.pattern(r"\W*<LATER_QUESTION>\b")
@@ -40,18 +43,39 @@ _EVERYDAY = languages.pattern(r"<EVERYDAY>")
 _INTRODUCTION = languages.pattern(r"\A\W*(?:<PLEASE>\b[,!]?\s+)+(?=<OWN_CLAUSE>)")
 _NAMED_CLAUSE = r"(?-i:[A-ZÄÖÜ])[\w.-]+(?: (?-i:[A-ZÄÖÜ])[\w.-]+)? <VERB>"
 _CLAUSE_END = languages.pattern(
-    rf"\s*[,;–—]\s+(?:<CLAUSE_OPENING>\s+)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})|\s+<CLAUSE_OPENING>\s+(?=<OWN_CLAUSE>)"
+    rf"\s*[,;–—]\s+(?:<CLAUSE_OPENING>\s+)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})|\s+<CLAUSE_OPENING>\s+(?=<OWN_CLAUSE>)",
+    (*",;–—", *languages.phrases("CLAUSE_OPENING")),
 )
 _CITATION = Pattern(r"\[[a-z]\d")
 
 
 def is_question(words: str) -> bool:
-    return bool(_OPENING.match(words) or _ENDS_AS_QUESTION.search(words))
+    return bool(_ENDS_AS_QUESTION.search(words)) or _opens_as_question(words)
+
+
+def _opens_as_question(words: str) -> bool:
+    """Whether it begins as questions do, perhaps behind small talk."""
+    if _OPENING.match(words):
+        return True
+    first = text.words(words[:_LONGEST_SMALL_TALK])[:1]
+    return _may_be_small_talk(first) and _GREETED_OPENING.match(words) is not None
 
 
 def is_small_talk(words: str) -> bool:
     """Whether it only greets, thanks, agrees or takes leave."""
-    return len(words) <= _LONGEST_SMALL_TALK and _SMALL_TALK.fullmatch(words) is not None
+    if len(words) > _LONGEST_SMALL_TALK or not _may_be_small_talk(text.words(words)):
+        return False
+    return _SMALL_TALK.fullmatch(words) is not None
+
+
+def _may_be_small_talk(words: Iterable[str]) -> bool:
+    """Whether all words begin as some of small talk do. Where one does not, no pattern need be compiled."""
+    return all(word[:_STEM].lower() in _small_talk_stems() for word in words)
+
+
+@cache
+def _small_talk_stems() -> Set[str]:
+    return {stem[:_STEM] for stem in re.findall(r"[^\W\d_]+", languages.alternatives("SMALL_TALK"))}
 
 
 def states_something(words: str) -> bool:
@@ -82,7 +106,7 @@ def clauses(sentence: str) -> list[str]:
 
 def asks(message: str) -> bool:
     """Whether a message asks something."""
-    return "?" in message or _OPENING.match(message) is not None
+    return "?" in message or _opens_as_question(message)
 
 
 def only_asks(message: str) -> bool:
@@ -130,7 +154,8 @@ def _is_asked(clause: str, before: Sequence[bool]) -> bool:
     if before and before[-1]:  # "for Anna, who is allergic to nuts?" tells something
         asks = not (_STATEMENT.search(f", {clause}") and _VERB.search(clause))
     else:
-        asks = bool((_LATER_QUESTION if before else _OPENING).match(clause) or _QUESTION_END.search(clause))
+        opens = _LATER_QUESTION.match(clause) if before else _opens_as_question(clause)
+        asks = bool(opens or _QUESTION_END.search(clause))
     return asks and not _STATEMENT.search(clause)
 
 

@@ -55,21 +55,12 @@ def _pairs(text: str) -> dict[str, str]:
     return dict(pair.split(":") for pair in text.split())
 
 
-_KIN_WORDS = """
-    wife husband spouse partner girlfriend boyfriend fiancé fiancée sister brother mother father mum mom dad son
-    daughter uncle aunt cousin niece nephew grandmother grandfather grandma grandpa friend flatmate roommate
-    neighbour neighbor boss manager colleague assistant landlord doctor dentist therapist lawyer teacher dog cat
-"""
-_GERMAN_KIN = _pairs(
-    """
-    frau:wife mann:husband ehefrau:wife ehemann:husband partner:partner partnerin:partner
-    lebensgefährtin:partner lebensgefährte:partner freundin:girlfriend schwester:sister bruder:brother
-    mutter:mother vater:father sohn:son tochter:daughter onkel:uncle tante:aunt cousin:cousin cousine:cousin
-    nichte:niece neffe:nephew oma:grandmother opa:grandfather nachbar:neighbour nachbarin:neighbour chef:boss
-    chefin:boss kollege:colleague kollegin:colleague vermieter:landlord vermieterin:landlord hausarzt:doctor
-    hausärztin:doctor arzt:doctor ärztin:doctor zahnarzt:dentist zahnärztin:dentist hund:dog katze:cat
-    """
-)
+_KIN = {
+    word: predicate or word
+    for language in languages.ALL
+    for word, _, predicate in (each.partition(":") for each in language.KIN.split())
+}
+"""How relations to the person are said, and their predicates."""
 _SYNONYMS = _pairs(
     """
     colour:color farbe:color sprache:language essen:food getränk:drink mum:mother mom:mother dad:father
@@ -88,6 +79,8 @@ _THINGS = (
 
 
 _ObjectTest = Callable[[str, bool], bool]  # (object, whether the statement is in lower case)
+_Rules = list[tuple[str, str, _ObjectTest, tuple[str, ...]]]
+"""Predicate; words, in lower case, of which a match has one; what the object must be; patterns."""
 
 
 class _SentenceRule(NamedTuple):
@@ -135,7 +128,7 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
 
 def predicate(words: str) -> str:
     """The person's words for a relation as a predicate."""
-    slug = _GERMAN_KIN.get(words.casefold().strip()) or re.sub(
+    slug = _KIN.get(words.casefold().strip()) or re.sub(
         r"\W+", "_", unicodedata.normalize("NFC", words.casefold())
     ).strip("_")
     return _SYNONYMS.get(slug, slug)
@@ -144,16 +137,17 @@ def predicate(words: str) -> str:
 @cache
 def _rules() -> list[_SentenceRule]:
     """In the order in which they are tried; each is compiled when it is."""
-    kin = "|".join([*_KIN_WORDS.split(), *_GERMAN_KIN])
+    kin, digit = "|".join(_KIN), "0|1|2|3|4|5|6|7|8|9"
     who = rf"(?:{_ME}|(?P<subject>{_NAME}))"
     who_is = rf"(?:{_AM}|(?P<subject>{_NAME}) (?:is|ist))"
     at, things = r"(?:bei(?: der| dem)?|beim|für)", _THINGS
     object, goal = r"(?P<object>.+)", r"(?P<object>.+?)"
     moving = r"(?: from [^,]+?| von [^,]+?)?"
     answers = r"(?:answers at|is reachable at|listens on|antwortet (?:auf|unter)|ist erreichbar unter)"
-    dated: list[tuple[str, _ObjectTest, tuple[str, ...]]] = [
+    dated: _Rules = [
         (
             "lives_in",
+            "live|living|moved|reside|relocated|wohn|leb|gezogen|übersiedelt",
             triple_objects.is_place,
             (
                 rf"(?:{who}|we){_NOW} (?:lives? in|moved(?: from [^,]+?)? to|resides? in|relocated to) {object}",
@@ -166,6 +160,7 @@ def _rules() -> list[_SentenceRule]:
         ),
         (
             "works_at",
+            "work|start|employed|arbeit|angefangen|begonnen",
             triple_objects.is_place,
             (
                 rf"{who}{_NOW} (?:works?|start(?:ed|s)?(?: working| to work| a (?:new )?job)?)(?: now)? (?:at|for)"
@@ -178,6 +173,7 @@ def _rules() -> list[_SentenceRule]:
         ),
         (
             "works_as",
+            "work|arbeit|beruf|profession|trade",
             triple_objects.is_job,
             (
                 rf"{who} (?:works?|arbeite[nt]?){_NOW} (?:as|als) {object}",
@@ -187,27 +183,31 @@ def _rules() -> list[_SentenceRule]:
         ),
         (
             "age",
+            digit,
             triple_objects.is_age,
             (rf"{who_is}{_NOW} (?P<object>\d{{1,3}})(?: years? old| years? of age| Jahre alt)?",),
         ),
         (
             "married_to",
+            "married|verheiratet",
             triple_objects.is_given_name,
             (
                 rf"{who_is}{_NOW} married to {object}",
                 rf"{who_is}{_NOW}{_WHEN} mit {object} verheiratet",
             ),
         ),
-        ("studies_at", triple_objects.is_place, (rf"{who}{_NOW} (?:studies|study) at {object}",)),
+        ("studies_at", "stud", triple_objects.is_place, (rf"{who}{_NOW} (?:studies|study) at {object}",)),
         (
             "answers_at",
+            "answers|reachable|listens|antwortet|erreichbar",
             triple_objects.is_network_address,
             (rf"(?P<subject>{_NAME}|(?:the |der |die |das )[\w-]+(?: [\w-]+)?){_NOW} {answers} {object}",),
         ),
     ]
-    planned: list[tuple[str, _ObjectTest, tuple[str, ...]]] = [
+    planned: _Rules = [
         (
             "lives_in",
+            "mov|lived|zieh|übersied|wohn|leb",
             triple_objects.is_place,
             (
                 rf"(?:{who_is}|we(?: a|['’])re){_NOW} moving{moving} to {object}",
@@ -220,6 +220,7 @@ def _rules() -> list[_SentenceRule]:
         ),
         (
             "works_at",
+            "start|join|work|fang|fäng|beginn|arbeit",
             triple_objects.is_place,
             (
                 rf"{who_is}{_NOW} (?:starting(?: to work)?(?: at| for)|joining) {object}",
@@ -230,14 +231,16 @@ def _rules() -> list[_SentenceRule]:
             ),
         ),
     ]
-    undated: list[tuple[str, _ObjectTest, tuple[str, ...]]] = [
+    undated: _Rules = [
         (
             "name",
+            "name|heiße|call|nenn",
             triple_objects.is_given_name,
             (rf"(?:{_MY} name(?: is|['’]s| ist)|ich heiße|call me|nenn(?:e|t)? mich|{_AM} (?:called|named)) {object}",),
         ),
         (
             "email",
+            "mail|reach",
             triple_objects.is_mail_address,
             (
                 rf"(?:you can reach me at|{_MY} e-?mail(?:[ -]?address|-?adresse)?(?: is| ist| lautet|:)?|e-?mail:)"
@@ -246,6 +249,7 @@ def _rules() -> list[_SentenceRule]:
         ),
         (
             "phone",
+            digit,
             triple_objects.is_phone_number,
             (
                 rf"{_MY} (?:(?:tele)?phone|mobile|cell|telefon|handy)?[ -]?(?:number|nummer)?(?: is| ist| lautet"
@@ -253,27 +257,40 @@ def _rules() -> list[_SentenceRule]:
                 rf"you can call me (?:at|on) {object}",
             ),
         ),
-        ("birthday", triple_objects.is_day, (rf"{_MY} (?:birthday|Geburtstag) (?:is|ist)(?: on| am)? {object}",)),
+        (
+            "birthday",
+            "birthday|geburtstag",
+            triple_objects.is_day,
+            (rf"{_MY} (?:birthday|Geburtstag) (?:is|ist)(?: on| am)? {object}",),
+        ),
         (
             "born_on",
+            "born|geboren",
             triple_objects.is_day,
             (
                 rf"(?:I was|(?P<subject>{_NAME}) was) born on {object}",
                 rf"(?:ich bin|ich wurde|(?P<subject>{_NAME}) (?:ist|wurde)) am {object} geboren",
             ),
         ),
-        ("born_on", triple_objects.is_year, (rf"(?:I was|(?P<subject>{_NAME}) was) born in {object}",)),
+        ("born_on", "born", triple_objects.is_year, (rf"(?:I was|(?P<subject>{_NAME}) was) born in {object}",)),
         (
             "born_in",
+            "born|geboren",
             triple_objects.is_place,
             (
                 rf"(?:I was|(?P<subject>{_NAME}) was) born in {object}",
                 rf"(?:ich bin|ich wurde|(?P<subject>{_NAME}) (?:ist|wurde)) in {object} geboren",
             ),
         ),
-        ("comes_from", triple_objects.is_place, (rf"(?:{_AM} from|I come from|ich komme aus|ich bin aus) {object}",)),
+        (
+            "comes_from",
+            "from|aus",
+            triple_objects.is_place,
+            (rf"(?:{_AM} from|I come from|ich komme aus|ich bin aus) {object}",),
+        ),
         (
             "",
+            kin,
             triple_objects.is_given_name,
             (
                 rf"{_MY} (?P<what>{kin}) (?:is (?:called|named)|heißt) {object}",
@@ -282,9 +299,10 @@ def _rules() -> list[_SentenceRule]:
                 rf"(?P<object>{_NAME}) (?:is|ist) {_MY} (?P<what>{kin})",
             ),
         ),
-        ("", triple_objects.is_person, (rf"{_MY} (?P<what>{kin}) (?:is|ist){_NOW} {object}",)),
+        ("", kin, triple_objects.is_person, (rf"{_MY} (?P<what>{kin}) (?:is|ist){_NOW} {object}",)),
         (
             "prefers.",
+            "prefer|use|switched|nutze|verwende|nehme|favo|liebling|bevorzugte",
             triple_objects.is_any,
             (
                 rf"{_ME}{_NOW} prefers? (?:to use )?(?P<object>.+?) as (?:my|the|an?|his|her|their) (?P<what>[\w"
@@ -299,6 +317,7 @@ def _rules() -> list[_SentenceRule]:
         ),
         (
             "allergic_to",
+            "allerg",
             triple_objects.is_any,
             (
                 rf"{who_is} (?:allergic to|allergisch (?:gegen|auf)) {object}",
@@ -307,28 +326,42 @@ def _rules() -> list[_SentenceRule]:
         ),
         (
             "likes",
+            "like|love|enjoy|adore|mag|lieb",
             triple_objects.is_likeable,
             (rf"{who}{_NOW} (?:likes?|loves?|enjoys?|adores?|mag|liebe|liebt)(?: sehr(?: gerne?)?)? {object}",),
         ),
-        ("dislikes", triple_objects.is_likeable, (rf"{who}{_NOW} (?:hates?|dislikes?|detests?|hasse|hasst) {object}",)),
-        ("owns", triple_objects.is_likeable, (rf"{who}{_NOW} (?:owns?|besitze|besitzt) {object}",)),
+        (
+            "dislikes",
+            "hate|dislike|detest|hass",
+            triple_objects.is_likeable,
+            (rf"{who}{_NOW} (?:hates?|dislikes?|detests?|hasse|hasst) {object}",),
+        ),
+        ("owns", "own|besitz", triple_objects.is_likeable, (rf"{who}{_NOW} (?:owns?|besitze|besitzt) {object}",)),
         (
             "drives",
+            "drive|fahr|fähr",
             triple_objects.is_likeable,
             (rf"{who}{_NOW} (?:drives? an?|(?:fahre|fährt){_NOW} eine?n?) {object}",),
         ),
-        ("speaks", triple_objects.is_any, (rf"{who}{_NOW} (?:speaks?|spreche|spricht) (?P<object>(?-i:[A-ZÄÖÜ])\w+)",)),
+        (
+            "speaks",
+            "speak|sprech|sprich",
+            triple_objects.is_any,
+            (rf"{who}{_NOW} (?:speaks?|spreche|spricht) (?P<object>(?-i:[A-ZÄÖÜ])\w+)",),
+        ),
         (
             "has",
+            "have|has|habe|hat",
             triple_objects.is_possession,
             (
                 rf"{who}{_NOW} (?:have|has|habe|hat)"
                 r" (?P<object>(?:an?|one|two|three|four|five|eine?n?|zwei|drei|vier|fünf|\d+) .+)",
             ),
         ),
-        ("prefers", triple_objects.is_likeable, (rf"{_ME}{_NOW} prefers? {object}",)),
+        ("prefers", "prefer", triple_objects.is_likeable, (rf"{_ME}{_NOW} prefers? {object}",)),
         (
             "",
+            " is| lautet|:",
             triple_objects.is_tool,
             (
                 rf"(?P<subject>{_NAME})['’]s (?P<what>birthday|age|email|phone|address|{kin}) is {object}",
@@ -337,6 +370,7 @@ def _rules() -> list[_SentenceRule]:
         ),
         (
             "",
+            " is| lautet|:",
             triple_objects.is_value,
             (
                 rf"{_MY} (?P<what>(?!(?:{kin}|name|favou?rite)\b)[\w-]+(?: [\w-]+){{0,2}}?)"
@@ -350,13 +384,13 @@ def _rules() -> list[_SentenceRule]:
     return [
         _SentenceRule(
             begins[next(filter(pattern.startswith, openings))],
-            Pattern(pattern, re.IGNORECASE),
+            Pattern(pattern, re.IGNORECASE, words.split("|")),
             predicate,
             fits,
             some is not undated,
             some is planned,
         )
         for some in (dated, planned, undated)
-        for predicate, fits, patterns in some
+        for predicate, words, fits, patterns in some
         for pattern in patterns
     ]

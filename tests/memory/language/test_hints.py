@@ -1,12 +1,14 @@
 """Words without which a sentence cannot match: where none is there, its pattern is not compiled."""
 
 import re
+from itertools import product
+from re import _parser
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_cli.memory.language import languages, promises
+from agent_cli.memory.language import date_phrases, languages, promises, statements
 from agent_cli.text import Pattern
 
 LATIN = st.characters(max_codepoint=0xFF)
@@ -30,4 +32,37 @@ def test_who_asks_to_remember_or_to_forget_says_one_of_the_words_of_memory(name)
 @settings(derandomize=True, max_examples=100)
 @given(matching(promises._PROMISE))
 def test_every_promise_contains_one_of_its_words(reply):
-    assert any(word in reply.casefold() for word in promises._WORDS)
+    assert any(word in reply.lower() for word in promises._PROMISE._words)
+
+
+@settings(derandomize=True, max_examples=10)
+@given(matching(date_phrases.PHRASE))
+def test_every_phrase_with_a_date_contains_one_of_its_names(phrase):
+    assert any(name in phrase.lower() for name in date_phrases.PHRASE._words)
+
+
+@pytest.mark.parametrize("language", languages.ALL)
+def test_all_small_talk_is_known_by_how_its_words_begin(language):
+    every = expansions(_parser.parse(language.SMALL_TALK))
+    assert [each for each in every if not statements.is_small_talk(each)] == []
+
+
+def expansions(pattern):
+    """Every text that a pattern matches; of what it repeats without end, the first few."""
+    texts = [""]
+    for operator, value in pattern:
+        match str(operator):
+            case "LITERAL":
+                some = [chr(value)]
+            case "SUBPATTERN":
+                some = expansions(value[3])
+            case "BRANCH":
+                some = [each for branch in value[1] for each in expansions(branch)]
+            case "MAX_REPEAT":
+                least, most, repeated = value
+                times = range(least, min(most, least + 3) + 1)
+                some = ["".join(each) for n in times for each in product(expansions(repeated), repeat=n)]
+            case "IN":
+                some = [chr(each) for _, each in value]
+        texts = [one + other for one in texts for other in some]
+    return texts
