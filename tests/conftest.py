@@ -153,8 +153,8 @@ class Ran:
 class Program:
     """The program as a person's shell would start it: `program("ask", "hello")`. No server, unless one is given.
 
-    A command that is only waited for or has a terminal is forked from a process that has imported all (see `warm`), on
-    Linux; whatever is wrapped in another command or runs on starts from nothing.
+    A command is forked from a process that has imported all (see `warm`), on Linux; whatever is wrapped in another
+    command starts from nothing.
     """
 
     usual = (sys.executable, "-m", "agent_cli")
@@ -185,30 +185,31 @@ class Program:
         self.env |= {"AGENT_MODEL": CHAT.name, **server.environ}
         return self
 
-    def start(self, *arguments: str, env: dict[str, str] | None = None, **options: Any) -> "subprocess.Popen[str]":
-        """A process that runs on; its streams are pipes unless told otherwise."""
-        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        return subprocess.Popen(
-            [*self.command, *map(str, arguments)],
-            env={**self.env, **(env or {})},
-            cwd=self.work,
-            text=True,
-            encoding="utf-8",
-            **{**streams, **options},
-        )
-
-    def __call__(self, *arguments: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60) -> Ran:
-        whole = {**self.env, **(env or {})}
+    def start(
+        self, *arguments: str, env: dict[str, str] | None = None, first: str = "", **options: Any
+    ) -> "subprocess.Popen[str] | warm.Forked":
+        """A process that runs on; its streams are pipes unless told otherwise. `first` is Python that it runs first."""
+        words, whole = [*map(str, arguments)], {**self.env, **(env or {})}
         if self._is_forked(whole):
-            return Ran(*warm.parent().run([*map(str, arguments)], whole, self.work, stdin, timeout))
-        process = self.start(*arguments, env=env)
+            return warm.parent().start(words, whole, first=first, **{"cwd": self.work, **options})
+        prelude = (
+            [sys.executable, "-c", f"import os, sys\n{first}\nos.execv(sys.argv[1], sys.argv[1:])"] if first else []
+        )
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        how: Any = {"env": whole, "cwd": self.work, "text": True, "encoding": "utf-8", **streams, **options}
+        return subprocess.Popen([*prelude, *self.command, *words], **how)
+
+    def __call__(
+        self, *arguments: str, stdin: str = "", env: dict[str, str] | None = None, first: str = "", timeout: float = 60
+    ) -> Ran:
+        process = self.start(*arguments, env=env, first=first)
         try:
             out, err = process.communicate(stdin, timeout)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()
             raise
-        return Ran(process.returncode, out, err)
+        return Ran(process.wait(), out, err)
 
     def at_terminal(self, *arguments: str, typed: str = "", **env: str) -> Terminal:
         """A process on a terminal of its own, at which something may have been typed before it started."""

@@ -20,6 +20,7 @@ from tests.ollama_server.server import OllamaServer
 
 PACE = 0.003  # seconds before each word
 LENGTH = 20  # sentences of three words, before and after the call
+SHOWN = 200  # characters that come before the call at least
 
 WRITER = """
 import sys
@@ -76,21 +77,26 @@ def kill_rounds(home: Path, rounds: int, seed: int) -> Outcome:
         server.answer = answer
         program.use(server)("sessions", "import", "-", stdin=json.dumps(session))
         began = time.monotonic()
-        program.start("ask", "-c", "question 0.", stdin=subprocess.DEVNULL).communicate()  # from nothing
+        program("ask", "-c", "question 0.")
         whole = time.monotonic() - began
         for number in range(1, rounds + 1):
-            shown = _killed(program, f"question {number}.", chance.uniform(whole / 4, whole))
+            if number % 2:  # somewhere in the answer, however fast it comes
+                shown = _killed(program, f"question {number}.", characters=chance.randint(1, SHOWN))
+            else:
+                shown = _killed(program, f"question {number}.", seconds=chance.uniform(0, whole))
             _check(program, server, shown, outcome)
         outcome.broken += server.problems
     return outcome
 
 
-def _killed(program: Program, question: str, seconds: float) -> str:
-    """What had reached standard output when the process was killed."""
+def _killed(program: Program, question: str, characters: int = 0, seconds: float = 0) -> str:
+    """What had reached standard output when the process was killed: after so many characters, or so much time."""
     process = program.start("ask", "-c", question, stdin=subprocess.DEVNULL)
+    assert process.stdout
+    shown = process.stdout.read(characters)
     time.sleep(seconds)
     process.kill()
-    return process.communicate()[0].strip()
+    return (shown + process.communicate()[0]).strip()
 
 
 def _check(program: Program, server: OllamaServer, shown: str, outcome: Outcome) -> None:

@@ -23,7 +23,7 @@ from tests.memory.facts.test_fact_extraction import answer as operations
 from tests.memory.facts.test_fact_extraction import operation
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
-from tests.terminal import CTRL_D, ENTER, Terminal
+from tests.terminal import CTRL_D, ENTER
 
 TURNS = 4  # of a session
 IDLE = "0.3"  # seconds after which a session runs jobs itself
@@ -91,7 +91,7 @@ def names() -> Iterator[str]:
 
 def _talk(program: Program, who: str, over: threading.Event, outcome: Outcome) -> None:
     """Say something, wait for the answer, now and then begin a new session."""
-    shell = Terminal(program.command, program.env, program.work)
+    shell = program.at_terminal()
     try:
         shell.wait_prompt()
         for number, name in enumerate(names()):

@@ -4,8 +4,8 @@ Of the tenth of a second that a command takes, three quarters are imports, and t
 worker of the tests keeps one process that has imported the program, has compiled its patterns and read the vectors of
 words, and forks for every command. A fork runs `main` with its own arguments, environment, folder and pipes or
 terminal, on real files, and ends as an interpreter does, but that it does not take apart what the system frees at once.
-What it does not prove is starting from nothing: that is for `Program.start` and for commands that are wrapped in
-others, which are never forked, and for `pytest --cold`, which forks none.
+What it does not prove is starting from nothing: that is for commands that are wrapped in others, which are never
+forked, and for `pytest --cold`, which forks none.
 """
 
 import atexit
@@ -31,6 +31,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from typing import Any, TextIO
 
 _NUMBER = 4  # bytes of a process id and of an exit code on the wire
 _LATE = ("encodings.idna", "platformdirs.unix", "resource")  # imported by commands as they run
@@ -58,20 +59,33 @@ class Parent:
         self, arguments: Sequence[str], env: Mapping[str, str], folder: Path, stdin: str, timeout: float
     ) -> tuple[int, str, str]:
         """Exit code, output and errors of one command. Raises TimeoutExpired, once it is killed."""
-        said, out, err = os.pipe(), os.pipe(), os.pipe()
-        with self._fork([said[0], out[1], err[1]], arguments, env, folder) as reply, ThreadPoolExecutor(3) as pool:
-            pool.submit(_write, said[1], stdin)
-            read = [pool.submit(_read, each[0]) for each in (out, err)]
-            code = _ended(reply, arguments, timeout)
-            return code, read[0].result(), read[1].result()
+        process = self.start(arguments, env, folder)
+        out, err = process.communicate(stdin, timeout)
+        return process.wait(), out, err
+
+    def start(
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        stdin: Any = subprocess.PIPE,
+        stdout: Any = subprocess.PIPE,
+        stderr: Any = subprocess.PIPE,
+        start_new_session: bool = False,
+        first: str = "",
+    ) -> "Forked":
+        """A command that runs on, with streams as of `subprocess.Popen`; `first` is Python that it runs before it."""
+        said, out, err = _Stream(stdin, "w"), _Stream(stdout, "r"), _Stream(stderr, "r")
+        told = {"session": start_new_session, "first": first}
+        reply = self._fork([said.theirs, out.theirs, err.theirs], arguments, env, cwd, **told)
+        return Forked(reply, said.ours, out.ours, err.ours)
 
     def at_terminal(self, arguments: Sequence[str], env: Mapping[str, str], folder: Path, end: int) -> "Forked":
         """A command that runs on, in a session of its own whose terminal is the given end, which is closed here."""
-        streams = [end, os.dup(end), os.dup(end)]
-        return Forked(self._fork(streams, arguments, env, folder))
+        return Forked(self._fork([end, os.dup(end), os.dup(end)], arguments, env, folder, session=True))
 
     def _fork(
-        self, streams: list[int], arguments: Sequence[str], env: Mapping[str, str], folder: Path
+        self, streams: list[int], arguments: Sequence[str], env: Mapping[str, str], folder: Path, **told: Any
     ) -> socket.socket:
         """Where a new process tells its id and how it ended. Its streams are closed here."""
         ours, theirs = socket.socketpair()
@@ -80,7 +94,8 @@ class Parent:
         theirs.detach()
         for each in given:
             os.close(each)
-        ours.sendall(json.dumps([list(arguments), dict(env), os.fsdecode(folder)]).encode() + b"\n")
+        asked = {"arguments": list(arguments), "env": dict(env), "folder": os.fsdecode(folder), "first": "", **told}
+        ours.sendall(json.dumps(asked).encode() + b"\n")
         return ours
 
     def close(self) -> None:
@@ -88,28 +103,86 @@ class Parent:
             self._control.close()
 
 
+class _Stream:
+    """A stream of a process: the end that is its own, and of a pipe the end that is ours."""
+
+    def __init__(self, wanted: Any, mode: str):
+        self.ours: TextIO | None = None
+        if wanted == subprocess.PIPE:
+            reading, writing = os.pipe()
+            self.theirs, ours = (writing, reading) if mode == "r" else (reading, writing)
+            self.ours = os.fdopen(ours, mode, encoding="utf-8")
+        elif wanted == subprocess.DEVNULL:
+            self.theirs = os.open(os.devnull, os.O_RDWR)
+        else:
+            self.theirs = os.dup(wanted if isinstance(wanted, int) else wanted.fileno())
+
+
 class Forked:
     """A process that runs on, as `subprocess.Popen` tells of one."""
 
-    def __init__(self, reply: socket.socket):
+    def __init__(
+        self,
+        reply: socket.socket,
+        stdin: TextIO | None = None,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+    ):
         self._reply = reply
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
         self.pid = _number(reply)
         self.returncode: int | None = None
 
+    def __enter__(self) -> "Forked":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+        self.wait()
+
     def poll(self) -> int | None:
         """The exit code, or a signal as a negative number; None while it runs."""
-        if self.returncode is None and select.select([self._reply], [], [], 0)[0]:
-            self.wait()
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
         return self.returncode
 
-    def wait(self) -> int:
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, or a signal as a negative number. Raises TimeoutExpired."""
         if self.returncode is None:
+            if not select.select([self._reply], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
             with self._reply:
                 self.returncode = _number(self._reply)
         return self.returncode
 
+    def communicate(self, words: str = "", timeout: float | None = None) -> tuple[str, str]:
+        """Write this, read to the end and wait. Raises TimeoutExpired, once it is killed."""
+        with ThreadPoolExecutor(3) as pool:
+            pool.submit(_write, self.stdin, words)
+            read = [pool.submit(_read, each) for each in (self.stdout, self.stderr)]
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                self.wait()
+                raise
+            return read[0].result(), read[1].result()
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
+
+    def _close(self) -> None:
+        for each in (self.stdin, self.stdout, self.stderr):
+            if each:
+                with suppress(BrokenPipeError):
+                    each.close()
 
 
 def can(env: Mapping[str, str]) -> bool:
@@ -134,26 +207,17 @@ def close() -> None:
         parent().close()
 
 
-def _write(end: int, text: str) -> None:
-    with suppress(BrokenPipeError), open(end, "w", encoding="utf-8") as stream:  # it need not read to the end
-        stream.write(text)
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream and not stream.closed:
+        with suppress(BrokenPipeError), stream:  # it need not read to the end
+            stream.write(text)
 
 
-def _read(end: int) -> str:
-    with open(end, encoding="utf-8") as stream:
+def _read(stream: TextIO | None) -> str:
+    if not stream or stream.closed:
+        return ""
+    with stream:
         return stream.read()
-
-
-def _ended(reply: socket.socket, arguments: Sequence[str], timeout: float) -> int:
-    pid = _number(reply)
-    reply.settimeout(timeout)
-    try:
-        return _number(reply)
-    except TimeoutError:
-        os.kill(pid, signal.SIGKILL)
-        reply.settimeout(None)
-        _number(reply)
-        raise subprocess.TimeoutExpired(list(arguments), timeout) from None
 
 
 def _number(reply: socket.socket) -> int:
@@ -215,21 +279,24 @@ def _tell(reply: socket.socket, number: int) -> None:
 
 def _become(reply: socket.socket) -> None:
     """Make this process what `python -m agent_cli` begins as: what it knows, and nothing else open."""
-    with reply.makefile(encoding="utf-8") as asked:
-        arguments, env, folder = json.loads(asked.readline())
+    with reply.makefile(encoding="utf-8") as stream:
+        asked = json.loads(stream.readline())
     reply.detach()
     os.closerange(3, 256)
-    os.chdir(folder)
+    os.chdir(asked["folder"])
     os.environ.clear()
-    os.environ.update(env)
+    os.environ.update(asked["env"])
     time.tzset()
     tempfile.tempdir = None  # as the environment says
-    if os.isatty(0):
+    if asked["session"]:
         os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        if os.isatty(0):
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if os.isatty(1):
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # as Python opens it at a terminal
-    sys.argv = [str(Path(_start.__code__.co_filename)), *arguments]
-    sys.path[0] = folder
+    sys.argv = [str(Path(_start.__code__.co_filename)), *asked["arguments"]]
+    sys.path[0] = asked["folder"]
+    exec(asked["first"], {"os": os, "sys": sys})
 
 
 def _exit(code: int) -> None:
@@ -278,8 +345,9 @@ if __name__ == "__main__":
     gc.collect()
     gc.freeze()  # a child need not look at, and so copy, what it was given
     _collapse()
-    _become(_wait(socket.socket(fileno=int(sys.argv[1]))))
+    _reply = _wait(socket.socket(fileno=int(sys.argv[1])))
     try:
+        _become(_reply)
         _start()
     except SystemExit as ended:
         if not isinstance(ended.code, int | None):

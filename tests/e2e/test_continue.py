@@ -19,18 +19,10 @@ def asks(program, server):
     server.answer = lambda body: reply("Camomile.")
 
     def run(*arguments, folder=None):
-        process = subprocess.Popen(
-            [*program.command, "ask", *arguments],
-            env=program.env,
-            cwd=folder or program.work,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        where = {"cwd": folder or program.work, "stdin": subprocess.DEVNULL, "start_new_session": True}
+        process = program.start("ask", *arguments, **where)
         out, err = process.communicate(timeout=60)
-        return process.returncode, out, err
+        return process.wait(), out, err
 
     return run
 

@@ -13,7 +13,7 @@ from agent_cli.store import file
 from agent_cli.store.db import Database
 from tests import forgetting
 from tests.conftest import NOON, Ran
-from tests.e2e.test_crash import run_under
+from tests.e2e.test_crash import POWERLESS
 from tests.forgetting import traces
 from tests.terminal import CTRL_D, ENTER
 
@@ -248,7 +248,7 @@ def test_what_the_assistant_started_cannot_forget(program):
 def test_a_file_that_may_not_be_written_is_told(program):
     program("notes", "add", "milk")
     program.db.chmod(0o400)
-    ran = run_under(program, "import tests.e2e.test_crash as c; exec(c.POWERLESS)", "forget", "n1", "--yes")
+    ran = program("forget", "n1", "--yes", first=POWERLESS)
     program.db.chmod(0o600)
     if ran.code == 99:
         pytest.skip("root cannot give up its rights here")
