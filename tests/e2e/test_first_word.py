@@ -32,7 +32,7 @@ def read(server):
 
 
 def test_learning_and_closing_read_only_what_is_new(talks, server, terminal):
-    shell = terminal(AGENT_IDLE_SECONDS="0.3").wait_prompt()
+    shell = terminal(AGENT_IDLE_SECONDS="0.3", AGENT_WARM="false").wait_prompt()  # nothing is read ahead
     for number, line in enumerate(("we live in Graz", "we have a cat", "it is grey"), 1):
         shell.enter(line).wait("Fine.", times=number).wait_prompt()
         server.wait_until(lambda number=number: len(server.turns) >= 2 * number)  # it is learned from
