@@ -325,6 +325,7 @@ def _collapse() -> None:
 
 if __name__ == "__main__":
     import agent_cli
+    from agent_cli import values
     from agent_cli.__main__ import main as _start
     from agent_cli.llm import embedded
     from agent_cli.llm.server import wire
@@ -336,9 +337,12 @@ if __name__ == "__main__":
             import_module(module.name)
     for each in ("mcp", *_LATE):
         import_module(each)
+    _late_init = values._init_on_first_use.__name__
     for each in gc.get_objects():
         if isinstance(each, Pattern):
             each.search("")
+        if isinstance(each, type) and _late_init in getattr(each.__dict__.get("__init__"), "__qualname__", ""):
+            each.__init__ = values._make_init(each)  # type: ignore[misc]
     secrets.spans("password")
     embedded.load()
     wire._import_http_client("http")
