@@ -7,13 +7,13 @@ import json
 import random
 import re
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tests import warm
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
@@ -126,12 +126,7 @@ def _out_of_turn(messages: list[dict[str, Any]]) -> list[str]:
 
 def write_together(path: Path, processes: int, messages: int) -> list[list[int]]:
     """So many processes write at once, back to back; gives the numbers each got for its messages."""
-    command = [sys.executable, "-c", WRITER, str(path), str(messages)]
-    root = Path(__file__).parent.parent
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    running = [
-        subprocess.Popen([*command, f"writer {number}"], cwd=root, text=True, **pipes) for number in range(processes)
-    ]
+    running = [warm.python(WRITER, path, messages, f"writer {number}") for number in range(processes)]
     ready = [process.stdout and process.stdout.readline() for process in running]
     assert ready == ["ready\n"] * processes, ready
     for process in running:

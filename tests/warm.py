@@ -202,6 +202,15 @@ def environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
 
 
+def python(code: str, *arguments: object) -> "subprocess.Popen[str] | Forked":
+    """A process of its own that runs this Python with the program at hand; its streams are pipes."""
+    words, root = [*map(str, arguments)], Path(__file__).parents[1]
+    if sys.platform == "linux":
+        return parent().start(words, environment(), root, first=f"{code}\nraise SystemExit")
+    pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen([sys.executable, "-c", code, *words], cwd=root, text=True, **pipes)
+
+
 def close() -> None:
     if parent.cache_info().currsize:
         parent().close()

@@ -20,6 +20,7 @@ _SINGLE = "\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af"  # characters of scrip
 _WORD = Pattern(r"\n|```|[^\W\d_]{1,12}|\d{1,6}|[^\w\s]|_")
 _WORD_OR_CHARACTER = Pattern(rf"\n|```|[{_SINGLE}]|[^\W\d_{_SINGLE}]{{1,12}}|\d{{1,6}}|[^\w\s]|_")  # compiled in 4 ms
 _UNFINISHED = Pattern(r"[^\W_]{0,24}`{0,3}\Z")
+_LONGEST = 27  # characters of what is unfinished
 
 
 class Repetition:
@@ -34,7 +35,7 @@ class Repetition:
     def feed(self, piece: str) -> bool:
         """Whether the text, with this piece, repeats itself without end."""
         text = self._rest + piece
-        unfinished = _UNFINISHED.search(text)
+        unfinished = _UNFINISHED.search(text, max(0, len(text) - _LONGEST))
         end = unfinished.start() if unfinished else len(text)
         self._rest = text[end:]
         return any(self._add(word) for each in _words(text[:end]) for word in self._uncounted(each))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ import pytest
 
 from agent_cli.store import file
 from agent_cli.store.db import Database
-from tests import forgetting
+from tests import forgetting, warm
 from tests.conftest import NOON, Ran
 from tests.e2e.test_crash import POWERLESS
 from tests.forgetting import traces
@@ -173,14 +174,17 @@ def test_what_a_kill_left_in_the_journal_goes_with_the_next_start(program, next_
 import os, signal
 from agent_cli.memory.forgetting import forget, topic
 from agent_cli.store import file
+from datetime import datetime
 from pathlib import Path
-from tests.conftest import NOON, noon
-db = file.open_file(Path({str(program.db)!r}), NOON, print)
-forget.erase(db, forget.planned(db, topic.select_by_topic(db, "person", {SECRET!r}, NOON), {SECRET!r}), noon)
+noon = datetime.fromisoformat({NOON.isoformat()!r})
+db = file.open_file(Path({str(program.db)!r}), noon, print)
+plan = forget.planned(db, topic.select_by_topic(db, "person", {SECRET!r}, noon), {SECRET!r})
+forget.erase(db, plan, lambda: noon)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    killed = subprocess.run([sys.executable, "-c", child], check=False)
-    assert killed.returncode == -9
+    killed = warm.python(child)
+    killed.communicate()
+    assert killed.wait() == -signal.SIGKILL
     assert traces(program.db, SECRET) > 0
 
     ran = program(*next_)

@@ -50,16 +50,18 @@ def test_what_a_killed_backup_left_goes_at_the_next_start(told):
     copy.parent.mkdir()
     child = f"""
 import os, signal
+from datetime import UTC, datetime
 from pathlib import Path
 from agent_cli.store import file
 from agent_cli import atomic_file
 from agent_cli.store.maintenance import backup
-from tests.conftest import NOON
-db = file.open_file(Path({str(told.db)!r}), NOON, print)
+db = file.open_file(Path({str(told.db)!r}), datetime(2026, 1, 2, tzinfo=UTC), print)
 atomic_file.move = lambda part, path: os.kill(os.getpid(), signal.SIGKILL)
 backup.create(db, Path({str(copy)!r}))
 """
-    assert subprocess.run([sys.executable, "-c", child], check=False).returncode == -signal.SIGKILL
+    killed = warm.python(child)
+    killed.communicate()
+    assert killed.wait() == -signal.SIGKILL
     (part,) = copy.parent.iterdir()
     assert NAME.encode() in part.read_bytes()
     assert told("notes", "list").code == 0
@@ -67,8 +69,8 @@ backup.create(db, Path({str(copy)!r}))
 
 
 def test_what_a_killed_restore_left_goes_at_the_next_start(told):
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
+    ended = warm.python("")
+    ended.communicate()
     left = told.db.with_name(f".{told.db.name}.{ended.pid}.part")
     left.write_text(NAME)
     running = told.db.with_name(f".{told.db.name}.{os.getpid()}.part")

@@ -10,6 +10,7 @@ import pytest
 from agent_cli.errors import StoreError
 from agent_cli.store import file, schema
 from agent_cli.store.db import Database
+from tests import warm
 from tests.conftest import NOON
 
 MOUNTS = r"""
@@ -234,11 +235,9 @@ file.open_file(Path(sys.argv[1]), datetime.now().astimezone(), print).close()
 
 
 def test_programs_that_make_the_same_new_file_at_once_do_not_disturb_each_other(path):
-    command = [sys.executable, "-c", BOTH, str(path)]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    programs = [subprocess.Popen(command, text=True, **pipes) for _ in range(6)]
+    programs = [warm.python(BOTH, path) for _ in range(6)]
     for each in programs:
         each.stdin.write("go\n")
         each.stdin.flush()
 
-    assert [(*each.communicate(), each.returncode) for each in programs] == [("", "", 0)] * 6
+    assert [(*each.communicate(), each.wait()) for each in programs] == [("", "", 0)] * 6

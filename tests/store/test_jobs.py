@@ -1,6 +1,4 @@
 import socket
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -8,6 +6,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.store import jobs
 from agent_cli.store.jobs import Job
+from tests import warm
 from tests.conftest import NOON, empty
 
 MINUTE = timedelta(minutes=1)
@@ -65,21 +64,17 @@ CLAIM = """
 import sys
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
-from tests.conftest import NOON
+from datetime import datetime
+noon = datetime.fromisoformat(sys.argv[2])
 db = Database(sys.argv[1])
 db.prepare()
 sys.stdin.readline()
 got = []
-while job := jobs.claim(db, NOON):
+while job := jobs.claim(db, noon):
     got.append(job.id)
 print(*got, flush=True)
 sys.stdin.readline()
 """
-
-
-def claimer(path):
-    command = [sys.executable, "-c", CLAIM, str(path)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def go(process):
@@ -90,7 +85,7 @@ def go(process):
 def test_two_processes_never_hold_one_job_and_those_of_a_killed_one_are_free_at_once(file, path):
     for number in range(20):
         jobs.add(file, "summary", f"s{number}", NOON)
-    both = [claimer(path), claimer(path)]
+    both = [warm.python(CLAIM, path, NOON.isoformat()) for _ in range(2)]
     for process in both:
         go(process)
     first, second = ([int(id) for id in process.stdout.readline().split()] for process in both)

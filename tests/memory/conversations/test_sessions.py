@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -8,6 +6,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import carried_sessions, log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
+from tests import warm
 from tests.conftest import HERE, NOON, empty
 
 
@@ -109,16 +108,16 @@ START = """
 import sys
 from agent_cli.memory.conversations import sessions
 from agent_cli.store.db import Database
-from tests.conftest import HERE, NOON
-print(sessions.start(Database(sys.argv[1]), HERE, NOON), flush=True)
+from agent_cli.memory.scope import PERSON, Scope
+from datetime import UTC, datetime
+print(sessions.start(Database(sys.argv[1]), Scope(PERSON, "/"), datetime(2026, 1, 2, tzinfo=UTC)), flush=True)
 sys.stdin.readline()
 """
 
 
 def test_a_session_open_in_another_terminal_is_free_when_that_was_killed(tmp_path):
     db = empty(tmp_path / "memory.db")
-    command = [sys.executable, "-c", START, db.path]
-    other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    other = warm.python(START, db.path)
     id = int(other.stdout.readline())
 
     with pytest.raises(UsageError, match="s1 is open in another terminal; close it there, or start a new session"):

@@ -3,11 +3,8 @@
 import json
 import stat
 import struct
-import subprocess
-import sys
 import time
 import zlib
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +15,7 @@ from agent_cli.memory.search import index, vectors
 from agent_cli.store import file, schema
 from agent_cli.store.db import Database
 from agent_cli.store.maintenance import backup, file_check, file_status
+from tests import warm
 from tests.conftest import HERE, NOON, noon
 
 # A rollback journal, which cuts the file beside it to one page: its header, and the second page as it was.
@@ -73,9 +71,7 @@ def beside(path):
     running = []
 
     def start(script):
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        root = Path(__file__).parents[2]
-        running.append(subprocess.Popen([sys.executable, "-c", script, str(path)], cwd=root, text=True, **pipes))
+        running.append(warm.python(script, path))
         assert running[-1].stdout.readline()
         return running[-1]
 
@@ -189,7 +185,7 @@ now = lambda: datetime.now(UTC)
 notes.add(file.open_file(Path({str(path)!r}), now(), print), Scope(PERSON, "/"), "in the wal", now)
 os._exit(9)
 """
-    subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[2], check=False)
+    warm.python(script).communicate()
     assert path.with_name("memory.db-wal").exists()
     restored = backup.restore(path, copied.path, NOON, print)
     assert (texts(path), texts(restored.former)) == ([], ["in the wal"])
