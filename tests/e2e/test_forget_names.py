@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
+
 pytestmark = pytest.mark.usefixtures("scripts_decide")
 
 NAME = "Bartholomew"

@@ -46,12 +46,9 @@ class RowWithWords:
 
 def choose_keywords(db: Database, texts: Iterable[str]) -> Keywords:
     """The words of these texts to look for. The word index must be up to date."""
-    limit = max(_COMMON, int(candidates.size(db, False) * _COMMON_SHARE))
-
-    def count(word: str) -> int:
-        return sum(candidates.parse_query(db, word).words.values())
-
-    return keywords.choose(texts, count, min(limit, keywords.MOST_ROWS))
+    rows = candidates.size(db, False)
+    limit = max(_COMMON, int(rows * _COMMON_SHARE))
+    return keywords.choose(texts, lambda word: candidates.count_words(db, word, rows), min(limit, keywords.MOST_ROWS))
 
 
 def matcher(db: Database, wanted: Keywords) -> WordMatcher:

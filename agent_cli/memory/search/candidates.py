@@ -290,6 +290,11 @@ def size(db: Database, files: bool) -> int:
     return int(db.value(f"select {'-min' if files else 'max'}(id) from passage where {_id_range(files, 'id')}") or 0)
 
 
+def count_words(db: Database, text: str, rows: int) -> int:
+    """How often passages that are not of files have the words of a text; `rows`: how many there are of these."""
+    return sum(_count(db, quoted(word), rows, False) for word in terms.content_words(text))
+
+
 def _id_range(files: bool, id: str = "rowid") -> str:
     return f"{id} < 0" if files else f"{id} > 0"
 

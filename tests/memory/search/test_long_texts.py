@@ -143,9 +143,9 @@ def test_a_fact_learned_before_the_rest_was_indexed_is_found_and_so_is_the_rest(
     assert is_exact(db)
 
 
-@pytest.mark.parametrize("steps", [1, 5, 1000])
+@pytest.mark.parametrize("steps", [1, 3, 1000])
 def test_a_long_text_is_forgotten_whole_however_much_of_it_was_indexed(db, session, steps):
-    say(db, session, LONG)
+    say(db, session, words(100_000, [(60_000, "pomegranate")]))
     list(islice(index.refresh_steps(db), steps))
     forget.erase(db, forget.planned(db, topic.select_by_topic(db, "person", "pomegranate", NOON)), noon)
 
