@@ -140,6 +140,8 @@ def _mark_without_source(
 ) -> None:
     """Mark the replies that rest on facts that ended, on messages that tell such facts, or on what was deleted."""
     sources = {source for each in rests.values() for source in each if source[0] in _SOURCES}
+    if not sources:
+        return
     by_letter = {letter: [row for kind, row in sources if kind == letter] for letter in _SOURCES}
     facts = {"rows": by_letter["f"], "now": clock.utc(now)}
     states = {("f", row): (until, bool(deleted)) for row, until, deleted in db.rows(_STATES, facts)}
@@ -161,8 +163,8 @@ def _mark_without_source(
 
 def _mark_replaced(db: Database, replies: Sequence[CandidateRow], rows: Iterable[CandidateRow], now: datetime) -> None:
     """Mark the replies that state what a fact among the rows has replaced, though no source of them is recorded."""
-    facts = {"rows": [row.row for row in rows if row.kind == "f"], "now": clock.utc(now)}
-    replaced = db.rows(_REPLACED, facts)
+    facts = [row.row for row in rows if row.kind == "f"]
+    replaced = db.rows(_REPLACED, {"rows": facts, "now": clock.utc(now)}) if facts else []
     for statement, object, until in replaced:
         words = set(terms.content_words(f"{statement} {object}"))
         for reply in replies:
@@ -183,7 +185,7 @@ def _mark_repetitions(
             holders.setdefault(beginning, []).append(number)
     for reply in short:
         said = _CITED.sub("", reply.text)
-        words = set(terms.content_words(said))
+        words = set(reply.words if said == reply.text else terms.content_words(said))
         telling = _beginnings((words - given[reply.row].asked if reply.row in given else words) or words)
         least = len(telling) - int(_UNLIKE * len(telling))
         held = Counter(chain.from_iterable(holders.get(each, ()) for each in telling))

@@ -67,6 +67,7 @@ ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that
     ),
 }
 _NONE: Mapping[str, float] = {}
+_NO_WORDS: Mapping[str, float] = {"nearby": 0.0, "similar": 0.0, "covered": 0.0}
 _SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 
 
@@ -218,7 +219,7 @@ def bm25(row: CandidateRow, idfs: Mapping[str, float], average: float) -> float:
 def coverage(row: CandidateRow, idfs: Mapping[str, float]) -> float:
     """The share of the question's words in the row, weighted by idf; a reply does not hold those of its question."""
     held: Iterable[str] = row.frequencies
-    if row.role == "assistant":
+    if held and row.role == "assistant":
         held = {*row.own_words, *row.by, *row.date, *row.facts}
     return sum([idfs[term] for term in held]) / (sum(idfs.values()) or 1.0) if held else 0.0
 
@@ -317,16 +318,16 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     return made
 
 
-def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[str, float]) -> dict[str, float]:
+def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[str, float]) -> Mapping[str, float]:
     """The shares of the question's words that are near, that have only like words, and that are covered by either.
 
     `likeness`: how alike each word of the question is to the likest in the row.
     """
+    if not (likeness or row.frequencies):
+        return _NO_WORDS
     weights, present = question.weights, question.words_in(question.held_by(row))
-    covered, near = (
-        dict(likeness),
-        present.union(*(question.words_in(counts) for counts in (row.date, row.facts) if counts)),
-    )
+    near = present.union(*[question.words_in(counts) for counts in (row.date, row.facts) if counts])
+    covered = dict(likeness)
     for counts, share in ((row.before_that, BEFORE_THAT), (row.after, AFTER), (row.before, BEFORE)):
         for word in question.words_in(counts) if counts else ():
             covered[word] = max(share, covered.get(word, 0.0))
