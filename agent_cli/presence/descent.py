@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from agent_cli.presence.processes import Process
 _NAME = "agent"
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _MARK = 409_600  # bytes of message queues, of which Linux gives each user 819,200: see `launcher`
+_SECONDS_TO_END = 0.3
 _seen: list[int] = []  # the process that was seen at the terminal
 
 
@@ -45,8 +47,15 @@ def below(command: Sequence[str]) -> list[str]:
 
 
 def run_at_terminal(command: Sequence[str]) -> int:
-    """Run another program at this terminal until it ends, and note what it leaves there. Its exit code."""
+    """Run another program at this terminal until it ends, and note what it leaves there. Its exit code.
+
+    What ends just after it, as the language servers of an editor do, is waited for. What was typed until then is still
+    in the terminal's queue: who reads on throws it away.
+    """
     code = subprocess.call(below(command))
+    end = time.monotonic() + _SECONDS_TO_END
+    while _at_this_terminal() and time.monotonic() < end:
+        time.sleep(0.02)
     other_typist()
     return code
 
@@ -67,12 +76,16 @@ def other_typist() -> str:
     Once it was seen, it counts as long as this process runs: what it typed may be read after it has ended.
     """
     if not _seen:
-        _seen.extend(filter(_bears_mark, processes.at_terminal_of(os.getpid())))
+        _seen.extend(_at_this_terminal())
     return "".join(
         f"process {left}, which an editor or a tool of the assistant left at this terminal, could type here: end it "
         f"(kill {left}) and start this again, or use another terminal"
         for left in _seen[:1]
     )
+
+
+def _at_this_terminal() -> list[int]:
+    return [*filter(_bears_mark, processes.at_terminal_of(os.getpid()))]
 
 
 def _bears_mark(pid: int = 0) -> bool:

@@ -10,6 +10,7 @@ from agent_cli.values import frozen
 
 _PS = ("ps", "-axo", "pid=,ppid=,args=")
 _PROC = Path("/proc")
+_ENDED = "ZX"  # states of processes that nobody has waited for
 
 
 @frozen
@@ -38,11 +39,12 @@ def at_terminal_of(pid: int) -> Iterator[int]:
 
 
 def _terminal(pid: str) -> int:
-    """The number of the terminal that controls a process; 0 where there is none."""
+    """The number of the terminal that controls a process; 0 where there is none, and once the process has ended."""
     try:
-        return int((_PROC / pid / "stat").read_text(errors="replace").rpartition(")")[2].split()[4])
-    except (OSError, IndexError):
+        state, *fields = (_PROC / pid / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (OSError, ValueError):
         return 0
+    return 0 if state in _ENDED else int(fields[3])
 
 
 def _process(pid: int) -> Process | None:

@@ -102,3 +102,12 @@ def test_a_key_that_was_pressed_before_a_tool_question_stood_there_is_no_answer(
     shell.wait("o shows it all").type("o").wait("line 30 ").type("y")
     shell.until(lambda: shell.text.endswith("anything else no:"), "the question").type("n").wait("Well.")
     assert program.rows("select kind, actor from event where kind like 'call %'") == [("call refused", "person")]
+
+
+def test_what_has_ended_with_the_editor_types_nothing_more(program, terminal):
+    """It has no parent that would take it away, so the system still lists it."""
+    ended = "(true & echo $! >left); until grep -q ' Z ' /proc/$(cat left)/stat; do sleep 0.01; done"
+    program.edit_with(f"cd {program.home}; {ended}")
+    shell = terminal("-m", "offline").wait_prompt().type(EDIT_DRAFT)
+    shell.until(lambda: (program.home / "left").exists(), "the process").wait_prompt()
+    shell.enter("Remember that I like rum").wait("kept f1")
