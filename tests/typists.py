@@ -37,8 +37,9 @@ def command(home: Path, keys: str, descriptor: int = 0) -> str:
     return f"{sys.executable} {file} {shlex.quote(keys)} {descriptor}"
 
 
-def left_by_editor(home: Path, keys: str) -> str:
+def left_by_editor(home: Path, keys: str, draft: str = "") -> str:
     """A script of an editor that leaves a process, whose number is in the file `left`. It types the keys once the file
-    `go` is there, and ends."""
+    `go` is there, and ends. Once the draft that the editor writes is on the screen, the editor has ended."""
     waits = f"while [ ! -e {home}/go ]; do sleep 0.05; done; {command(home, keys, 3)}"
-    return f"exec 3<&0; (sh -c {shlex.quote(waits)} & echo $! >{home}/left)"
+    written = f'; printf %s {shlex.quote(draft)} >"$1"' if draft else ""
+    return f"exec 3<&0; (sh -c {shlex.quote(waits)} & echo $! >{home}/left){written}"

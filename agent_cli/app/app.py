@@ -72,11 +72,11 @@ class App:
         if reason := self.why_no_yes():
             raise UsageError(reason)
 
-    def why_no_yes(self) -> str:
-        """Why a yes that is given here may not be the person's; empty where it is."""
+    def why_no_yes(self, *, look: bool = True) -> str:
+        """Why a yes that is given here may not be the person's; empty where it is. See `descent.other_typist`."""
         if self.child:
             return "the assistant started this process, and only you can say yes: run it at your own prompt"
-        return descent.other_typist()
+        return descent.other_typist(look=look)
 
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""

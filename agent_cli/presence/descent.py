@@ -69,13 +69,13 @@ def is_of_assistant(environ: Mapping[str, str] = os.environ) -> bool:
     return any(_is_marked(each) or (each.pid != os.getpid() and _is_assistant(each)) for each in found)
 
 
-def other_typist() -> str:
+def other_typist(*, look: bool = True) -> str:
     """That a process which the assistant started is at the terminal that controls this one, and could type there
-    (TIOCSTI); empty where there is none.
+    (TIOCSTI); empty where there is none. `look`: whether to look now, or tell what was seen.
 
     Once it was seen, it counts as long as this process runs: what it typed may be read after it has ended.
     """
-    if not _seen:
+    if look and not _seen:
         _seen.extend(_at_this_terminal())
     return "".join(
         f"process {left}, which an editor or a tool of the assistant left at this terminal, could type here: end it "

@@ -118,13 +118,15 @@ def _by_another(house: House, way: str) -> Outcome:
         return Outcome(family, way, "what they say", failed="no program can type at a terminal here")
     house.fresh()
     (words, keys), program = BY_ANOTHER[way], house.program
-    left, go = program.home / "left", program.home / "go"
-    for each in (left, go):
-        each.unlink(missing_ok=True)
-    program.edit_with(typists.left_by_editor(program.home, keys))
+    go = program.home / "go"
+    go.unlink(missing_ok=True)
+    draft, _, rest = keys.partition(" ")  # without a blank it is a key of the review
+    program.edit_with(typists.left_by_editor(program.home, f" {rest}" if rest else keys, draft if rest else ""))
     shell = _open(house, *words)
-    shell = shell.wait("quit").type("E") if "review" in words else shell.wait_prompt().type(typists.EDIT_DRAFT)
-    shell.until(lambda: left.exists() and left.read_text(), "the process").read(0.5)
+    if rest:
+        shell.wait_prompt().type(typists.EDIT_DRAFT).wait_for_line(draft)
+    else:
+        shell.wait("quit").type("E").wait("as they were").wait("quit", times=2)
     go.touch()
     shell.until(lambda: "left at this terminal" in " ".join(shell.text.split()) or house.decided(), "what comes of it")
     shell.read(0.2)

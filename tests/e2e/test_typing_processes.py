@@ -13,7 +13,7 @@ from agent_cli.memory.facts import adoption
 from agent_cli.memory.scope import PERSON, Scope
 from tests import typists
 from tests.conftest import empty
-from tests.terminal import Terminal
+from tests.terminal import ENTER, Terminal
 from tests.typists import EDIT_DRAFT
 
 AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture
 def leaving(program):
     """Let the editor leave a process behind that types keys once `go` is there, and ends."""
-    yield lambda keys: program.edit_with(typists.left_by_editor(program.home, keys))
+    yield lambda keys, draft="": program.edit_with(typists.left_by_editor(program.home, keys, draft))
     (program.home / "go").touch()
 
 
@@ -49,9 +49,9 @@ def test_an_editor_cannot_send_the_draft_that_it_wrote(program, terminal):
 
 
 def test_what_a_process_at_the_terminal_typed_is_not_the_persons_word(program, terminal, leaving, go):
-    leaving("Remember that I like rum\r")
-    shell = terminal("-m", "offline").wait_prompt().type(EDIT_DRAFT)
-    shell.until((program.home / "left").exists, "the process").wait_prompt()
+    leaving(" I like rum\r", "Remember that")
+    shell = terminal("-m", "offline").wait_prompt().type("Re").wait_for_line("Re").type(EDIT_DRAFT)
+    shell.wait_for_line("Remember that")
     go()
     shell.wait("nothing in memory matches")
     assert left(program) in " ".join(shell.text.split())
@@ -71,9 +71,9 @@ def test_a_process_that_an_editor_left_decides_nothing_in_a_review(program, term
 
 
 def test_while_a_process_could_type_no_tool_is_allowed_in_a_session(program, terminal, leaving, go):
-    leaving("y")
-    shell = terminal("-m", program.script(NOTE)).wait_prompt().type(EDIT_DRAFT)
-    shell.until((program.home / "left").exists, "the process").wait_prompt().enter("note it").wait("Well.")
+    leaving("y", "note it")
+    shell = terminal("-m", program.script(NOTE)).wait_prompt().type(EDIT_DRAFT).wait_for_line("note it")
+    shell.type(ENTER).wait("Well.")
     assert left(program) in " ".join(shell.text.split())
     assert program.rows("select kind from event where kind like 'call %'") == [("call refused",)]
 
@@ -107,7 +107,6 @@ def test_a_key_that_was_pressed_before_a_tool_question_stood_there_is_no_answer(
 def test_what_has_ended_with_the_editor_types_nothing_more(program, terminal):
     """It has no parent that would take it away, so the system still lists it."""
     ended = "(true & echo $! >left); until grep -q ' Z ' /proc/$(cat left)/stat; do sleep 0.01; done"
-    program.edit_with(f"cd {program.home}; {ended}")
-    shell = terminal("-m", "offline").wait_prompt().type(EDIT_DRAFT)
-    shell.until(lambda: (program.home / "left").exists(), "the process").wait_prompt()
-    shell.enter("Remember that I like rum").wait("kept f1")
+    program.edit_with(f"printf 'Remember that I like rum' >$1; cd {program.home}; {ended}")
+    shell = terminal("-m", "offline").wait_prompt().type(EDIT_DRAFT).wait_for_line("I like rum")
+    shell.type(ENTER).wait("kept f1")

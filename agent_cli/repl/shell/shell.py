@@ -129,17 +129,18 @@ class Shell:
         """Run a line, or the parts `given` on the command line; the next draft: the line, if it was not stored."""
         whole = self._prompt.pastes.came_whole
         fast, parts = self._prompt.pastes.at_once, given or self._prompt.pastes.parts(line)
-        not_person = await self._typist.reason()
+        not_person = await self._typist.reason(line)
         text, conversation = "".join(part.text for part in parts), self._conversation
-        conversation.parts, conversation.excluded = parts, self._prompt.take_dropped()
         typed = not fast and all(part.origin == "typed" for part in parts)
         conversation.origin = "tool" if not_person else "typed" if typed and not whole else "pasted"
+        # What came faster than anyone types may be a paste, so none of it counts as typed.
+        sent = [Part(text, conversation.origin)] if fast or not_person else parts
+        conversation.parts, conversation.excluded = sent, self._prompt.take_dropped()
         self._stored = False
         if text.strip() in ("exit", "quit") and typed:
             raise results.Leave
         try:
-            # A pasted slash is text: nothing pasted can be a command.
-            found = commands.find(text) if parts and parts[0].origin == "typed" else None
+            found = commands.find(text) if parts and parts[0].origin == "typed" else None  # a pasted slash is text
             if found and found[0].changes and (not_person or whole):
                 self._say(not_person or "these keys came together, like a paste, so the command was not run; type it")
                 return ""
@@ -148,8 +149,7 @@ class Shell:
             if conversation.origin == "typed" and (download := self._model_offer.accept(text)):
                 await self._work(download)
             elif text.strip():
-                # What came faster than anyone types may be a paste, so none of it counts as typed.
-                return await self._send(line, [Part(text, conversation.origin)] if fast or not_person else parts)
+                return await self._send(line, sent)
         except AgentError as error:
             return await self._report(line, error)
         return ""

@@ -17,11 +17,13 @@ class TypistCheck:
         self._said = False
         buffer.on_text_changed += self._begin
 
-    async def reason(self) -> str:
-        """Why the line that was just sent may not be the person's; empty where it is. It is said once."""
+    async def reason(self, line: str) -> str:
+        """Why this line, which was just sent, may not be the person's; empty where it is. Said once, of words."""
         look, self._look = self._look, None
-        reason = await look if look else self._app.why_no_yes()
-        if reason and not self._said:
+        if look:
+            await look
+        reason = self._app.why_no_yes(look=look is None)  # the editor was opened since its first key, perhaps
+        if reason and not self._said and not line.startswith("/"):
             self._said = True
             self._say(f"what is typed here does not count as yours: {reason}")
         return reason
