@@ -58,6 +58,7 @@ def imported(path: Path) -> Iterator[str]:
 MODULES = {module(path): path for path in FILES}
 
 
+@cache
 def own_imports(path: Path) -> set[str]:
     """The modules of the package that this one imports, without itself."""
     found = set()
@@ -106,6 +107,7 @@ def _sql(path: Path) -> Iterator[str]:
             yield node.value.lower()
 
 
+@cache
 def written(path: Path) -> set[str]:
     """The tables that a module writes; UNKNOWN stands for names that are put in when it runs."""
     names = {name for text in _sql(path) for name in _WRITTEN.findall(text)}
