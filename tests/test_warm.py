@@ -19,6 +19,7 @@ from tests.ollama_server import script
     ],
 )
 def test_a_forked_command_says_and_ends_as_one_from_nothing(program, monkeypatch, arguments, stdin):
+    program.env["AGENT_NOW"] = "2026-01-02T12:00:00+00:00"  # what is found grows older
     program("notes", "add", "dentist appointment Friday 3pm")
     program("search", "dentist")  # the index and its vectors are made
     forked = program(*arguments, stdin=stdin)

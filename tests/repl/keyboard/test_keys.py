@@ -56,7 +56,10 @@ class Typist:
             rest = iter(typed)
 
             def more(_=None):
-                if piece := next(rest, ""):
+                drawn = prompt.default_buffer._load_history_task  # begun when a line is drawn that is empty anew
+                if not (drawn and drawn.done()):
+                    prompt.app.loop.call_later(0.01, more)
+                elif piece := next(rest, ""):
                     pipe.send_text(piece)
                     prompt.app.loop.call_later(0.05 if piece.startswith("\x1b") else 0.02, more)
 
