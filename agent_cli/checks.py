@@ -100,12 +100,12 @@ def _missing_paths(settings: Config) -> Iterator[Finding]:
     """Folders, files and commands in the settings that do not exist. No MCP server is started."""
     for folder in settings.folders:
         if not Path(folder).expanduser().is_dir():
-            yield Finding("folders", False, f"{folder} is no folder", "make it, or take it out: agent config edit")
+            yield Finding("folders", False, f"{folder} is not a folder", "make it, or take it out: agent config edit")
     for name, source in settings.feeds.items():
         local = not source.startswith(("http://", "https://"))
         if local and not Path(source.removeprefix("file://")).expanduser().is_file():
             yield Finding(
-                "feeds", False, f"{name}: {source} is no file", "put it there, or correct it: agent config edit"
+                "feeds", False, f"{name}: {source} is not a file", "put it there, or correct it: agent config edit"
             )
     for name, mcp_server in settings.mcp.items():
         command = mcp_server.get("command")
@@ -215,7 +215,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         summary = (
             f"{format_size(path.stat().st_size)}, {messages}, SQLite {app.db.value('select sqlite_version()')}, {check}"
         )
-        fix = "" if check == "ok" else "copy the file away, then bring a backup back: agent db restore FILE"
+        fix = "" if check == "ok" else "copy the file, then restore a backup: agent db restore FILE"
         yield Finding("database", check == "ok", f"{path}: {summary}", fix)
         yield from _key(app)
         yield from _indexes(app)
@@ -237,7 +237,7 @@ def _key(app: App) -> Iterator[Finding]:
         yield Finding(
             "key",
             False,
-            "lies in the database, so who has the file can try out what you had erased",
+            "is in the database, so whoever has the file can test guesses of what you erased",
             f"let {app.db.key_folder} be written, or set XDG_STATE_HOME",
         )
 

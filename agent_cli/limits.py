@@ -72,7 +72,7 @@ def run(parse: Callable[[], T], seconds: float = SECONDS) -> T:
 
 
 def load_json(text: str) -> Any:
-    """The value of a JSON text. Raises LimitExceeded, and ValueError where it is no JSON."""
+    """The value of a JSON text. Raises LimitExceeded, and ValueError where it is not JSON."""
     if len(text) > MAX_LINE:
         raise LimitExceeded(f"it has more than {MAX_LINE:,} characters")
     if json_memory(text) > MEMORY:

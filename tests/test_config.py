@@ -75,8 +75,8 @@ def test_the_servers_own_variable_counts_where_nothing_of_ours_is_said(file):
         ("[rules]\nnow = [1]", f", line 1: rules = {{ now = [1] }} {RULES}"),
         ("[prices]\nm = [1]", ", line 1: prices = { m = [1] } must be pairs of prices, as in [0.15, 0.60]"),
         ("[prices]\nm = [-1, 2]", ", line 1: prices = { m = [-1, 2] } must be pairs of prices, as in [0.15, 0.60]"),
-        ('model = "m"\nmodel = "n"', ", line 2 is no valid TOML: "),
-        ("model = ", ", line 1 is no valid TOML: "),
+        ('model = "m"\nmodel = "n"', ", line 2 is not valid TOML: "),
+        ("model = ", ", line 1 is not valid TOML: "),
     ],
 )
 def test_a_mistake_names_file_line_and_key(file, text, said):

@@ -171,7 +171,7 @@ def _converse(invocation: Invocation, asked: AskOptions) -> None:
     if asked.form != "stream" or asked.system or asked.timeout or asked.dry_run or asked.why:
         raise UsageError("-i goes on as a conversation: leave out what is about one answer, as --json or --timeout")
     if not sys.stdout.isatty():
-        raise UsageError("-i goes on as a conversation, and the output is no terminal; ask without -i")
+        raise UsageError("-i goes on as a conversation, and the output is not a terminal; ask without -i")
     parts = ask_options.optional_parts(asked)
     ask_options.take_keyboard()
     from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs

@@ -26,7 +26,7 @@ class AskOptions:
     timeout: float | None = None
     dry_run: bool = False
     why: bool = False  # afterwards print what was recalled
-    render: bool = False  # styled even where the output is no terminal
+    render: bool = False  # styled even where the output is not a terminal
     offline_ok: bool = False  # an answer from memory alone counts as one
 
 
@@ -39,7 +39,7 @@ def parts(question: AskOptions) -> Sequence[Part]:
 
 
 def optional_parts(question: AskOptions) -> Sequence[Part]:
-    """The parts of the question, perhaps none. Raises UsageError for a file that cannot be read or is no text."""
+    """The parts of the question, perhaps none. Raises UsageError for a file that cannot be read or is not text."""
     parts = []
     if not sys.stdin.isatty() and Path("-") not in question.files:
         parts.append(_piped())
@@ -88,5 +88,5 @@ def _read(raw: bytes, name: str) -> str:
     if len(raw) > _LARGEST:
         raise UsageError(f"{name} is larger than {_LARGEST // 1_000_000} MB: no model can read that at once")
     if b"\0" in raw[:8192]:
-        raise UsageError(f"{name} is no text")
+        raise UsageError(f"{name} is not text")
     return raw.decode("utf-8", "replace").strip("\n")

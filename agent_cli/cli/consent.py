@@ -11,7 +11,7 @@ from agent_cli.store import events, meta
 from agent_cli.text import clean
 
 _UNATTENDED = "unattended decisions"  # the key under which it is kept
-PRICE = "every program that runs as you could then accept, change and erase what is remembered, with nobody asked"
+PRICE = "every program that runs as you could then accept, change and erase what is remembered, without asking you"
 
 
 def obtain(app: App, question: str, without: str) -> None:

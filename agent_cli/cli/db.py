@@ -26,9 +26,7 @@ from agent_cli.store.maintenance import salvage as salvages
 
 # An enumeration, for an option with a Literal cannot be given again and again.
 ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
-_WAYS_OUT = (
-    "`agent db restore FILE` brings a backup back, `agent db salvage FILE` saves what can be read into a new file"
-)
+_WAYS_OUT = "`agent db restore FILE` restores a backup, `agent db salvage FILE` saves what can be read into a new file"
 _NAMES = {kind.shown: kind.name for kind in kinds.KINDS}
 
 app = typer.Typer(
@@ -130,12 +128,12 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     if doubtful:
         raise StoreError(
             f"{db.path}: the rows named above, or their index, are damaged: look at them, compare them with a backup; "
-            "`agent index rebuild` makes the index anew from what they say now"
+            "`agent index rebuild` rebuilds the index from their present texts"
         )
     if indexes:
         raise StoreError(
             f"{db.path}: an index is damaged, and no damage was found in what it is made of; "
-            "`agent index rebuild` makes it anew"
+            "`agent index rebuild` rebuilds it"
         )
     output.say(f"{db.path} is whole: {_rows(backups.counts(db))}")
 

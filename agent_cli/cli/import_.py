@@ -25,7 +25,7 @@ app = typer.Typer(
     help="Import conversations from ChatGPT, Claude or llm. Importing twice adds nothing.",
 )
 
-Export = Annotated[Path, typer.Argument(metavar="FILE", help="The .zip as it came, its folder, or conversations.json.")]
+Export = Annotated[Path, typer.Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
 
 
 @app.command()

@@ -54,7 +54,7 @@ def rebuild(
             app_.embedders.switch(app_.db, embedder)
         for done, total in app_.embedders.fill(app_.db):
             line.step("vectors", done, total, "passages")
-    output.say("the indexes are made anew")
+    output.say("the indexes were rebuilt")
 
 
 def _count(db: Database, vector_set: vectors.VectorSet | None) -> int | None:

@@ -179,7 +179,7 @@ def _since(typed: str, now: datetime) -> datetime:
         try:
             return parse_moment(typed, now)
         except UsageError as error:
-            raise UsageError(f"{typed!r} is no time: write it like 2026-11-20, 2h or 3d") from error
+            raise UsageError(f"{typed!r} is not a time: write it like 2026-11-20, 2h or 3d") from error
     try:
         return max(now - timedelta(**{_UNITS[age[2]]: int(age[1])}), datetime(1970, 1, 2, tzinfo=now.tzinfo))
     except OverflowError as error:

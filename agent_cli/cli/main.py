@@ -110,7 +110,7 @@ def _exit_on_closed_output() -> Iterator[None]:
             raise
         _discard_output(sys.stdout)
         if error.errno == errno.ENOSPC:
-            output.fail(AgentError("the output cannot be written: no space is left where it goes"))
+            output.fail(AgentError("the output cannot be written: no space is left on that disk"))
         _discard_output(sys.stderr)  # the reader has gone, and may have read this stream too
         sys.exit(141)
 
@@ -215,7 +215,7 @@ def _converse_or_ask(invocation: Invocation) -> None:
 
         ask.answer(invocation, AskOptions(words=[]))
     elif not sys.stdout.isatty():
-        raise UsageError("no prompt is given and the output is no terminal; use `agent ask`")
+        raise UsageError("no prompt is given and the output is not a terminal; use `agent ask`")
     elif invocation.resume is not None and not invocation.resume.strip():
         from agent_cli.repl.commands import session_choice
         from agent_cli.repl.shell import shell  # prompt-toolkit, as below

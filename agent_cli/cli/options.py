@@ -26,7 +26,7 @@ def parse_moment(
         whole_day = len(text) == 10
         return found + timedelta(days=1) - before_day_end if whole_day and before_day_end is not None else found
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is no day: write it like {example}") from error
+        raise UsageError(f"{text!r} is not a day: write it like {example}") from error
 
 
 class PeriodUnit(StrEnum):

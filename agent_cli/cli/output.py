@@ -62,7 +62,7 @@ def first_notes(show: Callable[[str], None] = note) -> Callable[[str], None]:
         if shown <= _MANY:
             show(text)
         elif shown == _MANY + 1:
-            show("there are more of them, which are counted and not named")
+            show("the others are counted, but not listed")
 
     return each
 

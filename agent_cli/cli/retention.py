@@ -30,7 +30,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     help="Show and remove what is old and summarised; pin what stays. Once `agent config set retention.preset short`"
-    " has switched it on, it goes by itself.",
+    " has switched it on, it is removed automatically.",
 )
 
 _PLURALS = {
@@ -60,7 +60,7 @@ PinnableHandles = Annotated[list[str], typer.Argument(metavar="ID…", help="Ses
 @app.callback(invoke_without_command=True)
 def overview(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go now; nothing is removed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be removed now.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show how long each kind is kept, how much there is, what would go now, and what keeps the rest."""
@@ -76,7 +76,7 @@ def overview(
     else:
         output.listing(_table_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False)
         if any(each.kept_because == NOT_SUMMARISED for each in items):
-            context.obj.note("not taken in: a summary or a job has yet to read it; see `agent jobs list`")
+            context.obj.note("not summarised yet: a summary or a job still has to read it; see `agent jobs list`")
         if dry_run:
             _list(items)
 
@@ -84,7 +84,7 @@ def overview(
 @app.command()
 def apply(
     context: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: you have seen what will go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: you have seen what will be removed.")] = False,
 ) -> None:
     """Remove now what would go. Without `--yes` it asks first."""
     app_: App = context.obj.app()
@@ -94,7 +94,7 @@ def apply(
         raise UsageError("retention is off; `agent retention` says how to switch it on")
     going = [each for each in retention.plan(app_.db, limits, app_.time()) if not each.kept_because]
     if not going:
-        output.say("nothing is old enough to go")
+        output.say("nothing is old enough to be removed")
         return
     if not yes:
         _confirm(going)
@@ -139,7 +139,7 @@ def _kind_and_number(app_: App, handle: str) -> tuple[str, int]:
             if found is None:
                 raise UsageError(f"there is no summary {handle.strip().lower()}; `agent search` finds what there is")
             return "summary", found.id
-    raise UsageError(f"{handle!r} is no handle of a session or a summary: write it like s4 or y7")
+    raise UsageError(f"{handle!r} is not a handle of a session or a summary: write it like s4 or y7")
 
 
 def _confirm(going: Sequence[RetentionCandidate]) -> None:
@@ -230,4 +230,4 @@ def _list(items: Sequence[RetentionCandidate]) -> None:
         if len(of_level) > _LISTED:
             output.say(f"       and {len(of_level) - _LISTED} more such (--json lists more)")
     if not going:
-        output.say("nothing is old enough to go")
+        output.say("nothing is old enough to be removed")

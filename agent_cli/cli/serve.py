@@ -57,7 +57,7 @@ def serve(
 
     app_: App = invocation.app()
     if not any(each.revoked_at is None for each in callers.listing(app_.db)):
-        invocation.note("nobody may come in yet: `agent serve callers add NAME` lets a program in")
+        invocation.note("no program may connect yet: `agent serve callers add NAME` adds one")
     if insecure_bind:
         invocation.note("other machines may reach this server, and what is said goes over the network unencrypted")
     limits = ServerLimits(

@@ -93,7 +93,7 @@ def _read(file: Path) -> Iterator[tuple[str, Any, int]]:
     except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(text.splitlines())  # at the end of the document
-        raise ConfigError(f"{file}, line {number} is no valid TOML: {error}") from error
+        raise ConfigError(f"{file}, line {number} is not valid TOML: {error}") from error
     if _is_deep(table):  # as dotted keys, which the parser takes
         raise ConfigError(f"{file} cannot be read: {limits.TOO_DEEP}")
     for key, value in table.items():

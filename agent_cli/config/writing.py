@@ -25,7 +25,7 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
     try:
         document = tomlkit.parse(file.read_text(encoding="utf-8"))
     except (TOMLKitError, OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}; mend it with `agent config edit`") from error
+        raise ConfigError(f"{file} cannot be read: {error}; correct it with `agent config edit`") from error
     name, _, entry = key.partition(".")
     if entry:
         if not isinstance(document.get(name), dict):  # there is none yet, or a mistake is mended so

@@ -41,7 +41,7 @@ def is_own(*streams: int) -> bool:
 
 def discard_typed(descriptor: int) -> None:
     """Throw away what was typed at a terminal and has not been read."""
-    with suppress(ImportError, OSError):  # Windows has none, and another input is no terminal
+    with suppress(ImportError, OSError):  # Windows has none, and another input is not a terminal
         import termios
 
         with suppress(termios.error):

@@ -84,7 +84,7 @@ class Gate:
     def _check_rate(self, caller: Caller) -> None:
         pause = self._state.seconds_to_wait(caller)
         if pause:
-            raise Refused(429, "rate", "too many requests: come again later", {"Retry-After": str(math.ceil(pause))})
+            raise Refused(429, "rate", "too many requests: try again later", {"Retry-After": str(math.ceil(pause))})
 
     async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         """All of it, which must come in time. Raises Refused."""

@@ -40,9 +40,9 @@ _FAILURES = {
     400: "It cannot be read, or is too long for the model.",
     401: "A token is missing, or is revoked.",
     403: "This caller only reads.",
-    404: "There is no such thing.",
-    405: "Another method is needed.",
-    408: "It came too slowly.",
+    404: "It does not exist.",
+    405: "The route takes another method.",
+    408: "It arrived too slowly.",
     409: "It is in use elsewhere, or has gone on.",
     410: "It was erased since.",
     413: "It is too large.",
@@ -51,7 +51,7 @@ _FAILURES = {
     429: "Too many requests; Retry-After tells when.",
     502: "The model broke off.",
     503: "There is no room, or no model; Retry-After tells when.",
-    504: "Its time was over; what arrived is told.",
+    504: "The time limit has passed; what arrived is returned.",
 }
 
 
@@ -81,7 +81,7 @@ def application(state: ServerState) -> FastAPI:
 
     @api.get(
         "/health",
-        summary="Whether it is there; ?deep looks at database, disk and model too (503 when one fails); needs no token",
+        summary="Whether the server runs; ?deep checks database, disk and model (503 when one fails); needs no token",
         response_model_exclude_none=True,
     )
     async def health(response: Response, deep: str | None = None) -> Health:
@@ -90,7 +90,7 @@ def application(state: ServerState) -> FastAPI:
         response.status_code = 200 if ok else 503
         return Health(ok=ok, version=__version__, **found)
 
-    @api.get("/docs", response_class=HTMLResponse, summary="This description, to be read by people")
+    @api.get("/docs", response_class=HTMLResponse, summary="This description, as a page for people")
     async def docs() -> Response:
         return HTMLResponse(
             page.page(api.openapi()),
@@ -184,7 +184,7 @@ def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:  # no name of a host may be written so
         why = error.strerror if isinstance(error, OSError) else None
-        raise UsageError(f"{host!r} is no address of this machine: {why or error}") from error
+        raise UsageError(f"{host!r} is not an address of this machine: {why or error}") from error
     if not ipaddress.ip_address(place[0]).is_loopback and not allow_remote:
         raise UsageError(f"{host} can be reached from other machines: say --insecure-bind too if that is meant")
     # Without its protocol a socket sends small packets late (Nagle), and each answer takes 40 ms longer.
@@ -246,7 +246,7 @@ def _fault(row: dict[str, Any]) -> str:
     """A sentence of our own for the most frequent faults; the library's message for the others."""
     kind, where = row["type"], ".".join(str(each) for each in row["loc"])
     if kind == "json_invalid":
-        return "the body is no JSON"
+        return "the body is not JSON"
     if row["loc"] == ("body",) and kind in ("missing", "model_attributes_type", "dict_type"):
         return "the body must be a JSON object, sent with Content-Type: application/json"
     if kind == "string_pattern_mismatch" and row["ctx"]["pattern"] == r"\S":

@@ -383,7 +383,7 @@ def _error_message(error: apsw.Error) -> str | None:
         case apsw.CantOpenError():
             return "the database cannot be opened; check that its folder exists and may be written"
         case apsw.NotADBError():
-            return "this is no SQLite database; name another file with --db"
+            return "this is not an SQLite database; name another file with --db"
         case apsw.CorruptError():
             return "the database is damaged; `agent db check` says where and what to do"
         case apsw.IOError():

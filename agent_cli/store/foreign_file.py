@@ -11,7 +11,7 @@ from agent_cli.errors import StoreError
 
 
 class ForeignFile:
-    """A read-only connection; `tables` gives each table's columns. Raises StoreError when it is no SQLite file."""
+    """A read-only connection; `tables` gives each table's columns. Raises StoreError when it is not an SQLite file."""
 
     def __init__(self, file: Path):
         self._file = file
@@ -26,7 +26,7 @@ class ForeignFile:
                 ).fetchall()
             }
         except (apsw.Error, OSError) as error:
-            raise StoreError(f"{file} cannot be read: it is no SQLite file, or its folder is closed to you") from error
+            raise StoreError(f"{file} cannot be read: it is not an SQLite file, or you may not read it") from error
 
     def rows(self, sql: str, values: Any = ()) -> Iterator[tuple[Any, ...]]:
         """The rows, one at a time. Raises StoreError when the file is damaged."""

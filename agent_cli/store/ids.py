@@ -47,5 +47,5 @@ def number(kind: str, text: str) -> int:
     letter = kinds.BY_NAME[kind].letter
     match = re.fullmatch(rf"{letter}?(\d{{1,18}})", text.strip().lower())
     if match is None:
-        raise UsageError(f"{text!r} is no handle of a {kind}: write it like {letter}4")
+        raise UsageError(f"{text!r} is not a handle of a {kind}: write it like {letter}4")
     return int(match[1])

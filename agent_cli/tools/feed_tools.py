@@ -53,7 +53,7 @@ def _load(address: str, context: ToolContext) -> Fetched:
     file = Path(address.removeprefix("file://")).expanduser()
     try:
         if not file.is_file():
-            raise ToolFailed(f"{file} is no file")
+            raise ToolFailed(f"{file} is not a file")
         if file.stat().st_size > fetching.MAX_BYTES:
             raise ToolFailed(f"{file} is larger than {fetching.MAX_BYTES / 1e6:.0f} MB")
         return Fetched(file.read_bytes(), "", str(file))

@@ -69,7 +69,7 @@ def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"
         return "\n".join(map(str, context.access.folders))
     place = _resolve(context, folder)
     if not place.is_dir():
-        raise ToolFailed(f"{place} is no folder; read_file reads a file")
+        raise ToolFailed(f"{place} is not a folder; read_file reads a file")
     entries = sorted(_visible_entries(place), key=lambda each: (not each.is_dir(), each.name.casefold()))
     more = [f"and {len(entries) - _MAX_ENTRIES} more"] if len(entries) > _MAX_ENTRIES else []
     return "\n".join([*map(_entry, entries[:_MAX_ENTRIES]), *more]) or "the folder is empty"
@@ -158,7 +158,7 @@ def _decode(data: bytes, file: Path) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if b"\0" in data:
-        raise ToolFailed(f"{file} is no text")
+        raise ToolFailed(f"{file} is not text")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -170,7 +170,10 @@ def _too_long(shown, width):
     return [line for line in lines if max(map(cell_width, line.split())) < width // 2]
 
 
-@pytest.mark.parametrize("look", ["50", "80", "120", "200", "80 NO_COLOR", "80 ACCESSIBLE", "80 TERM=dumb"])
+LOOKS = ("", " NO_COLOR", " ACCESSIBLE", " TERM=dumb")
+
+
+@pytest.mark.parametrize("look", [*(f"{width}{look}" for width in (50, 80, 120) for look in LOOKS), "200"])
 def test_the_screens_people_look_at_most(look, home, monkeypatch, request):
     width, *options = look.split()
     env = {name: value or "1" for name, _, value in (option.partition("=") for option in options)}

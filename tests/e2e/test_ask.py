@@ -76,7 +76,7 @@ def test_a_continued_session_is_carried_over_into_the_next(program, server):
     ("told", "said"),
     [
         ("s99", "there is no session s99; `agent sessions list` shows them all"),
-        ("s99999999999999999999", "'s99999999999999999999' is no handle of a session: write it like s4"),
+        ("s99999999999999999999", "'s99999999999999999999' is not a handle of a session: write it like s4"),
         ("swordfish", "no session mentions 'swordfish'; `agent sessions list` shows them all"),
         (
             "the",

@@ -189,7 +189,7 @@ def test_an_incognito_question_makes_no_file_and_reads_none(program, server, opt
         (["ask", "--render", "--plain", "hi"], "--render and --plain exclude each other"),
         (["--incognito", "notes", "add", "x"], "--incognito is for a conversation and for `agent ask`"),
         (["--no-memory", "notes", "list"], "--no-memory is for a conversation and for `agent ask`"),
-        (["ask", "-i", "hi"], "-i goes on as a conversation, and the output is no terminal"),
+        (["ask", "-i", "hi"], "-i goes on as a conversation, and the output is not a terminal"),
         (["ask", "-i", "--json", "hi"], "-i goes on as a conversation: leave out"),
         (["--color", "red"], "Invalid value for '--color'"),
     ],

@@ -241,8 +241,8 @@ def test_doctor_names_what_the_settings_name_and_is_not_there():
         mcp={"engram": {"command": "no-such-engram"}, "shell": {"command": "sh"}, "far": {"url": "http://127.0.0.1:9"}},
     )
     assert [(each.ok, each.id, each.found, each.fix) for each in checks._missing_paths(told)] == [
-        (False, "folders", "/no/folder is no folder", "make it, or take it out: agent config edit"),
-        (False, "feeds", "diary: /no/diary.ics is no file", "put it there, or correct it: agent config edit"),
+        (False, "folders", "/no/folder is not a folder", "make it, or take it out: agent config edit"),
+        (False, "feeds", "diary: /no/diary.ics is not a file", "put it there, or correct it: agent config edit"),
         (
             False,
             "mcp",

@@ -101,7 +101,7 @@ def test_set_in_a_file_that_cannot_be_read_says_so(program, file):
     ran = program("config", "set", "model", "b")
     assert ran.code == 2
     assert ran.err.startswith(f"agent: {file} cannot be read: ")
-    assert ran.err.endswith("; mend it with `agent config edit`\n")
+    assert ran.err.endswith("; correct it with `agent config edit`\n")
 
 
 def test_set_mends_a_table_that_was_none(program, file):
@@ -138,8 +138,8 @@ BAD = {
     "patience = -1": ", line 1: patience = -1.0 must be at least 0",
     "options = 3": ", line 1: options = 3 must be a table",
     "[rules]\nnow = [1]": ', line 1: rules = { now = [1] } must be "allow", "ask" or "deny" for each tool',
-    "model = \n": ", line 1 is no valid TOML: Invalid value (at line 1, column 9)",
-    "\nnum_ctx = 1\nnum_ctx = 2": ", line 3 is no valid TOML: Cannot overwrite a value (at end of document)",
+    "model = \n": ", line 1 is not valid TOML: Invalid value (at line 1, column 9)",
+    "\nnum_ctx = 1\nnum_ctx = 2": ", line 3 is not valid TOML: Cannot overwrite a value (at end of document)",
 }
 
 

@@ -65,7 +65,7 @@ def test_without_a_terminal_nothing_is_decided(waiting, command):
 def test_a_file_is_imported_as_true_after_a_key(program, terminal):
     (program.work / "lines").write_text('{"statement": "I like tea"}')
     assert program("facts", "import", "lines", "--accept").code == 2
-    shell = terminal("facts", "import", "lines", "--accept", "--yes").wait("lines as true, without a look? y, ")
+    shell = terminal("facts", "import", "lines", "--accept", "--yes").wait("lines as true, without a review? y, ")
     assert shell.type("y").ended() == 0
     assert program.rows("select state from fact") == [("accepted",)]
 

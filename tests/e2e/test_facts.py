@@ -95,7 +95,8 @@ def test_a_fact_of_a_place_a_session_or_a_time_is_labelled(program):
     assert program("facts", "list", "--as-of", "2025-02-28").out == ""
     assert program("facts", "list", "--as-of", "2026-03-31").out.startswith("f3")
     assert "f3" not in program("facts", "list", "--as-of", "2026-04-01").out
-    assert program("facts", "add", "--since", "soon", "x").err == "agent: 'soon' is no day: write it like 2026-11-20\n"
+    soon = program("facts", "add", "--since", "soon", "x")
+    assert soon.err == "agent: 'soon' is not a day: write it like 2026-11-20\n"
     assert program("facts", "add", "--since", "2026-02-02", "--until", "2026-02-01", "x").code == 2
 
 
@@ -357,9 +358,9 @@ def test_broken_lines_of_an_import_are_told_and_the_others_taken(program):
     assert (ran.code, ran.out) == (1, "imported 1 fact, pending\n")
     told = ran.err.splitlines()
     assert told[:6] == [
-        "agent: line 2 was skipped: the statement is no text",
+        "agent: line 2 was skipped: the statement is not text",
         "agent: line 3 was skipped: it has no statement",
-        "agent: line 4 was skipped: it is no JSON object",
+        "agent: line 4 was skipped: it is not a JSON object",
         "agent: line 5 was skipped: Invalid isoformat string: 'soon'",
         "agent: line 6 was skipped: it ends before it begins",
         "agent: line 7 was skipped: subject, predicate and object go together",
@@ -419,11 +420,11 @@ def test_questions_are_kept_and_asked(program):
 
 WRONG = [
     (["show", "f9"], "there is no fact f9; `agent facts list --all` shows them all"),
-    (["show", "n1"], "'n1' is no handle of a fact: write it like f4"),
-    (["edit", "tea"], "'tea' is no handle of a fact: write it like f4"),
+    (["show", "n1"], "'n1' is not a handle of a fact: write it like f4"),
+    (["edit", "tea"], "'tea' is not a handle of a fact: write it like f4"),
     (["history", "f9"], "there is no fact f9; `agent facts list --all` shows them all"),
     (["undo"], "there is no change to take back"),
-    (["list", "--as-of", "March"], "'March' is no day: write it like 2026-11-20"),
+    (["list", "--as-of", "March"], "'March' is not a day: write it like 2026-11-20"),
     (["test", "rm", "q9"], "there is no test q9; `agent facts test list` shows them all"),
     (["import", "nowhere.jsonl"], "nowhere.jsonl cannot be read: No such file or directory"),
     (["export", "--format", "md", "--all"], "MEMORY.md and USER.md hold what is true now; --all is for --format jsonl"),

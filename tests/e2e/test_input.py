@@ -94,7 +94,7 @@ def test_asking_nothing_is_said(program, server, arguments):
     [
         (lambda file: None, "nope.txt cannot be read: No such file or directory"),
         (lambda file: file.mkdir(), "nope.txt cannot be read: Is a directory"),
-        (lambda file: file.write_bytes(b"\x7fELF\0\0"), "nope.txt is no text"),
+        (lambda file: file.write_bytes(b"\x7fELF\0\0"), "nope.txt is not text"),
         (
             lambda file: os.truncate(os.open(file, os.O_CREAT | os.O_RDWR), 20_000_001),
             "nope.txt is larger than 20 MB: no model can read that at once",
@@ -119,7 +119,7 @@ def ask_from(program, raw, *arguments):
 
 
 def test_binary_standard_input_is_said(program):
-    assert ask_from(program, b"\x89PNG\0", "what is this?") == Ran(2, "", "agent: standard input is no text\n")
+    assert ask_from(program, b"\x89PNG\0", "what is this?") == Ran(2, "", "agent: standard input is not text\n")
 
 
 def test_bytes_that_are_no_utf8_become_replacement_characters(program, server):
@@ -186,7 +186,7 @@ def test_at_a_keyboard_with_the_output_in_a_pipe_it_says_what_to_do(program):
     finally:
         os.close(keyboard)
         os.close(stdin)
-    said = "agent: no prompt is given and the output is no terminal; use `agent ask`\n"
+    said = "agent: no prompt is given and the output is not a terminal; use `agent ask`\n"
     assert (process.returncode, out, err) == (2, "", said)
 
 

@@ -43,7 +43,7 @@ def test_a_name_that_no_host_can_have_is_refused(program, name):
     ran = program("serve", "--port", "0", "--host", name)
 
     assert ran.code == 2
-    assert f"{name!r} is no address of this machine" in ran.err.splitlines()[-1]
+    assert f"{name!r} is not an address of this machine" in ran.err.splitlines()[-1]
 
 
 def test_a_number_of_minutes_beyond_all_time_is_refused(program):
@@ -110,7 +110,7 @@ def test_millions_of_entries_that_cannot_be_read_are_counted_and_not_named(progr
 
     assert (exported.code, exported.err.count("\n")) == (1, 22)
     assert exported.err.splitlines()[-2:] == [
-        "agent: there are more of them, which are counted and not named",
+        "agent: the others are counted, but not listed",
         "agent: 3001 broken entries were skipped; the others are imported",
     ]
     assert (imported.code, imported.err.count("\n")) == (1, 22)

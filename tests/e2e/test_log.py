@@ -75,7 +75,7 @@ def test_what_cannot_be_meant_is_said(program):
         "agent: --kind is about events, and --calls shows none: leave one of them out\n"
     )
     ran = program("log", "--since", "1 hour")
-    assert (ran.code, ran.err) == (2, "agent: '1 hour' is no time: write it like 2026-11-20, 2h or 3d\n")
+    assert (ran.code, ran.err) == (2, "agent: '1 hour' is not a time: write it like 2026-11-20, 2h or 3d\n")
 
 
 def test_a_kind_that_there_is_not_is_named_with_those_there_are(program):

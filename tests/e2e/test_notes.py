@@ -71,7 +71,7 @@ def test_notes_are_listed_by_their_tags(program):
     assert program("notes", "list", "--tag", "#spring").out == "n1  2026-01-02  prune the roses #garden #spring\n"
     assert program("notes", "tags").out == "#garden  2\n#spring  1\n"
     refused = program("notes", "add", "x", "--tag", "two words")
-    assert (refused.code, "'two words' is no tag" in refused.err) == (2, True)
+    assert (refused.code, "'two words' is not a tag" in refused.err) == (2, True)
 
 
 def test_an_editor_that_fails_changes_nothing(program):
@@ -123,9 +123,9 @@ def test_an_empty_note_is_said(program):
 
 WRONG = [
     (["notes", "show", "n9"], "there is no note n9; `agent notes list` shows them all"),
-    (["notes", "show", "s1"], "'s1' is no handle of a note: write it like n4"),
-    (["notes", "edit", "milk"], "'milk' is no handle of a note: write it like n4"),
-    (["notes", "rm", "n1e3"], "'n1e3' is no handle of a note: write it like n4"),
+    (["notes", "show", "s1"], "'s1' is not a handle of a note: write it like n4"),
+    (["notes", "edit", "milk"], "'milk' is not a handle of a note: write it like n4"),
+    (["notes", "rm", "n1e3"], "'n1e3' is not a handle of a note: write it like n4"),
     (["notes", "restore", "n9"], "there is no note n9; `agent notes list` shows them all"),
     (["sessions", "show", "s9"], "there is no session s9; `agent sessions list` shows them all"),
     (["sessions", "close", "s9"], "there is no session s9; `agent sessions list` shows them all"),
@@ -133,7 +133,7 @@ WRONG = [
     (["sessions", "rm", "s9"], "there is no session s9; `agent sessions list` shows them all"),
     (["sessions", "show", "milk"], "no session mentions 'milk'; `agent sessions list` shows them all"),
     (["jobs", "retry", "j9"], "no job j9 is waiting or parked; `agent jobs list` shows them all"),
-    (["jobs", "retry", "n1"], "'n1' is no handle of a job: write it like j4"),
+    (["jobs", "retry", "n1"], "'n1' is not a handle of a job: write it like j4"),
 ]
 
 

@@ -74,7 +74,7 @@ def test_what_waits_for_a_job_says_where_to_look(program):
     db.close()
     ran = program("retention")
     assert "old but kept: 2 not taken in" in ran.out.splitlines()[0]
-    assert ran.err == "agent: not taken in: a summary or a job has yet to read it; see `agent jobs list`\n"
+    assert ran.err == "agent: not summarised yet: a summary or a job still has to read it; see `agent jobs list`\n"
     assert program("-q", "retention").err == ""
 
 
@@ -104,7 +104,7 @@ def test_it_is_done_after_a_typed_yes(program, terminal):
     assert agreed.ended() == 0
     assert "removed: 94 messages" in agreed.text
     assert messages(program) == 6
-    assert program("retention", "apply", "--yes").out == "nothing is old enough to go\n"
+    assert program("retention", "apply", "--yes").out == "nothing is old enough to be removed\n"
 
 
 def test_without_a_terminal_it_needs_to_be_told_yes(program):
@@ -144,7 +144,7 @@ def test_only_the_person_says_what_goes(program):
     [
         (("retention", "pin", "s999"), "there is no session s999; `agent sessions list` shows them all"),
         (("retention", "pin", "y999"), "there is no summary y999; `agent search` finds what there is"),
-        (("retention", "unpin", "m1"), "'m1' is no handle of a session or a summary: write it like s4 or y7"),
+        (("retention", "unpin", "m1"), "'m1' is not a handle of a session or a summary: write it like s4 or y7"),
     ],
 )
 def test_what_cannot_be_pinned_is_told(program, command, said):

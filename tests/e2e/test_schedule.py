@@ -152,7 +152,7 @@ def test_what_a_command_complains_of_is_kept_and_shown(program):
     assert due(program) == Ran(
         1,
         "",
-        f"agent: c1 Say good morning failed: {told}\nagent: 1 of 1 did not go well; `agent schedule list` says why\n",
+        f"agent: c1 Say good morning failed: {told}\nagent: 1 of 1 failed; `agent schedule list` says why\n",
     )
     assert told in program("schedule", "list", env={"AGENT_NOW": NEXT}).out
     assert program("schedule", "run", "--now", "c1") == Ran(1, "", f"agent: {told}\n")
@@ -201,8 +201,8 @@ def test_the_assistant_adds_and_runs_no_schedule(program):
     [
         ("a", [], True, "say one of"),
         ("a", ["cat"], False, "say one of"),
-        ("a/", [], False, "is no file"),
-        ("~", [], False, "is no file"),
+        ("a/", [], False, "is not a file"),
+        ("~", [], False, "is not a file"),
         ("", ["no-such-thing"], False, "there is no command"),
         ("", [""], False, "there is no command"),
     ],
@@ -277,7 +277,7 @@ def test_in_the_foreground_it_waits_for_the_time_and_ends_in_order(program):
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
     assert lines == [
-        "agent: running schedules as they fall due; Ctrl-C ends it\n",
+        "agent: running schedules when they are due; Ctrl-C stops it\n",
         "agent: c1 Say good morning → n1\n",
     ]
     assert (process.returncode, [note[1] for note in notes(program)]) == (143, ["Good morning."])

@@ -170,7 +170,7 @@ def test_limit_is_the_most_that_is_listed(filled):
 
 
 def test_a_day_that_is_none_and_a_kind_that_is_none_are_refused(filled):
-    assert filled("search", "cat", "--since", "soon").err == "agent: 'soon' is no day: write it like 2026-11-20\n"
+    assert filled("search", "cat", "--since", "soon").err == "agent: 'soon' is not a day: write it like 2026-11-20\n"
     assert filled("search", "cat", "--kind", "dream").code == 2
     assert filled("search", "cat", "--kind", "note", "--grain", "day") == Ran(
         2, "", "agent: --grain finds summaries: leave out --kind, or say --kind summary alone\n"
@@ -190,7 +190,7 @@ def test_the_index_says_what_it_has_and_is_made_anew(alone):
     status = alone("index", "status", "--json").json
     assert (status["passages"], status["waiting"], status["vectors"]) == (5, 0, 5)
 
-    assert alone("index", "rebuild").out == "the indexes are made anew\n"
+    assert alone("index", "rebuild").out == "the indexes were rebuilt\n"
     assert alone("search", "name of the cat", "--json").out == before
     assert alone("index", "rebuild", "--embedder", "embedded").code == 0
     assert alone("search", "name of the cat", "--json").out == before

@@ -102,7 +102,7 @@ def test_server_stays_on_this_machine_unless_told():
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port} cannot be listened on"):
             http.bound("127.0.0.1", port, allow_remote=False)
-    with pytest.raises(UsageError, match="is no address"):
+    with pytest.raises(UsageError, match="is not an address"):
         http.bound("no.such.host.invalid", 0, allow_remote=False)
 
 

@@ -159,7 +159,7 @@ def test_errors_to_a_reader_that_has_gone_are_lost_in_silence(program):
 def test_a_full_disk_behind_the_output_is_said(program, server):
     server.play(script.reply("Hello"))
     program.command = ["sh", "-c", 'exec "$@" >/dev/full', "sh", *program.command]
-    said = "agent: the output cannot be written: no space is left where it goes\n"
+    said = "agent: the output cannot be written: no space is left on that disk\n"
     assert program("ask", "hi") == Ran(1, "", said)
     assert kept(program)[1][:2] == ("assistant", "Hello")
 

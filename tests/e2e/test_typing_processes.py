@@ -64,7 +64,7 @@ def test_a_process_that_an_editor_left_decides_nothing_in_a_review(program, term
     adoption.propose(db, Scope(PERSON, "/"), adoption.claim("I like tea", "piped"), clock.now, actor="person")
     db.close()
     leaving("y")
-    shell = terminal("facts", "review").wait("quit").type("E").wait("its words are as they were").wait("quit", times=2)
+    shell = terminal("facts", "review").wait("quit").type("E").wait("its words were not changed").wait("quit", times=2)
     go()
     shell.until(lambda: left(program) in " ".join(shell.text.split()), "the refusal")
     assert program.rows("select state from fact") == [("pending",)]

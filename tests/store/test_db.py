@@ -168,7 +168,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_write_leaves_the_file_whole(file
 def test_a_file_that_is_no_database_is_a_sentence(path):
     path.write_text("Dear diary, this is no database at all. " * 100)
 
-    with pytest.raises(StoreError, match=r"memory\.db: this is no SQLite database; name another file with --db"):
+    with pytest.raises(StoreError, match=r"memory\.db: this is not an SQLite database; name another file with --db"):
         Database(path).rows("select * from sqlite_schema")
 
 

@@ -60,5 +60,5 @@ def test_a_handle_is_a_letter_and_a_number(kind, handle):
 
 @pytest.mark.parametrize("text", ["s4", "n", "", "n-4", "n4.0", "n4 or 1=1", "n" + "9" * 19, "n٤ x", "the note"])
 def test_what_is_no_handle_is_told(text):
-    with pytest.raises(UsageError, match="is no handle of a note: write it like n4"):
+    with pytest.raises(UsageError, match="is not a handle of a note: write it like n4"):
         ids.number("note", text)

@@ -120,7 +120,7 @@ def test_a_text_and_a_page_are_given_as_they_read(context, tmp_path):
     assert fetched(here, "page.html") == ToolResult("Rain & wind")
     assert fetched(here, "long.txt").text.endswith("[cut off here: 1000 more characters]")
     assert fetched(here, "photo") == ToolResult("it is neither a feed nor a calendar nor text", failed=True)
-    assert fetched(here, "no") == ToolResult(f"{tmp_path}/no is no file", failed=True)
+    assert fetched(here, "no") == ToolResult(f"{tmp_path}/no is not a file", failed=True)
 
 
 @pytest.mark.parametrize(

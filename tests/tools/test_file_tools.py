@@ -94,7 +94,7 @@ def test_a_pipe_a_folder_and_what_is_no_text_are_not_read(here, folder):
     (folder / "huge.log").write_bytes(b"x" * 5_000_001)
     assert called(here, "read_file", path="pipe") == ToolResult(f"{folder}/pipe is no plain file", failed=True)
     assert called(here, "read_file", path="sub").text == f"{folder}/sub is a folder; list_files lists it"
-    assert called(here, "read_file", path="photo.jpg").text == f"{folder}/photo.jpg is no text"
+    assert called(here, "read_file", path="photo.jpg").text == f"{folder}/photo.jpg is not text"
     assert called(here, "read_file", path="huge.log").text == f"{folder}/huge.log is too large: 5.0 MB of at most 5"
     assert called(here, "read_file", path="nowhere").text == (
         f"there is no nowhere in {folder}; list_files shows what there is"

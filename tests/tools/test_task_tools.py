@@ -41,7 +41,7 @@ def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_a
     ("when", "why"),
     [
         ("yesterday", "is past"),
-        ("at the crack of doom", "is no time that is understood"),
+        ("at the crack of doom", "is not a time that is understood"),
         ("31 Feb", "there is no 31 Feb"),
     ],
 )
@@ -73,7 +73,7 @@ def test_what_is_open_is_listed_and_completed(here):
     assert called(here, "complete_task", task="t2").text == (
         "done: t2; every monday 9:00, next Monday 12 Jan 2026, 09:00"
     )
-    for wrong, why in (("t1", "t1 is done already"), ("t9", "there is no task t9"), ("the dentist", "is no handle")):
+    for wrong, why in (("t1", "t1 is done already"), ("t9", "there is no task t9"), ("the dentist", "is not a handle")):
         result = called(here, "complete_task", task=wrong)
         assert (result.failed, why in result.text) == (True, True)
 

@@ -20,7 +20,7 @@ from agent_cli.memory.search import recall_log
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
-NO_MODEL = "no model answers to read what was said for facts; it is read when one does"
+NO_MODEL = "no model answers, so what was said was not searched for facts yet; that is done when one answers"
 
 
 def learn(context: JobContext, job: jobs.Job) -> Effect:

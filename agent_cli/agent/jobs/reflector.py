@@ -18,7 +18,7 @@ from agent_cli.memory.skills import skill_adoption, skill_extraction
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
-NO_MODEL = "no model answers to look back on a conversation; it is done when one does"
+NO_MODEL = "no model answers, so a conversation was not examined for skills yet; that is done when one answers"
 _LEAST_EXCHANGES = 2  # fewer, without a tool call, hold no procedure
 
 

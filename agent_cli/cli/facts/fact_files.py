@@ -64,7 +64,7 @@ def import_(
     ],
     source: Annotated[str, typer.Option("--source", help="Where the messages were imported from.")] = "import",
     accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="You have read them.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm that you have read them.")] = False,
 ) -> None:
     """Read facts from JSON lines, into the queue unless accepted."""
     if accept and not yes:
@@ -72,7 +72,7 @@ def import_(
     app_: App = context.obj.app()
     if accept:
         what = "what is on standard input" if file == Path("-") else str(file)
-        consent.obtain(app_, f"take every line of {what} as true, without a look?", "nothing was imported")
+        consent.obtain(app_, f"take every line of {what} as true, without a review?", "nothing was imported")
     state = "accepted" if accept else "pending"
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as opened:

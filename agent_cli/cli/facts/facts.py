@@ -365,7 +365,7 @@ def graph_(
         return
     output.tree(lines)
     if not lines:
-        output.note(f"nothing is known of {name}" if name else "no fact tells yet who has to do with whom")
+        output.note(f"nothing is known of {name}" if name else "no fact names a relation yet")
 
 
 app.command()(review.review)

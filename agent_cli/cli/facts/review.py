@@ -1,7 +1,7 @@
 """`agent facts review`: look at what waits for your yes, and decide.
 
-Only a person at a terminal decides. Where input or output is no terminal, the queue is printed and nothing is decided,
-whatever is piped in.
+Only a person at a terminal decides. Where input or output is not a terminal, the queue is printed and nothing is
+decided, whatever is piped in.
 """
 
 import errno

@@ -17,7 +17,7 @@ def scripts(
     context: typer.Context,
     switch: Annotated[Switch | None, typer.Argument(help="Without it: what is set now.", show_default=False)] = None,
 ) -> None:
-    """Let your own scripts decide with nobody asked. Off unless you set it.
+    """Let your own scripts decide without asking you. Off unless you set it.
 
     They then accept, change and erase what is remembered.
     What it gives up: every program that runs as you can then say yes in your place. Only what the assistant itself has

@@ -102,14 +102,14 @@ def _report(invocation: Invocation, went_well: list[bool]) -> None:
     """Report the runs. Raises AgentError when one did not go well, so that a timer shows a failed command."""
     failed = went_well.count(False)
     if failed:
-        raise AgentError(f"{failed} of {len(went_well)} did not go well; `agent schedule list` says why")
+        raise AgentError(f"{failed} of {len(went_well)} failed; `agent schedule list` says why")
     if not went_well:
         invocation.note("nothing is due")
 
 
 def _run_continuously(app: App, invocation: Invocation, stop: Cancel) -> None:
     """Run what is due, again and again, until it is stopped."""
-    invocation.note("running schedules as they fall due; Ctrl-C ends it")
+    invocation.note("running schedules when they are due; Ctrl-C stops it")
     jobs = IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _IDLE)
     try:
         while True:

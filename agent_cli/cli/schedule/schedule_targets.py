@@ -40,7 +40,7 @@ def _pattern(typed: str) -> str:
     else:
         pattern = os.path.join(os.getcwd().replace("%", "%%"), typed)
     if "\0" in pattern or pattern.endswith("/") or os.path.isdir(file_path(pattern, datetime(2026, 1, 1))):
-        raise UsageError(f"{typed!r} is no file that can be written: name one, as in ~/briefing.md or ~/%Y-%m-%d.md")
+        raise UsageError(f"{typed!r} is not a file that can be written: name one, as in ~/briefing.md or ~/%Y-%m-%d.md")
     return pattern
 
 
@@ -110,7 +110,7 @@ def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: 
         if process.returncode:
             stop.check()
             errors.seek(0)
-            reason = one_line(errors.read(_STDERR_BYTES).decode("utf-8", "replace"), 500) or "it said nothing of why"
+            reason = one_line(errors.read(_STDERR_BYTES).decode("utf-8", "replace"), 500) or "it gave no reason"
             raise AgentError(f"{name} ended with {process.returncode}: {reason}")
     return name
 

@@ -59,7 +59,7 @@ def import_(
         typer.Argument(metavar="PATH...", help="A SKILL.md, a folder with one, or a folder of such folders."),
     ],
     accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="You have read them.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm that you have read them.")] = False,
 ) -> None:
     """Read SKILL.md files, into the queue unless accepted."""
     if accept and not yes:

@@ -176,7 +176,7 @@ def _piped(name: str, description: str) -> str:
     try:
         piped = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError("what came through the pipe is no UTF-8") from error
+        raise UsageError("what came through the pipe is not UTF-8") from error
     whole = piped.removeprefix("\ufeff").startswith("---")
     return piped if whole else skill_file.compose(name, _require_description(description), piped)
 

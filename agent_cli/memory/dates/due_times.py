@@ -80,8 +80,8 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
     today = zones.to_wall(now, tz)
     if (wall := _dateparser(words, today)) is None:
         raise UsageError(
-            f"{text.one_line(words, 60)!r} is no time that is understood: write it like “friday 3pm”, “in two hours”, "
-            "“24.12. 18:00” or “every monday 9:00”"
+            f"{text.one_line(words, 60)!r} is not a time that is understood: write it like “friday 3pm”, “in two hours”"
+            ", “24.12. 18:00” or “every monday 9:00”"
         )
     wall = datetime.combine(wall, MORNING) if wall.time() == today.time() else wall
     return DueTime(_future(wall, tz, now), words, zone)

@@ -82,7 +82,7 @@ def day_code(word: str) -> str:
     for code, full, short in zip(_DAY_CODES, time_range.DAYS, _SHORT_DAYS, strict=True):
         if re.fullmatch(f"{full}|{short}", word):
             return code
-    raise ValueError(f"{word!r} is no day of the week")
+    raise ValueError(f"{word!r} is not a day of the week")
 
 
 def day_pattern() -> str:

@@ -92,20 +92,20 @@ def read(path: str) -> RawFile:
     """The bytes of a file that may hold text. Raises UnreadableFile."""
     end = os.path.splitext(path)[1].lower()
     if end in _NO_TEXT:
-        raise UnreadableFile(f"it is no text: {end} files are not read")
+        raise UnreadableFile(f"it is not text: {end} files are not read")
     try:
         # Not blocking, in case it is a pipe.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise UnreadableFile("it is no file")
+                raise UnreadableFile("it is not a file")
             if found.st_size > MAX_SIZE:
                 raise UnreadableFile(
                     f"it is too large: {found.st_size / 1e6:.0f} MB, and at most {MAX_SIZE // 10**6} are read"
                 )
             data = file.read(_SNIFFED)
             if end != ".pdf" and _is_binary(data):
-                raise UnreadableFile("it is no text but binary")
+                raise UnreadableFile("it is not text but binary")
             data += file.read(MAX_SIZE - len(data) + 1)
     except OSError as error:
         raise UnreadableFile(f"{UNREADABLE}: {error.strerror or 'the disk refused'}") from error

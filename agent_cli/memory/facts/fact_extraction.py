@@ -154,7 +154,7 @@ def parse_json(answer: str) -> Any:
     try:
         return json.loads(text.without_surrogates(found[0]))
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is no JSON ({text.one_line(str(error))})") from error
+        raise ValueError(f"it is not JSON ({text.one_line(str(error))})") from error
 
 
 def claims(
@@ -190,7 +190,7 @@ def _operation(item: Any, number: int) -> Operation:
     values = {field: item.get(field) or "" for field in _FIELDS}
     for field, value in values.items():
         if not isinstance(value, str):
-            raise ValueError(f"the {field} of operation {number} is no text")
+            raise ValueError(f"the {field} of operation {number} is not text")
     if op == "DELETE" and not values["target"]:
         raise ValueError(f"operation {number} has no target: f and the number of a known fact")
     if op != "DELETE" and not values["statement"].strip():

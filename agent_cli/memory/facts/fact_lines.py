@@ -98,12 +98,12 @@ def _parse_line(db: Database, scope: Scope, line: str, source: str, now: datetim
     """The claim of a line. Raises ValueError and UsageError."""
     row = limits.load_json(line)
     if not isinstance(row, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     statement = _text_field(row, "statement")
     if not statement:
         raise ValueError("it has no statement")
     if isinstance(row.get("source"), list | dict):
-        raise ValueError("the source is no text")
+        raise ValueError("the source is not text")
     message = db.value(
         """select m.id from message m join session s on s.id = m.session_id
            where m.owner = ? and s.source = ? and m.external_id = ?""",
@@ -135,7 +135,7 @@ def _text_field(row: dict[str, Any], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or text.without_surrogates(value) != value:
-        raise ValueError(f"the {name} is no text")
+        raise ValueError(f"the {name} is not text")
     return " ".join(value.split())
 
 

@@ -126,7 +126,7 @@ def tag(typed: str) -> str:
     """A tag as it was typed, without # and in lower case. Raises UsageError where it is none."""
     word = typed.removeprefix("#")
     if not _TAG.fullmatch(f"#{word}"):
-        raise UsageError(f"{typed!r} is no tag: write a word of letters, digits, _ and -, as in garden")
+        raise UsageError(f"{typed!r} is not a tag: write a word of letters, digits, _ and -, as in garden")
     return word.casefold()
 
 

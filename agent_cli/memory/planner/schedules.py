@@ -113,15 +113,15 @@ def normalize(cron: str) -> str:
     name = cron.strip().lower()
     fields = _NAMES.get(name, " ".join(cron.split()))
     if name.startswith("@") and name not in _NAMES:
-        raise UsageError(f"{cron!r} is no time that is known; there are {', '.join(_NAMES)}, or five fields of cron")
+        raise UsageError(f"{cron!r} is not a time that is known; there are {', '.join(_NAMES)}, or five fields of cron")
     try:
         if len(fields.split()) != 5:
             raise CronSimError("five fields are needed")
         CronSim(fields, datetime(2026, 1, 1))
     except (CronSimError, ValueError) as error:  # a number of thousands of digits
         raise UsageError(
-            f"{cron!r} is no time for a schedule ({str(error).lower()}): write minute, hour, day, month and weekday as "
-            'cron does, as in "0 7 * * *" for every day at 7:00, or a name as @daily'
+            f"{cron!r} is not a time for a schedule ({str(error).lower()}): write minute, hour, day, month and weekday "
+            'as cron does, as in "0 7 * * *" for every day at 7:00, or a name as @daily'
         ) from error
     return fields
 

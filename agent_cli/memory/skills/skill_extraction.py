@@ -153,7 +153,7 @@ def parse(answer: str) -> ExtractedSkill | None:
         values["steps"] = "\n".join(values["steps"])
     for field, value in values.items():
         if not isinstance(value, str):
-            raise ValueError(f"the {field} of the skill is no text")
+            raise ValueError(f"the {field} of the skill is not text")
     return _validated(
         ExtractedSkill(**{field: secrets.mask(text.visible(value)).strip() for field, value in values.items()})
     )

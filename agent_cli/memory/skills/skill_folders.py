@@ -53,7 +53,7 @@ def text(path: Path) -> str:
     """The text of a file. Raises UsageError when it cannot be a skill."""
     try:
         if not path.is_file():
-            raise UsageError("it is no file")
+            raise UsageError("it is not a file")
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
@@ -62,7 +62,7 @@ def text(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UsageError("it is no UTF-8") from error
+        raise UsageError("it is not UTF-8") from error
 
 
 def other_files(path: Path) -> list[str]:
@@ -113,7 +113,7 @@ def _existing_content(path: Path) -> bytes | None:
     if not path.exists():
         return None
     if not path.is_file():
-        raise UsageError(f"{path} is there already and is no file: move it away")
+        raise UsageError(f"{path} is there already and is not a file: move it away")
     with path.open("rb") as file:
         return file.read(_MAX_BYTES + 1)
 

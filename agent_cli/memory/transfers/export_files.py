@@ -47,7 +47,9 @@ def read_sessions(
                 place = f"conversation {number}"
                 if not isinstance(conversation, dict):
                     broken = isinstance(conversation, json_array.BrokenElement)
-                    yield ExternalSession(place, 1, _raising(str(conversation) if broken else "it is no JSON object"))
+                    yield ExternalSession(
+                        place, 1, _raising(str(conversation) if broken else "it is not a JSON object")
+                    )
                     continue
                 if number == 1:
                     _refuse_other(file, conversation, key, program, others)

@@ -34,7 +34,7 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
     buffer, at_end = read(_CHUNK), False
     begin = _ARRAY_START.match(buffer)
     if begin is None:
-        raise BrokenElement("it is no JSON array of conversations")
+        raise BrokenElement("it is not a JSON array of conversations")
     at, start = begin.end(), None
     while True:
         at = _SEPARATOR.match(buffer, at).end()  # type: ignore[union-attr]  # matches nothing, too
@@ -49,7 +49,7 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
             if cut and not (limit := _exceeded(buffer, at)):
                 end = -1
             else:
-                broken = BrokenElement(limit if cut else f"it is no JSON ({error.msg})")
+                broken = BrokenElement(limit if cut else f"it is not JSON ({error.msg})")
                 if start is None:
                     raise broken from error
                 yield broken

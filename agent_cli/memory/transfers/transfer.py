@@ -139,7 +139,7 @@ class _ParsedSession:
 def _row(line: str) -> dict[str, Any]:
     row: Any = limits.load_json(line)
     if not isinstance(row, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     if "\\u" in line:  # half of a surrogate pair, where another program cut a text
         row = json.loads(text.without_surrogates(json.dumps(row, ensure_ascii=False)))
     return dict(row)
@@ -165,7 +165,7 @@ def _id(row: dict[str, Any], what: str) -> str:
 
 def _parse_message(row: Any, now: datetime) -> _ParsedMessage:
     if not isinstance(row, dict):
-        raise ValueError("a message is no JSON object")
+        raise ValueError("a message is not a JSON object")
     role, content = row.get("role"), row.get("content")
     if role not in _ROLES:
         raise ValueError(f"the role of a message is {role!r}, not one of {', '.join(_ROLES)}")

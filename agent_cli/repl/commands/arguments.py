@@ -14,5 +14,5 @@ def unexpected(name: str, argument: str) -> UsageError:
 def count(argument: str) -> int:
     """A number of rows; 20 where none is given. Raises UsageError."""
     if argument and not argument.isdigit():
-        raise UsageError(f"{argument!r} is no number")
+        raise UsageError(f"{argument!r} is not a number")
     return int(argument or 20)

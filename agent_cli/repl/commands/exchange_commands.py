@@ -66,7 +66,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
     """
     options = re.fullmatch(r"(?:-m\s+(?P<one>\S+)\s*)?(?P<plain>--no-memory)?(?:\s*-m\s+(?P<other>\S+))?", argument)
     if options is None:
-        raise UsageError("/retry knows -m MODEL and --no-memory, and nothing was asked; /help /retry says more")
+        raise UsageError("/retry takes -m MODEL and --no-memory; nothing was asked; /help /retry says more")
     name = options["one"] or options["other"]
     asked = _asked(conversation)
     model = models.for_one_answer(conversation.app, name) if name else None

@@ -133,7 +133,7 @@ def _reach(argument: str) -> tuple[str, str]:
     if not first.startswith("--"):
         return "", argument
     if first not in ("--here", "--session"):
-        raise UsageError(f"/remember knows --here and --session, and no {first}; nothing was kept")
+        raise UsageError(f"/remember takes --here or --session, not {first}; nothing was kept")
     return first, rest.strip()
 
 

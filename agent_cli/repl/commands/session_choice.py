@@ -48,5 +48,5 @@ async def choose(app: App) -> Session | None:
 def _preview(app: App, handle: str, width: int) -> Sequence[str]:
     """The last question of a session and its answer, each on a line."""
     id = ids.number("session", handle)
-    said = [("you", log.nth_last(app.db, id, "user", 1)), ("assistant", log.nth_last(app.db, id, "assistant", 1))]
+    said = [("you", log.nth_last(app.db, id, "user", 1)), ("agent", log.nth_last(app.db, id, "assistant", 1))]
     return [cut(one_line(f"{who}: {each.message.text}", width), width) for who, each in said if each]

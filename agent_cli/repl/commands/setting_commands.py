@@ -69,12 +69,13 @@ def memory(conversation: Conversation, argument: str) -> str:
     """
     app = conversation.app
     if argument and argument not in _MEMORY:
-        raise UsageError(f"/memory knows on, read and off, and no {argument!r}; nothing was changed")
+        raise UsageError(f"/memory takes on, read or off, not {argument!r}; nothing was changed")
     if argument:
         app.refuse_incognito()
         app.reads, app.learns = argument != "off", argument == "on"
     mode = memory_mode(conversation)
-    note = " (learning is off for good: /set learn ask)" if mode == "on" and app.config.learn == "off" else ""
+    off = mode == "on" and app.config.learn == "off"
+    note = " (learning is switched off in the settings: /set learn ask)" if off else ""
     return f"memory {mode}: {_MEMORY.get(mode, _LEARNED_ALONE)}{note}"
 
 
@@ -113,7 +114,7 @@ def theme(conversation: Conversation, argument: str) -> Theme:
     match argument:
         case "" | "ansi" | "none":
             return Theme(argument)
-    raise UsageError(f"/theme knows ansi and none, and no {argument!r}; nothing was changed")
+    raise UsageError(f"/theme takes ansi or none, not {argument!r}; nothing was changed")
 
 
 @command("/doctor", on_file=True, examples=("/doctor",))

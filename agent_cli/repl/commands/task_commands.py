@@ -49,7 +49,7 @@ def tasks_(conversation: Conversation, argument: str) -> Result:
     if not argument:
         return _listed(conversation)
     if verb not in VERBS:
-        raise UsageError(f"/tasks knows {', '.join(VERBS)}, and no {verb[:40]!r}; alone it lists them")
+        raise UsageError(f"/tasks takes {', '.join(VERBS)}, not {verb[:40]!r}; alone it lists them")
     if not rest.strip():
         raise UsageError(f"name a task, as in /tasks {verb} t4{' 1 hour' if verb == 'snooze' else ''}")
     return VERBS[verb](conversation, rest.strip())
@@ -59,7 +59,7 @@ def _listed(conversation: Conversation) -> Result:
     app = conversation.app
     found, now = tasks.listing(app.db, app.scope.owner, limit=_SHOWN + 1), app.time()
     if not found:
-        return "nothing is to be done; /remind TEXT WHEN keeps something"
+        return "no tasks are open; /remind TEXT WHEN adds one"
     more = "\nand more: agent tasks" if len(found) > _SHOWN else ""
     return Page(lambda display: task_page.page(found[:_SHOWN], now, display) + more)
 

@@ -45,7 +45,7 @@ def _start(draft: Sequence[KeyPress], *, word: bool) -> int:
 
 
 def _words(key: KeyPress) -> str:
-    """What a key adds to the line; nothing where it is no text."""
+    """What a key adds to the line; nothing where it is not text."""
     if key.key in _ENTERS:
         return f" {_SIGN}"
     if key.key in (Keys.ControlJ, NEWLINE):

@@ -61,8 +61,8 @@ Tab             complete commands, handles, models, files behind @, known names
 Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
 Alt-1, Alt-2    leave out the first, the second of what memory would add: the
                 line above the prompt names it
-Ctrl-L          draw the screen anew
-Ctrl-Z          put the program aside, also during an answer; fg brings it back
+Ctrl-L          redraw the screen
+Ctrl-Z          suspend the program, also during an answer; fg brings it back
 @FILE           send a file along with a message"""
 
 

@@ -51,7 +51,7 @@ def _resolve(typed: str, *, quoted: bool) -> Path | None:
 def _read(path: Path) -> str:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise UsageError(f"{path} is no file: nothing was sent")
+            raise UsageError(f"{path} is not a file: nothing was sent")
         with path.open("rb") as opened:
             raw = opened.read(MAX_BYTES + 1)
     except OSError as error:
@@ -59,5 +59,5 @@ def _read(path: Path) -> str:
     if len(raw) > MAX_BYTES:
         raise UsageError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB: no model can read that at once")
     if b"\0" in raw[:8192]:
-        raise UsageError(f"{path} is no text: nothing was sent")
+        raise UsageError(f"{path} is not text: nothing was sent")
     return raw.decode("utf-8", "replace").strip("\n")

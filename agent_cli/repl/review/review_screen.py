@@ -250,7 +250,7 @@ class ReviewScreen:
     def _reword(self, proposal: Proposal, words: str) -> None:
         words = review.parse_edit(self._ticket, words) if words.strip() else ""
         if words in ("", proposal.statement):
-            self._say("  its words are as they were")
+            self._say("  its words were not changed")
         else:
             self._wordings[self._ticket] = words
 

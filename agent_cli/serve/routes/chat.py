@@ -93,7 +93,10 @@ def router(state: ServerState) -> APIRouter:
     routes = APIRouter()
 
     @routes.post(
-        "/chat", response_model=ChatAnswer, responses=streaming.EVENT_STREAM, summary="Say something, and be answered"
+        "/chat",
+        response_model=ChatAnswer,
+        responses=streaming.EVENT_STREAM,
+        summary="Send a message and get the answer",
     )
     async def chat(request: Request, question: ChatRequest, key: Key = "") -> Response:
         caller: Caller = request.state.caller
@@ -176,7 +179,7 @@ def _refuse_made_elsewhere(db: Database, caller: Caller, key: str) -> None:
     """Another server on the same file may be making the answer."""
     known = callers.find_request(db, caller, key)
     if known and known.message is None and sessions.is_open_elsewhere(db, known.session):
-        raise Refused(409, "in_use", "the answer to this key is being made: come again for it")
+        raise Refused(409, "in_use", "the answer to this key is being made: send the request again to get it")
 
 
 def _unlogged_session(question: ChatRequest) -> OpenSession:

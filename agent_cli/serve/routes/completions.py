@@ -117,7 +117,7 @@ class Models(BaseModel):
 def router(state: ServerState) -> APIRouter:
     routes = APIRouter(prefix="/v1")
 
-    @routes.get("/models", summary="The one model there is: the assistant")
+    @routes.get("/models", summary="The only model: the assistant")
     async def models() -> Models:
         return Models(object="list", data=[Model(id=MODEL, object="model", created=_CREATED, owned_by="agent-cli")])
 
@@ -125,7 +125,7 @@ def router(state: ServerState) -> APIRouter:
         "/chat/completions",
         response_model=Completion,
         responses=streaming.EVENT_STREAM,
-        summary="OpenAI's chat, with a memory",
+        summary="OpenAI's chat completions, with memory",
     )
     async def completions(request: Request, asked_for: CompletionRequest, session: SessionHeader = "") -> Response:
         caller: Caller = request.state.caller

@@ -59,7 +59,7 @@ def router(state: ServerState) -> APIRouter:
             found = tasks.listing(db, caller.owner, asked.state, asked.limit)
         return TaskList(tasks=[_task_answer(each) for each in found])
 
-    @routes.post("", status_code=201, summary="Keep something to do, with a reminder or without")
+    @routes.post("", status_code=201, summary="Add a task, with a reminder or without")
     def add(request: Request, new: NewTask) -> TaskAnswer:
         caller = _writer(request)
         now = state.app.time()
@@ -72,7 +72,7 @@ def router(state: ServerState) -> APIRouter:
                 tasks.add(db, caller.scope, without_surrogates(new.text), occasion, state.app.time, origin="http")
             )
 
-    @routes.post("/{task}/done", summary="Mark it as done; one that repeats moves on")
+    @routes.post("/{task}/done", summary="Mark a task as done; one that repeats moves to its next time")
     def done(request: Request, task: TaskHandle) -> TaskAnswer:
         caller = _writer(request)
         with state.pool.connection() as db:

@@ -104,7 +104,7 @@ def _fault(table: str, column: str, value: bytes) -> str:
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError as error:
-        return f"byte {error.start + 1} of its {column} is no text"
+        return f"byte {error.start + 1} of its {column} is not text"
     if column in _JSON.get(table, ()) and not _is_json(text):
         return f"its {column} cannot be read"
     if (column == "at" or column.endswith("_at")) and text and not _is_time(text):

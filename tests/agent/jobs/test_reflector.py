@@ -317,7 +317,7 @@ def test_switched_off_nothing_is_read(db, talked):
         ('{"skill": {"name": "a", "steps": "x"}}', "no description"),
         ('{"skill": {"name": "a", "description": "d"}}', "no steps"),
         ('{"skill": {"name": {}, "description": "d"}}', "no name"),
-        ('{"skill": {"name": ["a"]}}', "is no text"),
+        ('{"skill": {"name": ["a"]}}', "is not text"),
     ],
 )
 def test_what_is_wrong_with_an_answer_is_said(answer, why):

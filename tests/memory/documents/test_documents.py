@@ -173,9 +173,9 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(db, 
     assert told(add(db, folder)) == {"new": 1, "failed": 4}
     failed = [(os.path.basename(row["path"]), row["error"]) for row in documents.files(db, "person", failed=True)]
     assert failed == [
-        ("binary", "it is no text but binary"),
+        ("binary", "it is not text but binary"),
         ("large.txt", "it is too large: 25 MB, and at most 20 are read"),
-        ("photo.jpg", "it is no text: .jpg files are not read"),
+        ("photo.jpg", "it is not text: .jpg files are not read"),
         ("scan.pdf", "it cannot be parsed as PDF (PdfStreamError)"),
     ]
     assert told(sync(db)) == {"unchanged": 5}

@@ -147,14 +147,14 @@ READABLE = {
 UNREADABLE = {
     "words": ("There is nothing.", "there is no JSON in it"),
     "empty": ("", "there is no JSON in it"),
-    "cut off": ('{"operations": [{"op": "INSERT"}', "it is no JSON (Expecting ',' delimiter"),
+    "cut off": ('{"operations": [{"op": "INSERT"}', "it is not JSON (Expecting ',' delimiter"),
     "another shape": ('{"facts": []}', 'it must be {"operations": […]}'),
     "no object": ("[1]", "operation 1 is no object"),
     "another op": ('[{"op": "ACCEPT"}]', "the op of operation 1 must be INSERT, UPDATE or DELETE"),
     "no statement": ('[{"op": "INSERT"}]', "operation 1 has no statement"),
     "no target": ('[{"op": "DELETE"}]', "operation 1 has no target: f and the number of a known fact"),
-    "a number": ('[{"op": "INSERT", "statement": 7}]', "the statement of operation 1 is no text"),
-    "deep": ("[" * 100_000 + "]", "it is no JSON"),
+    "a number": ('[{"op": "INSERT", "statement": 7}]', "the statement of operation 1 is not text"),
+    "deep": ("[" * 100_000 + "]", "it is not JSON"),
 }
 
 

@@ -70,7 +70,7 @@ def test_a_time_is_five_fields_or_a_name(told, fields):
     ["", "7", "0 25 * * *", "* * * * * *", "@reboot", "0 0 31 4,6 *", "a b c d e", "0 7 * *", "9" * 5000 + " * * * *"],
 )
 def test_what_is_no_time_is_refused_with_a_sentence(told):
-    with pytest.raises(UsageError, match="is no time"):
+    with pytest.raises(UsageError, match="is not a time"):
         schedules.normalize(told)
 
 

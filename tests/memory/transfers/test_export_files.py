@@ -132,7 +132,7 @@ def test_broken_chatgpt_conversations_are_told_with_their_place_and_the_others_i
     assert done == (4, 9)
     assert told == [
         "conversation 2 (“No tree”) was skipped: it has no messages (mapping)",
-        "conversation 3 was skipped: it is no JSON object",
+        "conversation 3 was skipped: it is not a JSON object",
         "conversation 4 (“Trip”) was skipped: a session has no id",
         "conversation 5 (“Trip”) was skipped: it has no messages (mapping)",
     ]
@@ -153,7 +153,7 @@ def test_behind_a_conversation_that_is_no_json_the_others_are_imported(db, take,
     for number, damaged in enumerate((two[:-40], two.replace('"author"', "author", 1), two.replace("}", "", 1))):
         done, told = take(f"[{one}, {damaged}, {three.replace('c3', f'd{number}')}]")
         assert done == ((2, 6) if not number else (1, 3))
-        assert [line.split("(")[0] for line in told] == ["conversation 2 was skipped: it is no JSON "]
+        assert [line.split("(")[0] for line in told] == ["conversation 2 was skipped: it is not JSON "]
 
 
 def test_what_was_forgotten_is_not_brought_back(db, take):
@@ -356,6 +356,6 @@ def test_a_broken_array_is_not_read_to_its_end():
     text = io.StringIO('[{"a": 1}, {"b" 2}, ' + '{"a": "' + "x" * 50_000_000 + '"}]')
     found = json_array.elements(text.read)
     assert next(found) == {"a": 1}
-    with pytest.raises(json_array.BrokenElement, match="it is no JSON"):
+    with pytest.raises(json_array.BrokenElement, match="it is not JSON"):
         next(found)
     assert text.tell() <= 2 << 20

@@ -131,14 +131,14 @@ def test_of_messages_with_one_id_the_first_counts(db):
 BROKEN = {
     "": None,  # a blank line is none
     "{": "Expecting property name",
-    "[]": "it is no JSON object",
-    "7": "it is no JSON object",
+    "[]": "it is not a JSON object",
+    "7": "it is not a JSON object",
     '{"messages": []}': "a session has no id",
     '{"id": null}': "a session has no id",
     '{"id": ""}': "a session has no id",
     '{"id": [1]}': "a session has no id",
     '{"id": 1, "messages": {"role": "user"}}': "the messages are no list",
-    '{"id": 1, "messages": ["Hello"]}': "a message is no JSON object",
+    '{"id": 1, "messages": ["Hello"]}': "a message is not a JSON object",
     '{"id": 1, "messages": [{"id": 1, "content": "x"}]}': "the role of a message is None, not one of user",
     '{"id": 1, "messages": [{"id": 1, "role": "system", "content": "x"}]}': "the role of a message is 'system'",
     '{"id": 1, "messages": [{"id": 1, "role": ["user"], "content": "x"}]}': "the role of a message is ['user']",

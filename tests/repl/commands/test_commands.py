@@ -58,7 +58,7 @@ def test_the_log_tells_what_happened_newest_last(conversation):
         ["note", "written", "n2"]
     ]
     assert len(run(conversation, "/log").draw(Display()).splitlines()) == 3
-    with pytest.raises(UsageError, match="'x' is no number"):
+    with pytest.raises(UsageError, match="'x' is not a number"):
         run(conversation, "/log x")
 
 
@@ -217,7 +217,7 @@ def test_rename_and_sessions(conversation):
         run(conversation, "/rename")
     assert run(conversation, "/rename The garden") == "s1 is now “The garden”"
     assert run(conversation, "/sessions").endswith("    1 turn  The garden")
-    with pytest.raises(UsageError, match="'many' is no number"):
+    with pytest.raises(UsageError, match="'many' is not a number"):
         run(conversation, "/sessions many")
 
 

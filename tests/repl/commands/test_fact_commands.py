@@ -149,7 +149,7 @@ def test_a_fact_of_this_project_or_this_session_alone(conversation):
     heading, *listed = [line.split("  ")[-1] for line in run(conversation, "/facts").splitlines()]
     assert heading == "You"
     assert listed == ["we speak of trains (in session s1 alone)", "the tests run with make (in this project)"]
-    with pytest.raises(UsageError, match="/remember knows --here and --session, and no --all; nothing was kept"):
+    with pytest.raises(UsageError, match="/remember takes --here or --session, not --all; nothing was kept"):
         run(conversation, "/remember --all of it")
 
 

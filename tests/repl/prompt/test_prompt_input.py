@@ -344,8 +344,8 @@ def test_a_pasted_at_names_no_file(tmp_path, monkeypatch):
     [
         ("@./nosuch.txt", "there is no file ./nosuch.txt"),
         ('@"no such.txt"', "there is no file no such.txt"),
-        ("@binary", "binary is no text"),
-        ("@./folder", "folder is no file"),
+        ("@binary", "binary is not text"),
+        ("@./folder", "folder is not a file"),
     ],
 )
 def test_a_file_that_cannot_be_sent_is_said_and_nothing_is(tmp_path, monkeypatch, words, told):
@@ -460,7 +460,7 @@ def test_a_file_that_cannot_be_read_ends_no_incognito_conversation(app, tmp_path
         keyboard.send_text("Who lives in Graz?")
         await until(lambda: line.buffer.text)
         keyboard.send_text("\r")
-        await until(lambda: "no SQLite database" in capsys.readouterr().out)
+        await until(lambda: "not an SQLite database" in capsys.readouterr().out)
         await until(lambda: line.application.is_running and line.buffer.text == "Who lives in Graz?")
         keyboard.send_text("\x15")
 

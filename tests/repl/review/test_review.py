@@ -325,7 +325,7 @@ def test_words_of_one_own_are_undone_with_their_yes(db, walk, three):
 
 @pytest.mark.parametrize("keys", [["e", CTRL_C], ["e", "x", CTRL_C], ["e", CLEAR, ENTER], ["e", ENTER]], ids=ascii)
 def test_an_edit_that_is_left_changes_nothing(db, walk, three, keys):
-    assert "its words are as they were" in walk(*keys, "q")
+    assert "its words were not changed" in walk(*keys, "q")
     assert states(db) == WAITING
 
 

@@ -142,7 +142,7 @@ def test_a_command_that_is_not_there_is_told(app):
 
 
 def test_slash_commands_keep_list_and_change_what_is_to_be_done(app, monkeypatch):
-    assert said(app, "/tasks") == "nothing is to be done; /remind TEXT WHEN keeps something"
+    assert said(app, "/tasks") == "no tasks are open; /remind TEXT WHEN adds one"
     assert said(app, "/remind call the dentist in 2 hours").startswith(
         "kept t1 “call the dentist”, Friday 2 Jan 2026, "
     )
@@ -164,7 +164,7 @@ def test_slash_commands_keep_list_and_change_what_is_to_be_done(app, monkeypatch
     [
         ("/remind", "say what and when"),
         ("/remind friday 3pm", "say what is to be done"),
-        ("/tasks dnoe t1", "knows done, snooze, rm, restore, reopen, and no 'dnoe'"),
+        ("/tasks dnoe t1", "takes done, snooze, rm, restore, reopen, not 'dnoe'"),
         ("/tasks done", "name a task, as in /tasks done t4"),
         ("/tasks done t9", "there is no task t9"),
         ("/tasks done t1 t9", "there is no task t9"),

@@ -263,7 +263,7 @@ def another(copy):
         (newer, "a newer agent wrote this file"),
         (another, "belongs to another program"),
         (lambda copy: copy.write_bytes(b""), "this is no database of agent"),
-        (lambda copy: copy.write_text("words " * 2000), "this is no SQLite database"),
+        (lambda copy: copy.write_text("words " * 2000), "this is not an SQLite database"),
         (lambda copy: copy.unlink(), "there is no file"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_byte_that_is_no_text_is_named_with_its_row_and_not_called_an_index(pa
     db = reopened(path)
     found = file_check.check(db)
 
-    assert "n8: byte 20 of its text is no text" in found.canonical
+    assert "n8: byte 20 of its text is not text" in found.canonical
     with pytest.raises(StoreError, match="a text is damaged; `agent db check` says which"):
         notes.listing(db, "person", 200)
     db.close()
