@@ -76,7 +76,7 @@ def overview(
     else:
         output.listing(_table_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False)
         if any(each.kept_because == NOT_SUMMARISED for each in items):
-            context.obj.note("not summarised yet: a summary or a job still has to read it; see `agent jobs list`")
+            context.obj.note("not summarised: a summary or a job still has to read it; see `agent jobs list`")
         if dry_run:
             _list(items)
 

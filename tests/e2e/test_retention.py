@@ -73,8 +73,8 @@ def test_what_waits_for_a_job_says_where_to_look(program):
     jobs.add(db, "learn", "s1", NOW)
     db.close()
     ran = program("retention")
-    assert "old but kept: 2 not taken in" in ran.out.splitlines()[0]
-    assert ran.err == "agent: not summarised yet: a summary or a job still has to read it; see `agent jobs list`\n"
+    assert "old but kept: 2 not summarised" in ran.out.splitlines()[0]
+    assert ran.err == "agent: not summarised: a summary or a job still has to read it; see `agent jobs list`\n"
     assert program("-q", "retention").err == ""
 
 

@@ -143,7 +143,7 @@ COMMANDS = (
     (["ask", "where is the zeppelin?"], 3, "no model server"),
     (["ask", "--offline-ok", "where is the zeppelin?"], 0, "nothing in memory matches"),
     (["where", "is", "the", "zeppelin?"], 2, 'agent ask "where is the zeppelin?"'),
-    (["index", "rebuild"], 0, "made anew"),
+    (["index", "rebuild"], 0, "rebuilt"),
     (["db", "backup", "copy.db"], 0, "copy.db"),
 )
 

@@ -20,7 +20,7 @@ from agent_cli.values import frozen
 
 WORKING, SESSION = "working", "session"  # the levels below periods: messages and session summaries
 # Why something old is kept.
-OPEN, PINNED, NOT_SUMMARISED, HAS_SOURCES = "open", "pinned", "not taken in", "made of what stays"
+OPEN, PINNED, NOT_SUMMARISED, HAS_SOURCES = "open", "pinned", "not summarised", "made of what stays"
 
 _READERS = [session_summary.JOB, "learn", "reflect"]  # jobs that read a session
 

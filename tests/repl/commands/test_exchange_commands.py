@@ -121,7 +121,7 @@ def test_retry_with_another_model_is_for_this_once(talked, server):
     assert len(said(talked)) == 4, "nothing was taken back"
     run(talked, "/retry -m qwen3:8b")
     assert said(talked)[-1] == ("assistant", "Vier.")
-    with pytest.raises(UsageError, match="knows -m MODEL and --no-memory"):
+    with pytest.raises(UsageError, match="takes -m MODEL and --no-memory"):
         run(talked, "/retry louder")
 
 

@@ -97,7 +97,7 @@ def test_memory_that_is_off_shows_the_model_nothing(talk, server):
     server.play(script.reply("There."))
     say(conversation, "Where does the NAS answer?")
     assert "192.168.1.20" in str(server.turns[-1])
-    with pytest.raises(UsageError, match="/memory knows on, read and off"):
+    with pytest.raises(UsageError, match="/memory takes on, read or off"):
         run(conversation, "/memory maybe")
 
 
