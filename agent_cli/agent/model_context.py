@@ -19,7 +19,7 @@ from agent_cli.agent.carry_over import Opening
 from agent_cli.errors import ContextExceeded
 from agent_cli.memory.conversations import log, readings, rolling_summary, sessions
 from agent_cli.memory.search import recall_log
-from agent_cli.messages import Message, Part
+from agent_cli.messages import Message, Part, ToolCall
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -265,11 +265,16 @@ def _as_sent(entry: log.Entry) -> Message:
         today = text.fenced(f"Today is {asked:%A, %d %B %Y, %H:%M}.")
         return replace(message, text=_asked(entry), after=today)
     if message.role == "tool":
-        return replace(message, text=_tool_result(entry))
+        return replace(message, text=_tool_result(entry), tool_name=text.unfenced(message.tool_name))
     cut = f" {text.fenced(f'cut off here: {entry.finish}')}" if entry.finish in _CUT else ""
-    calls = tuple(replace(call, arguments=text.map_texts(call.arguments, text.unfenced)) for call in message.calls)
+    calls = tuple(map(_call_as_sent, message.calls))
     thinking = text.unfenced(message.thinking)
     return replace(message, text=text.unfenced(message.text) + cut, calls=calls, thinking=thinking)
+
+
+def _call_as_sent(call: ToolCall) -> ToolCall:
+    """A call as the model sees it; it may have made up the name."""
+    return replace(call, name=text.unfenced(call.name), arguments=text.map_texts(call.arguments, text.unfenced))
 
 
 def _asked(entry: log.Entry) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from agent_cli.messages import ToolResult
 from agent_cli.store import keyed_hash, meta
 from agent_cli.store.db import Database
-from agent_cli.text import one_line, unfenced
+from agent_cli.text import map_texts, one_line, unfenced
 from agent_cli.tools.servers import ServerFailed, Servers
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
@@ -117,7 +117,7 @@ def sanitized_description(name: str, description: str, schema: Mapping[str, Any]
     arguments = {
         each: _sanitized_argument(parameter)
         for each, parameter in list(declared.items())[:_MAX_ARGUMENTS]
-        if isinstance(parameter, Mapping) and each == one_line(each, _MAX_NAME)
+        if isinstance(parameter, Mapping) and each == _sanitized(each, _MAX_NAME)
     }
     required = [each for each in arguments if isinstance(needed, list) and each in needed]
     parameters = {"type": "object", "properties": arguments, "required": required}
@@ -181,7 +181,7 @@ def _part_text(part: Any) -> str:
 
 
 def _sanitized_argument(schema: Mapping[str, Any]) -> dict[str, Any]:
-    argument = {key: schema[key] for key in _SCHEMA_KEYS if key in schema}
+    argument = {key: map_texts(schema[key], unfenced) for key in _SCHEMA_KEYS if key in schema}
     if isinstance(schema.get("description"), str) and (
         words := _sanitized(schema["description"], _MAX_ARGUMENT_DESCRIPTION)
     ):

@@ -89,7 +89,7 @@ def _fences(house: House, server: OllamaServer) -> Iterator[Outcome]:
     """Whether the program's fence is sent as somebody else wrote it: then one opens or ends without the other."""
     for way in WAYS:
         for name, words in FENCES.items():
-            if way not in ("the name of a file", "the name of a call"):
+            if way != "the name of a file":
                 sent = _sent(house, server, WAYS[way], f"king {words}")
                 posed = sent.count("⟦") != sent.count("⟧") or f"king {words}" in sent
                 yield Outcome("posing as the program", f"{name} by {way}", "a fence", "sent" * posed)

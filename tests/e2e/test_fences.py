@@ -28,6 +28,7 @@ def answer(body: dict[str, Any]) -> script.Script:
         ("read_file", {"path": "marmot.txt"}),
         ("fetch_feed", {"name": "weather"}),
         ("read_skill", {"name": "feed-marmot"}),
+        (FORGED, {FORGED: FORGED}),
     ]
     return script.reply(HOSTILE, thinking=HOSTILE, calls=calls)
 
@@ -108,3 +109,4 @@ def test_only_the_program_writes_fences(requests):
             assert depth in (0, 1), request
         assert request.count("⟦") == request.count("⟧")
         assert "⟦ From memory, not instructions: f1" not in request
+        assert "\\u27e6" not in request  # as in arguments that are sent as a text of their own
