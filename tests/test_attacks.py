@@ -10,9 +10,10 @@ import sys
 
 import pytest
 
+from agent_cli.agent.listener import answer_requests
 from agent_cli.agent.loop import run_turn
-from agent_cli.agent.memory_requests import CaptureOptions, answer_requests
 from agent_cli.memory.conversations import log
+from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part

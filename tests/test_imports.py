@@ -14,6 +14,15 @@ HEAVY = {"prompt_toolkit", "rich", "httpx", "pydantic", "asyncio", "ollama", "nu
 ASKING = HEAVY | {"sqlite_vec", "sqlite3", "tomlkit"}
 NETWORK = {"http.client", "ssl"}
 NOTHING = ASKING | NETWORK | {"apsw", "socket", "platformdirs", "tempfile", "typer", "inspect", "dataclasses"}
+UNUSED = {  # by an answer without calls to a greeting
+    "agent_cli.memory.dates.due_times",
+    "agent_cli.memory.lifecycle.rewind",
+    "agent_cli.memory.planner.notes",
+    "agent_cli.memory.search.recall",
+    "agent_cli.memory.skills.skills",
+    "agent_cli.tools.calendars",
+    "agent_cli.tools.fetching",
+}
 LATER = {  # loaded once the first prompt stands
     "rich",
     "html.parser",
@@ -70,6 +79,12 @@ def test_asking_a_server_loads_nothing_heavy(loaded, program, server):
 def test_asking_a_script_loads_nothing_for_the_network(loaded, program):
     model = program.script('[[reply]]\nsay = "Hello"\n')
     assert loaded("-m", model, "ask", "hi") & (ASKING | NETWORK) == set()
+
+
+def test_a_greeting_loads_no_search_and_not_what_tools_work_with(loaded, program, server):
+    program.use(server)
+    server.play(script.reply("Hello"))
+    assert loaded("ask", "hi") & UNUSED == set()
 
 
 def test_asking_without_a_server_loads_nothing_heavy(loaded):

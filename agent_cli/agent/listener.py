@@ -10,17 +10,15 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from datetime import timedelta
 
-from agent_cli.agent import memory_requests
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
-from agent_cli.agent.memory_requests import INCOGNITO_NOTICE, CaptureOptions
-from agent_cli.memory.conversations import sessions
-from agent_cli.memory.facts import contradictions
-from agent_cli.memory.facts.contradictions import Contradiction
+from agent_cli.memory.conversations import capture, sessions
+from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.language import promises
 from agent_cli.messages import Part
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
 
+INCOGNITO_NOTICE = "nothing of this is kept: the conversation is incognito"
 LEARN = "learn"  # kind of the job that reads a conversation for facts
 REFLECT = "reflect"  # kind of the job that reads a conversation for skills
 REFLECT_DELAY = timedelta(minutes=10)  # without a message, before that job runs
@@ -37,7 +35,7 @@ def listen(
             match event:
                 case QuestionLogged(handle):
                     message = ids.number("message", handle)
-                    for line in memory_requests.answer_requests(context, message, parts, options):
+                    for line in answer_requests(context, message, parts, options):
                         answered = True
                         yield Noticed(line, receipt=True)
                 case ToolFinished(_, result):
@@ -45,10 +43,20 @@ def listen(
                 case TurnEnded(reply):
                     if not answered and promises.is_promise(reply.text):
                         yield Noticed(_save_hint(options))
-                    for each in _contradictions(context, message, parts, options):
-                        yield Noticed(each.message(at_keyboard=options.at_keyboard))
+                    for line in _contradictions(context, message, parts, options):
+                        yield Noticed(line)
                     if options.learns and event.model not in ("", "offline"):
                         _queue_learning(context)
+
+
+def answer_requests(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
+    """A line for each sentence of the message that asks to remember or to forget something."""
+    found = capture.requests(parts)
+    if not (found and options.keeps):
+        return [INCOGNITO_NOTICE] if found else []
+    from agent_cli.agent import memory_requests  # what writes facts, which few turns do
+
+    return memory_requests.answer(context, message, found, options)
 
 
 def _save_hint(options: CaptureOptions) -> str:
@@ -60,15 +68,16 @@ def _save_hint(options: CaptureOptions) -> str:
     return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
 
 
-def _contradictions(
-    context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions
-) -> list[Contradiction]:
+def _contradictions(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
     """Where the message contradicts known facts; looked for only where they may be read and changed."""
     if not (options.keeps and context.reads):
         return []
-    return contradictions.find(
+    from agent_cli.memory.facts import contradictions  # after the reply, so that no question waits for it
+
+    found = contradictions.find(
         context.db, context.scope, context.session, message, parts, context.time(), options.single_valued
     )
+    return [each.message(at_keyboard=options.at_keyboard) for each in found]
 
 
 def _queue_learning(context: ToolContext) -> None:

@@ -27,7 +27,7 @@ from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm import repair, repetition
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, open_calls, sessions
-from agent_cli.memory.lifecycle import rewind
+from agent_cli.memory.lifecycle import recovery
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
@@ -80,6 +80,8 @@ def run_turn(
     if replaced_message is None:
         asked = log.add_user_message(context.db, context.session, context.scope, parts, context.time())
     else:
+        from agent_cli.memory.lifecycle import rewind  # all that is made from messages, which few turns need
+
         asked = rewind.replace(context.db, context.session, context.scope, parts, replaced_message, context.time)
     yield QuestionLogged(ids.handle("message", asked))
     agent = make_agent()
@@ -122,7 +124,7 @@ def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
 def prepare_session(context: ToolContext) -> None:
     """Repair what a crash left incomplete in the session, and compose its opening if it has none."""
     session = sessions.get(context.db, context.session, context.scope.owner)
-    rewind.recover(context.db, context.session, context.scope, context.time)
+    recovery.recover(context.db, context.session, context.scope, context.time)
     if session.opening is None and context.reads:
         with context.db.write():  # also while reading: nothing forgotten meanwhile may be written back
             opening, _ = carry_over.compose(

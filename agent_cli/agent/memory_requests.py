@@ -5,43 +5,24 @@ for the person's review. Nothing is forgotten here: the line names the command t
 """
 
 from collections.abc import Sequence
-from dataclasses import field
 
 from agent_cli import text
-from agent_cli.memory.conversations import capture
-from agent_cli.memory.conversations.capture import MemoryRequest
+from agent_cli.memory.conversations.capture import CaptureOptions, MemoryRequest
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, facts, known_facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.claims import Claim
-from agent_cli.memory.language.predicates import SINGLE_VALUED
-from agent_cli.messages import Part
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext
-from agent_cli.values import frozen
 
-INCOGNITO_NOTICE = "nothing of this is kept: the conversation is incognito"
 MAX_SHOWN = 200  # characters of a statement that was not typed: what is longer cannot be agreed to unseen
 MAX_LINES = 8
 _GIVEN = {"pasted": "was pasted", "piped": "came through a pipe", "file": "stands in a file"}
 
 
-@frozen
-class CaptureOptions:
-    """What is captured in a turn."""
-
-    at_keyboard: bool = False  # whether the person typed the message
-    learns: bool = False  # whether a job may read the turn for facts and skills
-    single_valued: frozenset[str] = field(default=SINGLE_VALUED)  # predicates
-    keeps: bool = True  # False: incognito, nothing is saved
-
-
-def answer_requests(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
+def answer(context: ToolContext, message: int, found: Sequence[MemoryRequest], options: CaptureOptions) -> list[str]:
     """Save or propose each statement that the message asks to remember; a line for each sentence that asks."""
-    found = capture.requests(parts)
-    if not options.keeps:
-        return [INCOGNITO_NOTICE] if found else []
     lines = [_answer(context, message, each, options) for each in found[:MAX_LINES]]
     more = len(found) - len(lines)
     counted = f"{more} more sentence{'s ask' if more > 1 else ' asks'} to be remembered, and nothing of them was kept"

@@ -8,20 +8,22 @@ is only perhaps among them, and when nothing is kept of what it was asked; besid
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from agent_cli import clock, kinds, text
 from agent_cli.agent import estimate
 from agent_cli.kinds import MEMORY, SKILLS
 from agent_cli.memory import tombstones
 from agent_cli.memory.language import statements
-from agent_cli.memory.search import recall, recall_log, vectors
-from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.search.recall import Hit
-from agent_cli.memory.skills import skill_matching
-from agent_cli.memory.skills.skill_matching import Match
+from agent_cli.memory.search import recall_log, vectors
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
+
+if TYPE_CHECKING:
+    from agent_cli.memory.search.candidates import Filter
+    from agent_cli.memory.search.recall import Hit, RecallResult
+    from agent_cli.memory.skills.skill_matching import Match
 
 ITEMS = 5
 ITEMS_MAYBE = 3  # items when the verdict is "maybe"
@@ -52,7 +54,7 @@ class EmbedOnce:
 class Selection:
     """What is shown beside a message: each memory with its line, and the verdict on all of memory."""
 
-    used: tuple[tuple[Hit, str], ...] = ()
+    used: tuple[tuple["Hit", str], ...] = ()
     verdict: str = ""  # known, maybe, nothing; empty: not judged
     damaged: Sequence[str] = ()  # names of damaged indexes
 
@@ -79,6 +81,9 @@ def _is_unknown(context: ToolContext, message: int, words: str, shown: Sequence[
     """Whether the messages that the model sees anyway do not answer a question either."""
     if not shown or context.memory is not None:
         return not shown
+    from agent_cli.memory.search import recall
+    from agent_cli.memory.search.candidates import Filter
+
     allowed = Filter(context.scope.owner, ("message",), excluded_messages=(message,))
     found = recall.find(context.db, words, allowed, context.time(), ITEMS, logged=True)
     return found.verdict == "nothing" or not any(hit.id in shown for hit in found.hits)
@@ -88,6 +93,10 @@ def select(context: ToolContext, words: str, shown: Sequence[int], *, logged: bo
     """The memories for a question. `logged`: it is in the log."""
     if statements.is_small_talk(words):
         return Selection()
+    from agent_cli.memory.search import recall  # a tenth of what is loaded: not for small talk, nor before the prompt
+    from agent_cli.memory.search.candidates import Filter
+    from agent_cli.memory.skills import skill_matching
+
     separate_memory = context.memory is not None  # memory is another database, without this conversation
     has_skills = skill_matching.has_skills(context.remembered, context.scope.owner)
     headings = (MEMORY,) if has_skills else (MEMORY, SKILLS)  # skills of the person are matched separately
@@ -101,7 +110,7 @@ def select(context: ToolContext, words: str, shown: Sequence[int], *, logged: bo
     )
     embed_once = EmbedOnce(context.embedder) if context.embedder else None
 
-    def find(filter: Filter, limit: int, logged: bool = False) -> recall.RecallResult:
+    def find(filter: "Filter", limit: int, logged: bool = False) -> "RecallResult":
         now = context.time()
         return recall.find(context.remembered, words, filter, now, limit, embed_once, logged=logged, least=recall.LEAST)
 
@@ -134,7 +143,7 @@ def block(db: Database, message: int) -> str:
     return f"{begin} {text.unfenced(chr(10).join(block_lines))}\n{end}" if block_lines else ""
 
 
-def _fit(found: recall.RecallResult, room: int) -> list[tuple[Hit, str]]:
+def _fit(found: "RecallResult", room: int) -> list[tuple["Hit", str]]:
     """The best hits that fit into `room` tokens, with their lines."""
     used: list[tuple[Hit, str]] = []
     telling = [hit for hit in found.hits if not hit.empty]
@@ -147,7 +156,7 @@ def _fit(found: recall.RecallResult, room: int) -> list[tuple[Hit, str]]:
     return used
 
 
-def _fit_files(found: recall.RecallResult, room: int, others: recall.RecallResult) -> list[tuple[Hit, str]]:
+def _fit_files(found: "RecallResult", room: int, others: "RecallResult") -> list[tuple["Hit", str]]:
     """The hits in files that fit into `room` tokens; only one that may answer, and that as well as the others."""
     used: list[tuple[Hit, str]] = []
     if found.verdict == "known":
@@ -166,30 +175,32 @@ def _fit_files(found: recall.RecallResult, room: int, others: recall.RecallResul
     return used
 
 
-def _coverage(hits: Iterable[Hit]) -> float:
+def _coverage(hits: Iterable["Hit"]) -> float:
     """How much of the question the best hit that tells something holds."""
     return max((hit.coverage for hit in hits if not hit.empty), default=0.0)
 
 
-def _size(hits: Sequence[tuple[Hit, str]]) -> int:
+def _size(hits: Sequence[tuple["Hit", str]]) -> int:
     return sum(estimate.tokens(line) for _, line in hits)
 
 
-def _words(hit: Hit) -> str:
+def _words(hit: "Hit") -> str:
     words = " ".join(hit.text.split())
     return words if len(words) <= _LONGEST else words[:_LONGEST] + " …"
 
 
-def _hit_line(hit: Hit) -> str:
+def _hit_line(hit: "Hit") -> str:
     day = clock.from_timestamp(hit.at)
     label = f" {hit.label}" if hit.label else ""
     return f"- {hit.handle}, {day:%d %B %Y}{text.unfenced(label)}: {text.unfenced(_words(hit))}"
 
 
-def _skill_line(skill: Match) -> str:
+def _skill_line(skill: "Match") -> str:
     return f"- {skill.name}: {text.unfenced(text.one_line(skill.description, _LONGEST_DESCRIPTION))}"
 
 
-def _skill_hit(skill: Match, context: ToolContext) -> Hit:
+def _skill_hit(skill: "Match", context: ToolContext) -> "Hit":
+    from agent_cli.memory.search.recall import Hit
+
     at = context.time().timestamp()
     return Hit("skill", skill.id, None, None, at, skill.score, skill.description, skill.legs)

@@ -11,9 +11,9 @@ from agent_cli import clock
 from agent_cli.agent import listener, loop
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.loop import Agent
-from agent_cli.agent.memory_requests import CaptureOptions
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.lifecycle import closing as session_closing
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part

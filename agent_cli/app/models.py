@@ -16,8 +16,6 @@ from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel
 from agent_cli.llm.server.engine import AUTO, cloud
 from agent_cli.memory.language import statements
-from agent_cli.memory.search import index, recall
-from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 
@@ -126,6 +124,9 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
     """The verdict on a question, and memories for the offline model: (handle, date, text)."""
     if not app.reads or statements.is_small_talk(question):
         return "", []
+    from agent_cli.memory.search import index, recall  # only the offline model searches here
+    from agent_cli.memory.search.candidates import Filter
+
     db = app.open_memory() or app.db.another_connection()
     try:
         if not db.read_only:

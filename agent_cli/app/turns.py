@@ -11,7 +11,6 @@ from agent_cli.agent import loop, model_context, prompt, prompt_recall
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
-from agent_cli.agent.memory_requests import CaptureOptions
 from agent_cli.agent.model_context import ParentConversation
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import ROUNDS, Limits
@@ -23,6 +22,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.search import index
 from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import Part, ToolCall

@@ -20,7 +20,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts import memory_changes
-from agent_cli.memory.lifecycle import closing, rewind
+from agent_cli.memory.lifecycle import closing, recovery
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.repl.pages import session_page
@@ -93,7 +93,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
     app_, session = _session(context, handle)
     if sessions.is_open_elsewhere(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
-    rewind.recover(app_.db, session.id, app_.scope, app_.time)
+    recovery.recover(app_.db, session.id, app_.scope, app_.time)
     rounds = tombstones.erasure_count(app_.db)
     job_context = background.job_context(app_, app_.db, Cancel())
     pieces, method, name = summariser.session_words(job_context, session.id)

@@ -1,12 +1,13 @@
-"""Small tools: arithmetic, which a model is bad at, what happened today, and a draft of a message."""
+"""Small tools: arithmetic, which a model is bad at, what happened today, and a draft of a message.
+
+Every request names all tools and few are called: what a tool works with is imported when it runs, here and beside.
+"""
 
 import math
 import operator
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from agent_cli.memory.planner import notes
-from agent_cli.memory.reports import today
 from agent_cli.messages import ToolResult
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -36,6 +37,8 @@ def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"])
 @tool(risk="read", reads_memory=True, listed=False)
 def summarize_today(context: ToolContext) -> str:
     """What was done today, and what is due."""
+    from agent_cli.memory.reports import today
+
     summary = today.format_day(context.remembered, context.scope.owner, context.time())
     return summary or "nothing has happened today yet"
 
@@ -43,6 +46,8 @@ def summarize_today(context: ToolContext) -> str:
 @tool(risk="write", listed=False)
 def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
     """Keep a draft as a note; it is never sent."""
+    from agent_cli.memory.planner import notes
+
     if not text.strip():
         raise ToolFailed("the message is empty")
     title = one_line(f"draft to {to.strip() or 'somebody'}", 120)

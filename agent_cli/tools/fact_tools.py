@@ -1,15 +1,15 @@
 """The tool by which the model proposes facts. No tool accepts a fact: only the person does."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log, quotes, readings
-from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import adoption, facts, receipts
-from agent_cli.memory.language import claims
+from agent_cli.memory.conversations import log
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+
+if TYPE_CHECKING:
+    from agent_cli.memory.facts.facts import Fact
 
 
 @tool(risk="propose")
@@ -20,6 +20,11 @@ def propose_fact(
     replaces: str = "",
 ) -> ToolResult:
     """Propose a lasting fact about the person, in their voice; they decide."""
+    from agent_cli.memory.conversations import quotes, readings
+    from agent_cli.memory.dates import absolute_dates
+    from agent_cli.memory.facts import adoption, receipts
+    from agent_cli.memory.language import claims
+
     if not claims.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
     target = _target(context, replaces) if replaces.strip() else None
@@ -47,7 +52,9 @@ def propose_fact(
     )
 
 
-def _target(context: ToolContext, handle: str) -> facts.Fact:
+def _target(context: ToolContext, handle: str) -> "Fact":
+    from agent_cli.memory.facts import facts
+
     try:
         fact = facts.get(context.db, ids.number("fact", handle), context.scope.owner)
     except UsageError as error:

@@ -9,14 +9,15 @@ from datetime import date, datetime
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_cli import limits
 from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, clean, one_line
-from agent_cli.tools import calendars, fetching
-from agent_cli.tools.fetching import Fetched
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+
+if TYPE_CHECKING:
+    from agent_cli.tools.fetching import Fetched
 
 _FETCH_TIMEOUT = 25.0
 _PARSER_TIMEOUT = 15.0  # seconds
@@ -47,7 +48,9 @@ def fetch_feed(context: ToolContext, name: str = "") -> str:
     return _as_text(_load(address, context), context.time(), context.access.zone)
 
 
-def _load(address: str, context: ToolContext) -> Fetched:
+def _load(address: str, context: ToolContext) -> "Fetched":
+    from agent_cli.tools import fetching
+
     if address.startswith(("http://", "https://")):
         return fetching.fetch(address, _FETCH_TIMEOUT, allow_private=context.access.allow_private)
     file = Path(address.removeprefix("file://")).expanduser()
@@ -56,12 +59,12 @@ def _load(address: str, context: ToolContext) -> Fetched:
             raise ToolFailed(f"{file} is not a file")
         if file.stat().st_size > fetching.MAX_BYTES:
             raise ToolFailed(f"{file} is larger than {fetching.MAX_BYTES / 1e6:.0f} MB")
-        return Fetched(file.read_bytes(), "", str(file))
+        return fetching.Fetched(file.read_bytes(), "", str(file))
     except OSError as error:
         raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _as_text(found: Fetched, now: datetime, zone: str) -> str:
+def _as_text(found: "Fetched", now: datetime, zone: str) -> str:
     """The content as text, by its first bytes: the media types that servers send are often wrong."""
     head = found.data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"begin:vcalendar"):
@@ -122,6 +125,8 @@ def _entry(entry: Any) -> str:
 
 def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _PARSER_TIMEOUT) -> str:
     """The events of a calendar from today on. Raises ToolFailed."""
+    from agent_cli.tools import calendars
+
     try:
         return limits.run(lambda: calendars.upcoming_events(data, now, zone), seconds)
     except LimitExceeded as error:

@@ -5,11 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log, readings, session_notes
+from agent_cli.memory.conversations import log, session_notes
 from agent_cli.memory.dates import periods
-from agent_cli.memory.planner import notes
-from agent_cli.memory.search import index, recall
-from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin, ToolResult
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -53,6 +50,9 @@ def save_note(
     title: str = "",
 ) -> ToolResult:
     """Save a note in the person's words, when they ask."""
+    from agent_cli.memory.conversations import readings
+    from agent_cli.memory.planner import notes
+
     if not text.strip():
         raise ToolFailed("an empty note says nothing")
     asked = log.nth_last(context.db, context.session, "user", 1)
@@ -75,6 +75,8 @@ def save_note(
 @tool(risk="read", reads_memory=True, listed=False)
 def search_notes(context: ToolContext, query: str) -> str:
     """Search the person's notes."""
+    from agent_cli.memory.planner import notes
+
     found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())
     lines = [
         f"{note.handle} ({clock.local(note.at, note.utc_offset):%d %b %Y}) {text.one_line(note.text, 300)}"
@@ -93,6 +95,9 @@ def search_memory(
     max_results: int = 5,
 ) -> str:
     """Search earlier sessions, notes, facts and files."""
+    from agent_cli.memory.search import index, recall
+    from agent_cli.memory.search.candidates import Filter
+
     if (searched := _GRAINS.get(grain)) is None:
         raise ToolFailed(f"there is no grain {text.one_line(grain, 60)!r}; there are {', '.join(_GRAINS)}")
     now = context.time()

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
-from agent_cli.memory.dates import due_times, zones
+from agent_cli.memory.dates import moments, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.messages import ToolResult
@@ -16,6 +16,8 @@ _MAX_TASKS = 50
 
 def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the moment that is meant. Raises ToolFailed for a time that cannot be read or is past."""
+    from agent_cli.memory.dates import due_times
+
     now = context.time()
     try:
         due = due_times.parse(arguments.get("when", ""), now, context.access.zone or zones.local_name())
@@ -23,7 +25,7 @@ def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str
         raise ToolFailed(str(error)) from error
     if due is None:
         return arguments
-    moment = due_times.format_moment(due.due, now)
+    moment = moments.format_moment(due.due, now)
     return arguments | {"when": f"{due.words}, next {moment}" if due.repeats else moment}
 
 
@@ -46,6 +48,8 @@ def create_reminder(
     when: str = "",
 ) -> ToolResult:
     """Keep a task or reminder in the person's words, when they ask."""
+    from agent_cli.memory.dates import due_times
+
     now = context.time()
     try:
         due = due_times.parse(when, now, context.access.zone or zones.local_name())

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent_cli.agent import memory_requests
-from agent_cli.agent.memory_requests import CaptureOptions
+from agent_cli.agent import listener
 from agent_cli.memory.conversations import log
+from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.claims import Claim
 from agent_cli.messages import Part
@@ -21,7 +21,7 @@ def lines(context):
     def say(words, options=KEYBOARD, origin="typed"):
         parts = [Part(words, origin)]
         message = log.add_user_message(context.db, context.session, HERE, parts, NOON)
-        return memory_requests.answer_requests(context, message, parts, options)
+        return listener.answer_requests(context, message, parts, options)
 
     return say
 
@@ -104,7 +104,7 @@ def test_of_many_sentences_in_a_file_the_first_are_named_and_the_others_counted(
 
 def test_an_incognito_conversation_says_once_that_it_keeps_nothing(lines, db):
     said = "remember that I live in Graz. Don't forget to buy milk."
-    assert lines(said, CaptureOptions(at_keyboard=True, keeps=False)) == [memory_requests.INCOGNITO_NOTICE]
+    assert lines(said, CaptureOptions(at_keyboard=True, keeps=False)) == [listener.INCOGNITO_NOTICE]
     assert kept(db) == []
 
 

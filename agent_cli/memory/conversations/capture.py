@@ -8,11 +8,13 @@ is not true for ever. What to do about a sentence is not decided here.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from typing import Literal
 
 from agent_cli import text
 from agent_cli.memory.conversations import quotes
 from agent_cli.memory.language import languages, statements
+from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.messages import Origin, Part
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -37,6 +39,16 @@ class MemoryRequest:
     quote: str  # the same exactly as in the message
     trust: Origin
     kind: RequestKind = "statement"
+
+
+@frozen
+class CaptureOptions:
+    """What is captured in a turn."""
+
+    at_keyboard: bool = False  # whether the person typed the message
+    learns: bool = False  # whether a job may read the turn for facts and skills
+    single_valued: frozenset[str] = field(default=SINGLE_VALUED)  # predicates
+    keeps: bool = True  # False: incognito, nothing is saved
 
 
 _OPENING = r"(?:<PLEASE>\b[,!]?\s+)*"

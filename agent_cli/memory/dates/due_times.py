@@ -14,8 +14,8 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import absolute_dates, recurrence, zones
+from agent_cli.memory.dates.moments import DueTime, format_moment
 from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, locate
-from agent_cli.values import frozen
 
 _MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
 MORNING = time(9)  # for a day without a time
@@ -37,17 +37,6 @@ _DATEPARSER_SETTINGS = {  # UTC, because it is given local times without a zone
     "RETURN_AS_TIMEZONE_AWARE": False,
     "TIMEZONE": "UTC",
 }
-
-
-@frozen
-class DueTime:
-    """The first moment, in its zone; for a repetition also the rule and its start in local time."""
-
-    due: datetime
-    words: str
-    zone: str
-    repeats: str = ""
-    starts: str = ""
 
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
@@ -93,12 +82,6 @@ def parse_moment(words: str, now: datetime, zone: str) -> datetime:
     if due_time is None or due_time.repeats:
         raise UsageError("say until when, as in: 1 hour, tomorrow at 9, friday 3pm")
     return due_time.due
-
-
-def format_moment(moment: datetime, now: datetime) -> str:
-    """As in Friday 27 Nov 2026, 15:00; with seconds when it is less than two minutes away."""
-    near = abs(moment - now) < timedelta(minutes=2) and moment.second
-    return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"
 
 
 def _due_time(found: TimeWords, now: datetime, zone: str) -> DueTime:

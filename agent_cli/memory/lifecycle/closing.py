@@ -5,7 +5,7 @@ from datetime import timedelta
 from agent_cli import clock
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, session_notes, sessions
-from agent_cli.memory.lifecycle import rewind
+from agent_cli.memory.lifecycle import recovery
 from agent_cli.memory.search import index_check
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.summaries.summaries import NewSummary
@@ -59,8 +59,10 @@ def close_abandoned(db: Database, time: clock.Clock) -> None:
     """Close the sessions that killed processes left open, as these would have done."""
     for session, kind, scope in sessions.abandoned(db):
         index_check.request_check(db)
-        rewind.recover(db, session, scope, time)
+        recovery.recover(db, session, scope, time)
         if kind == "trial":
+            from agent_cli.memory.lifecycle import rewind  # rarely needed, and much to load
+
             rewind.take_back_all(db, session, scope.owner, time)
         if kind in sessions.ONE_SHOTS:
             end_one_shot(db, session, time)

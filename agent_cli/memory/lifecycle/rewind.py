@@ -5,7 +5,7 @@ Summaries and proposals made from them are dropped. Accepted facts stay, because
 that the model made are hidden, so that asking again does not set them twice.
 
 A message may replace those taken back. Only its answer makes that final: when the model fails or the program is killed,
-`recover` restores them.
+`recovery.recover` restores them.
 """
 
 from collections.abc import Sequence
@@ -73,15 +73,8 @@ def replace(db: Database, session: int, scope: Scope, parts: Sequence[Part], fir
     return message
 
 
-def recover(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
-    """Repair a session after a crash or an error, and restore messages whose replacement was never answered.
-
-    Returns the handle of the first restored message, or "". Only for a session that no other process has open.
-    """
-    log.repair(db, session, scope, time())
-    unanswered = log.unanswered_replacement(db, session)
-    if unanswered is None:
-        return ""
+def give_back(db: Database, session: int, scope: Scope, unanswered: int, time: clock.Clock) -> str:
+    """Restore the messages whose replacement was never answered; returns the handle of the first."""
     with db.write():
         to_restore = [
             each for each in hidden_tasks(db, scope.owner, replaced_messages(db, session)) if each.origin == "model"

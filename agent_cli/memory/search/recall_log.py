@@ -3,13 +3,16 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory.search.recall import Hit
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
+
+if TYPE_CHECKING:
+    from agent_cli.memory.search.recall import Hit
 
 _VERDICT = ""  # the kind of the row that tells the verdict
 
@@ -27,7 +30,7 @@ class RecalledRow:
         return ids.handle(self.kind, self.row)
 
 
-def record(db: Database, message: int, used: Sequence[tuple[Hit, str]], verdict: str, now: datetime) -> None:
+def record(db: Database, message: int, used: Sequence[tuple["Hit", str]], verdict: str, now: datetime) -> None:
     """Record the hits sent to the model with a message and their words as shown, and what it is told of the verdict."""
     at = clock.utc(now)
     rows = [(message, hit.kind, hit.id, hit.score, json.dumps(dict(hit.legs)), shown, at) for hit, shown in used]

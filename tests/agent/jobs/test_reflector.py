@@ -9,11 +9,11 @@ import pytest
 from agent_cli.agent.jobs import reflector, worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.listener import REFLECT, listen
-from agent_cli.agent.memory_requests import CaptureOptions
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.skills import skill_adoption, skill_extraction, skill_file, skills
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
