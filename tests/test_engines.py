@@ -12,12 +12,16 @@ TESTS = Path(__file__).parent
 def functions(file: Path) -> dict[str, set[str]]:
     """The functions of a file with the names of their arguments and of the fixtures that they are marked to use."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    marked = {each.value for node in tree.body if isinstance(node, ast.Assign) for each in _words(node.value)}
+    marked = {each.value for node in tree.body if _is_mark(node) for each in _words(node.value)}
     return {
         node.name: {each.arg for each in node.args.args} | marked
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
     }
+
+
+def _is_mark(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "pytestmark"
 
 
 def _words(node: ast.AST) -> Iterator[ast.Constant]:

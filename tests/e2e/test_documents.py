@@ -55,32 +55,35 @@ def test_a_question_brings_the_line_of_a_file_to_the_model_and_out_again(program
     assert (folder / "router.md").exists()
 
 
+FILES = 160
+
+
 def test_a_sync_that_is_killed_goes_on_and_ends_with_the_same_rows(program, tmp_path):
     chance, folder = random.Random(3), program.work / "many"
     folder.mkdir()
-    for n in range(400):
+    for n in range(FILES):
         (folder / f"{n}.txt").write_text(" ".join(f"w{chance.randrange(5000)}" for _ in range(150)))
-    assert any(_killed(program, number) < 400 for number in range(9)), "no kill came while it went on"
+    assert any(_killed(program, number) < FILES for number in range(9)), "no kill came while it went on"
     assert program("docs", "sync", "--json").code == 0
 
     undisturbed = {"AGENT_DB": str(tmp_path / "other.db")}
     assert program("docs", "add", "many", env=undisturbed).code == 0
     one, other = Database(program.db), Database(tmp_path / "other.db")
     assert rows(one) == rows(other)
-    assert len(rows(one)[0]) == 400
+    assert len(rows(one)[0]) == FILES
     one.close()
     other.close()
 
 
 def _killed(program, number):
-    """How many files are in a new database when what adds them is killed, once there are fifty."""
+    """How many files are in a new database when what adds them is killed, once there are some."""
     program.db = program.home / f"{number}.db"
     program.env["AGENT_DB"] = str(program.db)
     program("docs", "list")  # makes the file
     count, db = "select count(*) from document", Database(program.db)
     db.prepare()
     began = program.start("docs", "add", "many")
-    while db.value(count) < 50:
+    while db.value(count) < FILES // 8:
         assert began.poll() is None, began.communicate()
         time.sleep(0.002)
     began.kill()
