@@ -53,6 +53,7 @@ def run(options: Sequence[str] = ()) -> bool:
     with tempfile.TemporaryDirectory() as folder, OllamaServer([CHAT, EMBEDDER], strict=False) as server:
         server.answer = lambda body: reply("hello")
         program = Program(Path(folder)).use(server)
+        program.cold = True  # as a person starts it
         print(f"\none file with {told.rows:,} messages and vectors of {DIMENSION} dimensions")
         if told.file and told.file.exists():
             shutil.copyfile(told.file, program.db)

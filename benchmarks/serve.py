@@ -32,6 +32,7 @@ def run() -> bool:
     with tempfile.TemporaryDirectory() as folder, OllamaServer([CHAT], strict=False) as model:
         model.answer = heard
         program = Program(Path(folder)).use(model)
+        program.cold = True  # as a person starts it
         tokens = [program("serve", "callers", "add", name).out.strip() for name in ("one", "two")]
         with _running(program) as (process, address):
             return all(
