@@ -27,6 +27,7 @@ from agent_cli.memory.search import index
 from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import Part, ToolCall
 from agent_cli.store.db import Database
+from agent_cli.text import unfenced
 from agent_cli.tools.tool import Access, ToolContext
 from agent_cli.values import frozen
 
@@ -176,7 +177,7 @@ def agent(
         recall=partial(_recall, app, parent) if app.reads else None,
         parent=parent,
         settle=app.settle,
-        instructions=f"{prompt.SYSTEM}\n\n{instructions}" if instructions else prompt.SYSTEM,
+        instructions=f"{prompt.SYSTEM}\n\n{unfenced(instructions)}" if instructions else prompt.SYSTEM,
     )
 
 

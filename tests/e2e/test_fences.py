@@ -61,7 +61,8 @@ def requests(tmp_path_factory):
         assert program("sessions", "close", "s1").code == 0
         assert program("ask", "-c", "And the marmot?").code == 0
         assert program("jobs", "run", "--until-idle").code == 0
-        assert program.use(other)("ask", "-f", "marmot.txt", "Feed the marmot", stdin=HOSTILE).code == 0
+        asked = program.use(other)("ask", "-s", FORGED, "-f", "marmot.txt", "Feed the marmot", stdin=HOSTILE)
+        assert asked.code == 0, asked
         yield [*_bodies(server), *_bodies(other)]
 
 
