@@ -52,7 +52,7 @@ def search(
     limit: LimitOption = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Find what was said, noted, summarised, learned or stands in your documents.
+    """Search conversations, notes, summaries, facts and documents.
 
     The verdict tells whether it is known at all: known when a line holds most of the question, perhaps when one
     holds some of it or is near in meaning, else nothing, and no line is shown: then it exits with 1, as grep does.

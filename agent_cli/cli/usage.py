@@ -30,7 +30,7 @@ OPTIONS = {
 
 COMMANDS = {
     "ask": "Ask one question; answer and end. Reads standard input, so it works in pipes.",
-    "search": "Find what was said, noted, summarised, learned or stands in your documents.",
+    "search": "Search conversations, notes, summaries, facts and documents.",
     "why": "Show what was recalled for a question, and why.",
     "notes": "Write, find and change notes.",
     "docs": "Read files, so that their content can be found.",

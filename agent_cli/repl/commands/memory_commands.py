@@ -48,7 +48,7 @@ def notes_(conversation: Conversation, argument: str) -> Result:
 
 @command("/search WORDS", examples=("/search dentist", "/search what did Anna say about Linz?"))
 def search(conversation: Conversation, argument: str) -> Result:
-    """Find what was said, noted, summarised, learned or stands in your documents."""
+    """Search conversations, notes, summaries, facts and documents."""
     if not argument:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app

@@ -71,7 +71,7 @@ class SearchResult(BaseModel):
 def router(state: ServerState) -> APIRouter:
     routes = APIRouter()
 
-    @routes.get("/search", summary="Find what was said, noted, summarised or learned")
+    @routes.get("/search", summary="Search conversations, notes, summaries and facts")
     def search(request: Request, asked: Annotated[SearchQuery, Query()]) -> SearchResult:
         caller: Caller = request.state.caller
         app = state.app_of(caller)
