@@ -70,7 +70,7 @@ def test_a_theme_without_colours_shows_answers_as_the_model_wrote_them(talked, s
     shell.enter("/theme none").wait("the theme is none: answers stand as the model wrote them").wait_prompt()
     shell.enter("what?").wait("It is **forty two**.").wait_prompt()
     shell.enter("/theme").wait("the theme is none", times=2).wait_prompt()
-    shell.enter("/theme dark").wait("no 'dark'; nothing was changed").wait_prompt()
+    shell.enter("/theme dark").wait("not 'dark'; nothing was changed").wait_prompt()
     shell.enter("/theme ansi").wait("the theme is ansi").wait_prompt().enter("what?").wait("It is forty two.", times=2)
 
 
