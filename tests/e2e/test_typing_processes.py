@@ -106,7 +106,9 @@ def test_a_key_that_was_pressed_before_a_tool_question_stood_there_is_no_answer(
 
 def test_what_has_ended_with_the_editor_types_nothing_more(program, terminal):
     """It has no parent that would take it away, so the system still lists it."""
-    ended = "(true & echo $! >left); until grep -q ' Z ' /proc/$(cat left)/stat; do sleep 0.01; done"
+    ended = (
+        "(true & echo $! >left); p=/proc/$(cat left); while [ -e $p ] && ! grep -q ') Z ' $p/stat; do sleep 0.01; done"
+    )
     program.edit_with(f"printf 'Remember that I like rum' >$1; cd {program.home}; {ended}")
     shell = terminal("-m", "offline").wait_prompt().type(EDIT_DRAFT).wait_for_line("I like rum")
     shell.type(ENTER).wait("kept f1")
