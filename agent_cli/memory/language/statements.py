@@ -58,7 +58,9 @@ def _opens_as_question(words: str) -> bool:
     if _OPENING.match(words):
         return True
     first = text.words(words[:_LONGEST_SMALL_TALK])[:1]
-    return _may_be_small_talk(first) and _GREETED_OPENING.match(words) is not None
+    if not _may_be_small_talk(first) or not _OPENING.search(words, 1):
+        return False
+    return _GREETED_OPENING.match(words) is not None
 
 
 def is_small_talk(words: str) -> bool:
