@@ -16,7 +16,7 @@ from agent_cli.memory.conversations import callers
 from agent_cli.serve import connections, http
 from agent_cli.serve.core.limits import ServerLimits
 from agent_cli.serve.core.state import ServerState
-from tests.conftest import CHAT
+from tests.conftest import CHAT, place
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 
@@ -29,6 +29,8 @@ def opened(folder: Path, server: OllamaServer | None = None, **settings: str) ->
     if server:
         environ |= {"AGENT_MODEL": CHAT.name, **server.environ}
     environ |= settings
+    if not (folder / "memory.db").exists():
+        place(folder / "memory.db")
     return open_app({}, lambda _: None, config_file=folder / "none.toml", environ=environ)
 
 

@@ -16,6 +16,7 @@ from agent_cli.memory.planner import tasks
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Part
 from agent_cli.store import jobs
+from tests.conftest import place
 from tests.recalling import fact, note, reply, say
 from tests.turns import calls
 
@@ -25,6 +26,7 @@ QUESTION = "When is my dentist appointment?"
 @pytest.fixture
 def app(tmp_path):
     environ = {"HOME": str(tmp_path), "AGENT_DB": str(tmp_path / "memory.db"), "OLLAMA_HOST": "127.0.0.1:9"}
+    place(tmp_path / "memory.db")
     opened = open_app({}, print, config_file=tmp_path / "config.toml", environ=environ)
     session = sessions.start(opened.db, opened.scope, opened.time())
     say(opened.db, session, "the code of the gate is 4711", scope=opened.scope)

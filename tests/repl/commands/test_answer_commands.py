@@ -13,6 +13,7 @@ from agent_cli.messages import Message, Part
 from agent_cli.render import clipboard
 from agent_cli.repl.commands import commands
 from agent_cli.repl.session.conversation import Conversation
+from tests.conftest import place
 
 ANSWER = "Use this:\n\n```sh\nls -l\n```\n\nor **this**:\n\n~~~python\nprint('a')\n\nprint('b')\n~~~\n\nThat is all.\n"
 
@@ -25,6 +26,7 @@ class Screen(io.StringIO):
 @pytest.fixture
 def conversation(tmp_path):
     environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
+    place(tmp_path / "memory.db")
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield Conversation(app)
     app.db.close()

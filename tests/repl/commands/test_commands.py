@@ -17,6 +17,7 @@ from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands, results
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
+from tests.conftest import place
 from tests.llm.asking import engine_of
 
 NAMES = sorted(commands.registry())
@@ -25,6 +26,7 @@ NAMES = sorted(commands.registry())
 @pytest.fixture
 def conversation(tmp_path):
     environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
+    place(tmp_path / "memory.db")
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield Conversation(app)
     app.db.close()

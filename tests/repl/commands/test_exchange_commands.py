@@ -20,12 +20,14 @@ from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.results import PromptDraft
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import events
+from tests.conftest import place
 from tests.ollama_server import script
 
 
 @pytest.fixture
 def conversation(tmp_path, server):
     environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "qwen3:8b", **server.environ}
+    place(tmp_path / "memory.db")
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield Conversation(app)
     app.db.close()

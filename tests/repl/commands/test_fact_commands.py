@@ -12,11 +12,13 @@ from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.results import Page, Screen
 from agent_cli.repl.session.conversation import Conversation
+from tests.conftest import place
 
 
 @pytest.fixture
 def conversation(tmp_path):
     environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_NOW": "2026-01-02T12:00:00Z"}
+    place(tmp_path / "memory.db")
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield Conversation(app)
     app.db.close()

@@ -33,6 +33,7 @@ from agent_cli.repl.prompt.prompt_input import PromptInput
 from agent_cli.repl.prompt.recall_preview import PreviewItem
 from agent_cli.repl.shell.shell import Shell
 from tests import facts
+from tests.conftest import place
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def app(tmp_path, monkeypatch):
         "AGENT_HOST": "127.0.0.1:9",
         "AGENT_BACKGROUND_JOBS": "false",
     }
+    place(tmp_path / "memory.db")
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield app
     app.db.close()

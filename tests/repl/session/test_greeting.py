@@ -15,12 +15,14 @@ from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.session import greeting
 from agent_cli.repl.session.conversation import Conversation
+from tests.conftest import place
 from tests.turns import close_with
 
 
 @pytest.fixture
 def app(tmp_path):
     environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
+    place(tmp_path / "memory.db")
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     yield app
     app.db.close()

@@ -19,7 +19,7 @@ from agent_cli.repl.prompt.completion import PromptCompleter
 from agent_cli.repl.session import reminders
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.repl.session.reminders import Reminders
-from tests.conftest import noon
+from tests.conftest import noon, place
 
 
 class Clock:
@@ -36,6 +36,7 @@ class Clock:
 @pytest.fixture
 def app(tmp_path):
     environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_REMIND_AGAIN": "60"}
+    place(tmp_path / "memory.db")
     app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
     app.time = Clock()
     yield app
