@@ -178,7 +178,7 @@ def searched(app, *pieces, ahead=()):
         prompt, before = line.application, get_app()
         keyboard.send_text(piece)
         if piece in (CTRL_R, *LEAVES, "\r"):  # the list comes, or goes
-            await until(lambda: get_app() is not before or not prompt.is_running)
+            await until(lambda: (get_app() is not before and get_app().is_running) or not prompt.is_running)
         elif piece.endswith("\r"):  # a line is taken
             await until(lambda: get_app() is prompt and line.buffer.text)
         else:
