@@ -38,6 +38,11 @@ ABOUT_REPLIES = (
     rf"(?:hast|hattest) du\b.{{0,80}}?\b{_SAID}|{_SAID} (?:hast|hattest)"
     r"|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
 )
+WORKED_OUT_QUESTION = (
+    r"wie (?:hab|habe|hatte|bin|war) ich|wie (?:haben|hatten|sind|waren) wir|(?:was für|welche[nrs]?) (?:\w+ )?"
+    r"(?:schritte?|ansatz|ansätze|vorgehen|plan|pläne|strategien?|methoden?|ablauf|weg|reihenfolge)"
+    r" (?:hab|habe|haben|hatten?|wollten?) (?:ich|wir)"
+)
 POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
 # Relations to the person; behind a colon stands the predicate, where it is another word.
 KIN = """

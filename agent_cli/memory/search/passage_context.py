@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -75,6 +76,11 @@ _AROUND = """select p.id, t.own
         select id from (select id from passage where session_id = p.session_id and kind = 'm'
             and (row, start) > (p.row, p.start) order by row, start limit 3))
     cross join passage_text t on t.id = o.id"""
+
+_REPLIES = """select p.row, group_concat(t.own, ' ')
+    from json_each(?) c cross join passage p on p.kind = 'm' and p.row = c.value and p.start < ?
+    cross join passage_text t on t.id = p.id group by p.row"""
+_REPLY = 20_000  # characters of a reply that count when it is asked for
 
 
 class Said(NamedTuple):  # a search makes hundreds: a dataclass takes three times as long
@@ -173,6 +179,26 @@ def add_surroundings(db: Database, rows: Iterable[CandidateRow], question: Parse
         around[id].update(counts[text])
     for id, row in by_id.items():
         row.around = frozenset(around[id])
+
+
+def add_replies(db: Database, rows: Collection[CandidateRow], question: ParsedQuery) -> None:
+    """Set how often each word is in the whole of the replies that these are passages of, and what they answer."""
+    whole: dict[int, str] = dict(db.rows(_REPLIES, (list({row.row for row in rows}), _REPLY)))
+    answered = {row.row: row.answered for row in rows if row.answers and whole.get(row.row, "").startswith(row.text)}
+    texts = {row.row: f"{answered.get(row.row, '')} {whole.get(row.row, row.text)}" for row in rows}
+    forms = Counter(_words_like(set(texts.values()), question.idfs))
+    stems = count_words(db, set(texts.values()), question)
+    folded = {word: _without_accents(word) or word for word in question.stems}
+    counts = {
+        text: {
+            word: (forms[text, folded[word]], sum([held.get(stem, 0) for stem in of_word]))
+            for word, of_word in question.stems.items()
+        }
+        | {run: (0, held.get(run, 0)) for run in question.runs}
+        for text, held in stems.items()
+    }
+    for row in rows:
+        row.reply, row.reply_length = counts[texts[row.row]], len(whole.get(row.row, row.text))
 
 
 @cache

@@ -7,7 +7,7 @@ ask for a kind of answer: a time, a place, a number, a title.
 
 The weights were learned on conversations of two people and on chats with an assistant together, by
 `python -m benchmarks learn_weights`: those learned on one kind alone fail on the other. benchmarks/README.md has the
-figures, and what each feature is worth.
+figures, what each feature is worth, and why the weights of replies were chosen near those learned.
 """
 
 import math
@@ -21,42 +21,41 @@ from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 WEIGHTS = {
-    "words": 2.06,
-    "session": 0.85,
-    "meaning": 3.34,
-    "meaning before": 1.21,
-    "meaning after": 1.26,
+    "words": 2.10,
+    "session": 0.77,
+    "meaning": 3.30,
+    "meaning before": 1.34,
+    "meaning after": 1.35,
     "speaker": 3.12,
-    "mine": 1.33,
+    "mine": 1.27,
     "reply": -2.60,
-    "time": 2.12,
-    "nearby": 1.77,
-    "around": 2.16,
-    "similar": 2.06,
-    "covered": 1.61,
-    "facts": 1.34,
-    "question": -0.41,
+    "whole reply": 2.00,
+    "time": 2.16,
+    "nearby": 1.88,
+    "around": 2.04,
+    "similar": 2.15,
+    "covered": 1.67,
+    "facts": 1.32,
+    "question": -0.42,
     "moment": 2.38,
-    "place": 1.88,
+    "place": 1.94,
     "number": 1.30,
-    "title": 0.83,
+    "title": 0.82,
 }
 ENTITY = 1.0  # for a fact about an entity that the question names
-ASKED_REPLY = 2.5  # for the answer to a question, when the assistant's words are asked for: too few ask to learn it
+ASKED_REPLY = 1.0  # for a reply to a question, when replies are asked for: too few ask to learn it
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a passage loses when it is no longer true, or not yet
 CLOSELY = 40  # rows that are looked at closely
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
 
-
-K1, B = 1.2, 0.3
+K1, B, REPLY_B = 1.2, 0.3, 0.75
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
 _SIMILAR_FLOOR = 0.25  # cosine of unrelated words
 _SHORT = 150  # characters of a text that loses nothing by its length
-
-
 _ABOUT_REPLIES = languages.pattern(r"\b<ABOUT_REPLIES>\b")
+_WORKED_OUT = languages.pattern(r"\b<WORKED_OUT_QUESTION>\b")  # perhaps with the assistant: its reply may tell it
 ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that hold one
     "moment": (languages.pattern(r"\A\s*\b<WHEN_QUESTION>\b"), languages.pattern(r"\b<TIME_WORDS>\b")),
     "place": (languages.pattern(r"\b<WHERE_QUESTION>\b"), Pattern(rf"\b{languages.alternatives('PLACE')}\b")),
@@ -113,6 +112,8 @@ class CandidateRow:
     replaced_by: int = 0  # id of the passage of a later statement that holds instead
     replaced_in: str = ""  # the handle of that statement
     around: frozenset[str] | None = None  # the words in a wider window; of a message between people only
+    reply: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of a whole reply that is asked for: how often
+    reply_length: int = 0  # it holds each word as it is asked, and in any form; and its length
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
 
@@ -159,13 +160,18 @@ class QueryContext:
         """Whether it is about what the assistant said."""
         return asks_for_reply(self.text)
 
+    @cached_property
+    def asks_for_replies(self) -> bool:
+        """Whether a reply may answer it: it is about what the assistant said, or how something was worked out."""
+        return self.about_replies or _WORKED_OUT.search(self.text) is not None
+
     def held_by(self, row: CandidateRow) -> Mapping[str, int]:
         """The words that a row holds: a reply that is asked for also those of the message that it answers."""
         return {**row.before, **row.own_words} if self.is_asked_for(row) else row.own_words
 
     def is_asked_for(self, row: CandidateRow) -> bool:
         """Whether it is a reply, and these are asked for."""
-        return row.role == "assistant" and self.about_replies
+        return row.role == "assistant" and self.asks_for_replies
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -268,7 +274,7 @@ def _weighted(
     legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
-    if question.about_replies and row.answers:
+    if row.reply and (row.length < row.reply_length or row.answers):  # a long one is an answer
         legs["asked reply"] = ASKED_REPLY
     total = sum(legs.values())
     about = 1 - legs.get("mine", 0.0) / (total or 1.0)
@@ -297,13 +303,15 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
     mine = statements.is_in_first_person(question.text) and not question.about_replies
+    replies = _whole_replies(question, rows) if question.asks_for_replies else {}
     made = []
     for row, word_score in zip(rows, words, strict=True):
         asked = question.is_asked_for(row)
         made.append(
             {
-                "words": word_score / best_words,
-                "session": question.sessions.get(row.session or 0, 0.0) / best_session,
+                "words": 0.0 if row.reply else word_score / best_words,
+                "whole reply": replies.get(row.row, 0.0),
+                "session": 0.0 if row.with_assistant else question.sessions.get(row.session or 0, 0.0) / best_session,
                 "meaning": _above(max(row.cosine, row.cosines_around[0]) if asked else row.cosine, question.floor),
                 "meaning before": _above(row.cosines_around[0], question.floor),
                 "meaning after": _above(row.cosines_around[1], question.floor),
@@ -318,14 +326,32 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     return made
 
 
+def _whole_replies(question: QueryContext, rows: Sequence[CandidateRow]) -> dict[int, float]:
+    """For each reply that is asked for, the BM25 of all of it among these, as a share of that of the best."""
+    replies = {row.row: row for row in rows if row.reply}
+    average = max(1.0, sum(row.reply_length for row in replies.values()) / max(1, len(replies)))
+    scores = dict.fromkeys(replies, 0.0)
+    for word in question.stems:
+        form = 0 if any(row.reply[word][0] for row in replies.values()) else 1  # most hold some form of a word
+        counts = {id: count for id, row in replies.items() if (count := row.reply[word][form])}
+        for id, count in counts.items():
+            norm = K1 * (1 - REPLY_B + REPLY_B * replies[id].reply_length / average)
+            scores[id] += idf(len(replies), len(counts)) * count * (K1 + 1) / (count + norm)
+    best = max(scores.values(), default=0.0) or 1.0
+    return {id: score / best for id, score in scores.items()}
+
+
 def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[str, float]) -> Mapping[str, float]:
     """The shares of the question's words that are near, that have only like words, and that are covered by either.
 
     `likeness`: how alike each word of the question is to the likest in the row.
     """
+    if row.reply:  # all of it counts, with what it answers
+        share = sum([weight for word, weight in question.weights.items() if any(row.reply[word])]) / question.total
+        return {"nearby": share, "similar": 0.0, "covered": share}
     if not (likeness or row.frequencies):
         return _NO_WORDS
-    weights, present = question.weights, question.words_in(question.held_by(row))
+    weights, present = question.weights, question.words_in(row.own_words)
     near = present.union(*[question.words_in(counts) for counts in (row.date, row.facts) if counts])
     covered = dict(likeness)
     for counts, share in ((row.before_that, BEFORE_THAT), (row.after, AFTER), (row.before, BEFORE)):
@@ -333,7 +359,7 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
             covered[word] = max(share, covered.get(word, 0.0))
             near.add(word)
     covered |= dict.fromkeys(present, 1.0)
-    scale = _brevity(question, row) / question.total
+    scale = _brevity(row) / question.total
     return {
         "nearby": scale * sum([weights[word] for word in near]),
         "similar": scale * sum([weights[word] * share for word, share in likeness.items() if word not in present]),
@@ -344,12 +370,12 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
 def _share_around(question: QueryContext, row: CandidateRow, around: Set[str]) -> float:
     """The share of the question's words in the row and in its wider window."""
     found = question.words_in({*around, *row.own_words, *row.date, *row.facts})
-    return _brevity(question, row) * sum([question.weights[word] for word in found]) / question.total
+    return _brevity(row) * sum([question.weights[word] for word in found]) / question.total
 
 
-def _brevity(question: QueryContext, row: CandidateRow) -> float:
-    """1 for a short text and for a reply that is asked for, less for another: a longer one holds more by chance."""
-    return 1.0 if question.is_asked_for(row) else 1 / (0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1)))
+def _brevity(row: CandidateRow) -> float:
+    """1 for a short text, less for another: a longer one holds more by chance."""
+    return 1 / (0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1)))
 
 
 def _likeness(cosine: float) -> float:

@@ -217,6 +217,8 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
     question = QueryContext(
         search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.floor
     )
+    if replies := [row for row in search.rows.values() if question.is_asked_for(row) and not row.reply]:
+        passage_context.add_replies(search.request.db, replies, search.question)
     return question, ranking.score(question, list(search.rows.values()))
 
 
@@ -251,7 +253,8 @@ def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
     """Whether it was found by words, a name or its meaning, and not only as a neighbour."""
     if each.score <= 0:
         return False
-    return bool(each.legs.keys() & {"words", "entity"}) or each.row.cosine > search.floor or each.row.id in later
+    found = each.legs.keys() & {"words", "whole reply", "entity"}
+    return bool(found) or each.row.cosine > search.floor or each.row.id in later
 
 
 def _named_time(request: RecallRequest) -> Filter | None:

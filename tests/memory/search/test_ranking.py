@@ -159,6 +159,52 @@ def test_what_the_assistant_said_is_something_else_than_what_it_would_say(questi
     assert ranking.asks_for_reply(question) is about
 
 
+@pytest.mark.parametrize(
+    ("question", "may_be_in_a_reply"),
+    [
+        ("How did I organize the move to Graz?", True),
+        ("What steps did we plan for the meeting?", True),
+        ("Which cat did you suggest?", True),
+        ("Wie habe ich den Umzug organisiert?", True),
+        ("Welche Schritte haben wir für das Treffen geplant?", True),
+        ("What did I pay for the move?", False),
+        ("How do I organize a move?", False),
+        ("Wie organisiere ich einen Umzug?", False),
+    ],
+)
+def test_how_something_was_worked_out_may_be_told_by_a_reply(question, may_be_in_a_reply):
+    context = QueryContext(question, IDFS, {})
+    assert context.is_asked_for(row(role="assistant")) is may_be_in_a_reply
+    assert not context.is_asked_for(row(role="user"))
+
+
+def test_the_session_counts_between_people_only():
+    between_people, with_assistant = row(1), row(2, with_assistant=True)
+    legs = {each.row.id: each.legs for each in score(between_people, with_assistant, sessions={1: 2.0})}
+    assert legs[1]["session"] == WEIGHTS["session"]
+    assert "session" not in legs[2]
+
+
+def test_of_replies_that_are_asked_for_the_one_with_most_of_the_words_as_asked_counts_most():
+    exact, inflected, other = (
+        row(id, row=id, role="assistant", length=60, reply_length=60, reply={"cat": cat, "mia": mia, "sister": (0, 0)})
+        for id, cat, mia in ((1, (1, 1), (1, 1)), (2, (0, 3), (1, 1)), (3, (0, 3), (0, 0)))
+    )
+    scored = score(other, inflected, exact, query="Which cat did you suggest?")
+    assert [each.row.id for each in scored] == [1, 2, 3]
+    assert scored[0].legs["whole reply"] == WEIGHTS["whole reply"]
+    assert "whole reply" not in scored[2].legs
+
+
+def test_words_that_no_reply_holds_as_they_are_asked_count_in_any_form():
+    holds, other = (
+        row(id, row=id, role="assistant", length=60, reply_length=60, reply=dict.fromkeys(IDFS, (0, count)))
+        for id, count in ((1, 1), (2, 0))
+    )
+    legs = {each.row.id: each.legs for each in score(holds, other, query="Which cat did you suggest?")}
+    assert (legs[1].get("whole reply"), legs[2].get("whole reply")) == (WEIGHTS["whole reply"], None)
+
+
 def test_a_word_like_one_of_the_question_counts_as_far_as_it_is_alike():
     class Embedder:
         def match_words(self, words, texts):

@@ -112,6 +112,32 @@ def test_who_asks_what_the_assistant_said_gets_its_answer_first(db, talk, questi
     assert handles(db, question)[0] == answered
 
 
+SPREAD = {
+    "What steps did I plan to pack the books, tell the landlord and hand over the keys?": (
+        "Pack the books first.",
+        "Then tell the landlord.",
+        "In the end hand over the keys.",
+    ),
+    "Welche Schritte habe ich geplant, um die Bücher zu packen, den Vermieter zu informieren und zu putzen?": (
+        "Zuerst die Bücher packen.",
+        "Dann den Vermieter informieren.",
+        "Am Ende putzen.",
+    ),
+}
+
+
+@pytest.mark.parametrize("question", SPREAD)
+def test_what_is_spread_over_a_long_reply_is_found_before_replies_with_one_part_of_it(db, talk, question):
+    filler = "That takes about an afternoon, so begin early and take breaks. " * 30
+    for part in SPREAD[question]:
+        say(db, talk, "Can you tell me more about this?")
+        reply(db, talk, f"{part} {filler}{part} {part}")
+    say(db, talk, "I am moving out in May, can you help?")
+    plan = reply(db, talk, filler.join(SPREAD[question]))
+
+    assert handles(db, question)[0] == plan
+
+
 def test_what_people_said_some_turns_before_tells_what_a_message_is_about(db):
     answers = []
     for first, berth in (("Does your boat still lie in the harbour of Vrsar?", 36), ("Nice weather up here", 71)):
