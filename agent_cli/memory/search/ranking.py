@@ -49,7 +49,6 @@ OUTDATED = 0.5  # share of its score that a passage loses when it is no longer t
 CLOSELY = 40  # rows that are looked at closely
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
-
 K1, B, REPLY_B = 1.2, 0.3, 0.75
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
 _SIMILAR_FLOOR = 0.25  # cosine of unrelated words
@@ -306,12 +305,12 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     replies = _whole_replies(question, rows) if question.asks_for_replies else {}
     made = []
     for row, word_score in zip(rows, words, strict=True):
-        asked = question.is_asked_for(row)
+        asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
         made.append(
             {
                 "words": 0.0 if row.reply else word_score / best_words,
                 "whole reply": replies.get(row.row, 0.0),
-                "session": 0.0 if row.with_assistant else question.sessions.get(row.session or 0, 0.0) / best_session,
+                "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
                 "meaning": _above(max(row.cosine, row.cosines_around[0]) if asked else row.cosine, question.floor),
                 "meaning before": _above(row.cosines_around[0], question.floor),
                 "meaning after": _above(row.cosines_around[1], question.floor),
