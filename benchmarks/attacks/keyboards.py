@@ -126,7 +126,7 @@ def _by_another(house: House, way: str) -> Outcome:
     if rest:
         shell.wait_prompt().type(typists.EDIT_DRAFT).wait_for_line(draft)
     else:
-        shell.wait("quit").type("E").wait("as they were").wait("quit", times=2)
+        shell.wait("quit").type("E").wait("quit", times=2)
     go.touch()
     shell.until(lambda: "left at this terminal" in " ".join(shell.text.split()) or house.decided(), "what comes of it")
     shell.read(0.2)
