@@ -106,6 +106,7 @@ def test_every_command_of_a_page_runs(page, program, server):
         ran = program(*words[1:], stdin=piped.removeprefix("echo ").strip(' "'))
         unfound = " search " in line and "nothing is known of it" in ran.err
         assert (ran.code, "Traceback" in ran.err) == (int(unfound), False), f"{line}: {ran.err}"
+        assert ran.out or page.name != "README.md", f"{line} shows a newcomer nothing: {ran.err}"
 
 
 ONE_SESSION = (

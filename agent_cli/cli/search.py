@@ -1,7 +1,7 @@
 """`agent search`: one ranked list of everything that is remembered."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -55,8 +55,8 @@ def search(
     """Search conversations, notes, summaries, facts and documents.
 
     The verdict tells whether it is known at all: known when a line holds most of the question, perhaps when one
-    holds some of it or is near in meaning, else nothing, and no line is shown: then it exits with 1, as grep does.
-    Questions never make a thing known."""
+    holds some of it or is near in meaning, else nothing: then it exits with 1, as grep does. Questions never make a
+    thing known; where nothing is, lines that hold all the words are shown, your earlier questions too."""
     if unit and set(kind or ()) - {"summary"}:
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     app_: App = context.obj.app()
@@ -89,29 +89,30 @@ def search(
     found = find(query)
     if as_json:
         output.put_json({"query": query, **_as_json(found, explain)})
+    elif found.verdict == "nothing":
+        mentions = recall.mentions(app_.db, query, allowed, now, limit)
+        output.note(f"nothing is known of it{', only that it was mentioned:' if mentions else ''}")
+        _print(app_, query, mentions, explain)
     else:
-        _print(app_, query, found, explain)
+        _print(app_, query, found.hits, explain)
+        if found.verdict == "maybe":
+            output.note("perhaps: no line holds most of the question")
     if found.verdict == "nothing":
         raise typer.Exit(1)
 
 
-def _print(app_: App, query: str, found: RecallResult, explain: bool) -> None:
-    if found.verdict == "nothing":
-        output.note("nothing is known of it")
-        return
+def _print(app_: App, query: str, hits: Sequence[Hit], explain: bool) -> None:
     display = output.look(sys.stdout)
-    if display and not explain:
+    if hits and display and not explain:
         from agent_cli.repl.pages import search_page  # a pipe needs none of it
 
-        print(search_page.page(app_.db, app_.scope.owner, query, found.hits, display))
+        print(search_page.page(app_.db, app_.scope.owner, query, hits, display))
     else:
-        _print_lines(found, explain)
-    if found.verdict == "maybe":
-        output.note("perhaps: no line holds most of the question")
+        _print_lines(hits, explain)
 
 
-def _print_lines(found: RecallResult, explain: bool) -> None:
-    for hit in found.hits:
+def _print_lines(hits: Sequence[Hit], explain: bool) -> None:
+    for hit in hits:
         shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
         output.say(f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {shown}")
         if explain:

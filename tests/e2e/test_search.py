@@ -116,6 +116,15 @@ def test_what_is_not_known_is_said(alone):
     assert (ran.code, ran.err) == (1, "agent: nothing is known of it\n")
 
 
+def test_a_question_asked_before_is_found_though_nothing_is_known(program):
+    program("ask", "--offline-ok", "how many grams are in an ounce", "-m", "offline")
+
+    ran = program("search", "what did I ask about ounces")
+    assert (ran.code, ran.err) == (1, "agent: nothing is known of it, only that it was mentioned:\n")
+    assert "how many grams are in an ounce" in ran.out
+    assert program("search", "how many ounces are in a pound").out == ""
+
+
 def test_an_explained_score_adds_up(alone):
     for hit in alone("search", "name of Ann's cat", "--json", "--explain").json["hits"]:
         assert list(hit) == [*KEYS, "legs"]
@@ -429,7 +438,8 @@ def test_asking_again_never_buries_the_note_and_the_model_is_told_the_verdict(pr
     program("ask", "What is my blood type?")
     assert "\n\n⟦ Nothing is kept of this in memory.\n⟧\n\n" in server.turns[-1]["messages"][-1]["content"]
     searched = program("search", "my", "blood", "type")
-    assert (searched.out, searched.err) == ("", "agent: nothing is known of it\n")
+    assert searched.err == "agent: nothing is known of it, only that it was mentioned:\n"
+    assert searched.out.endswith("  What is my blood type?\n")
 
     program("ask", "hello again")
     assert "⟦ From memory" not in server.turns[-1]["messages"][-1]["content"]

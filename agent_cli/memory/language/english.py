@@ -25,7 +25,7 @@ TITLE_QUESTION = (
 ASKING = (  # words of a question that need not be in its answer
     r"w(?:here|hat|ho|hen|ats?|hats|ich|her)s?|atm|now|days?|someone|anyone|remember|again|currently|months?|years?|names?"
     r"|named|kinds?|sorts?|types?|towns?|city|cities|date|times?|place|number|price|which|tell|remind|know|find|get|got"
-    r"|many|much|long|often|today|since|until|till"
+    r"|many|much|long|often|today|since|until|till|ask(?:ed)?"
 )
 PAST_QUESTION = r"did|was|were|had|used to|before|formerly|previous(?:ly)?|back then"
 FUTURE_QUESTION = r"will|shall|going to|next|soon|plan(?:s|ned|ning)?|future|upcoming"

@@ -21,7 +21,7 @@ ASKING = (
     r"wann|wo|wer|we[nm]|wessen|wohin|woher|wieso|weshalb|wie ?viele?|viele?|welche?[rsmn]?|heißt|heisst|heißen|hab"
     r"|hat|habe|muss|musst|müssen|jetzt|grad|gerade|nochmals?|eigentlich|denn|halt|raus|rein|ab|an|geht?|kommt"
     r"|unsere?[rmn]?|namens?|nummer|preis|hoch|sag|sagst|mal|bitte|weißt|weisst|gibt|wurden?|soll|sollte|bloß|tag|datum"
-    r"|uhrzeit|jahr|monat|ort|stadt"
+    r"|uhrzeit|jahr|monat|ort|stadt|gefragt"
 )
 PAST_QUESTION = (
     r"war(?:en|st)?|hatten?|wurden?|früher|damals|vorher|zuvor|einst"

@@ -1,4 +1,5 @@
-"""Recall: `find` gives the best passages for a question, and whether the answer is known at all.
+"""Recall: `find` gives the best passages for a question, and whether the answer is known at all; `mentions`, for a
+person who searches, what only mentions it.
 
 A damaged index is left out, and the others answer.
 """
@@ -6,17 +7,19 @@ A damaged index is left out, and the others answer.
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
+from agent_cli.memory.language import terms
 from agent_cli.memory.search import candidates, index, passage_context, scoring, selection, vectors
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import Scored
 from agent_cli.memory.search.scoring import RecallRequest
 from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.store import damaged_indexes, ids
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
 _MAX_QUERY = 2000  # characters of a question that count
@@ -117,6 +120,21 @@ def find(
         if vectors.current(db) == vector_set:
             return found
         # The vectors of another embedder were swapped in meanwhile: search again.
+
+
+def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
+    """What holds all words of a query but those that only ask, the best first: earlier questions too."""
+    question = candidates.parse_query(db, text.without_surrogates(query[:_MAX_QUERY]))
+    wanted = [stems for word, stems in question.stems.items() if not terms.only_asks(word)]
+    wanted += [(run,) for run in question.runs]
+    try:
+        with db.index_access():
+            ids = [id for id, _ in candidates.by_words(db, question, allowed)] if wanted else []
+    except IndexDamaged:
+        return ()
+    rows = passage_context.fetch(db, ids, question, {}, allowed, now, without_neighbours=ids)
+    found = (rows[id] for id in ids if id in rows and all(rows[id].own_words.keys() & stems for stems in wanted))
+    return tuple(_to_hit(db, Scored(row, 0.0, {}, 0.0)) for row in islice(found, limit))
 
 
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:

@@ -55,9 +55,12 @@ def search(conversation: Conversation, argument: str) -> Result:
     embedder = upkeep.prepare_search(app, app.db)
     allowed = Filter(app.scope.owner, current_place=app.scope.place, current_session=conversation.id)
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder)
-    if found.verdict == "nothing" or not found.hits:
+    known = found.verdict != "nothing"
+    hits = found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)
+    if not hits:
         return "nothing is known of it"
-    return Page(lambda display: search_page.page(app.db, app.scope.owner, argument, found.hits, display))
+    above = "" if known else "nothing is known of it, only that it was mentioned:\n\n"
+    return Page(lambda display: above + search_page.page(app.db, app.scope.owner, argument, hits, display))
 
 
 @command("/why [MESSAGE] [--score]", examples=("/why", "/why m12 --score"))
