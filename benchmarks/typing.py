@@ -127,6 +127,7 @@ async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) ->
     key = _key(line.application, keyboard)
     while line.buffer.working_index < LINES:  # the history is read once the prompt stands
         await asyncio.sleep(0.01)
+    gc.freeze()  # and again, once the prompt stands and the commands are loaded
     found = {"a letter, on an empty prompt": [await key("x") for _ in range(KEYS)]}
     line.buffer.document = Document(_WORDS * (DRAFT // len(_WORDS)))
     await asyncio.sleep(0.1)

@@ -33,11 +33,12 @@ async def choose(app: App) -> Session | None:
     now = app.time()
     width = max(len(session_page.when(row, now)) for row in rows)
     choices = [
-        PickerRow(row["id"], line, line.casefold(), partial(_preview, app, row["id"]), (row["id"], row["id"][1:]))
+        PickerRow(row["id"], line, line.casefold(), (row["id"], row["id"][1:]))
         for row in rows
         for line in [session_page.line(row, now, width)]
     ]
-    while typed := await picker.choose(PickerList("which one?", choices, _NOTHING, elsewhere=True)):
+    offered = PickerList("which one?", choices, _NOTHING, partial(_preview, app), elsewhere=True)
+    while typed := await picker.choose(offered):
         try:
             return sessions.resolve(app.db, typed, app.scope.owner)
         except UsageError as error:

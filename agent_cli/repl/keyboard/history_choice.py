@@ -21,12 +21,9 @@ async def choose(lines: Sequence[str]) -> str:
 def offered(lines: Sequence[str]) -> PickerList:
     """The list of these lines, which stand in their order."""
     nothing = "nothing that you sent has these words" if lines else "nothing was sent yet"
-    rows = [_row(number, line) for number, line in enumerate(lines)]
-    return PickerList("which line?", rows, nothing, _PREVIEW)
+    rows = [PickerRow(str(number), line[:_SHOWN], line.casefold()) for number, line in enumerate(lines)]
 
+    def preview(key: str, width: int) -> Sequence[str]:
+        return wrap(clean(lines[int(key)][:_PREVIEWED]), width).split("\n")
 
-def _row(number: int, line: str) -> PickerRow:
-    def preview(width: int) -> Sequence[str]:
-        return wrap(clean(line[:_PREVIEWED]), width).split("\n")
-
-    return PickerRow(str(number), line[:_SHOWN], line.casefold(), preview)
+    return PickerList("which line?", rows, nothing, preview, _PREVIEW)

@@ -7,6 +7,7 @@ cursor, and for a screen reader, the list is printed with numbers and the choice
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, get_app
@@ -30,31 +31,31 @@ _NUMBERED = 15  # lines of a printed list
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc is complete: the rest of a key code follows at once
 
 
-@frozen
-class PickerRow:
+class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a preview each, they set off the collector
     """`key` is returned; `line` is shown; `searched`: text in which typed words are looked for, in lower case.
 
-    `preview` gives lines of at most so many cells. `names`: what names the row alone, as its handle does.
+    `names`: what names the row alone, as its handle does.
     """
 
     key: str
     line: str
     searched: str
-    preview: Callable[[int], Sequence[str]]
     names: tuple[str, ...] = ()
 
 
 @frozen
 class PickerList:
-    """What is chosen from. `nothing`: said where no row has the typed words; `preview`: lines of the preview.
+    """What is chosen from. `nothing`: said where no row has the typed words.
 
+    `preview` gives, for a key, lines of at most so many cells, of which `previewed` are shown.
     `elsewhere`: typed words that no row has are returned, to be looked for elsewhere.
     """
 
     question: str
     rows: Sequence[PickerRow]
     nothing: str
-    preview: int = 2
+    preview: Callable[[str, int], Sequence[str]]
+    previewed: int = 2
     elsewhere: bool = False
 
     def chosen(self, found: Sequence[PickerRow], at: int, typed: str) -> str:
@@ -95,7 +96,7 @@ class _Screen:
         self._found, self._at, self._words = offered.rows, 0, ""
 
     def layout(self) -> Layout:
-        rows, preview = max(3, min(_SHOWN, len(self._offered.rows))), 1 + self._offered.preview
+        rows, preview = max(3, min(_SHOWN, len(self._offered.rows))), 1 + self._offered.previewed
         control = BufferControl(self._typed)
         line = VSplit([Window(FormattedTextControl([("bold", YOU.sign)]), width=2), Window(control)], height=1)
         parts = [
@@ -157,7 +158,7 @@ class _Screen:
     def _preview(self) -> StyleAndTextTuples:
         if not self._found:
             return []
-        lines, most = [*self._found[self._at].preview(_width() - 4)], self._offered.preview
+        lines, most = [*self._offered.preview(self._found[self._at].key, _width() - 4)], self._offered.previewed
         if len(lines) > most:
             lines[most - 1 :] = ["…"]
         return [("", "\n" + "\n".join(f"    {clean(line)}" for line in lines))]
