@@ -13,6 +13,7 @@ from typing import Any
 
 _TOGETHER = 0.03  # seconds within which nobody presses two keys
 _MOST = 4096  # bytes of one read
+_SIGNALS = 0.2  # seconds between two looks at what signals have come
 _SEVERAL = "  (a paste, or several keys at once, decide nothing; press one)"
 _PASTED = "  (a paste, or several keys at once, decide nothing; type it)"
 
@@ -125,6 +126,8 @@ def _pressed(terminal: int, question: str) -> str:
 def _read(terminal: int) -> str:
     """What is typed at once; empty when the terminal goes away, and for Ctrl-D and Esc."""
     try:
+        while not select.select([terminal], [], [], _SIGNALS)[0]:
+            pass  # a Ctrl-C that came just before would else be noticed with the next key
         pressed = os.read(terminal, _MOST)
         while pressed and select.select([terminal], [], [], _TOGETHER)[0] and (more := os.read(terminal, _MOST)):
             pressed += more
