@@ -69,6 +69,8 @@ class Citations:
         return not tail.strip() and (bool(line) or self._line_is_blank)
 
     def _replace(self, found: re.Match[str]) -> str:
+        if not found.start():  # the character before, which was decided with the text that it ended
+            return found[0]
         if ticks := found["ticks"]:
             if ticks[0] == "`" or self._at_line_start(found.string[1 : found.start()]):
                 self._toggle_code(ticks[0], len(ticks))
@@ -76,7 +78,7 @@ class Citations:
         if found["line"]:
             self._fence_length = self._fence_length if self._fence_length >= _FENCE else 0
             return found[0]
-        is_index = found.start() and found.string[found.start() - 1] == "]" and found.start() != self._citation_end
+        is_index = found.string[found.start() - 1] == "]" and found.start() != self._citation_end
         if self._fence_length or (is_index and not found["before"]):
             return found[0]
         self._citation_end = found.end()
