@@ -77,10 +77,11 @@ def other_typist(*, look: bool = True) -> str:
     """
     if look and not _seen:
         _seen.extend(_at_this_terminal())
-    return "".join(
-        f"process {left}, which an editor or a tool of the assistant left at this terminal, could type here: end it "
-        f"(kill {left}) and start this again, or use another terminal"
-        for left in _seen[:1]
+    if not _seen:
+        return ""
+    return (
+        f"process {_seen[0]}, which an editor or a tool of the assistant left at this terminal, could type here: end "
+        f"it (kill {_seen[0]}) and start this again, or use another terminal"
     )
 
 
