@@ -15,7 +15,9 @@ from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel
 from agent_cli.llm.server.engine import AUTO, cloud
+from agent_cli.memory.conversations import capture
 from agent_cli.memory.language import statements
+from agent_cli.messages import Part
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 
@@ -121,7 +123,7 @@ def _create(app: App, name: str, role: scripted.ModelRole, db: Database) -> tupl
 
 
 def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
-    """The verdict on a question, and memories for the offline model: (handle, date, text)."""
+    """The verdict on a message, and memories for the offline model: (handle, date, text)."""
     if not app.reads or statements.is_small_talk(question):
         return "", []
     from agent_cli.memory.search import index, recall  # only the offline model searches here
@@ -129,6 +131,8 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
 
     db = app.open_memory() or app.db.another_connection()
     try:
+        if capture.requests([Part(question, "typed")]) and not statements.asks(question):
+            return _requested(db, app.scope.owner, question, limit)
         if not db.read_only:
             index.refresh_all(db)
         embedder = app.embedders.query_embedder(db, choose=False)
@@ -144,6 +148,19 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
         for hit in hits
         if not (hit.kind == "message" and _only_says(text.words(hit.text), facts))
     ][:limit]
+
+
+def _requested(db: Database, owner: str, words: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
+    """What became of the facts in a message that asks to remember something and nothing else."""
+    from agent_cli.memory.facts import facts  # only where the offline model answers
+
+    stated = facts.stated_last(db, owner, words)
+    waiting = [each for each in stated if each.state == facts.PENDING]
+    verdict = "waiting" if waiting else "kept" if stated else ""
+    return verdict, [
+        (each.handle, f"{clock.local(each.learned_at, each.utc_offset):%d %b %Y}", each.statement)
+        for each in (waiting or stated)[:limit]
+    ]
 
 
 def _only_says(message: Sequence[str], facts: Iterable[Sequence[str]]) -> bool:

@@ -13,8 +13,11 @@ from agent_cli.llm.word_stream import stream_words
 from agent_cli.messages import Message
 
 SearchMemories = Callable[[str, int], tuple[str, Sequence[tuple[str, str, str]]]]
-"""Takes a question and a limit; returns the verdict (known, maybe, nothing; empty: not judged) and the memories, best
-first: (handle, formatted date, text)."""
+"""Takes a message and a limit; returns the verdict on it and memories, best first: (handle, formatted date, text).
+
+The verdict on a question: known, maybe, nothing. On a request to remember: kept or waiting, with what it states. Empty:
+nothing was searched.
+"""
 
 MAX_QUOTES = 3
 MAX_QUOTE_CHARS = 400
@@ -52,12 +55,18 @@ def last_question(messages: Sequence[Message]) -> str:
     return next((message.text for message in reversed(messages) if message.role == "user"), "").strip()
 
 
+_INTRODUCTIONS = {
+    "maybe": "perhaps these words help, but none hold most of your question",
+    "kept": "this is kept",
+    "waiting": "this waits for your yes",
+}
+
+
 def _answer(verdict: str, found: Sequence[tuple[str, str, str]]) -> str:
     if not found:
-        return "No model server answers, and nothing in memory matches your question."
+        return f"No model server answers{', and nothing in memory matches your question' if verdict else ''}."
     quotes = "\n".join(
         f"- {date} ({handle}): “{text.one_line(words, MAX_QUOTE_CHARS)}”" for handle, date, words in found
     )
-    if verdict == "maybe":
-        return f"No model server answers; perhaps these words help, but none hold most of your question:\n\n{quotes}"
-    return f"No model server answers; these are the words in memory that match your question:\n\n{quotes}"
+    introduction = _INTRODUCTIONS.get(verdict, "these are the words in memory that match your question")
+    return f"No model server answers; {introduction}:\n\n{quotes}"

@@ -122,7 +122,7 @@ def test_offline_and_scripts_are_chosen_by_name(tmp_path):
     chat, _ = model_choice.chat_model(f"scripted:{file}", OllamaEngine(""))
     cheap, _ = model_choice.chat_model(f"scripted:{file}", OllamaEngine(""), role="cheap")
 
-    assert "nothing in memory" in "".join(c.text for c in offline.reply(HELLO) if isinstance(c, Text))
+    assert "".join(c.text for c in offline.reply(HELLO) if isinstance(c, Text)) == "No model server answers."
     assert list(chat.reply(HELLO)) == [Text("a"), Done("stop", "scripted")]
     assert list(cheap.reply(HELLO)) == [Text("b"), Done("stop", "scripted")]
 

@@ -39,6 +39,26 @@ def test_without_a_server_memory_quotes_what_it_holds(program):
     assert program("-q", "ask", "where is the pot") == Ran(3, f"{answer}\n", "")
 
 
+def test_without_a_server_what_waits_for_a_yes_is_not_called_a_question(program):
+    ran = program("ask", "Remember that I live in Graz.", env={"AGENT_NOW": "2026-01-02T12:00:00+00:00"})
+    assert ran.out == "No model server answers; this waits for your yes:\n\n- 02 Jan 2026 (f1): “I live in Graz”\n"
+    ran = program("ask", "Forget that I live in Graz.")
+    assert ran.out == "No model server answers.\n"
+
+
+def test_without_a_server_what_was_kept_is_said_and_nothing_of_a_match(program, terminal):
+    shell = (
+        terminal("-m", "offline").wait_prompt().enter("Remember that I live in Graz.").wait("/undo f1").wait_prompt()
+    )
+    assert "No model server answers; this is kept:" in shell.text
+    assert "(f1): “I live in Graz”" in shell.text
+    assert "match" not in shell.text
+
+    shell.enter("Remember that I like tea. Where do I live?").wait("/undo f2").wait_prompt()
+    assert "none hold most of your question:" in shell.text
+    shell.enter("thank you").wait("No model server answers.").wait_prompt()
+
+
 def test_an_answer_from_memory_alone_is_one_where_that_is_said_to_do(program):
     assert program("ask", "--offline-ok", "hi").code == 0
     assert program("-m", "offline", "ask", "hi").code == 0

@@ -53,7 +53,7 @@ def test_what_a_process_at_the_terminal_typed_is_not_the_persons_word(program, t
     shell = terminal("-m", "offline").wait_prompt().type("Re").wait_for_line("Re").type(EDIT_DRAFT)
     shell.wait_for_line("Remember that")
     go()
-    shell.wait("nothing in memory matches")
+    shell.wait("No model server answers.")
     assert left(program) in " ".join(shell.text.split())
     assert program.rows("select statement, state from fact") == []
     assert program.rows("select parts from message where role = 'user'") == [('[["tool", 24]]',)]

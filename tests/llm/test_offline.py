@@ -54,6 +54,13 @@ def test_nothing_found_is_said_plainly():
     )
 
 
+@pytest.mark.parametrize(("verdict", "sentence"), [("kept", "this is kept"), ("waiting", "this waits for your yes")])
+def test_what_was_asked_to_be_remembered_is_said(verdict, sentence):
+    assert said(answer(MEMORIES[1:2], verdict=verdict)) == (
+        f"No model server answers; {sentence}:\n\n- 3 Oct 2026 (n4): “My dentist is Dr. Ito.”"
+    )
+
+
 def test_question_is_what_the_person_wrote_last_and_no_added_context():
     asked = []
     answer(
@@ -69,7 +76,7 @@ def test_question_is_what_the_person_wrote_last_and_no_added_context():
 
 def test_without_a_question_nothing_is_searched():
     asked = []
-    assert "nothing in memory" in said(answer(MEMORIES, Message("user", "", before="⟦ memory ⟧"), asked=asked))
+    assert said(answer(MEMORIES, Message("user", "", before="⟦ memory ⟧"), asked=asked)) == "No model server answers."
     assert asked == []
 
 

@@ -194,6 +194,16 @@ def similar(db: Database, owner: str, statement: str) -> list[Fact]:
     ]
 
 
+def stated_last(db: Database, owner: str, words: str) -> list[Fact]:
+    """The accepted and proposed facts that the person's last message states, if these are its words."""
+    last = "select id, text from message where owner = ?1 and role = 'user' order by id desc limit 1"
+    where = f"""owner = ?1 and state in ('accepted', 'pending') and hidden_at is null and operation <> 'delete'
+                and id in (select f.id from fact f join ({last}) m on m.id = f.message_id where m.text = ?2
+                           union select s.fact_id from fact_source s join ({last}) m on m.id = s.message_id
+                           where m.text = ?2) order by id"""
+    return _read(db, where, (owner, words))
+
+
 def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
     """(message id, quote) of every source of a fact."""
     first = [(fact.message_id, fact.quote)] if fact.message_id else []
