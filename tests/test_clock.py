@@ -5,6 +5,7 @@ import pytest
 
 from agent_cli import clock
 from agent_cli.errors import ConfigError
+from tests.tables import for_each
 
 OSLO = timezone(timedelta(hours=1))
 EVENING = datetime(2026, 11, 20, 18, 30, tzinfo=OSLO)
@@ -45,7 +46,7 @@ def test_a_time_that_cannot_be_read_is_told(monkeypatch, value):
         clock.now()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("moment", "stored", "minutes"),
     [
         (EVENING, "2026-11-20T17:30:00.000Z", 60),
@@ -61,8 +62,8 @@ def test_a_moment_is_stored_as_utc_with_its_offset_and_comes_back_as_it_was(mome
     assert back.utcoffset() == moment.utcoffset()
 
 
-@pytest.mark.parametrize("minutes", [-840, 0, 840])
-@pytest.mark.parametrize(
+@for_each("minutes", [-840, 0, 840])
+@for_each(
     ("stored", "shown"),
     [("0001-01-01T00:00:00.000Z", clock.EARLIEST), ("9999-12-31T23:59:59.999Z", clock.LATEST)],
 )
@@ -94,7 +95,7 @@ def test_stored_times_sort_as_they_follow():
     assert sorted(map(clock.utc, moments)) == [clock.utc(moment) for moment in moments]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "moment"),
     [
         ("2026-11-20T18:30:00+01:00", EVENING),
@@ -108,7 +109,7 @@ def test_a_time_from_outside_takes_the_offset_it_lacks(value, moment):
     assert clock.parse(value, EVENING) == moment
 
 
-@pytest.mark.parametrize("value", ["", "soon", "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
+@for_each("value", ["", "soon", "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
 def test_a_time_from_outside_that_cannot_be_kept_is_refused(value):
     with pytest.raises(ValueError, match=r"Invalid isoformat string|is out of range"):
         clock.parse(value, EVENING)

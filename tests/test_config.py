@@ -8,6 +8,7 @@ import pytest
 from agent_cli.config import reading, toml, writing
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
+from tests.tables import for_each
 
 RULES = 'must be "allow", "ask" or "deny" for each tool'
 
@@ -165,7 +166,7 @@ def test_where_file_and_database_are(tmp_path):
     assert reading.database(Config(db="y.db"), home) == Path.cwd() / "y.db"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         True,

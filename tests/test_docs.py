@@ -10,6 +10,7 @@ from agent_cli.config import reading, values, writing
 from tests import generated_docs, serving
 from tests.generated_docs import PAGES, ROOT
 from tests.pictures import tour
+from tests.tables import for_each
 
 RUNNING = [page for page in PAGES if page.name != "scaling.md"]  # its commands are those of test_deploy.py
 
@@ -41,7 +42,7 @@ def test_readme_is_short_enough_to_be_read_whole():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@for_each("page", PAGES)
 def test_links_of_a_page_lead_somewhere(page):
     for name, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")):
         target = page.parent / name if name else page
@@ -86,7 +87,7 @@ def shell_lines(page):
     return [line for block in blocks for line in block.splitlines()]
 
 
-@pytest.mark.parametrize("page", RUNNING, ids=name)
+@for_each("page", RUNNING)
 def test_a_page_names_no_command_that_is_not_tried_here(page):
     known = ("agent ", "echo ", "make run", "make test", "pipx install", "ollama pull")
     assert [line for line in shell_lines(page) if not line.startswith(known)] == []

@@ -40,6 +40,7 @@ from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
+from tests.tables import for_each
 from tests.terminal import CTRL_C, ENTER
 
 CORPUS = {
@@ -93,8 +94,8 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("words", CORPUS.values(), ids=CORPUS)
+@for_each("look", LOOKS)
+@for_each("words", CORPUS.values())
 def test_no_event_of_a_turn_drives_the_terminal(words, look):
     out = io.StringIO()
     renderer = TurnRenderer(out, LOOKS[look], show_thinking=True)

@@ -10,6 +10,7 @@ from agent_cli.memory import search_sources
 from agent_cli.memory.forgetting.owners import TABLES
 from tests import structure
 from tests.structure import FILES, MODULES, SCHEMA, module
+from tests.tables import for_each
 
 VIEW = SCHEMA[SCHEMA.index("create view passage_text") : SCHEMA.index("from passage p;")]
 LIST_OF_LETTERS = re.compile(rf"\[[{''.join(kinds.BY_LETTER)}]{{3,}}(?:\]\)?\(?\\d|0-9)")  # as in [mnf]\d
@@ -23,7 +24,7 @@ def test_a_letter_and_a_name_mean_one_kind():
     assert len(kinds.BY_LETTER) == len(kinds.BY_NAME) == len(kinds.KINDS)
 
 
-@pytest.mark.parametrize("kind", kinds.KINDS, ids=name)
+@for_each("kind", kinds.KINDS)
 def test_a_row_names_a_table_and_the_module_that_writes_it(kind):
     assert kind.module.removeprefix("agent_cli.") in MODULES
     table = re.search(rf"create table {kind.table} \((.*?)\n\) strict", SCHEMA, re.DOTALL)
@@ -63,7 +64,7 @@ def test_each_kind_of_a_folder_has_its_row():
         assert set(import_module(part).SOURCES) == {kind.name for kind in kinds.KINDS if kind.source == part}
 
 
-@pytest.mark.parametrize("kind", kinds.FORGETTABLE, ids=name)
+@for_each("kind", kinds.FORGETTABLE)
 def test_an_owner_says_how_its_kind_is_forgotten(kind):
     table = TABLES[kind.table]
     assert table.letter == kind.letter

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from agent_cli import text
+from tests.tables import for_each
 
 UNSAFE = some.sampled_from(
     "\x00\x07\x08\x0b\x0c\r\x1b\x7f\x80\x9b\x9f\u061c\u200e\u200f\u202a\u202e\u2066\u2069\U000e0041\ud800"
@@ -62,7 +63,7 @@ def test_one_line_is_cut_with_an_ellipsis():
     assert text.one_line("The quick", 9) == "The quick"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "cut"),
     [
         ("The quick fox", "The quick fox"),
@@ -76,7 +77,7 @@ def test_first_words_are_whole(words, cut):
     assert text.first_words(words, 14) == cut
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "sentences"),
     [
         ("", []),
@@ -158,7 +159,7 @@ def test_any_result_can_be_condensed(words):
     assert len(text.condense(words, "m7")) <= 2100
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("hidden", "seen"),
     [
         ("pass\u200bword", "password"),
@@ -170,13 +171,12 @@ def test_any_result_can_be_condensed(words):
         ("x\ufe0f\ufe0e\ufe0f", "x\ufe0f"),
         ("\u3164", ""),
     ],
-    ids=ascii,
 )
 def test_what_takes_no_room_is_not_visible(hidden, seen):
     assert text.visible(hidden) == seen
 
 
-@pytest.mark.parametrize("words", ["👩‍👩‍👧 family", "❤️‍🔥 3️⃣", "می‌خواهم", "क्‍ष", "你好", "é", "plain\n\ttext"])
+@for_each("words", ["👩‍👩‍👧 family", "❤️‍🔥 3️⃣", "می‌خواهم", "क्‍ष", "你好", "é", "plain\n\ttext"])
 def test_what_people_write_is_visible(words):
     assert text.visible(words) == words
 

@@ -5,6 +5,7 @@ from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, r
 import pytest
 
 from agent_cli.values import frozen
+from tests.tables import for_each
 
 
 def classes(made):
@@ -39,7 +40,7 @@ def test_a_value_holds_and_shows_what_a_frozen_dataclass_does(given, named):
     assert vars(replace(ours, lives=1)) == vars(replace(theirs, lives=1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "named"), [((), {}), (("a", 1, (), [], "", "b"), {}), (("a",), {"name": "b"}), (("a",), {"tail": 1})]
 )
 def test_what_is_missing_or_too_much_is_refused_in_the_same_words(given, named):

@@ -1,8 +1,8 @@
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
 from agent_cli.agent.citations import Citations, handles
+from tests.tables import for_each
 
 KNOWN = frozenset({"f12", "n4", "t4", "d12"})
 
@@ -12,7 +12,7 @@ def passed(text, size=10_000):
     return "".join(cited.feed(text[n : n + size]) for n in range(0, len(text), size)) + cited.end()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "shown"),
     [
         ("You live in Graz [f12].", "You live in Graz [f12]."),

@@ -14,6 +14,7 @@ from agent_cli.llm.server.engine import Tag
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
+from tests.tables import for_each
 
 OLD = Model("llama3.2:3b", modified_at="2026-01-04T17:37:44.706015396-07:00")
 NEW = Model("qwen3:8b", modified_at="2026-05-04T17:37:44.706015396-07:00")
@@ -57,7 +58,7 @@ def test_default_model_that_cannot_chat_is_not_used():
     assert auto(NEW, EMBEDDER, default="nomic-embed-text") == ("qwen3:8b", "")
 
 
-@pytest.mark.parametrize("name", ["nomic-embed-text", "all-minilm:22m", "bge-m3", "mxbai-embed-large", "my-bert"])
+@for_each("name", ["nomic-embed-text", "all-minilm:22m", "bge-m3", "mxbai-embed-large", "my-bert"])
 def test_old_server_is_not_asked_to_chat_with_an_embedder(name):
     embedder = Model(name, modified_at="2026-07-01T00:00:00Z")
     assert auto(OLD, embedder, profile="v024") == ("llama3.2:3b", "")

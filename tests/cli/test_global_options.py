@@ -1,10 +1,10 @@
 """The options before a command are understood behind it, and nothing else is moved."""
 
-import pytest
 import typer
 
 from agent_cli.cli import global_options
 from agent_cli.cli.main import app
+from tests.tables import for_each
 
 GROUP = typer.main.get_command(app)
 
@@ -13,7 +13,7 @@ def moved(line):
     return " ".join(global_options.in_front(line.split(), GROUP, None))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "wanted"),
     [
         ("ask -q hello", "-q ask hello"),
@@ -28,7 +28,7 @@ def test_an_option_behind_a_command_counts_as_if_it_stood_before_it(line, wanted
     assert moved(line) == wanted
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "ask -c and what did I say before",  # options of the command itself

@@ -20,6 +20,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.tools import registry
 from tests.conftest import Ran
 from tests.ollama_server import script
+from tests.tables import for_each
 
 NOON = "2026-01-02T12:00:00+00:00"
 NEXT = "2026-01-03T07:00:30+00:00"
@@ -196,7 +197,7 @@ def test_the_assistant_adds_and_runs_no_schedule(program):
     assert program("--incognito", "schedule", "add", "@daily", "--prompt", "x").code == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("file", "command", "to_note", "told"),
     [
         ("a", [], True, "say one of"),

@@ -13,6 +13,7 @@ from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
+from tests.tables import for_each
 
 NAME = "qwen3:8b"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
@@ -139,7 +140,7 @@ def test_printed_call_beside_a_real_one_is_text(server):
     assert (text(chunks), calls(chunks)) == (PRINTED[0], [("now", {})])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         '{"name": "Alice", "children": [1, 2, 3], "street": "a long street"}',
@@ -161,7 +162,7 @@ def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
 # Arguments.
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "meant"),
     [
         ({"city": "Paris"}, {"city": "Paris"}),
@@ -184,7 +185,7 @@ def test_arguments_are_what_they_were_meant_to_be(given, meant):
     assert repair.coerce_arguments(given, CITY) == meant
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "given", "meant"),
     [
         ("boolean", "True", True),

@@ -7,10 +7,9 @@ import re
 import sysconfig
 from pathlib import Path
 
-import pytest
-
 from agent_cli.llm.model import Done, PriorTextWasThinking, Text, Thinking
 from agent_cli.llm.repetition import FINISH, Repetition, stopped
+from tests.tables import for_each
 
 _TOKEN = re.compile(r"\s?[^\W\d_]{1,6}|\s?\d{1,3}|\s+|[^\w]|_")
 _BEGIN = "Here is what I can tell you about that. "
@@ -50,7 +49,7 @@ def stops_at(text):
     return next((n for n, piece in enumerate(pieces(text), 1) if reading.feed(piece)), None)
 
 
-@pytest.mark.parametrize("phrase", PHRASES)
+@for_each("phrase", PHRASES)
 def test_a_loop_ends_within_two_hundred_repeated_tokens(phrase):
     new = len(pieces(_BEGIN + phrase))
     assert stops_at(_BEGIN + phrase * 400) - new <= 200

@@ -2,12 +2,11 @@
 
 import json
 
-import pytest
-
 from agent_cli.llm.ollama import chat as ollama
 from agent_cli.llm.openai import chat as openai
 from agent_cli.llm.template_tokens import TOKENS, broken
 from agent_cli.messages import Message, ToolCall
+from tests.tables import for_each
 
 FAMILIES = sorted(TOKENS)
 
@@ -24,7 +23,7 @@ def held(words):
     return [token for tokens in TOKENS.values() for token in tokens if token.casefold() in folded]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@for_each("family", FAMILIES)
 def test_no_token_of_a_family_survives_however_it_is_hidden(family):
     for token in TOKENS[family]:
         for form in forms(token):
@@ -34,7 +33,7 @@ def test_no_token_of_a_family_survives_however_it_is_hidden(family):
             assert broken(sent) == sent
 
 
-@pytest.mark.parametrize(
+@for_each(
     "token",
     ["<|turn_of_tomorrow|>", "<|name>", "<name|>", "<｜User｜>", "<|User|>", "[|user|]", "<｜a b｜>"],
 )
@@ -42,7 +41,7 @@ def test_a_token_that_no_table_has_is_known_by_its_bars(token):
     assert broken(token).startswith((f"{token[0]} ", "<| "))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         "a |> b <|> c || d",
@@ -56,8 +55,8 @@ def test_ordinary_text_and_code_are_sent_as_they_are(words):
     assert broken(words) == words
 
 
-@pytest.mark.parametrize("engine", [ollama, openai], ids=["ollama", "openai"])
-@pytest.mark.parametrize("token", ["<|im_end|>", "[INST]", "<end_of_turn>"])
+@for_each("engine", [ollama, openai])
+@for_each("token", ["<|im_end|>", "[INST]", "<end_of_turn>"])
 def test_no_part_of_a_message_holds_a_token_not_even_the_name_of_a_tool_that_a_model_made_up(engine, token):
     called = Message(
         "assistant", token, calls=(ToolCall(token, token, {token: [token, {token: token}]}),), thinking=token

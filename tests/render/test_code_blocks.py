@@ -1,9 +1,8 @@
 """The code in an answer, exactly as it is meant to be run."""
 
-import pytest
-
 from agent_cli.render import code_blocks
 from agent_cli.render.code_blocks import CodeBlock
+from tests.tables import for_each
 
 BLOCKS = {
     "no code": [],
@@ -20,6 +19,6 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize("answer", BLOCKS)
+@for_each("answer", BLOCKS)
 def test_the_code_of_an_answer_is_found_without_its_fences(answer):
     assert code_blocks.parse(answer) == BLOCKS[answer]

@@ -2,9 +2,8 @@
 
 import io
 
-import pytest
-
 from agent_cli.render.display import detect
+from tests.tables import for_each
 
 
 class Screen(io.StringIO):
@@ -12,7 +11,7 @@ class Screen(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("environ", "flags", "expected"),
     [
         ({}, {}, "colour weight markdown spinner"),
@@ -33,7 +32,7 @@ def test_at_a_terminal(environ, flags, expected):
     assert named(detect(Screen(), environ, **flags)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("environ", "flags", "expected"),
     [
         ({}, {}, ""),

@@ -15,6 +15,7 @@ from agent_cli.render.layout import cell_width
 from agent_cli.render.markdown import MarkdownWriter
 from agent_cli.render.plain_writer import PlainWriter, SentenceWriter
 from tests import torture
+from tests.tables import for_each
 
 BAR = "\x1b[2m│\x1b[m"  # before a line of code
 DISPLAY = Display(colour=True, markdown=True, width=lambda: 40)
@@ -36,7 +37,7 @@ def plain(text):
     return shown(text, display=replace(DISPLAY, colour=False))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "drawn"),
     [
         ("# A *title*\nText", "\x1b[1mA\x1b[m \x1b[1;3mtitle\x1b[m\nText\n"),
@@ -158,7 +159,7 @@ def test_the_torture_stream_is_shown_whole_once_and_without_moving_the_cursor():
         assert each in " ".join(left.split())
 
 
-@pytest.mark.parametrize("unit", ["word ", "x", "*a ", "` ", "[a](", "你好", "| a "])
+@for_each("unit", ["word ", "x", "*a ", "` ", "[a](", "你好", "| a "])
 def test_a_line_of_megabytes_takes_time_by_its_length_alone(unit):
     def took(count):
         out = io.StringIO()

@@ -1,11 +1,10 @@
 """What the program itself says, at the widths of real windows."""
 
-import pytest
-
 from agent_cli import kinds
 from agent_cli.render.display import Display
 from agent_cli.render.layout import cell_width, cut
 from agent_cli.render.program_text import Verbatim, formatted, wrap
+from tests.tables import for_each
 
 CARRIED = (
     "carried over: 2 summaries and the last 6 messages of s4 “the router of the office” (yesterday) · "
@@ -33,7 +32,7 @@ def test_line_is_broken_between_words_and_commands_stay_whole():
     assert at("nothing was changed; bring it back with /resume s12, once", 49)[-1] == "/resume s12, once"
 
 
-@pytest.mark.parametrize("handle", [f"{kind.letter}4" for kind in kinds.KINDS])
+@for_each("handle", [f"{kind.letter}4" for kind in kinds.KINDS])
 def test_command_stays_whole_with_the_handle_of_any_kind(handle):
     assert at(f"it can be brought back with `it` agent tasks restore {handle}, once", 48)[-1].startswith(
         f"agent tasks restore {handle}"
@@ -88,7 +87,7 @@ def test_nothing_is_broken_inside_a_word_in_a_window_made_narrow(terminal):
     assert shell.text.endswith(said)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "shown"),
     [
         ("s4  the router", "s4  the router"),

@@ -3,8 +3,6 @@
 import io
 import random
 
-import pytest
-
 from agent_cli.render import answer_writer
 from agent_cli.render.display import Display
 from agent_cli.render.markdown import MarkdownWriter
@@ -12,6 +10,7 @@ from agent_cli.render.plain_writer import PlainWriter
 from agent_cli.render.reply_lines import ReplyCleaner, announced, marked
 from agent_cli.render.styles import DONE, FAILED, NEEDS_YOU, PROGRAM, YOU
 from tests import torture
+from tests.tables import for_each
 from tests.test_injection import CORPUS
 
 POSING = (
@@ -56,8 +55,8 @@ def shown(text, look, cuts=()):
     return out.getvalue()
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("line", POSING)
+@for_each("look", LOOKS)
+@for_each("line", POSING)
 def test_a_line_of_a_reply_that_is_worded_like_the_programs_gets_a_bar(line, look):
     for posing in (
         line,
@@ -71,14 +70,14 @@ def test_a_line_of_a_reply_that_is_worded_like_the_programs_gets_a_bar(line, loo
         assert not any(sign in told for sign in NEVER), told
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("sign", NEVER)
+@for_each("look", LOOKS)
+@for_each("sign", NEVER)
 def test_a_tick_a_cross_and_a_prompt_are_other_ones_in_a_reply_wherever_a_line_breaks(sign, look):
     assert sign not in shown("x" * 70 + f" {sign} kept f3\n```\n{sign} kept f3\n```\n| a |\n|---|\n| {sign} |", look)
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("sign", AT_THE_MARGIN)
+@for_each("look", LOOKS)
+@for_each("sign", AT_THE_MARGIN)
 def test_no_line_of_a_reply_begins_with_a_dot_or_a_question_mark(sign, look):
     posing = [f"{sign} save it, y or n", f"**{sign}** save it", f"## {sign} save it", f"\u200b{sign} save it", sign]
     broken = ["x" * width + f" {sign} save it " + "y " * 60 for width in range(70, 82)] if look == "Markdown" else []
@@ -100,7 +99,7 @@ def test_what_the_program_says_has_the_sign_of_its_role():
     assert announced("kept f3", Display(weight=True)) == "✓ kept f3"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         "The keys are kept in a drawer.",

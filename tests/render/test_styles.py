@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
-
 from agent_cli.render import styles
 from tests.structure import FILES, module
+from tests.tables import for_each
 
 COLOURS = "black red green yellow blue magenta cyan white"
 NAMES_A_COLOUR = re.compile(
@@ -18,7 +17,7 @@ def test_no_other_module_names_a_colour():
     assert [name for name, colours in found.items() if colours] == ["render.styles"], found
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "role"),
     [
         ("kept f3, in effect since 22 Nov 2026: “I live in Graz”", styles.DONE),
@@ -58,8 +57,8 @@ THEMES = {
 LEAST = 2.6  # of a sign beside words in the foreground: a sign is never the only thing that tells
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("role", [styles.NEEDS_YOU, styles.DONE, styles.FAILED], ids=lambda role: role.sign)
+@for_each("theme", THEMES)
+@for_each("role", [styles.NEEDS_YOU, styles.DONE, styles.FAILED])
 def test_the_sign_of_a_role_can_be_seen_on_dark_and_light(role, theme):
     background, foreground, colours = THEMES[theme]
     assert contrast(colours[role.style], background) >= LEAST

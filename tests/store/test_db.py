@@ -7,6 +7,7 @@ import pytest
 from agent_cli.errors import StoreError
 from agent_cli.store import db as store
 from agent_cli.store.db import Database, TransactionLost, open_shared_memory
+from tests.tables import for_each
 
 
 @pytest.fixture
@@ -201,7 +202,7 @@ def test_a_sqlite_that_can_lose_a_commit_is_refused(version):
         store.refuse_old_sqlite(version)
 
 
-@pytest.mark.parametrize("version", ["3.51.3", "3.53.0", "3.100.1", "4.0.0"])
+@for_each("version", ["3.51.3", "3.53.0", "3.100.1", "4.0.0"])
 def test_a_later_sqlite_is_taken(version):
     store.refuse_old_sqlite(version)
 

@@ -9,6 +9,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.store import ids
 from tests.conftest import NOON
+from tests.tables import for_each
 
 
 def test_ids_made_in_order_sort_in_order():
@@ -52,13 +53,13 @@ def test_processes_do_not_count_alike():
     assert len(made) == 2
 
 
-@pytest.mark.parametrize(("kind", "handle"), [("session", "s4"), ("note", "n4"), ("message", "m4"), ("job", "j4")])
+@for_each(("kind", "handle"), [("session", "s4"), ("note", "n4"), ("message", "m4"), ("job", "j4")])
 def test_a_handle_is_a_letter_and_a_number(kind, handle):
     assert ids.handle(kind, 4) == handle
     assert [ids.number(kind, text) for text in (handle, handle.upper(), f" {handle} ", "4")] == [4] * 4
 
 
-@pytest.mark.parametrize("text", ["s4", "n", "", "n-4", "n4.0", "n4 or 1=1", "n" + "9" * 19, "n٤ x", "the note"])
+@for_each("text", ["s4", "n", "", "n-4", "n4.0", "n4 or 1=1", "n" + "9" * 19, "n٤ x", "the note"])
 def test_what_is_no_handle_is_told(text):
     with pytest.raises(UsageError, match="is not a handle of a note: write it like n4"):
         ids.number("note", text)

@@ -7,6 +7,7 @@ import pytest
 from agent_cli.errors import StoreError
 from agent_cli.store import traces
 from agent_cli.store.db import Database
+from tests.tables import for_each
 
 
 def file_of(tmp_path, content):
@@ -53,7 +54,7 @@ def test_files_that_are_not_there_are_left_out(tmp_path):
     assert traces.files(str(path), [str(tmp_path / "gone")]) == [path, tmp_path / "file-wal"]
 
 
-@pytest.mark.parametrize(("size", "letters"), [(0, 4), (100_000, 4), (10_000_000, 5), (6_000_000_000, 6)])
+@for_each(("size", "letters"), [(0, 4), (100_000, 4), (10_000_000, 5), (6_000_000_000, 6)])
 def test_the_larger_a_file_the_longer_a_word_must_be_to_tell_something(size, letters):
     assert traces.distinctive_length(size) == letters
 

@@ -13,6 +13,7 @@ from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Access, ToolFailed
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import NOON
+from tests.tables import for_each
 
 RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>The <![CDATA[<b>News</b>]]></title>
 <item><title>Older</title><pubDate>Mon, 16 Nov 2026 08:00:00 GMT</pubDate></item>
@@ -140,7 +141,7 @@ def test_an_address_is_fetched_and_its_redirects_followed(context, web):
     assert fetched(feeds(context, weather=f"{web.address}/a"), "weather") == ToolResult("sunny")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "host",
     [
         "127.0.0.1",

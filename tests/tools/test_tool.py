@@ -8,6 +8,7 @@ from agent_cli.errors import StoreError
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import ToolFailed, run, tool
+from tests.tables import for_each
 
 
 @tool(risk="read")
@@ -60,7 +61,7 @@ def test_a_call_with_its_arguments_runs():
     assert called(weather, place="Oslo", days=2, scale="f", wind=True, height=3) == ToolResult("Oslo 2 f True 3")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "wrong"),
     [
         ({}, "missing: place"),

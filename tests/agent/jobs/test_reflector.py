@@ -22,6 +22,7 @@ from tests import turns
 from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import reply, say
+from tests.tables import for_each
 from tests.turns import agent, turn
 
 NOTHING = json.dumps({"skill": None})
@@ -308,7 +309,7 @@ def test_switched_off_nothing_is_read(db, talked):
     assert (reflected_to(db), job(db)) == (0, ("done", ""))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "why"),
     [
         ("nothing", "there is no JSON"),
@@ -325,7 +326,7 @@ def test_what_is_wrong_with_an_answer_is_said(answer, why):
         skill_extraction.parse(answer)
 
 
-@pytest.mark.parametrize("answer", ["null", '{"skill": null}', "{}", '```json\n{"skill": null}\n```', '{"skill": {}}'])
+@for_each("answer", ["null", '{"skill": null}', "{}", '```json\n{"skill": null}\n```', '{"skill": {}}'])
 def test_nothing_is_understood_in_every_form(answer):
     assert skill_extraction.parse(answer) is None
 

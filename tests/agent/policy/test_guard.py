@@ -1,7 +1,6 @@
-import pytest
-
 from agent_cli.agent.policy.guard import Limits, fingerprint, reason_to_stop
 from agent_cli.messages import ToolCall
+from tests.tables import for_each
 
 
 def call(name="read", id="1", **arguments):
@@ -13,7 +12,7 @@ def test_the_same_arguments_in_another_order_are_the_same_call():
     assert len({fingerprint(each) for each in (call(a=1), call(a=2), call("write", a=1), call(a="1"), call())}) == 5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("made", "stops"),
     [
         ([], False),

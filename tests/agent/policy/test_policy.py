@@ -15,6 +15,7 @@ from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import events
 from agent_cli.tools.registry import BUILT_IN, SOURCES
 from agent_cli.tools.tool import ToolFailed, tool
+from tests.tables import for_each
 from tests.turns import agent, calls, run
 
 
@@ -37,15 +38,13 @@ def of_risk(risk):
     return tool(risk)(thing)
 
 
-@pytest.mark.parametrize(
-    ("risk", "ruling"), [("read", "allow"), ("session", "allow"), ("write", "ask"), ("network", "ask")]
-)
+@for_each(("risk", "ruling"), [("read", "allow"), ("session", "allow"), ("write", "ask"), ("network", "ask")])
 def test_what_keeps_something_for_good_or_reaches_out_is_asked_for(risk, ruling):
     assert policy.decide(of_risk(risk), {}, {}, {}) == PolicyDecision(ruling)
 
 
-@pytest.mark.parametrize("risk", policy.BY_RISK)
-@pytest.mark.parametrize("ruling", ["allow", "ask", "deny"])
+@for_each("risk", policy.BY_RISK)
+@for_each("ruling", ["allow", "ask", "deny"])
 def test_the_persons_own_rule_for_a_tool_comes_first(risk, ruling):
     assert policy.decide(of_risk(risk), {"thing": ruling, "other": "deny"}, {}, {}) == PolicyDecision(ruling, "rule")
 
@@ -64,7 +63,7 @@ def ruled(configured, **arguments):
     return policy.decide(read_file, configured, arguments, _real(None, arguments)).ruling
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("configured", "decided"),
     [
         ({}, PolicyDecision("allow")),

@@ -18,6 +18,7 @@ from agent_cli.llm.ollama.chat import OllamaModel
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
+from tests.tables import for_each
 
 CHAT = Model("qwen3:8b", ("completion", "tools"), num_ctx=8192)
 EMBEDDER = Model("nomic-embed-text", ("embedding",), modified_at="2026-01-04T17:37:44.706015396-07:00")
@@ -122,7 +123,7 @@ def test_no_server_is_said(nowhere):
             ask(nowhere)
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"models": 5}'])
+@for_each("body", [b"<html>", b"[]", b"{}", b'{"models": 5}'])
 def test_answer_that_cannot_be_read_is_a_failure(body):
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

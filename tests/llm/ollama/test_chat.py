@@ -25,6 +25,7 @@ from tests.llm.asking import HELLO, NAME, NOW, ask, said, stopped_after, until_i
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
+from tests.tables import for_each
 
 ABLE = Model(NAME, capabilities=("completion", "tools", "thinking"))
 
@@ -389,7 +390,7 @@ def answering(body):
     return raw_server(lambda sock, _: sock.sendall(answer))
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}x", b'{"models": 5}', b"5"])
+@for_each("body", [b"<html>", b"[]", b"{}x", b'{"models": 5}', b"5"])
 def test_something_else_under_the_address_is_no_server(body):
     with answering(body) as host, pytest.raises(ModelUnavailable, match="is not Ollama"):
         listing(host)

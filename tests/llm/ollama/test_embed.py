@@ -14,6 +14,7 @@ from agent_cli.llm.server.embedding import BATCH_SIZE, prefixes_of
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
+from tests.tables import for_each
 
 NOMIC = Model("nomic-embed-text", ("embedding",), embedding_length=8)
 PLAIN = Model("granite-embedding:30m", ("embedding",), embedding_length=4)
@@ -44,7 +45,7 @@ def test_documents_and_questions_get_the_prefixes_of_the_model(server):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "prefixes"),
     [
         ("nomic-embed-text", ("search_document: ", "search_query: ")),

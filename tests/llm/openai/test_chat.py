@@ -14,6 +14,7 @@ from agent_cli.messages import Message, ToolCall
 from tests.llm.asking import HELLO, NAME, NOW, ask, engine_of, said, until_it_fails
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
+from tests.tables import for_each
 from tests.v1_server import V1Server
 
 MODELS = (
@@ -121,7 +122,7 @@ def test_the_key_is_sent_and_a_wrong_one_is_told_without_showing_it():
 # The internet.
 
 
-@pytest.mark.parametrize("host", ["8.8.8.8", "https://1.1.1.1/v1", "[2606:4700::1111]:80", "[::ffff:8.8.8.8]:80"])
+@for_each("host", ["8.8.8.8", "https://1.1.1.1/v1", "[2606:4700::1111]:80", "[::ffff:8.8.8.8]:80"])
 def test_an_address_on_the_internet_is_refused_before_anything_is_sent(host):
     with pytest.raises(ConfigError, match="words_leave_machine"):
         list(OpenAIEngine(host).chat(NAME).reply(HELLO))
@@ -264,7 +265,7 @@ def test_a_server_that_does_not_stream_is_understood(indent):
     assert chunks == [Text("Hello"), ToolCall("a", "now", {}), Done("stop", "m", 3, 1)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "odd",
     [
         b": ping",

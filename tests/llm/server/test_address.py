@@ -4,9 +4,10 @@ import pytest
 
 from agent_cli.errors import ConfigError
 from agent_cli.llm.server import address
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "url"),
     [
         ("", "http://127.0.0.1:11434"),
@@ -30,7 +31,7 @@ def test_address_is_read_as_ollama_reads_it(value, url):
     assert address.parse(value).url == url
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "url"),
     [
         ("0.0.0.0", "http://127.0.0.1:11434"),
@@ -44,7 +45,7 @@ def test_every_interface_to_listen_on_is_this_machine_to_call(value, url):
     assert address.parse(value).url == url
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         "localhost:port",
@@ -69,7 +70,7 @@ def test_address_that_cannot_be_meant_is_refused_with_an_example(value):
     assert "127.0.0.1:11434" in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "expected"),
     [("", True), ("localhost:1", True), ("127.0.0.2", True), ("::1", True), ("example.com", False)],
 )

@@ -22,6 +22,7 @@ from agent_cli.store import jobs, migrations
 from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE
 from tests.memory.summaries.test_period_summaries import Clock, Echo, job_context, kept, keys, say, talk, whole, work
+from tests.tables import for_each
 from tests.tools.test_memory_tools import called
 
 ONE, TWO = (Source("message", 1),), (Source("message", 2),)
@@ -240,7 +241,7 @@ def test_a_command_is_carried_up_whole():
     assert told == "`cd x; rm -rf y`; 42 kg; 3 cm; https://a.b/`c; 7 m"
 
 
-@pytest.mark.parametrize("age", ["99999999999999d", "99999999w", "999999999mo", "2025y", "2026y"])
+@for_each("age", ["99999999999999d", "99999999w", "999999999mo", "2025y", "2026y"])
 def test_an_age_before_the_calendar_takes_nothing(age):
     now = datetime(2026, 1, 1, 0, 30, tzinfo=timezone(timedelta(hours=3)))
     assert clocks.utc(retention.policy({"working": age})["working"].before(now)) < "0002"
@@ -287,7 +288,7 @@ def test_a_session_that_was_imported_from_the_future_is_the_latest_no_longer(db,
     assert db.value("select last_at from session where id = ?", (future,)) == sessions.get(db, first, "person").last_at
 
 
-@pytest.mark.parametrize("key", ["0001-01-01", "0001-W01", "9999-12-30", "9999"])
+@for_each("key", ["0001-01-01", "0001-W01", "9999-12-30", "9999"])
 def test_the_ends_of_the_calendar_are_no_periods(key):
     with pytest.raises(UsageError, match="in the calendar"):
         periods.parse(key)

@@ -6,6 +6,7 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, recurrence, zones
+from tests.tables import for_each
 
 VIENNA, NEW_YORK, ADELAIDE = "Europe/Vienna", "America/New_York", "Australia/Adelaide"
 FRIDAY = "2026-11-20T18:30:00+01:00"  # a Friday evening
@@ -29,7 +30,7 @@ def times(words, now, zone, count):
     return [f"{each.astimezone(rules):%a %d %b %H:%M %z}" for each in found]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "when"),
     [
         ("Friday 3pm", "Fri 2026-11-27 15:00"),  # today's is past
@@ -104,12 +105,12 @@ def test_a_time_in_words_is_the_coming_one(words, when):
     assert reckoned(words) == f"{when} {'+0200' if when[9:11] in ('04', '05') else '+0100'}"
 
 
-@pytest.mark.parametrize("words", ["sometime", "", "someday", "later", "irgendwann", "never"])
+@for_each("words", ["sometime", "", "someday", "later", "irgendwann", "never"])
 def test_a_vague_word_is_no_time(words):
     assert reckoned(words) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "why"),
     [
         ("yesterday", "is past"),
@@ -135,7 +136,7 @@ def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
     assert why in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "rule", "first"),
     [
         ("every Monday 9:00", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T09:00:00"),
@@ -169,7 +170,7 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
     assert occasion.due == datetime.fromisoformat(first).replace(tzinfo=zones.get(VIENNA, occasion.due))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "words", "told"),
     [
         ("call the dentist tomorrow at 9", "call the dentist", "tomorrow at 9"),
@@ -208,7 +209,7 @@ def test_a_day_that_is_past_is_refused_within_a_sentence(sentence):
         due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sentence",
     [
         "buy milk",
@@ -225,7 +226,7 @@ def test_a_sentence_without_a_time_stays_as_it_is(sentence):
     assert due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA) == (sentence, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("now", "zone", "words", "when"),
     [
         # The clock's offset is that of the moment; the rules are the zone's.
@@ -305,7 +306,7 @@ def test_without_a_name_of_a_zone_the_offset_of_the_present_counts():
     assert (zones.get("", now), zones.get("Nowhere/At_All", now)) == (UTC, UTC)
 
 
-@pytest.mark.parametrize("piece", ["3pm ", "in 1 ", "24.12. 18:00 ", "every x ", "1"])
+@for_each("piece", ["3pm ", "in 1 ", "24.12. 18:00 ", "every x ", "1"])
 def test_words_for_a_time_that_have_no_end_are_refused_at_once(piece):
     with pytest.raises(UsageError, match="too long for a time"):
         reckoned(piece * 20_000)

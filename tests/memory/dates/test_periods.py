@@ -8,11 +8,12 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import UNITS
 from tests.conftest import NOON
+from tests.tables import for_each
 
 DAYS = some.dates(date(1990, 1, 1), date(2090, 12, 31))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("day", "keys"),
     [
         (date(2026, 11, 20), ["2026-11-20", "2026-W47", "2026-11", "2026-Q4", "2026"]),
@@ -46,9 +47,7 @@ def test_whatever_a_period_is_a_part_of_is_made_of_it(day, grain):
     assert all(part in periods.parts(whole) for whole in periods.enclosing(part))
 
 
-@pytest.mark.parametrize(
-    "told", ["", "2026-13", "2026-02-30", "2025-W53", "2026-Q5", "26", "0000", "9999", "2026-W00", "last"]
-)
+@for_each("told", ["", "2026-13", "2026-02-30", "2025-W53", "2026-Q5", "26", "0000", "9999", "2026-W00", "last"])
 def test_what_is_no_period_is_refused_in_words(told):
     with pytest.raises(UsageError):
         periods.parse(told)

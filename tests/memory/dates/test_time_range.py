@@ -2,13 +2,13 @@
 
 from datetime import datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.dates import absolute_dates, time_range
 from agent_cli.memory.facts import adoption
 from tests.conftest import HERE
+from tests.tables import for_each
 
 NOW = datetime(2026, 5, 13, 15, 30, tzinfo=timezone(timedelta(hours=2)))  # a Wednesday
 
@@ -19,7 +19,7 @@ def told(question, now=NOW):
     return None if found is None else tuple(f"{each:%Y-%m-%d}" if each else None for each in (found.since, found.until))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "since", "until"),
     [
         ("What did I do yesterday?", "2026-05-12", "2026-05-13"),
@@ -75,7 +75,7 @@ def test_a_question_names_a_time(question, since, until):
     assert told(f"Tell me, {question.upper()} or so") == (since, until)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "question",
     [
         "May I have your attention?",
@@ -161,7 +161,7 @@ def test_any_text_is_safe(question):
 SATURDAY = datetime(2026, 11, 21, 10, 0, tzinfo=timezone(timedelta(hours=1)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("statement", "dated"),
     [
         ("I moved to Linz yesterday", "I moved to Linz on 20 November 2026"),
@@ -218,7 +218,7 @@ def test_words_for_time_in_a_statement_become_dates(statement, dated):
     assert absolute_dates.resolve(dated, SATURDAY + timedelta(days=400)) == dated
 
 
-@pytest.mark.parametrize(
+@for_each(
     "statement",
     [
         "I like the song “Yesterday”",

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from agent_cli.memory.dates import absolute_dates, validity
+from tests.tables import for_each
 
 NOW = datetime(2026, 11, 20, 18, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -14,7 +15,7 @@ def days(statement, **more):
     return tuple(moment and f"{moment:%Y-%m-%d}" for moment in (found.since, found.until))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("statement", "since", "until"),
     [
         ("I live in Salzburg until December 2026", None, "2026-12-31"),
@@ -48,7 +49,7 @@ def test_a_date_says_from_when_or_until_when(statement, since, until):
     assert days(statement) == (since, until)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "statement",
     [
         "My birthday is on 3 May",

@@ -10,6 +10,7 @@ from agent_cli.memory.language.claims import Triple
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import STRANGER, catch_up, reply, say
+from tests.tables import for_each
 
 
 def operation(op="INSERT", statement="I live in Graz", quote="I live in Graz", target="", triple=("", "", "")):
@@ -158,12 +159,12 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("name", READABLE)
+@for_each("name", READABLE)
 def test_an_answer_is_read_however_it_is_wrapped(name):
     assert fact_extraction.parse(READABLE[name]) == []
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@for_each("name", UNREADABLE)
 def test_what_is_wrong_with_an_answer_is_said(name):
     given, wrong = UNREADABLE[name]
     with pytest.raises(ValueError, match=re.escape(wrong)):

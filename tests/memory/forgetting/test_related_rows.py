@@ -12,6 +12,7 @@ from agent_cli.memory.search.recall import Hit
 from tests.conftest import HERE, NOON, empty, noon
 from tests.forgetting import traces
 from tests.recalling import STRANGER, note, reply, say
+from tests.tables import for_each
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_an_answer_takes_all_none_numbers_or_handles(file):
         related_rows.choose(rows, "3")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "words"),
     [
         ("I live in Graz", ("graz",)),

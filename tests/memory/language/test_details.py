@@ -1,13 +1,13 @@
 from time import process_time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import details
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "lifted"),
     [
         ("Put the NAS on 192.168.1.20, please.", ["192.168.1.20"]),
@@ -31,7 +31,7 @@ def test_what_a_summary_would_lose_is_lifted_word_for_word(said, lifted):
     assert details.extract(said) == lifted
 
 
-@pytest.mark.parametrize("word", ["A", "a.b-", "+12-", "A12-a", "0123 12 ", "1.", "~/a"])
+@for_each("word", ["A", "a.b-", "+12-", "A12-a", "0123 12 ", "1.", "~/a"])
 def test_a_word_without_an_end_holds_nobody_up(word):
     started = process_time()
     details.extract(word * 30_000)

@@ -3,17 +3,17 @@
 import time
 import timeit
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import secrets
+from tests.tables import for_each
 
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE\n-----END OPENSSH PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5NXgL0n3I9PlFUP0THsR8U"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "masked"),
     [
         (f"here:\n{PEM}\nkeep it", "here:\n[masked: private key]\nkeep it"),
@@ -60,7 +60,7 @@ def test_a_secret_is_masked_and_nothing_else(text, masked):
     assert secrets.mask(masked) == masked
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "call me at +43 664 1234567",

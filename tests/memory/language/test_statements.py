@@ -3,9 +3,10 @@
 import pytest
 
 from agent_cli.memory.language import statements
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         *("hello again", "Hello!", "thanks", "ok", "Thanks a lot, bye!", "good morning, how are you?", "yes please"),
@@ -16,14 +17,14 @@ def test_greetings_and_thanks_are_small_talk(words):
     assert statements.is_small_talk(words)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words", ["hello world is my first program", "thanks to Anna I have a bicycle", "ok, I moved to Linz", "Danke Anna"]
 )
 def test_what_tells_something_beside_is_no_small_talk(words):
     assert not statements.is_small_talk(words)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         *("Where is my passport?", "do you know where I've put my passport", "Hi! Any idea where my passport is?"),
@@ -37,7 +38,7 @@ def test_a_question_tells_nothing(words):
     assert statements.asks(words)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         *("The passport lies in the attic.", "I moved to Linz. Do you know a dentist?", "I have no car."),
@@ -49,7 +50,7 @@ def test_a_statement_is_no_question_and_neither_is_one_with_a_question(words):
     assert statements.emptiness(words, "user") == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         *("I do not know that.", "Sorry, I don't have any information about your passport.", "I'm not sure."),
@@ -67,7 +68,7 @@ def test_a_reply_that_does_not_know_is_empty(words):
     assert statements.emptiness(words, "assistant") == "empty reply"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         *("Your passport lies in the attic.", "There is no train at 8.", "I don't know [n1], it says the attic."),
@@ -83,7 +84,7 @@ def test_a_few_plain_words_are_what_to_look_for(words):
     assert statements.emptiness(words, "user") == "question"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         *("oranges: two kilos", "locker 217 pool", "Anna Jonas Lukas"),
@@ -94,7 +95,7 @@ def test_a_few_words_with_a_name_a_number_or_a_verb_may_tell_something(words):
     assert statements.emptiness(words, "user") == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reply",
     [
         *("Noted.", "Good to know.", "Got it, I'll remember that.", "Thanks for telling me!", "I've noted that."),
@@ -109,9 +110,7 @@ def test_a_person_who_does_not_know_something_says_so_of_themselves():
     assert statements.emptiness("I don't know how to swim", "user") == ""
 
 
-@pytest.mark.parametrize(
-    "question", ["Where do I live?", "what's my name", "Wo wohne ich?", "mein Zahnarzt", "tell us"]
-)
+@for_each("question", ["Where do I live?", "what's my name", "Wo wohne ich?", "mein Zahnarzt", "tell us"])
 def test_a_question_in_the_first_person_is_about_the_person(question):
     assert statements.is_in_first_person(question)
 
@@ -121,7 +120,7 @@ def test_a_question_about_others_is_not(question):
     assert not statements.is_in_first_person(question)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "stated"),
     [
         ("i fly on friday, where is my passport?", "i fly on friday,"),

@@ -2,14 +2,14 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import terms
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "words"),
     [
         ("What is the name of the cat?", ["name", "cat"]),
@@ -56,7 +56,7 @@ def test_a_text_of_one_piece_is_left_whole():
 ADVISER = "The meeting with the tax adviser is on Monday at 4 in the old town hall"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("other", "same"),
     [
         (ADVISER, True),
@@ -79,7 +79,7 @@ def test_german_negation_counts():
     assert not terms.is_similar(said, f"{said} nie")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("word", "text", "does"),
     [
         ("katarzina", "Dinner with Katarzyna.", True),

@@ -1,11 +1,10 @@
 """Titles of conversations."""
 
-import pytest
-
 from agent_cli.memory.language import statements
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("messages", "title"),
     [
         (["what is it?"], "what is it?"),
@@ -28,7 +27,7 @@ def test_a_title_is_what_the_first_messages_ask(messages, title):
     assert statements.topic_of_messages(messages) == title
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("summary", "title"),
     [
         ("The user asked how to reset the router, and the assistant explained it.", "Reset the router"),

@@ -1,16 +1,16 @@
 """A plain statement is taken apart by rules; what no rule knows is left whole."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import triples
 from agent_cli.memory.language.predicates import SINGLE_VALUED
+from tests.tables import for_each
 
 P = "person"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("statement", "subject", "predicate", "object"),
     [
         ("I live in Graz", P, "lives_in", "Graz"),
@@ -103,7 +103,7 @@ def test_a_statement_is_taken_apart(statement, subject, predicate, object):
     assert (found.subject, found.predicate, found.object) == (subject, predicate, object)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "statement",
     [
         "I no longer live in Graz",

@@ -25,6 +25,7 @@ from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from tests import forgetting, years
 from tests.conftest import HERE, NOON
+from tests.tables import for_each
 from tests.years import ZONE, at
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=ZONE)
@@ -178,7 +179,7 @@ def test_a_summary_stays_as_long_as_what_it_was_made_of_is_still_to_go(season):
     assert (min(messages(season)), min(keys(season, "day"))) == (date(2026, 1, 15), "2026-01-15")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("table", "moment"),
     [
         ("48h", "2026-03-13T12:00:00+01:00"),

@@ -9,6 +9,7 @@ from agent_cli.memory.planner import schedules
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events
 from tests.conftest import HERE, NOON, noon
+from tests.tables import for_each
 
 VIENNA = "Europe/Vienna"  # on 29 March 2026 two becomes three, on 25 October three becomes two again
 DEAD = "nowhere-else/1/2"
@@ -51,7 +52,7 @@ def holder_of_this_host():
     return socket.gethostname()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("told", "fields"),
     [
         ("0 7 * * *", "0 7 * * *"),
@@ -65,7 +66,7 @@ def test_a_time_is_five_fields_or_a_name(told, fields):
     assert schedules.normalize(told) == fields
 
 
-@pytest.mark.parametrize(
+@for_each(
     "told",
     ["", "7", "0 25 * * *", "* * * * * *", "@reboot", "0 0 31 4,6 *", "a b c d e", "0 7 * *", "9" * 5000 + " * * * *"],
 )

@@ -15,6 +15,7 @@ from agent_cli.memory.review.review import PassageMessage
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
+from tests.tables import for_each
 
 
 @pytest.fixture
@@ -279,7 +280,7 @@ def test_what_waits_and_what_expired_is_told_once(db, reviewer):
     assert review.start_notices(late) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("minutes", "said"),
     [
         (0, "just now"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as some
 
 from agent_cli.memory.search import ranking
 from agent_cli.memory.search.ranking import WEIGHTS, CandidateRow, QueryContext
+from tests.tables import for_each
 
 IDFS = {"cat": 2.0, "mia": 4.0, "sister": 1.0}
 
@@ -85,7 +86,7 @@ def test_the_legs_add_up_to_the_score_and_the_best_comes_first(rows, floor):
         assert all(each.legs.values())
 
 
-@pytest.mark.parametrize(("days", "share"), [(0, 1.0), (30, 0.9), (60, 0.85), (100_000, 0.8), (-7, 1.0)])
+@for_each(("days", "share"), [(0, 1.0), (30, 0.9), (60, 0.85), (100_000, 0.8), (-7, 1.0)])
 def test_age_takes_a_fifth_at_most_and_half_of_that_in_30_days(days, share):
     (new,) = score(row())
     (old,) = score(row(age=days))
@@ -143,7 +144,7 @@ def test_who_asks_about_themselves_means_their_own_words():
     assert of_replies["which cat did you suggest"] > of_replies["which cat"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "about"),
     [
         ("Which cat did you suggest?", True),
@@ -159,7 +160,7 @@ def test_what_the_assistant_said_is_something_else_than_what_it_would_say(questi
     assert ranking.asks_for_reply(question) is about
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "may_be_in_a_reply"),
     [
         ("How did I organize the move to Graz?", True),

@@ -7,6 +7,7 @@ from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from tests.conftest import NOON, noon
+from tests.tables import for_each
 
 DEPLOY = skill_file.compose(
     "deploy-site", "Publish the site: use when the person wants it online", "1. build\n2. rsync"
@@ -149,7 +150,7 @@ def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("", "begins with a line ---"),
@@ -172,7 +173,7 @@ def test_what_is_no_skill_is_refused_in_words(text, why):
         skill_file.parse(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "released: !!timestamp soon",

@@ -14,6 +14,7 @@ from agent_cli.messages import Message, Part
 from agent_cli.store import jobs
 from agent_cli.text import sentences
 from tests.conftest import HERE, NOON, empty
+from tests.tables import for_each
 from tests.turns import close_with, summarise
 
 SEVEN = "One. Two! Three? Four. Five… Six. Seven."
@@ -36,7 +37,7 @@ def say(db, session, words, role="user", now=NOON):
     return log.close_reply(db, id, Message("assistant", words), "stop", log.Usage(), now)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 9, 100])
+@for_each("size", [1, 2, 5, 9, 100])
 def test_a_summary_streams_at_most_five_sentences_and_asks_for_no_more(size):
     left = []
 

@@ -14,6 +14,7 @@ from agent_cli.render import clipboard
 from agent_cli.repl.commands import commands
 from agent_cli.repl.session.conversation import Conversation
 from tests.conftest import place
+from tests.tables import for_each
 
 ANSWER = "Use this:\n\n```sh\nls -l\n```\n\nor **this**:\n\n~~~python\nprint('a')\n\nprint('b')\n~~~\n\nThat is all.\n"
 
@@ -120,7 +121,7 @@ def test_inside_a_tmux_that_cannot_the_sequence_is_handed_through(monkeypatch):
     assert screen.getvalue() == "\x1bPtmux;\x1b\x1b]52;c;d29yZHM=\x07\x1b\\"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "environ", "screen"),
     [
         ("words", {"TERM": "xterm"}, io.StringIO()),
@@ -128,7 +129,6 @@ def test_inside_a_tmux_that_cannot_the_sequence_is_handed_through(monkeypatch):
         ("words", {}, Screen()),
         ("x" * 60_000, {"TERM": "xterm"}, Screen()),
     ],
-    ids=["a pipe", "dumb", "no terminal named", "too much"],
 )
 def test_what_cannot_be_copied_is_said_with_what_to_do(words, environ, screen):
     with pytest.raises(UsageError, match="/raw shows it to be selected, /export FILE writes the session"):

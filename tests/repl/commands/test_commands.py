@@ -19,6 +19,7 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
 from tests.conftest import place
 from tests.llm.asking import engine_of
+from tests.tables import for_each
 
 NAMES = sorted(commands.registry())
 
@@ -44,7 +45,7 @@ def say(conversation, words):
     log.add_user_message(app.db, conversation.ensure_session(), app.scope, [Part(words, "typed")], app.time())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
     command = commands.registry()[name]
     assert command.usage.split()[0] == command.name == name
@@ -111,7 +112,7 @@ def test_no_name_is_given_twice():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "name", "argument"),
     [
         ("/exit", "/exit", ""),
@@ -137,7 +138,7 @@ def test_names_aliases_and_unique_beginnings(line, name, argument):
         assert (command.name, said) == (name, argument)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "hello",
@@ -161,7 +162,7 @@ def test_what_is_no_command_is_text(line):
         assert commands.find(line) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "hint"),
     [
         ("/hlep", "did you mean /help?"),

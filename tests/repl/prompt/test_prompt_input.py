@@ -34,6 +34,7 @@ from agent_cli.repl.prompt.recall_preview import PreviewItem
 from agent_cli.repl.shell.shell import Shell
 from tests import facts
 from tests.conftest import place
+from tests.tables import for_each
 
 
 @pytest.fixture
@@ -297,7 +298,7 @@ def test_files_are_offered_behind_an_at(app, tmp_path):
     assert offered(app, "mail me@ma") == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "menu"),
     [
         ("", False),
