@@ -13,14 +13,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import accumulate
-from typing import NamedTuple
 
 from agent_cli import clock, kinds
 from agent_cli.memory.search import candidates
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.memory.search_sources import source_of
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, Row
 
 _WORD_END = re.compile(r"[^\W_]*")
 _OTHER_SCRIPT = re.compile(r"[^\W\x00-\u024f]")
@@ -83,14 +82,6 @@ _REPLIES = """select p.row, group_concat(t.own, ' ')
 _REPLY = 20_000  # characters of a reply that count when it is asked for
 
 
-class Said(NamedTuple):  # a search makes hundreds: a dataclass takes three times as long
-    """The text of a passage and, of a message, its role."""
-
-    text: str
-    role: str
-    with_assistant: bool  # whether it was said between a person and the assistant, not between people
-
-
 def fetch(
     db: Database,
     ids: Sequence[int],
@@ -107,7 +98,7 @@ def fetch(
     `excluded_text`: what says no more than this is left out, as a neighbour too.
     """
     places = neighbours(db, ids, without_neighbours)
-    contexts = set().union(*places.values()) - places.keys() - {0}
+    contexts = _read_around(db, places.values()) - places.keys() - {0}
     values = {
         "ids": [*places, *contexts],
         "candidates": len(places),
@@ -117,20 +108,21 @@ def fetch(
     rows = db.rows(_PASSAGES.format(conditions=_conditions(allowed)), values)
     if excluded_text:
         rows = [row for row in rows if row[1].strip() not in excluded_text]
-    said = {row[0]: Said._make(row[1:4]) for row in rows}
+    said = {row[0]: row for row in rows}
     passages = [row for row in rows if row[4]]
-    around = {row[0]: _contexts(said, row[0], places[row[0]]) for row in passages}
-    texts = {row[1] for row in passages} | {text for row in passages for text in row[8:11] if text}
-    counts = count_words(db, texts.union(*around.values()), question)
+    around = [_contexts(said, row, places[row[0]]) for row in passages]
+    texts = {text for row in passages for text in (row[1], *row[8:11]) if text is not None}
+    counts = count_words(db, texts.union(*around), question)
+    moment, nothing = now.timestamp(), frozenset[str]()
     made: dict[int, CandidateRow] = {}
-    for id, words, role, with_assistant, _, session, length, at, author, date, facts, kind, row, place in passages:
-        before_that, before, after = around[id]
-        held, alike = counts[words], guessed.get(id, frozenset())
+    for passage, (before_that, before, after) in zip(passages, around, strict=True):
+        id, words, role, with_assistant, _, session, length, at, author, date, facts, kind, row, place = passage
+        held, alike = counts[words], guessed.get(id, nothing)
         made[id] = CandidateRow(
             id,
             session,
             length,
-            (now.timestamp() - at) / 86400,
+            (moment - at) / 86400,
             words,
             author,
             {**held, **dict.fromkeys(alike, 1)} if alike else held,
@@ -256,23 +248,28 @@ def _mark_dated(db: Database, rows: Collection[CandidateRow], question: ParsedQu
             row.outdated = has_other and not asked
 
 
-def _contexts(said: Mapping[int, Said], id: int, around: Sequence[int]) -> list[str]:
-    """The texts of passages around one, each empty when it does not tell what this one is about."""
-    return [
-        said[other].text if other in said and _is_context(said[id], said[other], place) else ""
-        for other, place in zip(around, (-2, -1, 1), strict=True)
-    ]
+def _read_around(db: Database, places: Collection[tuple[int, int, int]]) -> set[int]:
+    """The passages around candidates that may tell what these are about; see `_contexts`."""
+    if db.value("select exists (select 1 from speaker where name not in ('user', 'assistant'))"):
+        return set().union(*places)
+    return {before for _, before, _ in places}  # all is between the person and the assistant
 
 
-def _is_context(one: Said, other: Said, place: int) -> bool:
-    """Whether another message, so many places away, tells what this one is about.
+def _contexts(said: Mapping[int, Row], one: Row, around: tuple[int, int, int]) -> tuple[str, str, str]:
+    """The texts of the passages around one, each empty when it does not tell what this one is about.
 
+    `said`: id, text, role, whether it was said between the person and the assistant, …, as in _PASSAGES.
     Between people all do. With the assistant only what stands before a reply does, and a question before its answer:
     what is asked next is another matter.
     """
-    if not one.with_assistant or not other.with_assistant:
-        return True
-    return place == -1 and (one.role == "assistant" or other.text.rstrip().endswith("?"))
+    before_that, before, after = map(said.get, around)
+    with_assistant = one[3]
+    tells = before and (not (with_assistant and before[3]) or one[2] == "assistant" or before[1].rstrip().endswith("?"))
+    return (
+        before_that[1] if before_that and not (with_assistant and before_that[3]) else "",
+        before[1] if before and tells else "",
+        after[1] if after and not (with_assistant and after[3]) else "",
+    )
 
 
 def neighbours(

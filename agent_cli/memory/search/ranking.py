@@ -11,7 +11,7 @@ figures, what each feature is worth, and why the weights of replies were chosen 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -69,9 +69,9 @@ _NO_WORDS: Mapping[str, float] = {"nearby": 0.0, "similar": 0.0, "covered": 0.0}
 _SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, slots=True)
 class CandidateRow:
-    """A passage and its context, each as counts of the question's words."""
+    """A passage and its context, each as counts of the question's words. A search makes hundreds: slots halve that."""
 
     id: int
     session: int | None
@@ -115,31 +115,28 @@ class CandidateRow:
     reply_length: int = 0  # it holds each word as it is asked, and in any form; and its length
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
+    _words: list[str] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         total = {term: OWN * count for term, count in self.own_words.items()}
-        for weight, counts in (
-            (BEFORE, self.before),
-            (BEFORE_THAT, self.before_that),
-            (AFTER, self.after),
-            (AUTHOR, self.by),
-            (DATE, self.date),
-            (FACTS, self.facts),
-        ):
+        around = (BEFORE, self.before), (BEFORE_THAT, self.before_that), (AFTER, self.after)
+        for weight, counts in (*around, (AUTHOR, self.by), (DATE, self.date), (FACTS, self.facts)):
             if counts:  # most are empty
                 for term, count in counts.items():
                     total[term] = total.get(term, 0.0) + weight * count
         self.frequencies = total
 
-    @cached_property
+    @property
     def answers(self) -> bool:
         """Whether it is a reply to a question."""
         return statements.asks(self.answered)
 
-    @cached_property
+    @property
     def words(self) -> list[str]:
         """The content words of its text."""
-        return terms.content_words(self.text)
+        if self._words is None:
+            self._words = terms.content_words(self.text)
+        return self._words
 
 
 @frozen
@@ -170,7 +167,7 @@ class QueryContext:
 
     def is_asked_for(self, row: CandidateRow) -> bool:
         """Whether it is a reply, and these are asked for."""
-        return row.role == "assistant" and self.asks_for_replies
+        return self.asks_for_replies and row.role == "assistant"
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -182,13 +179,13 @@ class QueryContext:
         return sum(self.weights.values()) or 1.0
 
     @cached_property
-    def _words(self) -> dict[str, list[str]]:
+    def words_with(self) -> dict[str, list[str]]:
         """The words with each stem."""
         return {stem: [word for word, stems in self.stems.items() if stem in stems] for stem in self.idfs}
 
-    def words_in(self, found: Iterable[str]) -> set[str]:
+    def words_in(self, found: Collection[str]) -> set[str]:
         """Its words of which a stem was found."""
-        return {word for stem in found for word in self._words[stem]}
+        return {word for stem in found for word in self.words_with[stem]} if found else set()
 
 
 @frozen
@@ -303,17 +300,18 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     best_session = max(question.sessions.values(), default=0.0) or 1.0
     mine = statements.is_in_first_person(question.text) and not question.about_replies
     replies = _whole_replies(question, rows) if question.asks_for_replies else {}
-    made = []
+    floor, made = question.floor, []
     for row, word_score in zip(rows, words, strict=True):
         asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
+        before, after = row.cosines_around
         made.append(
             {
                 "words": 0.0 if row.reply else word_score / best_words,
-                "whole reply": replies.get(row.row, 0.0),
+                "whole reply": replies.get(row.row, 0.0) if replies else 0.0,
                 "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
-                "meaning": _above(max(row.cosine, row.cosines_around[0]) if asked else row.cosine, question.floor),
-                "meaning before": _above(row.cosines_around[0], question.floor),
-                "meaning after": _above(row.cosines_around[1], question.floor),
+                "meaning": _above(max(row.cosine, before) if asked else row.cosine, floor),
+                "meaning before": _above(before, floor),
+                "meaning after": _above(after, floor),
                 "speaker": float(row.author in question.authors),
                 "mine": float(mine and row.role != "assistant"),
                 "reply": float(not asked and row.role == "assistant"),
@@ -350,18 +348,20 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
         return {"nearby": share, "similar": 0.0, "covered": share}
     if not (likeness or row.frequencies):
         return _NO_WORDS
-    weights, present = question.weights, question.words_in(row.own_words)
-    near = present.union(*[question.words_in(counts) for counts in (row.date, row.facts) if counts])
-    covered = dict(likeness)
-    for counts, share in ((row.before_that, BEFORE_THAT), (row.after, AFTER), (row.before, BEFORE)):
-        for word in question.words_in(counts) if counts else ():
-            covered[word] = max(share, covered.get(word, 0.0))
-            near.add(word)
-    covered |= dict.fromkeys(present, 1.0)
+    weights, words_with = question.weights, question.words_with
+    covered = dict[str, float]()
+    places = (row.before_that, BEFORE_THAT), (row.after, AFTER), (row.before, BEFORE), (row.own_words, OWN)
+    for counts, share in places:  # the greatest share last
+        for stem in counts:
+            for word in words_with[stem]:
+                covered[word] = share
+    near = {*covered, *question.words_in(row.date), *question.words_in(row.facts)}
     scale = _brevity(row) / question.total
+    similar = [weights[word] * share for word, share in likeness.items() if covered.get(word) != OWN]
+    covered |= {word: share for word, share in likeness.items() if share > covered.get(word, 0.0)}
     return {
         "nearby": scale * sum([weights[word] for word in near]),
-        "similar": scale * sum([weights[word] * share for word, share in likeness.items() if word not in present]),
+        "similar": scale * sum(similar),
         "covered": scale * sum([weights[word] * share for word, share in covered.items()]),
     }
 
@@ -383,7 +383,7 @@ def _likeness(cosine: float) -> float:
 
 
 def _above(cosine: float, floor: float) -> float:
-    return max(0.0, (cosine - floor) / (1 - floor)) if floor < 1 else 0.0
+    return (cosine - floor) / (1 - floor) if floor < 1 and cosine > floor else 0.0
 
 
 def _in_facts(question: QueryContext, row: CandidateRow) -> float:
