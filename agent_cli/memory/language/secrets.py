@@ -19,6 +19,7 @@ from agent_cli.text import Pattern
 Span = tuple[int, int, str]
 
 _MIN_KEY = 16  # characters of the shortest key
+_LONG_WORD = re.compile(rf"(?:\S{{0,{_MIN_KEY - 1}}}+\s)*+\S{{{_MIN_KEY}}}")  # in half the time of splitting the text
 _DIGITS = re.compile(r"[0-9][0-9][0-9]")  # in half the time of [0-9]{3}
 _NUMBER = re.compile(r"[0-9][0-9 .-]{8}")
 _WORD_LABELS = ("pass", "kennwort", "pwd", "secret", "token", "key", "phrase")  # parts of labels of passwords and keys
@@ -96,11 +97,10 @@ _CARD_NUMBER = Pattern(
 
 def spans(text: str) -> list[Span]:
     """(start, end, kind) of each secret, in order, none overlapping."""
-    number = _DIGITS.search(text)
+    number = _contains_any(text, "0123456789") and _DIGITS.search(text)
     folded = text.lower()
-    long = max(map(len, text.split()), default=0) >= _MIN_KEY
     if (
-        long
+        _LONG_WORD.match(text)
         or _contains_any(folded, _WORD_LABELS)
         or (number and (_NUMBER.search(text) or _contains_any(folded, _NUMBER_LABELS)))
     ):
