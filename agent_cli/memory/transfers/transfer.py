@@ -22,7 +22,7 @@ from agent_cli.store import events
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_BATCH_MESSAGES = 2500
+_BATCH_MESSAGES = 5000
 _PAUSE = 0.01  # seconds between batches, so that other programs can write
 _ROLES = ("user", "assistant", "tool")
 _TEXTS = ("thinking", "answers", "tool", "author", "model")  # of a message, which may be missing
@@ -140,7 +140,7 @@ def _row(line: str) -> dict[str, Any]:
     row: Any = limits.load_json(line)
     if not isinstance(row, dict):
         raise ValueError("it is not a JSON object")
-    if "\\u" in line:  # half of a surrogate pair, where another program cut a text
+    if "\\ud" in line or "\\uD" in line:  # half of a surrogate pair, where another program cut a text
         row = json.loads(text.without_surrogates(json.dumps(row, ensure_ascii=False)))
     return dict(row)
 
