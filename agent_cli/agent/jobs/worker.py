@@ -103,10 +103,7 @@ def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
 
 def update_index(context: JobContext, job: jobs.Job) -> Effect:
     """Update the word index and the vectors, merge index segments, and check for damage."""
-    imported = word_tables.trigrams_until(context.db) is not None
     for _ in index.refresh_steps(context.db):
-        context.cancel.wait(_BATCH_PAUSE)
-    for _ in word_tables.condense(context.db) if imported else ():  # a search reads each segment: a tenth of its time
         context.cancel.wait(_BATCH_PAUSE)
     if index_check.due(context.db, context.time()):
         index_check.check(context.db, context.time())

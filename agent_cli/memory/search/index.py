@@ -33,9 +33,11 @@ T = TypeVar("T")
 _STORED = attrgetter("row", "start", "length", "session", "author", "at", "day", "facts", "grams", "masked", "text")
 _FILE_IDS = "file passages"  # key of the number of ids below zero in use
 _BATCH = 500
-_BULK, _BULK_PORTION = 2_500, 10 * passages.PORTION  # of an import: rows, as many as it writes at once, and characters
+_MANY_STALE = 2_500  # rows from which it is an import
+_BULK, _BULK_PORTION = 5_000, 40 * passages.PORTION  # of an import: rows, as many as it writes at once, and characters
 _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
+_UNMERGED = 500  # steps of an import without: a search reads a segment of each
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
 _PATIENCE = 0.5  # seconds that a search waits for another program that writes
 _TAIL_SECONDS = 0.2  # how long a command may work on the rest of long texts
@@ -67,8 +69,8 @@ def _refresh(db: Database, limit: int, portion: int) -> int:
         if db.change_counter() != version:
             batch = passages.read_stale(db, limit, portion)
         names = word_tables.names(db)
-        if limit >= _BULK and word_tables.trigrams_until(db) is None:
-            word_tables.note_trigrams(db, _last(db, "m"))
+        if limit > _BATCH and word_tables.trigrams_until(db) is None:
+            word_tables.begin_import(db, _last(db, "m"))
         for kind in kinds.SEARCHABLE:
             if not (rows := [each for each in batch if each.kind == kind.letter]):
                 continue
@@ -147,27 +149,34 @@ def _without_damaged(db: Database, step: Callable[[], T]) -> T:
 
 
 def refresh_steps(db: Database) -> Iterator[None]:
-    """Index all stale rows, then make trigrams and index the rest of long texts; yields after each transaction."""
+    """Index all stale rows, then make trigrams, index the rest of long texts and condense; yields after each step."""
     for number, _ in enumerate(_steps(db), 1):
-        if number % _MERGED == 0:  # else FTS5 would in the end merge everything at once
-            word_tables.merge(db, _PAGES)
+        if number % _MERGED == 0 and (number > _UNMERGED or not word_tables.is_importing(db)):
+            word_tables.merge(db, _PAGES)  # else FTS5 would in the end merge everything at once
         yield
 
 
 def _steps(db: Database) -> Iterator[None]:
     while True:
-        many = db.value("select count(*) from (select 1 from stale where not tail limit ?)", (_BULK,)) == _BULK
+        many = word_tables.trigrams_until(db) is not None or _are_many_stale(db)
         indexed = refresh(db, _BULK, _BULK_PORTION) if many else refresh(db)
         if indexed or _without_damaged(db, lambda: _add_trigrams(db)):
             yield
         elif waiting := db.row("select kind, row from stale where tail limit 1"):
             yield from _index_tail(db, *waiting)
+        elif word_tables.is_importing(db):
+            yield from word_tables.condense(db)  # a search reads each segment: a tenth of its time
         else:
             return
 
 
+def _are_many_stale(db: Database) -> bool:
+    count = db.value("select count(*) from (select 1 from stale where not tail limit ?)", (_MANY_STALE,))
+    return bool(count == _MANY_STALE)
+
+
 def refresh_all(db: Database, seconds: float = _TAIL_SECONDS) -> None:
-    """Index all stale rows; for about so many seconds make trigrams and index the rest of long texts."""
+    """Index all stale rows; for about so many seconds do the rest of `refresh_steps`."""
     until = None
     for _ in refresh_steps(db):
         if not db.value("select 1 from stale where not tail limit 1"):
@@ -178,8 +187,12 @@ def refresh_all(db: Database, seconds: float = _TAIL_SECONDS) -> None:
 
 
 def is_complete(db: Database) -> bool:
-    """Whether nothing is left to be indexed."""
-    return word_tables.trigrams_until(db) is None and not db.value("select 1 from stale limit 1")
+    """Whether nothing is left to be indexed or condensed."""
+    return (
+        word_tables.trigrams_until(db) is None
+        and not word_tables.is_importing(db)
+        and not db.value("select 1 from stale limit 1")
+    )
 
 
 def catch_up(db: Database) -> bool:

@@ -2,7 +2,7 @@
 
 They store no text of their own: FTS5 reads it from the view passage_text (external content). Those of an import are
 found by words first: their trigrams, which find parts of words and misspelt ones, are made behind it, and until then
-the last passage that has them is noted.
+the last passage that has them is noted. Segments are not merged during an import either, but all at once behind it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,6 +18,10 @@ _TRIGRAMS = """create virtual table {name} using fts5(own, facts, content='passa
     tokenize='trigram remove_diacritics 1', detail=none, columnsize=0)"""
 COLUMNS = {"words": ("own", "author", "date", "facts", "grams"), "trigrams": ("own", "facts")}
 _UNTIL = "trigrams until"  # key of the last passage with trigrams
+_IMPORT = "import"  # key of an import whose indexes are not condensed yet
+# Settings of FTS5. During an import: 32 MB of new words before they are written, and no merge of all segments at once.
+_USUALLY = {"hashsize": 1 << 20, "crisismerge": 16}
+_IMPORTING = {"hashsize": 32 << 20, "crisismerge": 1000}
 DEFINITIONS = {"words": _WORDS, "trigrams": _TRIGRAMS}
 
 
@@ -67,6 +71,25 @@ def note_trigrams(db: Database, until: int | None) -> None:
         meta.drop(db, _UNTIL)
     else:
         meta.put(db, _UNTIL, str(until))
+
+
+def begin_import(db: Database, last: int) -> None:
+    """Leave the trigrams of all passages after the last one, and merging, until their words are found."""
+    note_trigrams(db, last)
+    meta.put(db, _IMPORT, "")
+    _configure(db, _IMPORTING)
+
+
+def is_importing(db: Database) -> bool:
+    """Whether an import was indexed, and its indexes are not condensed yet."""
+    return meta.get(db, _IMPORT) is not None
+
+
+def _configure(db: Database, settings: dict[str, int]) -> None:
+    for index, name in names(db).items():
+        for setting, value in settings.items():
+            with damaged_indexes.tolerate(db, index):
+                db.execute(f"insert into {name} ({name}, rank) values (?, ?)", (setting, value))
 
 
 def count_without_trigrams(db: Database) -> int:
@@ -142,6 +165,10 @@ def condense(db: Database, pages: int = 500) -> Iterator[None]:
                 break
             merge_pages = pages
             yield
+    if is_importing(db):
+        with db.write():
+            _configure(db, _USUALLY)
+            meta.drop(db, _IMPORT)
 
 
 def has_page_terms(db: Database, words: Iterable[str]) -> bool:

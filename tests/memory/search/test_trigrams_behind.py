@@ -27,6 +27,10 @@ def is_exact(db):
     return word_tables.trigrams_until(db) is None
 
 
+def segments(db, which):
+    return db.value(f"select count(distinct segid) from {word_tables.table(db, which)}_idx")
+
+
 @pytest.fixture
 def imported(tmp_path):
     """A file with an import whose words are indexed, and whose trigrams are not."""
@@ -59,6 +63,21 @@ def test_an_import_is_found_by_words_before_it_has_trigrams(imported):
     assert matches(imported, "lis", "trigrams") == [MANY]
     assert index.is_complete(imported)
     assert word_tables.count_without_trigrams(imported) == 0
+    assert is_exact(imported)
+
+
+def test_the_segments_of_an_import_are_merged_behind_it_even_after_a_crash(imported):
+    for _ in index.refresh_steps(imported):
+        if word_tables.trigrams_until(imported) is None:
+            break  # all trigrams are made, and the process ends here
+    assert segments(imported, "words") > 1
+    assert not index.is_complete(imported)
+
+    finish(imported)
+    assert segments(imported, "words") == segments(imported, "trigrams") == 1
+    assert index.is_complete(imported)
+    settings = f"select v from {word_tables.table(imported, 'words')}_config where k in ('crisismerge', 'hashsize')"
+    assert imported.rows(f"{settings} order by k") == [(16,), (1 << 20,)]  # as FTS5 has them by itself
     assert is_exact(imported)
 
 
