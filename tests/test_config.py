@@ -3,6 +3,7 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from agent_cli.config import reading, toml, writing
@@ -164,6 +165,15 @@ def test_where_file_and_database_are(tmp_path):
     assert reading.database(Config(), home) == Path("/d/agent-cli/memory.db")
     assert reading.database(Config(db="~/y.db"), home) == Path.home() / "y.db"
     assert reading.database(Config(db="y.db"), home) == Path.cwd() / "y.db"
+
+
+def test_without_variables_they_are_where_the_platform_has_them(monkeypatch):
+    for what in ("CONFIG", "DATA", "STATE"):
+        monkeypatch.delenv(f"XDG_{what}_HOME", raising=False)
+
+    assert reading.default_file({}) == platformdirs.user_config_path("agent-cli", appauthor=False) / "config.toml"
+    assert reading.database(Config(), {}) == platformdirs.user_data_path("agent-cli", appauthor=False) / "memory.db"
+    assert reading.key_folder({}) == platformdirs.user_state_path("agent-cli", appauthor=False) / "keys"
 
 
 @for_each(
