@@ -34,7 +34,7 @@ from pkgutil import walk_packages
 from typing import Any, TextIO
 
 _NUMBER = 4  # bytes of a process id and of an exit code on the wire
-_LATE = ("encodings.idna", "platformdirs.unix", "resource")  # imported by commands as they run
+_LATE = ("resource",)  # imported by commands as they run
 _LARGE_PAGE = 2**21
 _COLLAPSE = 25  # MADV_COLLAPSE
 _READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
@@ -338,7 +338,6 @@ if __name__ == "__main__":
     from agent_cli import values
     from agent_cli.__main__ import main as _start
     from agent_cli.llm import embedded
-    from agent_cli.llm.server import wire
     from agent_cli.memory.language import secrets
     from agent_cli.text import Pattern
 
@@ -355,7 +354,6 @@ if __name__ == "__main__":
             each.__init__ = values._make_init(each)  # type: ignore[misc]
     secrets.spans("password")
     embedded.load()
-    wire._import_http_client("http")
     gc.collect()
     gc.freeze()  # a child need not look at, and so copy, what it was given
     _collapse()

@@ -48,6 +48,13 @@ class Address:
         return f"{self.scheme}://{host}:{self.port}{self.path}"
 
     @property
+    def netloc(self) -> str:
+        """As the header Host names it. Raises UnicodeError where the name cannot be encoded."""
+        host = self.host if self.host.isascii() else self.host.encode("idna").decode()
+        host = f"[{host}]" if ":" in host else host
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
     def is_loopback(self) -> bool:
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 

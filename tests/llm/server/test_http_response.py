@@ -1,0 +1,102 @@
+"""The response of a server is read as HTTP/1.1 has it, in whatever pieces it arrives."""
+
+import socket
+from dataclasses import replace
+
+import pytest
+
+from agent_cli.llm.server import address, wire
+from agent_cli.llm.server.http_response import HttpResponse
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+def answered(sent):
+    """The status and the body of a response that a server sends before it hangs up."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(sent)
+        theirs.close()
+        response = HttpResponse(ours)
+        status = response.read_head()
+        body = b"".join(iter(response.read, b""))
+        response.close()
+        return status, body
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (OK + b"Content-Length: 5\r\n\r\nhello, and more", (200, b"hello")),
+        (OK + b"content-length:0\r\n\r\n", (200, b"")),
+        (OK + b"\r\nup to the end", (200, b"up to the end")),
+        (b"HTTP/1.0 200\n\nhello", (200, b"hello")),
+        (
+            OK + b"Transfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\nB;x=y\r\n, all of it\r\n0\r\n\r\n",
+            (200, b"hello, all of it"),
+        ),
+        (OK + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n5\r\nhello\r\n0\r\n\r\n", (200, b"hello")),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", (200, b"hi")),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", (204, b"")),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone", (404, b"none")),
+    ],
+)
+def test_a_response_is_read_to_its_end(sent, expected):
+    assert answered(sent) == expected
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"HTTP/1.1 none\r\n\r\n",
+        b"HTTP/1.1 200",
+        OK + b"Content-Length: 5\r\n\r\nhell",
+        OK + b"Content-Length: -5\r\n\r\nhello",
+        OK + b"Content-Length: many\r\n\r\nhello",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nhello\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello2\r\n0\r\n\r\n",
+        OK + b"Long: " + b"x" * 70_000 + b"\r\n\r\n",
+        OK + b"One: more\r\n" * 101 + b"\r\n",
+    ],
+)
+def test_what_is_cut_off_or_not_http_is_an_error(sent):
+    with pytest.raises(ValueError, match=r"response|literal"):
+        answered(sent)
+
+
+def test_a_piece_is_given_as_soon_as_it_is_there():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(5)
+        theirs.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel")
+        response = HttpResponse(ours)
+        response.read_head()
+        assert response.read() == b"hel"
+        theirs.sendall(b"lo")
+        assert response.read() == b"lo"
+        theirs.sendall(b"\r\n0\r\n\r\n")
+        assert response.read() == b""
+        assert response.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("value", "host"),
+    [
+        ("127.0.0.1", "127.0.0.1:11434"),
+        ("::1", "[::1]:11434"),
+        ("http://my-server", "my-server"),
+        ("https://my-server", "my-server"),
+        ("https://bücher.example:8443", "xn--bcher-kva.example:8443"),
+    ],
+)
+def test_the_request_names_the_host_as_its_address_does(value, host):
+    assert f"\r\nHost: {host}\r\n".encode() in wire._request(address.parse(value), "/api/tags", None)
+
+
+def test_a_key_cannot_add_a_header():
+    with pytest.raises(ValueError, match="control character"):
+        wire._request(replace(address.parse(""), key="secret\r\nHost: elsewhere"), "/v1/models", None)
