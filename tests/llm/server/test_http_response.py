@@ -7,6 +7,7 @@ import pytest
 
 from agent_cli.llm.server import address, wire
 from agent_cli.llm.server.http_response import HttpResponse
+from tests.tables import for_each
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -24,7 +25,7 @@ def answered(sent):
         return status, body
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "expected"),
     [
         (OK + b"Content-Length: 5\r\n\r\nhello, and more", (200, b"hello")),
@@ -45,7 +46,7 @@ def test_a_response_is_read_to_its_end(sent, expected):
     assert answered(sent) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sent",
     [
         b"",
@@ -83,7 +84,7 @@ def test_a_piece_is_given_as_soon_as_it_is_there():
         assert response.read() == b""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "host"),
     [
         ("127.0.0.1", "127.0.0.1:11434"),
