@@ -39,7 +39,7 @@ def show(
         for each in fields(Config)
     ]
     shown = rows if as_json else [{**row, "value": toml.line(row["value"])} for row in rows]
-    output.listing(shown, ("id", "value", "origin") if origin else ("id", "value"), as_json=as_json)
+    output.listing(shown, ("id", "value", "origin") if origin else ("id", "value"), as_json=as_json, empty="")
 
 
 @app.command()

@@ -28,6 +28,7 @@ app = typer.Typer(
     help="Read files, so that their content can be found: text, Markdown, HTML, PDF, source code.",
 )
 
+_EMPTY = "there are no documents; `agent docs add PATH` reads a file or a folder"
 _EXCERPT = 300  # characters shown of a neighbouring section
 
 Paths = Annotated[
@@ -58,7 +59,7 @@ def sync(context: typer.Context, as_json: AsJson = False) -> None:
     """Check all files again for new, changed, moved and deleted ones. After Ctrl-C the next sync continues there."""
     app_ = context.obj.app()
     if not documents.collections(app_.db, app_.scope.owner):
-        raise UsageError("no documents were added yet: agent docs add PATH")
+        raise UsageError(_EMPTY)
     _sync(context.obj, app_, None, as_json)
 
 
@@ -83,9 +84,7 @@ def list_(
     if as_json:
         output.put_json(rows)
         return
-    output.listing(shown, columns, as_json=False)
-    if not rows:
-        output.note("every file could be read" if failed else "no documents were added yet: agent docs add PATH")
+    output.listing(shown, columns, as_json=False, empty="every file could be read" if failed else _EMPTY)
 
 
 @app.command()

@@ -32,7 +32,8 @@ def list_(context: typer.Context, limit: LimitOption = 50, as_json: AsJson = Fal
     rows = jobs.listing(app_.db, limit)
     if not as_json:
         rows = [{**row, **_displayed(row, now)} for row in rows]
-    output.listing(rows, ("id", "kind", "subject", "state", "attempts", "due_at", "error"), as_json=as_json)
+    columns = ("id", "kind", "subject", "state", "attempts", "due_at", "error")
+    output.listing(rows, columns, as_json=as_json, empty="there are no jobs")
 
 
 def _displayed(row: dict[str, Any], now: datetime) -> dict[str, str]:

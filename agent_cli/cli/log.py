@@ -79,8 +79,11 @@ def log(
     for row in _selected(source, limit):
         _print(source, row, as_json=as_json)
         last = max(last or 0, source.number(row))
-    if kind and last == source.start and not follow:
-        _note_unknown_kinds(context.obj, app_, kind)
+    if last == source.start and not follow:
+        _note_unknown_kinds(context.obj, app_, kind or [])
+        if not as_json:
+            limited = kind or since or after or calls
+            output.note_empty("there are no such events" if limited else "there are no events")
     if follow:
         _follow(app_, source, source.latest() if last is None else last, as_json=as_json)
 

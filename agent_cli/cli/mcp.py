@@ -16,7 +16,7 @@ from agent_cli.errors import UsageError
 from agent_cli.tools.servers import redacted_address
 from agent_cli.tools.tool import Tool
 
-_NO_SERVER = "no server of tools is set up: [mcp.NAME] in the settings, with a command or a url"
+_NO_SERVER = "there are no tool servers; [mcp.NAME] in the settings, with a command or a url, sets one up"
 
 app = typer.Typer(
     add_completion=False,
@@ -77,7 +77,7 @@ def list_(
             if name:
                 output.say("".join(f"         {each}\n" for each in tool["arguments"]).rstrip("\n"))
     if not rows:
-        output.note(_NO_SERVER)
+        output.note_empty(_NO_SERVER)
 
 
 @app.command("test")

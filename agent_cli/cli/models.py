@@ -48,7 +48,10 @@ def list_(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = Fa
         for each in found
     ]
     output.listing(
-        rows if as_json else map(_displayed, rows), ("id", "size", "context", "state", "capabilities"), as_json=as_json
+        rows if as_json else map(_displayed, rows),
+        ("id", "size", "context", "state", "capabilities"),
+        as_json=as_json,
+        empty="the server has no models; `agent models pull NAME` fetches one",
     )
 
 

@@ -64,7 +64,8 @@ def list_(
     """List notes, the latest first."""
     app_ = context.obj.app()
     wanted = notes.tag(tag) if tag else ""
-    _list(notes.listing(app_.db, app_.scope.owner, limit, hidden=hidden, tag=wanted), as_json)
+    empty = "there are no such notes" if hidden or tag else "there are no notes; `agent notes add TEXT` adds one"
+    _list(notes.listing(app_.db, app_.scope.owner, limit, hidden=hidden, tag=wanted), as_json, empty)
 
 
 @app.command()
@@ -72,7 +73,8 @@ def tags(context: typer.Context, as_json: AsJson = False) -> None:
     """List the tags of notes, #garden, and how many notes have each."""
     app_ = context.obj.app()
     rows = [{"tag": f"#{name}", "notes": count} for name, count in notes.tags(app_.db, app_.scope.owner)]
-    output.listing(rows, ("tag", "notes"), as_json=as_json)
+    empty = "there are no tags; `agent notes add TEXT --tag NAME` adds one"
+    output.listing(rows, ("tag", "notes"), as_json=as_json, empty=empty)
 
 
 @app.command()
@@ -111,7 +113,9 @@ def edit(
 def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as_json: AsJson = False) -> None:
     """Find notes by their words, the best first."""
     app_ = context.obj.app()
-    _list(notes.search(app_.db, app_.scope.owner, " ".join(words), limit, app_.time()), as_json)
+    _list(
+        notes.search(app_.db, app_.scope.owner, " ".join(words), limit, app_.time()), as_json, "no note has these words"
+    )
 
 
 @app.command()
@@ -139,11 +143,11 @@ def _note(context: typer.Context, handle: str) -> Note:
     return notes.get(app_.db, ids.number("note", handle), app_.scope.owner)
 
 
-def _list(found: list[Note], as_json: bool) -> None:
+def _list(found: list[Note], as_json: bool, empty: str) -> None:
     rows = [
         {**note.describe(), "name": note.name, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}"} for note in found
     ]
     if as_json:
         output.put_json([note.describe() for note in found])
     else:
-        output.listing(rows, ("id", "day", "name"), as_json=False)
+        output.listing(rows, ("id", "day", "name"), as_json=False, empty=empty)

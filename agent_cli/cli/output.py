@@ -103,14 +103,23 @@ def put_json_line(value: Any) -> None:
     sys.stdout.flush()
 
 
-def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: bool) -> None:
+def note_empty(text: str) -> None:
+    """Say at a terminal that there is nothing to show. A program knows it from an output without lines."""
+    if sys.stdout.isatty():
+        note(text)
+
+
+def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: bool, empty: str) -> None:
     """Print rows as a table of these columns, the last one as wide as it is, or as one JSON array of objects.
 
-    The headings are shown at a terminal alone.
+    The headings, and `empty` where there are no rows, are shown at a terminal alone.
     """
     rows = list(rows)
     if as_json:
         put_json(rows)
+        return
+    if not rows:
+        note_empty(empty)
         return
     columns = list(columns)
     cells = [
@@ -118,7 +127,7 @@ def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: 
         for row in rows
     ]
     display = look(sys.stdout)
-    if cells and display and display.wrap:
+    if display and display.wrap:
         from agent_cli.render import drawing  # imports rich
 
         print(drawing.table([name.replace("_", " ") for name in columns], cells, display))

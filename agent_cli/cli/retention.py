@@ -74,7 +74,9 @@ def overview(
     elif not limits:
         output.say(_OFF)
     else:
-        output.listing(_table_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False)
+        output.listing(
+            _table_rows(app_, limits, items), ("grain", "limit", "holds", "goes", "kept"), as_json=False, empty=""
+        )
         if any(each.kept_because == NOT_SUMMARISED for each in items):
             context.obj.note("not summarised: a summary or a job still has to read it; see `agent jobs list`")
         if dry_run:
@@ -94,7 +96,7 @@ def apply(
         raise UsageError("retention is off; `agent retention` says how to switch it on")
     going = [each for each in retention.plan(app_.db, limits, app_.time()) if not each.kept_because]
     if not going:
-        output.say("nothing is old enough to be removed")
+        output.note("nothing is old enough to be removed")
         return
     if not yes:
         _confirm(going)
@@ -230,4 +232,4 @@ def _list(items: Sequence[RetentionCandidate]) -> None:
         if len(of_level) > _LISTED:
             output.say(f"       and {len(of_level) - _LISTED} more such (--json lists more)")
     if not going:
-        output.say("nothing is old enough to be removed")
+        output.note("nothing is old enough to be removed")

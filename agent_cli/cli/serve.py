@@ -112,7 +112,8 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
     rows = [each.describe() for each in callers.listing(context.obj.app().db)]
     for row in rows if not as_json else ():
         row["state"] = "revoked" if row["revoked_at"] else "never came" if not row["seen_at"] else row["seen_at"][:10]
-    output.listing(rows, ("name", "memory", "may", "state"), as_json=as_json)
+    empty = "there are no callers; `agent serve callers add NAME` adds one"
+    output.listing(rows, ("name", "memory", "may", "state"), as_json=as_json, empty=empty)
 
 
 @group.command()

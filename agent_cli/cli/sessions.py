@@ -49,12 +49,13 @@ def list_(
     """List sessions, the latest first."""
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
-    if not as_json and (look := output.look(sys.stdout)) and look.wrap:
-        output.say(session_page.page(rows, app_.time()) or "there are no sessions yet")
+    if rows and not as_json and (look := output.look(sys.stdout)) and look.wrap:
+        output.say(session_page.page(rows, app_.time()))
         return
     if not as_json:
         rows = [{**row, "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}"} for row in rows]
-    output.listing(rows, ("id", "day", "turns", "model", "title"), as_json=as_json)
+    empty = "there are no such sessions" if hidden else "there are no sessions; `agent` begins one"
+    output.listing(rows, ("id", "day", "turns", "model", "title"), as_json=as_json, empty=empty)
 
 
 @app.command()

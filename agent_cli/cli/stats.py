@@ -48,7 +48,7 @@ def stats(
         )
         if at_terminal and not at_terminal.screen_reader:
             rows, columns = _with_bars(rows), (*columns, _BARS)
-        output.listing([*heading, *rows], columns, as_json=as_json)
+        output.listing([*heading, *rows], columns, as_json=as_json, empty="there are no answers to count")
         if as_json:
             return
     found = signals.read(app_.db, owner, now, now - signals.PERIOD)

@@ -63,7 +63,8 @@ def list_(
         }
         for each in found
     ]
-    output.listing(rows, ("id", "of", "day", "words", "marks"), as_json=False)
+    empty = "there are no such summaries" if unit else "there are no summaries; a session gets one when it is closed"
+    output.listing(rows, ("id", "of", "day", "words", "marks"), as_json=False, empty=empty)
 
 
 @app.command()

@@ -64,8 +64,12 @@ def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: i
     if as_json:
         output.put_json([each.describe() for each in found])
         return
+    if not found:
+        others = all_ or done or hidden
+        output.note_empty("there are no such tasks" if others else "there are no open tasks; `agent remind` adds one")
+        return
     display = output.look(sys.stdout)
-    if found and display:
+    if display:
         from agent_cli.repl.pages import task_page  # a pipe needs none of it
 
         print(task_page.page(found, app_.time(), display))

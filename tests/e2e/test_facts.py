@@ -403,7 +403,7 @@ def test_lines_are_written_to_a_folder_too(program):
 
 def test_questions_are_kept_and_asked(program):
     assert program("facts", "test") == Ran(
-        0, "", "agent: no question is kept yet: `agent facts test add QUESTION --mention WORDS`\n"
+        0, "", "agent: there are no tests; `agent facts test add QUESTION --mention WORDS` adds one\n"
     )
     added = program("facts", "test", "add", "What", "do I drink?", "--mention", "green tea")
     assert added == Ran(0, "saved q1 “What do I drink?”\n", "")

@@ -104,7 +104,7 @@ def test_it_is_done_after_a_typed_yes(program, terminal):
     assert agreed.ended() == 0
     assert "removed: 94 messages" in agreed.text
     assert messages(program) == 6
-    assert program("retention", "apply", "--yes").out == "nothing is old enough to be removed\n"
+    assert program("retention", "apply", "--yes").err == "agent: nothing is old enough to be removed\n"
 
 
 def test_without_a_terminal_it_needs_to_be_told_yes(program):

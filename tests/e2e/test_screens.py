@@ -8,6 +8,7 @@ from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.scope import Scope
 from agent_cli.store import file
+from tests.conftest import Ran
 from tests.ollama_server import script
 from tests.terminal import CTRL_C
 
@@ -154,3 +155,21 @@ def test_commands_at_a_terminal(used, terminal):
     for arguments, code, said in COMMANDS:
         shell = terminal(*arguments)
         assert (shell.ended(), said in shell.text) == (code, True), (arguments, shell.text)
+
+
+EMPTY = {
+    "notes list": "there are no notes; `agent notes add TEXT` adds one",
+    "notes search rose": "no note has these words",
+    "tasks": "there are no open tasks; `agent remind` adds one",
+    "facts list --all": "there are no such facts",
+    "sessions list": "there are no sessions; `agent` begins one",
+    "facts review": "there is nothing to review",
+    "log": "there are no events",
+}
+
+
+def test_a_list_of_nothing_says_so_at_a_terminal_and_is_empty_in_a_pipe(program, terminal):
+    shells = [(terminal(*typed.split()), said) for typed, said in EMPTY.items()]
+    for shell, said in shells:
+        assert (shell.ended(), shell.text) == (0, f"· {said}")
+    assert program("notes", "list") == Ran(0, "", "")

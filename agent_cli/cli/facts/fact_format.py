@@ -37,8 +37,8 @@ def place(fact: Fact) -> str:
     return f"in {fact.place}" if fact.place else ""
 
 
-def table(rows: Sequence[Fact], as_json: bool, now: datetime, *, marks: bool = True) -> None:
-    """Facts as lines, or as one array of objects."""
+def table(rows: Sequence[Fact], as_json: bool, now: datetime, empty: str, *, marks: bool = True) -> None:
+    """Facts as lines, or as one array of objects; `empty` is said at a terminal where there are none."""
     if as_json:
         output.put_json([each.describe() | {"planned": each.is_planned(now)} for each in rows])
         return
@@ -59,7 +59,7 @@ def table(rows: Sequence[Fact], as_json: bool, now: datetime, *, marks: bool = T
         print(fact_page.page(list(zip(rows, words, strict=True)), display))
         return
     marked = ["mark"] if any(line["mark"] for line in lines) else []
-    output.listing(lines, ["id", "day", *marked, "fact"], as_json=False)
+    output.listing(lines, ["id", "day", *marked, "fact"], as_json=False, empty=empty)
 
 
 def receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:

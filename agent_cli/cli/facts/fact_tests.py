@@ -14,6 +14,8 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import RecallResult
 from agent_cli.store import ids
 
+_EMPTY = "there are no tests; `agent facts test add QUESTION --mention WORDS` adds one"
+
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Ask saved questions, and check whether memory answers them."
 )
@@ -48,7 +50,7 @@ def list_(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = Fa
     rows = [each.describe() for each in found]
     if not as_json:
         rows = [{**row, "mention": " + ".join(row["mention"])} for row in rows]
-    output.listing(rows, ("id", "question", "mention"), as_json=as_json)
+    output.listing(rows, ("id", "question", "mention"), as_json=as_json, empty=_EMPTY)
 
 
 @app.command()
@@ -85,7 +87,7 @@ def _run(app_: App, as_json: bool) -> None:
         lacks = missing[each.handle]
         output.say(f"{'✗' if lacks else '✓'} {each.handle}  {each.question}{_format_missing(lacks)}")
     if not tests and not as_json:
-        output.note("no question is kept yet: `agent facts test add QUESTION --mention WORDS`")
+        output.note(_EMPTY)
     if any(missing.values()):
         raise typer.Exit(1)
 

@@ -80,7 +80,9 @@ def list_(
         as_of=parse_moment(as_of, app_.time(), timedelta(seconds=1)) if as_of else None,
         not_over=None if every or state or as_of else app_.time(),
     )
-    fact_format.table(rows, as_json, app_.time(), marks=not as_of)
+    limited = every or state or hidden or in_this_place or as_of
+    empty = "there are no such facts" if limited else 'there are no facts; `agent facts add "…"` keeps one'
+    fact_format.table(rows, as_json, app_.time(), empty, marks=not as_of)
 
 
 @app.command()
@@ -316,7 +318,7 @@ def history(context: typer.Context, handle: FactHandle, limit: LimitOption = 50,
             ]
         )
         return
-    output.listing(rows, ("day", "change", "actor", "was"), as_json=False)
+    output.listing(rows, ("day", "change", "actor", "was"), as_json=False, empty="")
     output.say(f"now: {fact_format.short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")
 
 
@@ -346,7 +348,8 @@ def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as
     owner = app_.scope.owner
     hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, embedder)
     upkeep.report_damage(app_, app_.db, hits.damaged)
-    fact_format.table(facts.many(app_.db, [hit.id for hit in hits.hits], owner), as_json, app_.time())
+    found = facts.many(app_.db, [hit.id for hit in hits.hits], owner)
+    fact_format.table(found, as_json, app_.time(), "no fact has these words")
 
 
 @app.command("graph")
@@ -365,7 +368,7 @@ def graph_(
         return
     output.tree(lines)
     if not lines:
-        output.note(f"nothing is known of {name}" if name else "no fact names a relation yet")
+        output.note_empty(f"nothing is known of {name}" if name else "no fact names a relation")
 
 
 app.command()(review.review)

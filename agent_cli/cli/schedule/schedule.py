@@ -109,7 +109,8 @@ def list_(
         }
         for each in found
     ]
-    output.listing(rows, ("id", "cron", "next", "what", "last"), as_json=False)
+    empty = "there are no such schedules" if hidden else "there are no schedules; `agent schedule add` adds one"
+    output.listing(rows, ("id", "cron", "next", "what", "last"), as_json=False, empty=empty)
     _warn_unless_run(app_, [] if hidden else found)
 
 

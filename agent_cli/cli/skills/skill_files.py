@@ -35,7 +35,7 @@ def export(
         return
     chosen = chosen if names else skills.listing(app_.db, app_.scope.owner)
     if not chosen:
-        output.note("there are no skills yet; `agent skills add NAME` writes one")
+        output.note("there are no skills; `agent skills add NAME` adds one")
     if len({each.name for each in chosen}) < len(chosen):
         raise UsageError("two of these have one name, and so one file: export them one by one")
     for written in skill_folders.write(to, chosen, force=force):

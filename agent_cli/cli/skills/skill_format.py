@@ -38,8 +38,8 @@ def day(skill: Skill, moment: str | None) -> str:
     return f"{clock.local(moment, skill.utc_offset):%Y-%m-%d}" if moment else ""
 
 
-def table(rows: Sequence[Skill], as_json: bool) -> None:
-    """Skills as lines, or as one array of objects."""
+def table(rows: Sequence[Skill], as_json: bool, empty: str) -> None:
+    """Skills as lines, or as one array of objects; `empty` is said at a terminal where there are none."""
     if as_json:
         output.put_json([each.describe() for each in rows])
         return
@@ -48,7 +48,7 @@ def table(rows: Sequence[Skill], as_json: bool) -> None:
         for each in rows
     ]
     marked = ["mark"] if any(line["mark"] for line in lines) else []
-    output.listing(lines, ["id", *marked, "name", "what"], as_json=False)
+    output.listing(lines, ["id", *marked, "name", "what"], as_json=False, empty=empty)
 
 
 def difference(before: str, after: str) -> Iterator[str]:

@@ -45,7 +45,9 @@ def list_(
     if pending + every + hidden > 1:
         raise UsageError("say one of --pending, --all and --hidden")
     states = (ACCEPTED, PENDING, REJECTED, MERGED, EXPIRED) if every else (PENDING if pending else ACCEPTED,)
-    skill_format.table(skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden), as_json)
+    limited = pending or every or hidden
+    empty = "there are no such skills" if limited else "there are no skills; `agent skills add NAME` adds one"
+    skill_format.table(skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden), as_json, empty)
 
 
 @app.command()
@@ -120,7 +122,9 @@ def _versions(skill: Skill, older: list[Version], as_json: bool) -> None:
         }
         for each in older
     ]
-    output.listing([*rows, {"version": skill.version, "until": "now"}], ("version", "until", "how"), as_json=False)
+    output.listing(
+        [*rows, {"version": skill.version, "until": "now"}], ("version", "until", "how"), as_json=False, empty=""
+    )
 
 
 @app.command()

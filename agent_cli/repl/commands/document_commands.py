@@ -58,7 +58,7 @@ def _listing(conversation: Conversation) -> str:
         + (f", {row['failed']} not readable (agent docs list --failed)" if row["failed"] else "")
         for row in documents.listing(app.db, app.scope.owner)
     ]
-    return "\n".join(lines) or "no documents were added yet: /docs add PATH has a file or a folder read"
+    return "\n".join(lines) or "there are no documents; /docs add PATH reads a file or a folder"
 
 
 def _sync(conversation: Conversation, only: list[str] | None) -> Work:

@@ -114,7 +114,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
     waiting = len(review.pending(conversation.reviewer))
     waits = [f"{text.counted(waiting, 'fact')} to review: /review"] if waiting else []
     if not found:
-        nothing = "no fact has these words" if argument else "no facts are known yet; /remember TEXT keeps one"
+        nothing = "no fact has these words" if argument else "there are no facts; /remember TEXT keeps one"
         return "\n".join([nothing, *waits])
     rows = [(each, f"{facts.name(each, 200)}{_notes(app.scope, each, now)}") for each in found]
     return Page(lambda display: "\n\n".join([fact_page.page(rows, display), *waits]))

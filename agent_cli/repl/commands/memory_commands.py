@@ -43,7 +43,7 @@ def notes_(conversation: Conversation, argument: str) -> Result:
     else:
         found = notes.search(app.db, owner, argument, 20, app.time()) if argument else notes.listing(app.db, owner, 20)
     lines = [f"{each.handle:<6} {clock.local(each.at, each.utc_offset):%Y-%m-%d}  {each.name}" for each in found]
-    return "\n".join(lines) or ("no note has these words" if argument else "there are no notes yet")
+    return "\n".join(lines) or ("no note has these words" if argument else "there are no notes; /note TEXT adds one")
 
 
 @command("/search WORDS", examples=("/search dentist", "/search what did Anna say about Linz?"))

@@ -36,7 +36,7 @@ def close(conversation: Conversation, argument: str) -> Result:
 def sessions_(conversation: Conversation, argument: str) -> Result:
     """List the latest sessions."""
     rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, arguments.count(argument))
-    return session_page.page(rows, conversation.app.time()) or "there are no sessions yet"
+    return session_page.page(rows, conversation.app.time()) or "there are no sessions"
 
 
 @command("/resume [SESSION|TEXT]", completes=("session",), on_file=True, examples=("/resume s4", "/resume tax return"))

@@ -134,7 +134,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 def log(conversation: Conversation, argument: str) -> Result:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     rows = events.listing(conversation.app.db, arguments.count(argument))
-    return Page(lambda display: log_page.page(rows, display)) if rows else "nothing has happened yet"
+    return Page(lambda display: log_page.page(rows, display)) if rows else "there are no events"
 
 
 @command("/stats", examples=("/stats",))
@@ -144,7 +144,7 @@ def stats(conversation: Conversation, argument: str) -> Result:
     rows = token_usage.used(app.db, app.scope.owner, "day", _DAYS)
     lines = signals.format_lines(signals.read(app.db, app.scope.owner, app.time(), app.time() - signals.PERIOD))
     if not rows:
-        return "\n".join(["nothing was answered yet", *lines])
+        return "\n".join(["there are no answers to count", *lines])
     return Page(lambda display: f"{stats_page.page(rows, display)}\n\n{formatted(chr(10).join(lines), display, 2)}")
 
 

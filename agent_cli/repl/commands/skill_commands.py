@@ -20,7 +20,7 @@ def skills_(conversation: Conversation, argument: str) -> str:
         return Verbatim(f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}")
     found = skills.listing(app.db, owner, _SHOWN)
     lines = [f"{each.handle:<6} {each.name}: {text.one_line(each.description, 120)}" for each in found]
-    lines = lines or ["there are no skills yet; `agent skills add NAME` writes one, `agent skills import` takes one in"]
+    lines = lines or ["there are no skills; `agent skills add NAME` adds one"]
     if waiting := len(skills.pending(app.db, owner)):
         lines.append(f"{text.counted(waiting, 'skill')} to review: /review")
     return "\n".join(lines)

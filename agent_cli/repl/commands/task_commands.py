@@ -59,7 +59,7 @@ def _listed(conversation: Conversation) -> Result:
     app = conversation.app
     found, now = tasks.listing(app.db, app.scope.owner, limit=_SHOWN + 1), app.time()
     if not found:
-        return "no tasks are open; /remind TEXT WHEN adds one"
+        return "there are no open tasks; /remind TEXT WHEN adds one"
     more = "\nand more: agent tasks" if len(found) > _SHOWN else ""
     return Page(lambda display: task_page.page(found[:_SHOWN], now, display) + more)
 

@@ -23,6 +23,7 @@ from agent_cli.presence import descent
 from agent_cli.render import display
 from agent_cli.render.layout import cut
 from agent_cli.render.program_text import wrap
+from agent_cli.render.reply_lines import announced
 from agent_cli.render.styles import BOLD, DIM, DONE, PROGRAM, LineRole
 from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
 from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader
@@ -67,7 +68,7 @@ class ReviewScreen:
     async def run(self) -> int:
         """Show the proposals until the end or q; returns the number of decisions that stand."""
         if not self._queue:
-            self._say("there is nothing to review")
+            print(announced("there is nothing to review", self._display))
             return 0
         with self._keys:
             while self._index < len(self._queue):

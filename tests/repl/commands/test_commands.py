@@ -54,7 +54,7 @@ def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
 
 
 def test_the_log_tells_what_happened_newest_last(conversation):
-    assert run(conversation, "/log") == "nothing has happened yet"
+    assert run(conversation, "/log") == "there are no events"
     run(conversation, "/note milk")
     run(conversation, "/note bread")
     assert [line.split()[3:6] for line in run(conversation, "/log 1").draw(Display()).splitlines()[1:]] == [
@@ -66,7 +66,7 @@ def test_the_log_tells_what_happened_newest_last(conversation):
 
 
 def test_stats_count_answers_and_say_what_is_due(conversation):
-    assert run(conversation, "/stats") == "nothing was answered yet"
+    assert run(conversation, "/stats") == "there are no answers to count"
     say(conversation, "hello")
     app = conversation.app
     reply = log.open_reply(app.db, conversation.id, app.scope, "m", app.time())
@@ -225,7 +225,7 @@ def test_rename_and_sessions(conversation):
 
 
 def test_note_and_notes(conversation):
-    assert run(conversation, "/notes") == "there are no notes yet"
+    assert run(conversation, "/notes") == "there are no notes; /note TEXT adds one"
     assert run(conversation, "/note buy milk") == "saved n1 “buy milk”"
     assert run(conversation, "/notes milk").endswith("buy milk")
     assert run(conversation, "/notes bread") == "no note has these words"

@@ -156,7 +156,7 @@ def test_a_fact_of_this_project_or_this_session_alone(conversation):
 
 
 def test_facts_are_listed_and_found(conversation):
-    assert run(conversation, "/facts") == "no facts are known yet; /remember TEXT keeps one"
+    assert run(conversation, "/facts") == "there are no facts; /remember TEXT keeps one"
     run(conversation, "/remember I have two dogs")
     run(conversation, "/remember I like green tea")
     app = conversation.app

@@ -201,7 +201,7 @@ def test_which_of_two_values_will_count_is_what_the_page_says(db, walk, graz, si
 
 
 def test_nothing_waits(walk):
-    assert walk() == "there is nothing to review\n"
+    assert walk() == "· there is nothing to review\n"
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_a_command_that_is_not_there_is_told(app):
 
 
 def test_slash_commands_keep_list_and_change_what_is_to_be_done(app, monkeypatch):
-    assert said(app, "/tasks") == "no tasks are open; /remind TEXT WHEN adds one"
+    assert said(app, "/tasks") == "there are no open tasks; /remind TEXT WHEN adds one"
     assert said(app, "/remind call the dentist in 2 hours").startswith(
         "kept t1 “call the dentist”, Friday 2 Jan 2026, "
     )
