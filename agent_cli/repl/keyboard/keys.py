@@ -6,6 +6,7 @@ faster than anyone types. Ctrl-C clears a draft; on an empty prompt twice
 within two seconds it leaves.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 
@@ -14,9 +15,11 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import (
     Condition,
+    emacs_insert_mode,
     emacs_mode,
     has_completions,
     has_selection,
+    vi_insert_mode,
     vi_navigation_mode,
 )
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
@@ -35,6 +38,7 @@ NEWLINE = Keys.F24  # stands for an Enter that is a new line; nor this one
 _AT_ONCE = Keys.F22  # stands before a line that came too fast to be typed; nor does it have this one
 _ENTERS = (Keys.ControlM, SEND)
 _DOUBLE_PRESS = 2.0  # seconds
+_MENU_PAUSE = 0.02  # seconds between looks at a menu that is being made
 
 # Shift-Enter and Ctrl-Enter, where a terminal is set to distinguish them from Enter, and Alt-Enter, which in vi mode
 # would be Esc and Enter: mapped to a key that no keyboard has.
@@ -119,6 +123,7 @@ def bindings(
     keys = KeyBindings()
     _send(keys)
     _paste(keys, pastes)
+    _complete(keys)
     _move(keys)
     _change_word(keys)
     _leave(keys, pastes, say)
@@ -163,6 +168,24 @@ def _paste(keys: KeyBindings, pastes: Pastes) -> None:
     @keys.add(_AT_ONCE)
     def _(event: KeyPressEvent) -> None:
         pastes.at_once = True
+
+
+def _complete(keys: KeyBindings) -> None:
+    """Tab while the menu is being made does when it is ready what it does in an open menu; the library ignores it."""
+
+    async def complete(buffer: Buffer, document: Document) -> None:
+        state = buffer.complete_state
+        while state and state is buffer.complete_state and not state.completions:
+            await asyncio.sleep(_MENU_PAUSE)
+        if state and state is buffer.complete_state:
+            buffer.complete_next()
+        elif state is None and buffer.document == document:
+            buffer.start_completion(insert_common_part=True)
+
+    @keys.add("tab", filter=(emacs_insert_mode | vi_insert_mode) & ~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        event.app.create_background_task(complete(buffer, buffer.document))  # behind one that typing has just begun
 
 
 def _move(keys: KeyBindings) -> None:

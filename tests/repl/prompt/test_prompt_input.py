@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from prompt_toolkit.application import create_app_session, get_app
-from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
 from prompt_toolkit.cursor_shapes import CursorShape
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
@@ -103,6 +103,29 @@ def test_a_lost_end_of_a_paste_gives_the_prompt_its_keys_back(app):
     at_prompt(app, person)
     assert prompts.recent(app.db, app.scope.owner, 9) == ["half a paste"]
     assert prompts.pasted(app.db, app.scope.owner, 9) == {"half a paste": ["half a paste"]}
+
+
+@pytest.mark.parametrize("pressed", ["/memo\t", "\t"], ids=["with the word", "after it"])
+def test_tab_while_the_menu_is_being_made_is_not_lost(app, pressed):
+    made = threading.Event()
+
+    class Slow(PromptCompleter):
+        def get_completions(self, document, complete_event):
+            made.wait(30)
+            return super().get_completions(document, complete_event)
+
+    async def person(keyboard, line):
+        line.buffer.completer = ThreadedCompleter(Slow(app))
+        if pressed == "\t":
+            keyboard.send_text("/memo")
+            await until(lambda: line.buffer.complete_state)
+        keyboard.send_text(pressed)
+        await until(lambda: line.buffer.complete_state and not line.application.key_processor.input_queue)
+        assert not line.buffer.complete_state.completions
+        made.set()
+        await until(lambda: line.buffer.text == "/memory")
+
+    at_prompt(app, person)
 
 
 def test_a_command_has_a_large_paste_whole(app):
