@@ -248,11 +248,14 @@ def _mark_dated(db: Database, rows: Collection[CandidateRow], question: ParsedQu
             row.outdated = has_other and not asked
 
 
+def is_between_people(db: Database) -> bool:
+    """Whether some of what was said may be so; else all of it is between the person and the assistant."""
+    return bool(db.value("select exists (select 1 from speaker where name not in ('user', 'assistant'))"))
+
+
 def _read_around(db: Database, places: Collection[tuple[int, int, int]]) -> set[int]:
     """The passages around candidates that may tell what these are about; see `_contexts`."""
-    if db.value("select exists (select 1 from speaker where name not in ('user', 'assistant'))"):
-        return set().union(*places)
-    return {before for _, before, _ in places}  # all is between the person and the assistant
+    return set().union(*places) if is_between_people(db) else {before for _, before, _ in places}
 
 
 def _contexts(said: Mapping[int, Row], one: Row, around: tuple[int, int, int]) -> tuple[str, str, str]:
@@ -281,10 +284,13 @@ def neighbours(
     """
     found = dict.fromkeys(ids, (0, 0, 0))
     for id, before, after in json.loads(db.value(_NEIGHBOURS, (ids,))):
-        line = [*reversed((before + [0] * 3)[:3]), id, *(after + [0] * 2)[:2]]
-        for n in (2, 3, 4):
-            if line[n] and (n == 3 or id not in without_neighbours):
-                found[line[n]] = (line[n - 2], line[n - 1], line[n + 1])
+        first, second, third = (*before, 0, 0, 0)[:3]  # the nearest first
+        next, last = (*after, 0, 0)[:2]
+        found[id] = second, first, next
+        if first and id not in without_neighbours:
+            found[first] = third, second, id
+        if next and id not in without_neighbours:
+            found[next] = first, id, last
     return found
 
 

@@ -11,7 +11,7 @@ figures, what each feature is worth, and why the weights of replies were chosen 
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -183,9 +183,9 @@ class QueryContext:
         """The words with each stem."""
         return {stem: [word for word, stems in self.stems.items() if stem in stems] for stem in self.idfs}
 
-    def words_in(self, found: Collection[str]) -> set[str]:
+    def words_in(self, found: Iterable[str]) -> set[str]:
         """Its words of which a stem was found."""
-        return {word for stem in found for word in self.words_with[stem]} if found else set()
+        return set().union(*map(self.words_with.__getitem__, found))
 
 
 @frozen
@@ -355,7 +355,7 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
         for stem in counts:
             for word in words_with[stem]:
                 covered[word] = share
-    near = {*covered, *question.words_in(row.date), *question.words_in(row.facts)}
+    near = {*covered, *(question.words_in({**row.date, **row.facts}) if row.date or row.facts else ())}
     scale = _brevity(row) / question.total
     similar = [weights[word] * share for word, share in likeness.items() if covered.get(word) != OWN]
     covered |= {word: share for word, share in likeness.items() if share > covered.get(word, 0.0)}

@@ -4,7 +4,7 @@ person who searches, what only mentions it.
 A damaged index is left out, and the others answer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -134,14 +134,14 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
         return ()
     rows = passage_context.fetch(db, ids, question, {}, allowed, now, without_neighbours=ids)
     found = (rows[id] for id in ids if id in rows and all(rows[id].own_words.keys() & stems for stems in wanted))
-    return tuple(_to_hit(db, Scored(row, 0.0, {}, 0.0)) for row in islice(found, limit))
+    return _to_hits(db, (Scored(row, 0.0, {}, 0.0) for row in islice(found, limit)))
 
 
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
     """The newest that is allowed, whatever its words."""
     ids = passage_context.newest(db, allowed, now, limit)
     rows = passage_context.fetch(db, ids, ParsedQuery({}, {}, {}), {}, allowed, now, without_neighbours=ids)
-    return tuple(_to_hit(db, Scored(rows[id], 0.0, {}, 0.0)) for id in ids if id in rows)
+    return _to_hits(db, (Scored(rows[id], 0.0, {}, 0.0) for id in ids if id in rows))
 
 
 def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
@@ -155,13 +155,19 @@ def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
         among = replace(request.allowed, files=True)
         from_files = scoring.run(replace(request, allowed=among, vector_set=files, logged=False))
     verdict, scored = selection.merge(request.query, remembered, from_files)
-    best = selection.choose(scored, limit, least)
-    return RecallResult(verdict, tuple(_to_hit(db, each) for each in best), tuple(dict.fromkeys(request.damaged)))
+    best = _to_hits(db, selection.choose(scored, limit, least))
+    return RecallResult(verdict, best, tuple(dict.fromkeys(request.damaged)))
 
 
-def _to_hit(db: Database, scored: Scored) -> Hit:
+def _to_hits(db: Database, scored: Iterable[Scored]) -> tuple[Hit, ...]:
+    found = list(scored)
+    sql = "select m.id, m.external_id from json_each(?) c cross join message m on m.id = c.value"
+    outer: dict[int, str | None] = dict(db.rows(sql, ([each.row.row for each in found if each.row.kind == "m"],)))
+    return tuple(_to_hit(db, each, outer.get(each.row.row) if each.row.kind == "m" else None) for each in found)
+
+
+def _to_hit(db: Database, scored: Scored, outer: str | None) -> Hit:
     row = scored.row
-    outer = db.value("select external_id from message where id = ?", (row.row,)) if row.kind == "m" else None
     period = db.value("select period from summary where id = ?", (row.row,)) if row.kind == "y" else ""
     file: tuple[Any, ...] = ()
     if row.kind == index.FILES:

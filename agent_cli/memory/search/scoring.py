@@ -130,7 +130,7 @@ def _propose(request: RecallRequest) -> Search:
         list(dict.fromkeys([*best, *guessed])),
         times,
         {id: weight for id, (weight, _) in named.items()},
-        _sessions(db, hits),
+        _sessions(db, hits) if passage_context.is_between_people(db) else {},
         _average(db, files),
         authors,
         candidates.stems(db, question, authors),
@@ -253,8 +253,9 @@ def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
     """Whether it was found by words, a name or its meaning, and not only as a neighbour."""
     if each.score <= 0:
         return False
-    found = each.legs.keys() & {"words", "whole reply", "entity"}
-    return bool(found) or each.row.cosine > search.floor or each.row.id in later
+    legs = each.legs
+    found = "words" in legs or "whole reply" in legs or "entity" in legs
+    return found or each.row.cosine > search.floor or each.row.id in later
 
 
 def _named_time(request: RecallRequest) -> Filter | None:

@@ -50,15 +50,17 @@ def _judged(question: QueryContext, each: Scored, words: Mapping[str, float], to
     certainty = BIAS + sum([WEIGHTS[name] * value for name, value in signs.items()])
     if each.row.kind in KEPT and each.closeness and each.legs.keys() & ranking.ASKED_FOR.keys():
         certainty = max(MAYBE, certainty)  # "dentist, Friday 3pm" may say when one sees the doctor
-    return replace(each, certainty=certainty, signs=signs)
+    known = each.row, each.score, each.legs, each.coverage, each.closeness, each.relevance, each.features, each.cosines
+    return Scored(*known, certainty, signs)  # in a quarter of the time of `replace`
 
 
 def _signs(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> dict[str, float]:
     """What speaks for it that a passage answers; without vectors only the words do."""
     row = each.row
-    held = words.keys() & question.words_in({**question.held_by(row), **row.date, **row.facts, **row.by})
+    holding = [question.held_by(row), row.date, row.facts, row.by]
     if each.closeness is None and row.role != "assistant":  # a reply does not hold the words of the question before it
-        held |= words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
+        holding += [row.before, row.before_that, row.after]
+    held = words.keys() & set().union(*[question.words_in(counts) for counts in holding if counts])
     of_held = sum([words[word] for word in held])
     if row.guessed and not row.named:
         guessed = question.words_in(dict.fromkeys(row.guessed, 1))
