@@ -174,15 +174,11 @@ def _converse(invocation: Invocation, asked: AskOptions) -> None:
         raise UsageError("-i goes on as a conversation, and the output is not a terminal; ask without -i")
     parts = ask_options.optional_parts(asked)
     ask_options.take_keyboard()
-    from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
+    from agent_cli.cli import conversation  # most questions need none
 
     # A program may have composed these words, so none of them count as typed by the person.
-    shell.run(
-        invocation.app(),
-        invocation.chosen_session(),
-        [replace(part, origin="piped") for part in parts],
-        invocation.display(),
-    )
+    first = [replace(part, origin="piped") for part in parts]
+    conversation.run(invocation, invocation.chosen_session(), first)
 
 
 def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int) -> Transcript:

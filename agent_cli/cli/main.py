@@ -216,16 +216,13 @@ def _converse_or_ask(invocation: Invocation) -> None:
         ask.answer(invocation, AskOptions(words=[]))
     elif not sys.stdout.isatty():
         raise UsageError("no prompt is given and the output is not a terminal; use `agent ask`")
-    elif invocation.resume is not None and not invocation.resume.strip():
-        from agent_cli.repl.commands import session_choice
-        from agent_cli.repl.shell import shell  # prompt-toolkit, as below
-
-        if session := session_choice.pick(invocation.app()):
-            shell.run(invocation.app(), session, display=invocation.display())
     else:
-        from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
+        from agent_cli.cli import conversation  # not needed for a command
 
-        shell.run(invocation.app(), invocation.chosen_session(), display=invocation.display())
+        if invocation.resume is not None and not invocation.resume.strip():
+            conversation.resume_chosen(invocation)
+        else:
+            conversation.run(invocation, invocation.chosen_session())
 
 
 def main() -> None:

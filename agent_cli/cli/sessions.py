@@ -82,10 +82,10 @@ def resume(context: typer.Context, handle: SessionHandle) -> None:
     """Continue a session at the prompt."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
-    from agent_cli.repl.shell import shell  # prompt-toolkit: 100 ms that only a conversation needs
+    from agent_cli.cli import conversation  # the other commands need none
 
-    app_, session = _session(context, handle)
-    shell.run(app_, session, display=context.obj.display())
+    _, session = _session(context, handle)
+    conversation.run(context.obj, session)
 
 
 @app.command()
