@@ -88,6 +88,7 @@ LIBRARIES = {
     "fastapi": "serve serve.routes",
     "feedparser": "tools",
     "httpcore": "tools",
+    "httptools": "llm.server",
     "httpx": "llm.ollama",
     "icalendar": "tools",
     "mcp": "serve tools",

@@ -133,7 +133,6 @@ class _HttpConnection:
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # under TLS too, whose own shutdown is not thread-safe
 
     def close(self) -> None:
-        self._response.close()
         self._sock.close()
 
 

@@ -21,7 +21,6 @@ def answered(sent):
         response = HttpResponse(ours)
         status = response.read_head()
         body = b"".join(iter(response.read, b""))
-        response.close()
         return status, body
 
 
@@ -31,12 +30,11 @@ def answered(sent):
         (OK + b"Content-Length: 5\r\n\r\nhello, and more", (200, b"hello")),
         (OK + b"content-length:0\r\n\r\n", (200, b"")),
         (OK + b"\r\nup to the end", (200, b"up to the end")),
-        (b"HTTP/1.0 200\n\nhello", (200, b"hello")),
+        (b"HTTP/1.0 200\r\n\r\nhello", (200, b"hello")),
         (
             OK + b"Transfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\nB;x=y\r\n, all of it\r\n0\r\n\r\n",
             (200, b"hello, all of it"),
         ),
-        (OK + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n5\r\nhello\r\n0\r\n\r\n", (200, b"hello")),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", (200, b"hi")),
         (b"HTTP/1.1 204 No Content\r\n\r\n", (204, b"")),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone", (404, b"none")),
@@ -60,12 +58,12 @@ def test_a_response_is_read_to_its_end(sent, expected):
         OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\nhello\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello2\r\n0\r\n\r\n",
-        OK + b"Long: " + b"x" * 70_000 + b"\r\n\r\n",
-        OK + b"One: more\r\n" * 101 + b"\r\n",
+        OK + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        OK + b"Long: " + b"x" * 150_000 + b"\r\n\r\n",
     ],
 )
 def test_what_is_cut_off_or_not_http_is_an_error(sent):
-    with pytest.raises(ValueError, match=r"response|literal"):
+    with pytest.raises(ValueError, match="the response"):
         answered(sent)
 
 
