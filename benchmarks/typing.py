@@ -6,7 +6,6 @@ has been drawn anew.
 
 import argparse
 import asyncio
-import gc
 import math
 import statistics
 import tempfile
@@ -28,13 +27,14 @@ from agent_cli.memory.conversations import log, prompts, sessions
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
+from agent_cli.repl.keyboard import collector
 from agent_cli.repl.prompt import recall_preview
 from agent_cli.repl.prompt.completion import PromptCompleter
 from agent_cli.repl.prompt.prompt_input import PromptInput
 from benchmarks.recall import PORTION, World
 
 SESSIONS, MESSAGES, LINES, DRAFT = 200, 50, 2000, 5000
-KEYS = 100
+KEYS, LISTS = 100, 20
 TARGET = 20.0  # milliseconds
 Taken = tuple[float, float]
 """Milliseconds that passed, and of the processor in all threads: less than those when others use it too."""
@@ -122,12 +122,12 @@ def _drafts(world: World) -> dict[str, list[str]]:
 
 async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) -> Times:
     line = PromptInput(app, lambda: None, lambda text: None)
-    gc.freeze()  # as a session does
+    collector.spare_loaded()  # as a session does
     asking = asyncio.create_task(line.ask())
     key = _key(line.application, keyboard)
     while line.buffer.working_index < LINES:  # the history is read once the prompt stands
         await asyncio.sleep(0.01)
-    gc.freeze()  # and again, once the prompt stands and the commands are loaded
+    line.prepare()  # as a session does, once the prompt stands and the commands are loaded
     found = {"a letter, on an empty prompt": [await key("x") for _ in range(KEYS)]}
     line.buffer.document = Document(_WORDS * (DRAFT // len(_WORDS)))
     await asyncio.sleep(0.1)
@@ -149,20 +149,22 @@ async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) ->
 
 async def _searched(line: PromptInput, keyboard: PipeInput) -> Times:
     """Ctrl-R until its list is drawn, and the keys in it."""
-    found: Times = {"Ctrl-R, until the list stands": [], "a letter in the list of Ctrl-R": []}
-    for words in ("line 77 the router in the hall", "nobody wrote down", "e"):
+    opened, letters, steps = "Ctrl-R, until the list stands", "a letter in its list", "Ctrl-R again, a step in its list"
+    found: Times = {opened: [], letters: [], steps: []}
+    for words in ("line 77 the router in the hall", "nobody wrote down", "e", *[""] * LISTS):
+        await asyncio.sleep(0.2)  # nobody opens it again at once
         watch = _watch()
         keyboard.send_text("\x12")
         while not (get_app() is not line.application and get_app().render_counter):
             await asyncio.sleep(0)
-        found["Ctrl-R, until the list stands"].append(watch())
+        found[opened].append(watch())
         key = _key(get_app(), keyboard)
-        found["a letter in the list of Ctrl-R"] += [await key(each) for each in words]
-        steps = [await key("\x12") for _ in range(KEYS)]
+        found[letters] += [await key(each) for each in words]
+        found[steps] += [await key("\x12") for _ in range(KEYS if words else 0)]
         keyboard.send_text("\x07")
         while get_app() is not line.application:
             await asyncio.sleep(0.01)
-    return found | {"Ctrl-R again, a step in its list": steps}
+    return found
 
 
 async def _looked_up(line: PromptInput, key: Callable[[str], Awaitable[Taken]], draft: str) -> list[Taken]:

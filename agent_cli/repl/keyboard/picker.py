@@ -4,13 +4,14 @@ Only the lines on the screen are drawn, so a list of thousands takes no longer t
 cursor, and for a screen reader, the list is printed with numbers and the choice is typed.
 """
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import Application, get_app
+from prompt_toolkit.application import Application, get_app, get_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -29,6 +30,8 @@ from agent_cli.values import frozen
 _SHOWN = 10  # lines of the list
 _NUMBERED = 15  # lines of a printed list
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc is complete: the rest of a key code follows at once
+_IDLE = 0.1  # seconds after a choice until the next is prepared
+_blank: "list[Application[str]]" = []  # made ahead, one at most
 
 
 class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a preview each, they set off the collector
@@ -66,7 +69,10 @@ async def choose(offered: PickerList) -> str:
     """The key of the choice; empty when the person leaves."""
     if is_dumb_terminal() or os.environ.get("ACCESSIBLE"):
         return await _choose_by_number(offered)
-    return await application(offered).run_async(handle_sigint=False)
+    try:
+        return await application(offered).run_async(handle_sigint=False)
+    finally:
+        asyncio.get_running_loop().call_later(_IDLE, prepare)
 
 
 def matching(rows: Sequence[PickerRow], typed: str) -> Sequence[PickerRow]:
@@ -82,9 +88,26 @@ def matching(rows: Sequence[PickerRow], typed: str) -> Sequence[PickerRow]:
 
 def application(offered: PickerList) -> "Application[str]":
     """The screen of the choice; it is gone when the choice is made."""
-    screen = _Screen(offered)
-    app = Application[str](layout=screen.layout(), key_bindings=screen.keys(), erase_when_done=True)
+    app, screen = _take_blank(), _Screen(offered)
+    app.layout, app.key_bindings = screen.layout(), screen.keys()
+    return app
+
+
+def prepare() -> None:
+    """Make a blank screen ahead for the next choice: all keys and styles that prompt-toolkit knows take 5 ms."""
+    if not _blank:
+        _blank.append(_make_blank())
+
+
+def _take_blank() -> "Application[str]":
+    app = _blank.pop() if _blank else _make_blank()
+    return app if app.output is get_app_session().output else _make_blank()
+
+
+def _make_blank() -> "Application[str]":
+    app = Application[str](erase_when_done=True)
     app.ttimeoutlen = _ESC_TIMEOUT
+    app.renderer.style.get_attrs_for_style_str("")  # joins the styles, which it keeps
     return app
 
 

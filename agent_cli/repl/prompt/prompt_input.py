@@ -32,7 +32,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.presence import terminal
 from agent_cli.render.layout import cut
 from agent_cli.render.styles import YOU
-from agent_cli.repl.keyboard import dumb_terminal, history_choice, invisible_characters, keys
+from agent_cli.repl.keyboard import collector, dumb_terminal, history_choice, invisible_characters, keys, picker
 from agent_cli.repl.keyboard.arrivals import KeyAhead
 from agent_cli.repl.keyboard.history import PromptHistory
 from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader
@@ -120,6 +120,11 @@ class PromptInput:
     @property
     def input(self) -> Input:
         return self._prompt.app.input
+
+    def prepare(self) -> None:
+        """To be called once the prompt stands and all is loaded, so that no key and no list waits for it."""
+        picker.prepare()
+        collector.spare_loaded()
 
     async def ask(self, default: str = "", above: str = "") -> str:
         """Read a line; `above` is shown before the prompt. Raises EOFError when the person leaves."""

@@ -6,7 +6,6 @@ is raw: Ctrl-C and Esc stop the answer, every other key waits for the next promp
 
 import asyncio
 import errno
-import gc
 import os
 import signal
 import sys
@@ -33,6 +32,7 @@ from agent_cli.render.reply_lines import announced, with_sign
 from agent_cli.render.styles import FAILED, PROGRAM, LineRole
 from agent_cli.repl.commands import commands, results
 from agent_cli.repl.commands.results import Confirmation, Page, PromptDraft, Question, Result, Resumed, Screen, Theme
+from agent_cli.repl.keyboard import collector
 from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 from agent_cli.repl.prompt import attachments
 from agent_cli.repl.prompt.prompt_input import PromptInput
@@ -54,7 +54,7 @@ def run(app: App, session: Session | None, first: Sequence[Part] = (), display: 
     if not terminal.is_own(sys.stdin.fileno(), sys.stdout.fileno()):
         raise NobodyAsked(terminal.NOT_OWN)
     shell = Shell(app, session, display)
-    gc.freeze()  # else the garbage collector takes 15 ms at every ninth key, looking through what is loaded
+    collector.spare_loaded()
     code = asyncio.run(shell.run(first))
     while shell.next_app:
         shell = Shell(shell.next_app, None, shell.display)
@@ -224,7 +224,7 @@ class Shell:
         """Once the prompt stands, load the commands, and say above it when no server or no chat model is there."""
         await asyncio.sleep(_POLL_INTERVAL / 4)
         await asyncio.to_thread(commands.registry)
-        gc.freeze()  # as in `run`, with what was loaded since
+        self._prompt.prepare()
         message = await asyncio.to_thread(self._model_offer.check)
         while self._runner or not (self._prompt.application.is_running or is_dumb_terminal()):
             await asyncio.sleep(0.1)
