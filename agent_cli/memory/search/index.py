@@ -34,7 +34,8 @@ _STORED = attrgetter("row", "start", "length", "session", "author", "at", "day",
 _FILE_IDS = "file passages"  # key of the number of ids below zero in use
 _BATCH = 500
 _MANY_STALE = 2_500  # rows from which it is an import
-_BULK, _BULK_PORTION = 5_000, 40 * passages.PORTION  # of an import: rows, as many as it writes at once, and characters
+_BULK, _BULK_PORTION = 5_000, 40 * passages.PORTION  # rows and characters of it that are indexed at once,
+_TRIGRAMS, _TRIGRAM_PORTION = 2_500, 10 * passages.PORTION  # and passages and characters that get trigrams at once
 _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _UNMERGED = 500  # steps of an import without: a search reads a segment of each
@@ -91,12 +92,12 @@ def _add_trigrams(db: Database) -> bool:
     with db.write():
         if word_tables.trigrams_until(db) != until:  # another process was first
             return True
-        rows = db.rows("select id, length from passage where id > ? order by id limit ?", (until, _BULK))
+        rows = db.rows("select id, length from passage where id > ? order by id limit ?", (until, _TRIGRAMS))
         totals = list(accumulate(length for _, length in rows))
-        rows = rows[: max(1, bisect_right(totals, _BULK_PORTION))]
+        rows = rows[: max(1, bisect_right(totals, _TRIGRAM_PORTION))]
         if rows:
             word_tables.add(db, "trigrams", word_tables.table(db, "trigrams"), rows[0][0], rows[-1][0])
-        word_tables.note_trigrams(db, rows[-1][0] if len(rows) < len(totals) or len(rows) == _BULK else None)
+        word_tables.note_trigrams(db, rows[-1][0] if len(rows) < len(totals) or len(rows) == _TRIGRAMS else None)
     return True
 
 
