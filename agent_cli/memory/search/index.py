@@ -16,13 +16,14 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate
 from operator import attrgetter
+from queue import SimpleQueue
 from typing import TypeVar
 
 from agent_cli import kinds
 from agent_cli.errors import StoreBusy
 from agent_cli.memory.entities import graph
 from agent_cli.memory.search import passages, vectors, word_tables
-from agent_cli.memory.search.passages import Passage
+from agent_cli.memory.search.passages import Passage, StaleRow
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, TransactionLost
 
@@ -53,35 +54,70 @@ def search_in_background(db: Database, search: Callable[[Database], T]) -> Calla
     return db.read_in_background(search)
 
 
-def refresh(db: Database, limit: int = _BATCH, portion: int = passages.PORTION) -> int:
-    """Index stale rows in one transaction, at most `limit` and about a portion of text; returns how many were read.
+def refresh(db: Database) -> int:
+    """Index some stale rows in one transaction; returns how many were read.
 
     Of a long text the first portion is indexed; `refresh_steps` does the rest.
     """
     if not db.value("select 1 from stale where not tail limit 1"):
         return 0
-    return _without_damaged(db, lambda: _refresh(db, limit, portion))
+    return _without_damaged(db, lambda: _refresh(db))
 
 
-def _refresh(db: Database, limit: int, portion: int) -> int:
+def _refresh(db: Database) -> int:
     version = db.change_counter()
-    batch = passages.read_stale(db, limit, portion)  # cut and searched for secrets before others are kept from writing
+    batch = passages.read_stale(db, _BATCH, passages.PORTION)  # cut, without secrets, before others cannot write
     with db.write():
         if db.change_counter() != version:
-            batch = passages.read_stale(db, limit, portion)
-        names = word_tables.names(db)
-        if limit > _BATCH and word_tables.trigrams_until(db) is None:
-            word_tables.begin_import(db, _last(db, "m"))
-        for kind in kinds.SEARCHABLE:
-            if not (rows := [each for each in batch if each.kind == kind.letter]):
-                continue
-            _remove(db, names, [id for each in rows for id in each.replaced])
-            _add(db, names, kind.letter, [passage for each in rows for passage in each.passages])
-            indexed = kind.letter, [each.row for each in rows]
-            db.execute("delete from stale where kind = ? and row in (select value from json_each(?))", indexed)
-        tails = [(each.kind, each.row) for each in batch if each.tail]
-        db.execute_many("insert into stale (kind, row, tail) values (?, ?, 1)", tails)
+            batch = passages.read_stale(db, _BATCH, passages.PORTION)
+        _replace(db, batch)
     return len(batch)
+
+
+def _refresh_import(db: Database) -> Iterator[None]:
+    """Index all stale rows in large portions: while one is written, another connection reads the next."""
+    version = db.change_counter()
+    batch = passages.read_stale(db, _BULK, _BULK_PORTION)
+    while batch:
+        begun = SimpleQueue[Sequence[StaleRow]]()  # gets the rows whose words are being indexed
+        following = db.read_in_background(partial(_read_following, begun))
+        try:
+            version = _without_damaged(db, partial(_write_portion, db, batch, version, begun))
+        finally:
+            begun.put(())  # where nothing was indexed
+        yield
+        batch = following()
+
+
+def _read_following(begun: SimpleQueue[Sequence[StaleRow]], db: Database) -> list[StaleRow]:
+    """The portion after the one in the queue. It is read when that is there: before, both would need Python's lock."""
+    return passages.read_stale(db, _BULK, _BULK_PORTION, without=begun.get())
+
+
+def _write_portion(
+    db: Database, batch: Sequence[StaleRow], version: tuple[int, int], begun: SimpleQueue[Sequence[StaleRow]]
+) -> tuple[int, int]:
+    """Index a portion, read anew when the file was changed since that version; returns the version after it."""
+    with db.write():
+        rows = batch if db.change_counter() == version else passages.read_stale(db, _BULK, _BULK_PORTION)
+        if word_tables.trigrams_until(db) is None:
+            word_tables.begin_import(db, _last(db, "m"))
+        _replace(db, rows, lambda: begun.put(rows))
+        return db.change_counter()
+
+
+def _replace(db: Database, batch: Sequence[StaleRow], before_words: Callable[[], None] = lambda: None) -> None:
+    """Replace the passages of rows, and what the indexes have of them."""
+    names = word_tables.names(db)
+    for kind in kinds.SEARCHABLE:
+        if not (rows := [each for each in batch if each.kind == kind.letter]):
+            continue
+        _remove(db, names, [id for each in rows for id in each.replaced])
+        _add(db, names, kind.letter, [passage for each in rows for passage in each.passages], before_words)
+        indexed = kind.letter, [each.row for each in rows]
+        db.execute("delete from stale where kind = ? and row in (select value from json_each(?))", indexed)
+    tails = [(each.kind, each.row) for each in batch if each.tail]
+    db.execute_many("insert into stale (kind, row, tail) values (?, ?, 1)", tails)
 
 
 def _add_trigrams(db: Database) -> bool:
@@ -159,9 +195,9 @@ def refresh_steps(db: Database) -> Iterator[None]:
 
 def _steps(db: Database) -> Iterator[None]:
     while True:
-        many = word_tables.trigrams_until(db) is not None or _are_many_stale(db)
-        indexed = refresh(db, _BULK, _BULK_PORTION) if many else refresh(db)
-        if indexed or _without_damaged(db, lambda: _add_trigrams(db)):
+        if _are_many_stale(db):
+            yield from _refresh_import(db)
+        elif refresh(db) or _without_damaged(db, lambda: _add_trigrams(db)):
             yield
         elif waiting := db.row("select kind, row from stale where tail limit 1"):
             yield from _index_tail(db, *waiting)
@@ -284,7 +320,13 @@ def count_stale(db: Database) -> int:
     return int(db.value("select count(*) from stale"))
 
 
-def _add(db: Database, names: dict[str, str], kind: str, made: Sequence[Passage]) -> None:
+def _add(
+    db: Database,
+    names: dict[str, str],
+    kind: str,
+    made: Sequence[Passage],
+    before_words: Callable[[], None] = lambda: None,
+) -> None:
     """Store passages of rows, and index them."""
     if not made:
         return
@@ -308,6 +350,7 @@ def _add(db: Database, names: dict[str, str], kind: str, made: Sequence[Passage]
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         [(id, kind, areas[each.owner, each.place], *_STORED(each)) for id, each in zip(ids, made, strict=True)],
     )
+    before_words()
     later = kind != FILES and word_tables.trigrams_until(db) is not None
     for index, name in names.items():
         if index != "trigrams" or not later:

@@ -86,11 +86,13 @@ Last = tuple[int, int, int]
 """Id, start and length of the last passage of a row."""
 
 
-def read_stale(db: Database, limit: int, portion: int = PORTION) -> list[StaleRow]:
+def read_stale(db: Database, limit: int, portion: int, without: Sequence[StaleRow] = ()) -> list[StaleRow]:
     """The next stale rows, at most `limit`, with about `portion` characters of text together, at least one."""
+    left_out = {(each.kind, each.row) for each in without}
     waiting: dict[str, list[int]] = {}
-    for kind, row in db.rows(_STALE, (limit,)):
-        waiting.setdefault(kind, []).append(row)
+    for kind, row in db.rows(_STALE, (limit + len(left_out),)):
+        if (kind, row) not in left_out:
+            waiting.setdefault(kind, []).append(row)
     found: list[StaleRow] = []
     left = portion
     for kind, rows in waiting.items():

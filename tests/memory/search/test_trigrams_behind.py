@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from agent_cli.memory.conversations import log
 from agent_cli.memory.search import index, index_check, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.store import damaged_indexes, file
@@ -31,16 +32,17 @@ def segments(db, which):
     return db.value(f"select count(distinct segid) from {word_tables.table(db, which)}_idx")
 
 
+def take_in(db, texts):
+    messages = [{"id": str(n), "role": "user", "content": text} for n, text in enumerate(texts)]
+    transfer.import_lines(db, HERE, [json.dumps({"id": "a", "messages": messages})], "test", noon, print)
+
+
 @pytest.fixture
 def imported(tmp_path):
     """A file with an import whose words are indexed, and whose trigrams are not."""
     db = file.open_file(tmp_path / "memory.db", NOON, print)
-    texts = ["We met Katarzyna", *(f"Line {number}" for number in range(MANY - 2)), "Lisbon in May"]
-    messages = [{"id": str(n), "role": "user", "content": text} for n, text in enumerate(texts)]
-    lines = [json.dumps({"id": "a", "messages": messages})]
-    transfer.import_lines(db, HERE, lines, "test", noon, print)
-    index.refresh(db, 2500, 10**6)
-    index.refresh(db)
+    take_in(db, ["We met Katarzyna", *(f"Line {number}" for number in range(MANY - 2)), "Lisbon in May"])
+    next(index.refresh_steps(db))
     assert index.count_stale(db) == 0
     yield db
     db.close()
@@ -67,6 +69,7 @@ def test_an_import_is_found_by_words_before_it_has_trigrams(imported):
 
 
 def test_the_segments_of_an_import_are_merged_behind_it_even_after_a_crash(imported):
+    note(imported, "The boat is called Esmeralda")
     for _ in index.refresh_steps(imported):
         if word_tables.trigrams_until(imported) is None:
             break  # all trigrams are made, and the process ends here
@@ -89,6 +92,22 @@ def test_what_is_written_meanwhile_is_found_by_parts_of_words_too(imported):
     assert matches(imported, "esm", "trigrams") == [MANY + 1]
     assert [hit.kind for hit in find(imported, "Esmeralde").hits] == ["note"]
     assert is_exact(imported)
+
+
+def test_what_is_erased_while_words_are_indexed_is_in_no_index(tmp_path):
+    db = file.open_file(tmp_path / "memory.db", NOON, print)
+    take_in(db, [*["wide " * 18_000] * 23, *(f"Line {number}" for number in range(MANY)), "Lisbon in May"])
+    last = MANY + 24
+    steps = index.refresh_steps(db)
+    next(steps)  # of the long texts; another connection reads all others meanwhile
+    assert 0 < index.count_stale(db) < last
+    with db.write():
+        log.erase(db, [last])
+    next(steps)
+
+    assert index.count_stale(db) == 0
+    assert db.rows("select max(row) from passage") == [(last - 1,)]
+    db.close()
 
 
 @pytest.mark.parametrize("made", [False, True])
