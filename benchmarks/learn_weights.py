@@ -41,7 +41,6 @@ class Example:
     folder: str
     conversation: str
     features: np.ndarray
-    given: np.ndarray  # the parts of their scores that are not learned
     evidence: np.ndarray
     named: int  # messages that are evidence, found or not
 
@@ -96,8 +95,7 @@ def _examples(folder: Path) -> Iterator[Example]:
                 evidence = np.array([hit.external_id in asked["evidence"] for hit in hits], bool)
                 kind = f"{folder.name}{' with facts' if with_facts else ''}"
                 shaped = np.array(features, float).reshape(len(hits), len(names))
-                given = np.array([hit.legs.get("asked reply", 0.0) for hit in hits], float)
-                yield Example(kind, name, shaped, given, evidence, len(asked["evidence"]))
+                yield Example(kind, name, shaped, evidence, len(asked["evidence"]))
             db.close()
 
 
@@ -154,12 +152,11 @@ def _learn(examples: Sequence[Example], used: Sequence[int]) -> np.ndarray:
     counts = Counter(each.folder for each in usable)
     shares = np.array([len(usable) / len(counts) / counts[each.folder] for each in usable])
     features = np.concatenate([each.features[:, used] for each in usable])
-    given = np.concatenate([each.given for each in usable])
     evidence = np.concatenate([each.evidence for each in usable])
     sizes = [len(each.evidence) for each in usable]
     weights, mean, square = np.zeros(len(used)), np.zeros(len(used)), np.zeros(len(used))
     for step in range(1, STEPS + 1):
-        gradient = 2 * PENALTY * weights + _gradient(features, given, evidence, sizes, shares, weights)
+        gradient = 2 * PENALTY * weights + _gradient(features, evidence, sizes, shares, weights)
         mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
         weights = weights - RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
     return weights
@@ -167,7 +164,6 @@ def _learn(examples: Sequence[Example], used: Sequence[int]) -> np.ndarray:
 
 def _gradient(
     features: np.ndarray,
-    given: np.ndarray,
     evidence: np.ndarray,
     sizes: Sequence[int],
     shares: np.ndarray,
@@ -178,7 +174,7 @@ def _gradient(
     The candidates of all questions stand one after the other; `sizes`: how many each question has.
     """
     starts = np.cumsum([0, *sizes])[:-1]
-    scores = features @ weights + given
+    scores = features @ weights
     likely = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
     others = np.repeat(np.add.reduceat(np.where(evidence, 0.0, likely), starts), sizes)
     inverse = np.where(evidence, 1 / (likely + others), 0.0)
@@ -196,7 +192,7 @@ def _held_out(examples: Sequence[Example], used: Sequence[int]) -> Mapping[tuple
         weights = _learn([each for each in examples if fold[each.conversation] != part], used)
         for each in examples:
             if fold[each.conversation] == part:
-                best = np.argsort(-(each.features[:, used] @ weights + each.given), kind="stable")
+                best = np.argsort(-(each.features[:, used] @ weights), kind="stable")
                 for at in AT:
                     shares.setdefault((each.folder, at), []).append(each.evidence[best[:at]].sum() / each.named)
     return {key: float(np.mean(found)) for key, found in shares.items()}

@@ -15,6 +15,7 @@ from functools import cache
 from itertools import accumulate
 
 from agent_cli import clock, kinds
+from agent_cli.memory.language import statements
 from agent_cli.memory.search import candidates
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
@@ -23,6 +24,7 @@ from agent_cli.store.db import Database, Row
 
 _WORD_END = re.compile(r"[^\W_]*")
 _OTHER_SCRIPT = re.compile(r"[^\W\x00-\u024f]")
+_SPACES = "".join(each if each.isalnum() else " " for each in map(chr, range(0x2100)))  # for all that is no letter
 _ACCENT = re.compile("[\u0300-\u036f]")
 
 # The text of a message is read as the view passage_text does, but with its role, in two thirds of the time.
@@ -76,10 +78,23 @@ _AROUND = """select p.id, t.own
             and (row, start) > (p.row, p.start) order by row, start limit 3))
     cross join passage_text t on t.id = o.id"""
 
-_REPLIES = """select p.row, group_concat(t.own, ' ')
+_FIRST = "(select id from passage where kind = 'm' and row = m.id and start = 0)"
+# Of a message what was asked and the reply to it, of which it is one, and the first passages of both.
+_EXCHANGES = f"""select c.value, a.row, r.row, a.id, r.id
+    from json_each(?) c cross join message m on m.id = c.value
+    cross join passage r on r.id = iif(m.role = 'assistant', {_FIRST},
+        (select id from passage where session_id = m.session_id and kind = 'm' and row > m.id
+            order by row, start limit 1))
+    cross join passage a on a.id = iif(m.role = 'user', {_FIRST},
+        (select id from passage where session_id = m.session_id and kind = 'm' and row < m.id
+            order by row desc, start limit 1))
+    where exists (select 1 from message where id = a.row and role = 'user')
+        and exists (select 1 from message where id = r.row and role = 'assistant')"""
+
+_WHOLE = """select p.row, group_concat(t.own, ' '), count(*) > 1
     from json_each(?) c cross join passage p on p.kind = 'm' and p.row = c.value and p.start < ?
     cross join passage_text t on t.id = p.id group by p.row"""
-_REPLY = 20_000  # characters of a reply that count when it is asked for
+_MOST = 20_000  # characters of a message that count when replies are asked for
 
 
 def fetch(
@@ -173,24 +188,59 @@ def add_surroundings(db: Database, rows: Iterable[CandidateRow], question: Parse
         row.around = frozenset(around[id])
 
 
-def add_replies(db: Database, rows: Collection[CandidateRow], question: ParsedQuery) -> None:
-    """Set how often each word is in the whole of the replies that these are passages of, and what they answer."""
-    whole: dict[int, str] = dict(db.rows(_REPLIES, (list({row.row for row in rows}), _REPLY)))
-    answered = {row.row: row.answered for row in rows if row.answers and whole.get(row.row, "").startswith(row.text)}
-    texts = {row.row: f"{answered.get(row.row, '')} {whole.get(row.row, row.text)}" for row in rows}
-    forms = Counter(_words_like(set(texts.values()), question.idfs))
-    stems = count_words(db, set(texts.values()), question)
-    folded = {word: _without_accents(word) or word for word in question.stems}
-    counts = {
-        text: {
-            word: (forms[text, folded[word]], sum([held.get(stem, 0) for stem in of_word]))
-            for word, of_word in question.stems.items()
-        }
-        | {run: (0, held.get(run, 0)) for run in question.runs}
-        for text, held in stems.items()
+def add_exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery, query: str) -> None:
+    """Set how often each word of the query is in the whole of a question and the answer to it, of which these are.
+
+    A long reply is an answer even if nothing was asked.
+    """
+    without = [row for row in rows if row.with_assistant and row.role and not row.exchange]
+    found = {one: exchange for one, *exchange in db.rows(_EXCHANGES, (list({row.row for row in without}),))}
+    messages = list({message for asked, reply, *_ in found.values() for message in (asked, reply)})
+    whole = {message: (text, long) for message, text, long in db.rows(_WHOLE, (messages, _MOST))}
+    texts = dict[int, str]()
+    for asked, reply, *_ in found.values():
+        (asked_text, _), (reply_text, is_long) = whole[asked], whole[reply]
+        if is_long or statements.asks(asked_text):
+            texts[reply] = f"{asked_text} {reply_text}"
+    counts = _counts_of_all(db, texts, question, query)
+    for row in without:
+        _, reply, first, second = found.get(row.row, (0, 0, 0, 0))
+        if reply in texts:
+            row.exchange, row.said, row.said_length = reply, counts[reply], len(texts[reply])
+            row.partner = first if row.role == "assistant" else second
+
+
+def _counts_of_all(
+    db: Database, texts: Mapping[int, str], question: ParsedQuery, query: str
+) -> dict[int, dict[str, tuple[int, int]]]:
+    """How often each text holds each word of the query, in the same form and in any."""
+    held = {id: dict(Counter(_all_words(text))) for id, text in texts.items()}
+    starts = tuple({stem[:-1] for stem in question.idfs})
+    forms = [word for word in set().union(*held.values()) if word.startswith(starts)]
+    having: dict[str, list[str]] = {}  # the words with each stem
+    for form, stems in zip(forms, db.tokens_of(forms), strict=True):
+        for stem in stems:
+            having.setdefault(stem, []).append(form)
+    alike = {
+        folded: {form for stem in stems for form in having.get(stem, ())}
+        for word, stems in question.stems.items()
+        for folded in _all_words(word)
     }
-    for row in rows:
-        row.reply, row.reply_length = counts[texts[row.row]], len(whole.get(row.row, row.text))
+    counts: dict[int, dict[str, tuple[int, int]]] = {id: {} for id in texts}
+    for word in dict.fromkeys(_all_words(query)):
+        others = alike.get(word, set()) - {word}
+        for id, words in held.items():
+            same = words.get(word, 0)
+            counts[id][word] = same, same + sum([words[each] for each in others if each in words]) if others else same
+    for run in question.runs:
+        for id, text in texts.items():
+            counts[id][run] = 0, text.count(run)
+    return counts
+
+
+def _all_words(text: str) -> list[str]:
+    """The words of a text in lower case, without accents where it is Latin."""
+    return (_without_accents(text) or text.lower()).translate(_SPACES).split()
 
 
 @cache

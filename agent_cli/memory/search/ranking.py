@@ -29,7 +29,8 @@ WEIGHTS = {
     "speaker": 3.12,
     "mine": 1.29,
     "reply": -2.60,
-    "whole reply": 2.00,
+    "exchange": 5.00,
+    "asked reply": 0.30,
     "time": 2.17,
     "nearby": 1.87,
     "around": 2.01,
@@ -43,13 +44,12 @@ WEIGHTS = {
     "title": 0.83,
 }
 ENTITY = 1.0  # for a fact about an entity that the question names
-ASKED_REPLY = 1.0  # for a reply to a question, when replies are asked for: too few ask to learn it
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a passage loses when it is no longer true, or not yet
 CLOSELY = 40  # rows that are looked at closely
 HALF_LIFE = 30.0  # days
 FLOOR = 0.8  # without one, R@10 fell from 70 to 39 per cent
-K1, B, REPLY_B = 1.2, 0.3, 0.75
+K1, B, EXCHANGE_B = 1.2, 0.3, 0.75
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
 _SIMILAR_FLOOR = 0.25  # cosine of unrelated words
 _SHORT = 150  # characters of a text that loses nothing by its length
@@ -111,8 +111,10 @@ class CandidateRow:
     replaced_by: int = 0  # id of the passage of a later statement that holds instead
     replaced_in: str = ""  # the handle of that statement
     around: frozenset[str] | None = None  # the words in a wider window; of a message between people only
-    reply: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of a whole reply that is asked for: how often
-    reply_length: int = 0  # it holds each word as it is asked, and in any form; and its length
+    exchange: int = 0  # the id of the reply, of a question and its reply when that is asked for
+    said: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # how often both hold each word that is asked,
+    said_length: int = 0  # in the same form and in any; and their length
+    partner: int = 0  # the first passage of the other of the two
 
     frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
     _words: list[str] | None = field(init=False, default=None)
@@ -125,11 +127,6 @@ class CandidateRow:
                 for term, count in counts.items():
                     total[term] = total.get(term, 0.0) + weight * count
         self.frequencies = total
-
-    @property
-    def answers(self) -> bool:
-        """Whether it is a reply to a question."""
-        return statements.asks(self.answered)
 
     @property
     def words(self) -> list[str]:
@@ -270,8 +267,6 @@ def _weighted(
     legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
-    if row.reply and (row.length < row.reply_length or row.answers):  # a long one is an answer
-        legs["asked reply"] = ASKED_REPLY
     total = sum(legs.values())
     about = 1 - legs.get("mine", 0.0) / (total or 1.0)
     if row.withdrawn or row.outdated:
@@ -299,15 +294,16 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
     mine = statements.is_in_first_person(question.text) and not question.about_replies
-    replies = _whole_replies(question, rows) if question.asks_for_replies else {}
+    exchanges = _exchanges(rows) if question.asks_for_replies else {}
     floor, made = question.floor, []
     for row, word_score in zip(rows, words, strict=True):
         asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
         before, after = row.cosines_around
         made.append(
             {
-                "words": 0.0 if row.reply else word_score / best_words,
-                "whole reply": replies.get(row.row, 0.0) if replies else 0.0,
+                "words": 0.0 if row.exchange else word_score / best_words,
+                "exchange": exchanges.get(row.exchange, 0.0) if exchanges else 0.0,
+                "asked reply": float(asked and row.exchange > 0),
                 "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
                 "meaning": _above(max(row.cosine, before) if asked else row.cosine, floor),
                 "meaning before": _above(before, floor),
@@ -323,17 +319,18 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     return made
 
 
-def _whole_replies(question: QueryContext, rows: Sequence[CandidateRow]) -> dict[int, float]:
-    """For each reply that is asked for, the BM25 of all of it among these, as a share of that of the best."""
-    replies = {row.row: row for row in rows if row.reply}
-    average = max(1.0, sum(row.reply_length for row in replies.values()) / max(1, len(replies)))
-    scores = dict.fromkeys(replies, 0.0)
-    for word in question.stems:
-        form = 0 if any(row.reply[word][0] for row in replies.values()) else 1  # most hold some form of a word
-        counts = {id: count for id, row in replies.items() if (count := row.reply[word][form])}
+def _exchanges(rows: Sequence[CandidateRow]) -> dict[int, float]:
+    """For each exchange the BM25 of all of it among these, as a share of that of the best. All words count: those that
+    most hold weigh next to nothing."""
+    exchanges = {row.exchange: row for row in rows if row.exchange}
+    average = max(1.0, sum(row.said_length for row in exchanges.values()) / max(1, len(exchanges)))
+    scores = dict.fromkeys(exchanges, 0.0)
+    for word in next(iter(exchanges.values())).said if exchanges else ():
+        form = 0 if any(row.said[word][0] for row in exchanges.values()) else 1  # most hold some form of a word
+        counts = {id: count for id, row in exchanges.items() if (count := row.said[word][form])}
         for id, count in counts.items():
-            norm = K1 * (1 - REPLY_B + REPLY_B * replies[id].reply_length / average)
-            scores[id] += idf(len(replies), len(counts)) * count * (K1 + 1) / (count + norm)
+            norm = K1 * (1 - EXCHANGE_B + EXCHANGE_B * exchanges[id].said_length / average)
+            scores[id] += idf(len(exchanges), len(counts)) * count * (K1 + 1) / (count + norm)
     best = max(scores.values(), default=0.0) or 1.0
     return {id: score / best for id, score in scores.items()}
 
@@ -343,10 +340,7 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
 
     `likeness`: how alike each word of the question is to the likest in the row.
     """
-    if row.reply:  # all of it counts, with what it answers
-        share = sum([weight for word, weight in question.weights.items() if any(row.reply[word])]) / question.total
-        return {"nearby": share, "similar": 0.0, "covered": share}
-    if not (likeness or row.frequencies):
+    if row.exchange or not (likeness or row.frequencies):
         return _NO_WORDS
     weights, words_with = question.weights, question.words_with
     covered = dict[str, float]()

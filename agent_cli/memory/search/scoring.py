@@ -84,6 +84,9 @@ def run(request: RecallRequest) -> list[Scored]:
     if request.logged:
         _guess_repeated(search)
     question, scored = _score(search)
+    if partners := _partners(search, scored):
+        _add(search, partners, alone=True)
+        question, scored = _score(search)
     later: Collection[int] = ()
     if not request.allowed.files:
         question, scored = _judge(search, question, scored)
@@ -171,8 +174,8 @@ def _by_trigrams(
     return _use(request, "trigrams", search, {})
 
 
-def _add(search: Search, ids: Iterable[int]) -> None:
-    """Read candidates and their neighbours."""
+def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
+    """Read candidates and their neighbours, or these `alone`."""
     request = search.request
     rows = passage_context.fetch(
         request.db,
@@ -182,7 +185,7 @@ def _add(search: Search, ids: Iterable[int]) -> None:
         request.allowed,
         request.now,
         request.query if request.logged else "",
-        {id for id, _ in search.hits[WITH_NEIGHBOURS:]},
+        ids if alone else {id for id, _ in search.hits[WITH_NEIGHBOURS:]},
     )
     _use(request, "vectors", lambda: _add_cosines(request, rows), None)
     for id in search.named.keys() & rows.keys():
@@ -217,9 +220,15 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
     question = QueryContext(
         search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.floor
     )
-    if replies := [row for row in search.rows.values() if question.is_asked_for(row) and not row.reply]:
-        passage_context.add_replies(search.request.db, replies, search.question)
+    if question.asks_for_replies:
+        passage_context.add_exchanges(search.request.db, search.rows.values(), search.question, question.text)
     return question, ranking.score(question, list(search.rows.values()))
+
+
+def _partners(search: Search, scored: Sequence[Scored]) -> list[int]:
+    """The other halves of the best exchanges."""
+    partners = dict.fromkeys(each.row.partner for each in scored[:WITH_NEIGHBOURS] if each.row.exchange)
+    return [id for id in partners if id not in search.rows]
 
 
 def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tuple[QueryContext, list[Scored]]:
@@ -254,7 +263,7 @@ def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
     if each.score <= 0:
         return False
     legs = each.legs
-    found = "words" in legs or "whole reply" in legs or "entity" in legs
+    found = "words" in legs or "exchange" in legs or "entity" in legs
     return found or each.row.cosine > search.floor or each.row.id in later
 
 

@@ -32,8 +32,8 @@ _OF_LEG = {
     "mine": "in your own words",
     "words": "shares rare words with it",
     "covered": "holds much of your question",
-    "whole reply": "holds words of your question",
     "asked reply": "a reply, as you asked",
+    "exchange": "the question and its reply hold your words",
 }
 _AGAINST = {"outdated": "not true today, so it counts half", "empty": "tells little, so it counts less"}
 
@@ -67,7 +67,7 @@ def shared_words(asked: str, text: str) -> list[str]:
 def _told(row: RecalledRow, asked: str) -> str:
     words = [_as_written(word, asked) for word in shared_words(asked, row.text)[:_WORDS]]
     parts = [f"you wrote {', '.join(f'“{one_line(word, 30)}”' for word in words)}"] if words else []
-    covered = {"words", "covered", "whole reply"} if words else set()
+    covered = {"words", "covered", "exchange"} if words else set()
     legs = sorted(((share, name) for name, share in row.legs.items() if share > 0), reverse=True)
     parts += [_OF_LEG[name] for _, name in legs if name in _OF_LEG and name not in covered]
     against = [reason for name, reason in _AGAINST.items() if row.legs.get(name, 0.0) < 0]

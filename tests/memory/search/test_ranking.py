@@ -186,24 +186,32 @@ def test_the_session_counts_between_people_only():
     assert "session" not in legs[2]
 
 
-def test_of_replies_that_are_asked_for_the_one_with_most_of_the_words_as_asked_counts_most():
-    exact, inflected, other = (
-        row(id, row=id, role="assistant", length=60, reply_length=60, reply={"cat": cat, "mia": mia, "sister": (0, 0)})
-        for id, cat, mia in ((1, (1, 1), (1, 1)), (2, (0, 3), (1, 1)), (3, (0, 3), (0, 0)))
-    )
+def exchange(id, **said):
+    """A reply that is asked for, whose exchange holds these words so often."""
+    return row(id, row=id, role="assistant", exchange=id, said_length=60, said={"sister": (0, 0), **said})
+
+
+def test_of_exchanges_that_are_asked_for_the_one_with_most_of_the_words_as_asked_counts_most():
+    exact = exchange(1, cat=(1, 1), mia=(1, 1))
+    inflected, other = exchange(2, cat=(0, 3), mia=(1, 1)), exchange(3, cat=(0, 3), mia=(0, 0))
     scored = score(other, inflected, exact, query="Which cat did you suggest?")
     assert [each.row.id for each in scored] == [1, 2, 3]
-    assert scored[0].legs["whole reply"] == WEIGHTS["whole reply"]
-    assert "whole reply" not in scored[2].legs
+    assert scored[0].legs["exchange"] == WEIGHTS["exchange"]
+    assert "exchange" not in scored[2].legs
 
 
-def test_words_that_no_reply_holds_as_they_are_asked_count_in_any_form():
-    holds, other = (
-        row(id, row=id, role="assistant", length=60, reply_length=60, reply=dict.fromkeys(IDFS, (0, count)))
-        for id, count in ((1, 1), (2, 0))
-    )
+def test_words_that_no_exchange_holds_as_they_are_asked_count_in_any_form():
+    holds, other = exchange(1, cat=(0, 1)), exchange(2, cat=(0, 0))
     legs = {each.row.id: each.legs for each in score(holds, other, query="Which cat did you suggest?")}
-    assert (legs[1].get("whole reply"), legs[2].get("whole reply")) == (WEIGHTS["whole reply"], None)
+    assert (legs[1].get("exchange"), legs[2].get("exchange")) == (WEIGHTS["exchange"], None)
+
+
+def test_a_question_and_the_reply_to_it_count_as_one_when_the_reply_is_asked_for():
+    reply = exchange(1, cat=(1, 1))
+    asked = row(2, row=2, role="user", exchange=1, said=reply.said, said_length=60)
+    (first, second) = score(asked, reply, query="Which cat did you suggest?")
+    assert [first.row, second.row] == [reply, asked]
+    assert first.legs["exchange"] == second.legs["exchange"]
 
 
 def test_a_word_like_one_of_the_question_counts_as_far_as_it_is_alike():

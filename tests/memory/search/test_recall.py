@@ -112,6 +112,21 @@ def test_who_asks_what_the_assistant_said_gets_its_answer_first(db, talk, questi
     assert handles(db, question)[0] == answered
 
 
+@pytest.mark.parametrize(
+    ("question", "asked", "answer"),
+    [
+        ("What did you suggest against the slugs?", "My salad is eaten every night, any ideas?", "Slugs avoid copper."),
+        ("Wie habe ich die Schnecken vertrieben?", "Wer frisst den Salat jede Nacht?", "Schnecken meiden Kupfer."),
+    ],
+)
+def test_what_a_person_asked_is_found_with_the_reply_that_is_asked_for(db, talk, question, asked, answer):
+    before = say(db, talk, asked)
+    answered = reply(db, talk, answer)
+    say(db, talk, "Thanks, the rain has stopped")
+
+    assert handles(db, question) == [answered, before]
+
+
 SPREAD = {
     "What steps did I plan to pack the books, tell the landlord and hand over the keys?": (
         "Pack the books first.",
