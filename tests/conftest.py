@@ -1,5 +1,6 @@
 """What every test may ask for: a database, a clock, and the program as a real process in an empty home."""
 
+import gc
 import json
 import os
 import signal
@@ -56,6 +57,10 @@ def pytest_configure(config):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind `&`: what the tests start would ignore it too
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish():
+    gc.freeze()  # what was collected stays to the end, at which pytest looks through all there is five times
 
 
 def pytest_unconfigure():

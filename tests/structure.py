@@ -4,10 +4,8 @@
 """
 
 import ast
-import io
 import re
 import sys
-import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -45,9 +43,14 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return (*ast.walk(tree(path)),)
+
+
 def imported(path: Path) -> Iterator[str]:
     """Full dotted names imported anywhere in the file, functions included."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -96,15 +99,21 @@ def cycle(edges: dict[str, set[str]]) -> list[str]:
     return sorted(left)
 
 
-def _sql(path: Path) -> Iterator[str]:
+@cache
+def _sql(path: Path) -> list[str]:
     """The string constants of a module, what is put into them as `{}`."""
-    inside = {id(part) for node in ast.walk(tree(path)) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.JoinedStr):
-            parts = (str(part.value) if isinstance(part, ast.Constant) else UNKNOWN for part in node.values)
-            yield "".join(parts).lower()
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
-            yield node.value.lower()
+    joined = [node for node in nodes(path) if isinstance(node, ast.JoinedStr)]
+    inside = {id(part) for node in joined for part in node.values}
+    texts = [
+        "".join(str(part.value) if isinstance(part, ast.Constant) else UNKNOWN for part in node.values)
+        for node in joined
+    ]
+    texts += [
+        node.value
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside
+    ]
+    return [text.lower() for text in texts]
 
 
 @cache
@@ -121,8 +130,9 @@ def read(path: Path) -> set[str]:
 
 def identifiers(path: Path) -> Counter[str]:
     """How often each name stands in the code of a module, words in strings and comments left out."""
-    tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
-    return Counter(token.string for token in tokens if token.type == tokenize.NAME)
+    values = [value for node in nodes(path) if not isinstance(node, ast.Constant) for value in vars(node).values()]
+    names = [name for value in values for name in (value if isinstance(value, list) else [value])]
+    return Counter(part for name in names if isinstance(name, str) for part in name.split("."))
 
 
 def repeated_names() -> dict[str, list[str]]:

@@ -1,31 +1,22 @@
 """The table of tests that run with Ollama's API alone is kept true: each row names tests that have a server, once."""
 
-import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests import engines
 
 TESTS = Path(__file__).parent
+_FUNCTION = re.compile(r"^def (\w+)\((.*?)\)(?: ->[^\n]*)?:", re.MULTILINE | re.DOTALL)
+_ARGUMENT = re.compile(r"(?:^|,)\s*(\w+)")
+_MARK = re.compile(r"^pytestmark = (.*)$", re.MULTILINE)
 
 
 def functions(file: Path) -> dict[str, set[str]]:
     """The functions of a file with the names of their arguments and of the fixtures that they are marked to use."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    marked = {each.value for node in tree.body if _is_mark(node) for each in _words(node.value)}
-    return {
-        node.name: {each.arg for each in node.args.args} | marked
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
-    }
-
-
-def _is_mark(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "pytestmark"
-
-
-def _words(node: ast.AST) -> Iterator[ast.Constant]:
-    return (each for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    text = file.read_text(encoding="utf-8")
+    marked = {name for told in _MARK.findall(text) for name in re.findall(r'"(\w+)"', told)}
+    return {name: {*_ARGUMENT.findall(arguments)} | marked for name, arguments in _FUNCTION.findall(text)}
 
 
 def having_a_server() -> Iterator[str]:
