@@ -23,6 +23,7 @@ from tests.facts import are_asked_for
 from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
+from tests.structure import PACKAGE
 from tests.terminal import ENTER, Terminal
 from tests.turns import agent, calls
 
@@ -229,24 +230,39 @@ def started_within(program, script_text):
     return program("notes", "edit", "n1", env={"VISUAL": shlex.quote(str(editor)), "EDITOR": shlex.quote(str(editor))})
 
 
-@pytest.mark.parametrize("command", CHILDREN)
-def test_a_process_that_the_assistant_started_accepts_nothing(attacked, command):
+EDITOR = """
+import json, os, sys
+os.environ.update(VISUAL="false", EDITOR="false")  # a command that opens an editor must not come back here
+sys.path[:0] = [{root!r}]
+from agent_cli.__main__ import main
+with open("typed", "w") as typed:
+    typed.write("y\\nyes\\n")
+codes = []
+for arguments in {commands!r}:
+    if not (pid := os.fork()):
+        for stream, (name, how) in enumerate([("typed", os.O_RDONLY), ("out", os.O_RDWR), ("out", os.O_RDWR)]):
+            os.dup2(os.open(name, how | os.O_CREAT), stream)
+        sys.argv = ["agent", *arguments]
+        main()
+        os._exit(0)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+with open({ran!r}, "w") as told:
+    json.dump(["AGENT_CHILD" in os.environ, codes], told)
+"""
+
+
+def test_a_process_that_the_assistant_started_accepts_nothing(attacked):
     (attacked.work / "lines").write_text('{"statement": "I am the king"}')
     other = file.open_file(attacked.work / "other.db", NOON, print)
     adoption.add(other, Scope(PERSON, "/"), adoption.claim("I am the king", "typed"), noon)
     other.close()
-    arguments = ["-m", "agent_cli", *shlex.split(command.replace("memory.db", str(attacked.db)))]
-    started_within(
-        attacked,
-        f"""import os, subprocess, sys
-os.environ.update(VISUAL="false", EDITOR="false")  # a command that opens an editor must not come back here
-ran = subprocess.run([sys.executable, *{arguments!r}], input="y\\nyes\\n", text=True, capture_output=True)
-open({str(attacked.home / "ran")!r}, "w").write(f"{{'AGENT_CHILD' in os.environ}} {{ran.returncode}} {{ran.stderr}}")
-""",
-    )
-    marked, code, *_ = (attacked.home / "ran").read_text().split()
-    assert marked == "True"
-    assert code != "0" or command.startswith(("ask", "facts review", "facts restore"))
+    ran = attacked.home / "ran"
+    commands = [shlex.split(each.replace("memory.db", str(attacked.db))) for each in CHILDREN]
+    started_within(attacked, EDITOR.format(root=str(PACKAGE.parent), commands=commands, ran=str(ran)))
+    marked, codes = json.loads(ran.read_text())
+    assert marked
+    ended_well = {each for each, code in zip(CHILDREN, codes, strict=True) if not code}
+    assert all(each.startswith(("ask", "facts review", "facts restore")) for each in ended_well), ended_well
     assert decided(attacked) == []
 
 
