@@ -100,6 +100,7 @@ class PromptInput:
         )
         if vi:
             self._prompt.app.ttimeoutlen = _ESC_TIMEOUT
+        collector.spare_drawn(self._prompt.app)
         self._paste_recovery = PasteRecovery(self.input)
         self._dumb = dumb_terminal.LineReader(self.input.fileno()) if is_dumb_terminal() else None
         self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown

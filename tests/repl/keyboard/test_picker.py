@@ -1,7 +1,6 @@
 """A list to choose from opens at once, since its screen was made ahead."""
 
 import asyncio
-import gc
 import io
 
 import pytest
@@ -10,7 +9,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from agent_cli.repl.keyboard import collector, history_choice, picker
+from agent_cli.repl.keyboard import history_choice, picker
 
 OFFERED = history_choice.offered(["where is the router?"])
 
@@ -60,15 +59,3 @@ def test_after_a_choice_the_next_screen_is_made(terminal, monkeypatch):
     with terminal() as session:
         keyboard = session.input
         asyncio.run(choose_twice())
-
-
-def test_what_is_loaded_when_a_session_begins_is_not_searched_for_garbage():
-    before = gc.get_threshold()
-    try:
-        gc.unfreeze()
-        collector.spare_loaded()
-        assert gc.get_freeze_count() > 10_000
-        assert gc.get_threshold() == (20_000, 20, 20)
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*before)
