@@ -5,9 +5,11 @@ stores text unchanged: it is cleaned when shown.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from datetime import datetime
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from agent_cli import clock
@@ -21,6 +23,11 @@ from agent_cli.values import frozen
 
 INTERRUPTED = "interrupted"  # the result of a call that a crash left open
 _AT_ONCE = 25  # imported messages in one statement, which begins a journal of its own: half the time of single ones
+_ORIGIN = ("uid", "session_id", "owner", "place", "at", "utc_offset")  # columns of every message
+_IMPORTED = (
+    *(*_ORIGIN, "external_id", "role", "author", "text", "parts", "thinking", "answers", "tool", "failed", "finish"),
+    *("model", "tokens_in", "tokens_out"),
+)
 _CUT_FINISHES = (None, "interrupted", "failed")  # finish of a reply that an error or a crash cut
 
 
@@ -102,34 +109,31 @@ def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, re
 def append_imported(db: Database, session: int, scope: Scope, entries: Sequence[tuple[Entry, datetime, str]]) -> None:
     """Log imported messages, each with its time and external id. Runs in the caller's transaction."""
     place = _place(db, session, scope)
-    rows = [
-        {**_imported(entry), "external_id": external_id, **_origin(session, scope, place, at)}
-        for entry, at, external_id in entries
-    ]
+    rows = [(*_origin(session, scope, place, at), external_id, *_imported(entry)) for entry, at, external_id in entries]
     for first in range(0, len(rows), _AT_ONCE):
         some = rows[first : first + _AT_ONCE]
-        db.execute(_insertion(some[0], len(some)), [value for row in some for value in row.values()])
-    for row, (entry, at, _) in zip(rows, entries, strict=True):
+        db.execute(_insertion(_IMPORTED, len(some)), list(chain.from_iterable(some)))
+    for (uid, *_), (entry, at, _) in zip(rows, entries, strict=True):
         if entry.message.calls:
-            _insert_calls(db, db.value("select id from message where uid = ?", (row["uid"],)), entry.message.calls, at)
+            _insert_calls(db, db.value("select id from message where uid = ?", (uid,)), entry.message.calls, at)
 
 
-def _imported(entry: Entry) -> dict[str, Any]:
+def _imported(entry: Entry) -> tuple[Any, ...]:
     message, usage = entry.message, entry.usage
-    return {
-        "role": message.role,
-        "author": entry.author,
-        "text": message.text,
-        "parts": encode_parts(entry.parts),
-        "thinking": message.thinking,
-        "answers": message.call_id,
-        "tool": message.tool_name,
-        "failed": int(entry.failed),
-        "finish": entry.finish,
-        "model": usage.model,
-        "tokens_in": usage.tokens_in,
-        "tokens_out": usage.tokens_out,
-    }
+    return (
+        message.role,
+        entry.author,
+        message.text,
+        encode_parts(entry.parts),
+        message.thinking,
+        message.call_id,
+        message.tool_name,
+        int(entry.failed),
+        entry.finish,
+        usage.model,
+        usage.tokens_in,
+        usage.tokens_out,
+    )
 
 
 def external_ids(db: Database, session: int) -> dict[int, str]:
@@ -350,11 +354,12 @@ def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: st
 def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
     with db.write():
         sessions.touch(db, session, now)
-        values |= _origin(session, scope, _place(db, session, scope), now)
-        return db.insert(_insertion(values), list(values.values()))
+        origin = _origin(session, scope, _place(db, session, scope), now)
+        return db.insert(_insertion((*_ORIGIN, *values)), (*origin, *values.values()))
 
 
-def _insertion(names: Collection[str], rows: int = 1) -> str:
+@lru_cache(100)
+def _insertion(names: tuple[str, ...], rows: int = 1) -> str:
     row = f"({', '.join('?' * len(names))})"
     return f"insert into message ({', '.join(names)}) values {', '.join([row] * rows)}"
 
@@ -364,9 +369,8 @@ def _place(db: Database, session: int, scope: Scope) -> str:
     return "" if scope.place == db.value("select place from session where id = ?", (session,)) else scope.place
 
 
-def _origin(session: int, scope: Scope, place: str, at: datetime) -> dict[str, Any]:
-    times = {"at": clock.utc(at), "utc_offset": clock.offset(at)}
-    return {"uid": ids.new(at), "session_id": session, "owner": scope.owner, "place": place, **times}
+def _origin(session: int, scope: Scope, place: str, at: datetime) -> tuple[Any, ...]:
+    return ids.new(at), session, scope.owner, place, clock.utc(at), clock.offset(at)
 
 
 def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: datetime) -> None:

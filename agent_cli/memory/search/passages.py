@@ -159,7 +159,7 @@ def cut(source: SourceRow, start: int = 0, most: int = PORTION) -> tuple[list[Pa
             break
         pieces.append(piece)
     moment = clock.local(source.at, source.utc_offset)
-    at, day = int(moment.timestamp()), (moment.date() - _EPOCH).days
+    at, day = int(moment.timestamp()), moment.toordinal() - _EPOCH.toordinal()
     hidden = _secrets(source, start, sum(pieces[-1]))
     made = []
     for first, length in pieces:

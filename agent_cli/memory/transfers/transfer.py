@@ -194,7 +194,7 @@ def _parse_message(row: Any, now: datetime) -> _ParsedMessage:
 def _parse_time(value: str, now: datetime) -> datetime:
     """Raises ValueError, also for a time that could not be shown in every zone."""
     found = clock.parse(value, now)
-    if not clock.EARLIEST <= found <= clock.LATEST:
+    if not clock.is_shown(found):
         raise ValueError(f"the time {value!r} is out of range")
     return found
 
