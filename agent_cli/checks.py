@@ -126,7 +126,7 @@ def _server(settings: Config) -> Iterator[Finding]:
         return
     except _MALFORMED:
         yield Finding(
-            "server", False, f"what answers at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
+            "server", False, f"the server at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
         )
         return
     yield Finding("server", True, f"{engine.url}, {version}{counted(len(found), 'model')}")

@@ -56,7 +56,7 @@ def servers(table: dict[str, Any]) -> str:
     """The form alone; a server is started when it is first needed."""
     for name, server in table.items():
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
-            return f"must have names of small letters and digits, not {name!r}"
+            return f"must have names of lower-case letters and digits, not {name!r}"
         if not isinstance(server, dict) or ("command" in server) == ("url" in server):
             return f"must hold a command or a url for {name}"
         for key, value in server.items():

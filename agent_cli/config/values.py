@@ -77,9 +77,13 @@ class Config:
         True,
     )
     patience: float = setting("seconds to go on asking a server that is busy", 30.0, validators.at_least(0))
-    window_least: int = setting("messages of the conversation that the model sees at least", 10, validators.at_least(2))
+    window_least: int = setting(
+        "the least number of messages of the conversation that the model sees", 10, validators.at_least(2)
+    )
     window_most: int = setting(
-        "when there are more than this, the model sees the least number again", 22, validators.at_least(2)
+        "the most; when there are more, the earlier ones are summarised and the model sees the least number again",
+        22,
+        validators.at_least(2),
     )
     close_after: float = setting(
         "minutes of silence after which a session is closed and summarised; 0: never", 30.0, validators.at_least(0)
@@ -105,7 +109,7 @@ class Config:
         True,
     )
     idle_seconds: float = setting(
-        "queued work runs in a session when nobody has typed for so long", 20.0, validators.at_least(0)
+        "queued work runs in a session when nobody has typed for so many seconds", 20.0, validators.at_least(0)
     )
     options: dict[str, Any] = setting(
         "sampling options for the server, as in temperature = 0.7", {}, validators.options
@@ -147,7 +151,7 @@ class Config:
     )
     tool_seconds: float = setting("seconds that a tool may take", 60.0, validators.at_least(0.1))
     mcp: dict[str, dict[str, Any]] = setting(
-        'servers of tools (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'
+        'tool servers (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'
         'or url = "https://…" with headers',
         {},
         validators.servers,

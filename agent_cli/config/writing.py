@@ -52,7 +52,7 @@ def make(file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     except OSError as error:
-        raise ConfigError(f"{file} cannot be made: {error.strerror}") from error
+        raise ConfigError(f"{file} cannot be created: {error.strerror}") from error
 
 
 def _guess(value: str) -> object:

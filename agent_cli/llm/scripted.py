@@ -28,7 +28,7 @@ from agent_cli.values import frozen
 ModelRole = Literal["chat", "cheap"]
 
 FAILURES: Mapping[str, AgentError] = {
-    "broken": ModelFailed("the script breaks off here; what arrived is kept"),
+    "broken": ModelFailed("the script ends the answer here; what arrived is kept"),
     "unavailable": ModelUnavailable("the script says that no model server answers"),
     "missing": ModelMissing("the script says that the server has no such model"),
     "context": ContextExceeded("the script says that the conversation does not fit the model's context"),

@@ -99,7 +99,7 @@ class Gate:
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
-                        raise Refused(400, "gone", "the request broke off")
+                        raise Refused(400, "gone", "the request was cut off")
                     body += message.get("body", b"")
                     if len(body) > limits.body_bytes:
                         raise _too_large(limits.body_bytes)

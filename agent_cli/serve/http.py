@@ -43,13 +43,13 @@ _FAILURES = {
     404: "It does not exist.",
     405: "The route takes another method.",
     408: "It arrived too slowly.",
-    409: "It is in use elsewhere, or has gone on.",
+    409: "It is in use elsewhere, or has changed.",
     410: "It was erased since.",
     413: "It is too large.",
     421: "The server is not reached under that name.",
     422: "Something in it is wrong.",
     429: "Too many requests; Retry-After tells when.",
-    502: "The model broke off.",
+    502: "The model stopped in the middle of its answer.",
     503: "There is no room, or no model; Retry-After tells when.",
     504: "The time limit has passed; what arrived is returned.",
 }
@@ -250,7 +250,7 @@ def _fault(row: dict[str, Any]) -> str:
     if row["loc"] == ("body",) and kind in ("missing", "model_attributes_type", "dict_type"):
         return "the body must be a JSON object, sent with Content-Type: application/json"
     if kind == "string_pattern_mismatch" and row["ctx"]["pattern"] == r"\S":
-        return f"{where}: it says nothing"
+        return f"{where}: it is empty"
     sentences = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /docs lists them"}
     return f"{where}: {sentences.get(kind, row['msg'])}"
 

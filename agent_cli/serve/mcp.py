@@ -147,7 +147,7 @@ def _whole(app: App, db: Database, handle: str, first: int) -> str:
         case "fact":
             fact = facts.get(db, ids.number("fact", handle), owner)
             if not fact.is_open(app.time()):  # what waits, was refused or replaced is the person's business
-                raise UsageError(f"{fact.handle} is no fact that counts now")
+                raise UsageError(f"{fact.handle} is not a fact that is true now")
             ahead = receipts.dates_ahead(fact, app.time())
             return f"{fact.handle} ({ahead or f'since {fact.day}'}) {fact.statement}"
         case "summary":
@@ -179,7 +179,7 @@ def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
         note = notes.add(db, scope, text, app.time, title=title, origin="mcp")
         return f"saved as {note.handle}"
     if not claims.is_fact(" ".join(text.split())):
-        raise UsageError("a fact is a statement of at most 300 characters, no question and no order")
+        raise UsageError("a fact is a statement of at most 300 characters, not a question or an instruction")
     fact = adoption.propose(db, scope, adoption.claim(text, "mcp", app.time()), app.time, actor="mcp")
     if fact is None:
         return f"not proposed: {receipts.not_proposed(db, scope.owner, text)}"

@@ -68,7 +68,7 @@ def _open_to_write(
             notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
         db.prepare()
         for each in schema.reconcile(db, now):
-            notice(f"{path}: {each} was missing; it was made again, without what was in it")
+            notice(f"{path}: {each} was missing and was created again, without its earlier content")
     except BaseException:
         db.close()
         raise
@@ -135,7 +135,7 @@ def _create(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except PermissionError:
         if not os.path.exists(path):  # unlike Path.exists, also false when the folder cannot be read
-            raise StoreError(f"{path}: the file cannot be made; check the permissions of its folder") from None
+            raise StoreError(f"{path}: the file cannot be created; check the permissions of its folder") from None
     except OSError as error:
         raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
 

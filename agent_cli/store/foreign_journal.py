@@ -46,8 +46,8 @@ def refuse(path: Path) -> None:
 
 def _refused(journal: Path, path: Path, what: str) -> FileRefused:
     return FileRefused(
-        f"{journal} is the journal of another database, or of another state of this one, "
-        f"and not applied; move {what} to another folder, and {path} is as it was without"
+        f"{journal} is the journal of another database, or of another state of this one, so it was not applied: "
+        f"move {what} to another folder to open {path} without it"
     )
 
 

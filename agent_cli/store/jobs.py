@@ -60,7 +60,7 @@ def claim(db: Database, now: datetime, without: Collection[str] = ()) -> Job | N
             if kind in without or (state == "running" and not _may_take_over(held_by, lease, now)):
                 continue
             if attempts >= ATTEMPTS:
-                _park(db, id, "the process that ran it died, five times")
+                _park(db, id, "the process that ran it ended unexpectedly, five times")
                 continue
             db.execute(
                 "update job set state = 'running', attempts = ?, holder = ?, lease_until = ? where id = ?",

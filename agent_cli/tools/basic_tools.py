@@ -24,7 +24,7 @@ def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"])
     """Calculate."""
     expression = sum.strip().translate(_SIGNS)
     if len(expression) > _MAX_CHARACTERS:
-        raise ToolFailed(f"the sum is too long: at most {_MAX_CHARACTERS} characters")
+        raise ToolFailed(f"the expression is too long: at most {_MAX_CHARACTERS} characters")
     try:
         result = _evaluate(expression)
     except ZeroDivisionError:
@@ -55,7 +55,7 @@ def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
         context.db, context.scope, text, context.time, title=title, origin="model", session=context.session
     )
     return ToolResult(
-        f"kept as the draft {note.handle}; it was not sent, the person does that",
+        f"kept as the draft {note.handle}; it was not sent: the person has to send it",
         receipt=f"saved {note.handle} “{note.name}”, not sent",
     )
 

@@ -33,7 +33,7 @@ def upcoming_events(data: bytes, now: datetime, zone: str) -> str:
     lines = [_event(event, begin, zone) for event in events[:_MAX_EVENTS]]
     if len(events) > _MAX_EVENTS:
         lines.append(f"and {len(events) - _MAX_EVENTS} more")
-    return "\n".join([f"The next {_DAYS} days:", *lines]) if lines else f"nothing in the next {_DAYS} days"
+    return "\n".join([f"The next {_DAYS} days:", *lines]) if lines else f"no events in the next {_DAYS} days"
 
 
 def _in_zone(moment: datetime, zone: str) -> datetime:

@@ -26,7 +26,7 @@ def propose_fact(
     from agent_cli.memory.language import claims
 
     if not claims.is_fact(" ".join(statement.split())):
-        raise ToolFailed("a fact is a statement of at most 300 characters, no question and no order")
+        raise ToolFailed("a fact is a statement of at most 300 characters, not a question or an instruction")
     target = _target(context, replaces) if replaces.strip() else None
     said = log.history(context.db, context.session)
     source = quotes.find(reversed(said), quote)

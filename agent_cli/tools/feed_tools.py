@@ -43,7 +43,7 @@ def fetch_feed(context: ToolContext, name: str = "") -> str:
     address = context.access.feeds.get(name.strip())
     if address is None:
         raise ToolFailed(
-            f"there is no {one_line(name)!r}; there are {available}" if available else "nothing has been set up"
+            f"there is no {one_line(name)!r}; there are {available}" if available else "no feeds are set up"
         )
     return _as_text(_load(address, context), context.time(), context.access.zone)
 
@@ -76,7 +76,7 @@ def _as_text(found: "Fetched", now: datetime, zone: str) -> str:
     ):
         return _feed(found.data)
     if b"\0" in found.data[:8000]:
-        raise ToolFailed("it is neither a feed nor a calendar nor text")
+        raise ToolFailed("it is not a feed, a calendar or text")
     words = found.data.decode("utf-8", "replace")
     words = _html_text(words) if head.startswith((b"<!doctype html", b"<html")) else clean(words).strip()
     return (

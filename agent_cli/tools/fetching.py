@@ -92,7 +92,7 @@ def _backend(allow_private: bool) -> Any:
             return super().connect_tcp(_resolve(host, port, allow_private), port, *args, **options)
 
         def connect_unix_socket(self, *args: Any, **options: Any) -> "httpcore.NetworkStream":
-            raise OSError("no address leads to a socket of this machine")
+            raise OSError("addresses of sockets on this machine are not allowed")
 
     return Careful()
 
@@ -104,7 +104,7 @@ def _resolve(host: str, port: int, allow_private: bool) -> str:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError) as error:
-        raise OSError(f"no machine is known as {one_line(host)}") from error
+        raise OSError(f"no host is known as {one_line(host)}") from error
     numbers = [str(address[0]) for *_, address in found]
     if not allow_private and any(not _is_public(number) for number in numbers):
         raise OSError("it is on this machine or in its private network (feeds_private allows that)")

@@ -122,7 +122,7 @@ def _resolve(context: ToolContext, path: str) -> Path:
         refused = True
     where = ", ".join(map(str, folders))
     if refused or (given.is_absolute() and not any(given.is_relative_to(folder) for folder in folders)):
-        raise ToolFailed(f"{one_line(path)} may not be read: only what is not hidden in {where}")
+        raise ToolFailed(f"{one_line(path)} may not be read: only files that are not hidden, in {where}")
     raise ToolFailed(f"there is no {one_line(path)} in {where}; list_files shows what there is")
 
 
@@ -149,9 +149,11 @@ def _check_readable(file: Path, status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise ToolFailed(f"{file} is a folder; list_files lists it")
     if not stat.S_ISREG(status.st_mode):
-        raise ToolFailed(f"{file} is no plain file")
+        raise ToolFailed(f"{file} is not a regular file")
     if status.st_size > _MAX_BYTES:
-        raise ToolFailed(f"{file} is too large: {status.st_size / 1e6:.1f} MB of at most {_MAX_BYTES / 1e6:.0f}")
+        raise ToolFailed(
+            f"{file} is too large: {status.st_size / 1e6:.1f} MB, at most {_MAX_BYTES / 1e6:.0f} MB are read"
+        )
 
 
 def _decode(data: bytes, file: Path) -> str:

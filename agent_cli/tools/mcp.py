@@ -48,7 +48,7 @@ def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[
         _add(tools, [_starting_tool(servers, name, seconds, tools)])
         if name not in servers.reported:
             servers.reported.add(name)
-            notice(f"the tools of {name} are not known yet: agent mcp test {name}")
+            notice(f"the tools of {name} are not known yet: `agent mcp test {name}` asks for them")
     return tools
 
 
@@ -69,7 +69,7 @@ def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str,
         _add(tools, found)
         return "\n".join(f"{tool.name}: {tool.description}" for tool in found) or "it has no tools"
 
-    description = f"({name}) Start this server of tools and list them; they can be called afterwards."
+    description = f"({name}) Start this tool server and list its tools; then they can be called."
     parameters: dict[str, Any] = {"type": "object", "properties": {}}
     return Tool(f"{name}__tools"[:64], description, parameters, "network", run, source=f"mcp.{name}", seconds=seconds)
 
@@ -81,7 +81,7 @@ def store_changes(db: Database, servers: Servers, notice: Callable[[str], None])
         if stored != current:
             store_descriptions(db, servers, name, current)
             if stored is not None:
-                notice(f"the server {name} has changed its tools: agent mcp list {name}")
+                notice(f"the server {name} has changed its tools: `agent mcp list {name}` shows them")
 
 
 def stored_descriptions(db: Database, servers: Servers, name: str) -> Descriptions | None:

@@ -40,7 +40,7 @@ def jot(context: ToolContext, text: str) -> str:
 def read_jottings(context: ToolContext, first: int = 1) -> str:
     """Read what you jotted down."""
     jotted = "\n".join(session_notes.listed(context.db, context.session))
-    return _page(jotted, "jottings", first) or "nothing is jotted down"
+    return _page(jotted, "jottings", first) or "nothing was jotted down yet"
 
 
 @tool(risk="write")
@@ -54,7 +54,7 @@ def save_note(
     from agent_cli.memory.planner import notes
 
     if not text.strip():
-        raise ToolFailed("an empty note says nothing")
+        raise ToolFailed("the note is empty")
     asked = log.nth_last(context.db, context.session, "user", 1)
     reading = readings.after(context.db, asked.id) if asked else None
     origin: Origin = reading.origin if reading else "model"
@@ -119,7 +119,7 @@ def search_memory(
     else:
         hits = list(recall.newest(context.remembered, allowed, now, limit))
     if not hits or verdict == "nothing":
-        return "nothing is known of it" if query.strip() else "there is nothing of that time"
+        return "nothing is known of it" if query.strip() else "nothing is known of that time"
     lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in hits]
     return "\n".join(["perhaps:", *lines] if verdict == "maybe" else lines)
 

@@ -25,7 +25,7 @@ def read_skill(context: ToolContext, name: str) -> str:
         skill = None
     if skill is None or not skill.current:
         names = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
-        known = f"there are {', '.join(names)}" if names else "there is none yet"
+        known = f"there are {', '.join(names)}" if names else "there are no skills"
         raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")
     return format_steps(skill)
 

@@ -74,7 +74,7 @@ def create_reminder(
 def list_tasks(context: ToolContext) -> str:
     """List the person's open tasks and reminders."""
     found = tasks.listing(context.remembered, context.scope.owner, limit=_MAX_TASKS)
-    return "\n".join(tasks.receipt(each, context.time()) for each in found) or "nothing is to be done"
+    return "\n".join(tasks.receipt(each, context.time()) for each in found) or "there are no open tasks"
 
 
 @tool(risk="write", reads_memory=True, listed=False, resolve=_check_task)

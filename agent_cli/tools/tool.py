@@ -193,7 +193,7 @@ def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: fl
         try:
             result = answers.get(timeout=seconds)
         except Empty:
-            return _failure(f"{tool.name} did not answer within {seconds:g} s; it was abandoned")
+            return _failure(f"{tool.name} did not answer within {seconds:g} s, so the program stopped waiting for it")
     return result or _failure(f"{tool.name} was stopped by the person")
 
 

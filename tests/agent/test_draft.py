@@ -22,7 +22,7 @@ from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import agent, calls, chunks, logged, run, text_of, turn, unanswered
 
-NOTHING = "nothing is jotted down"
+NOTHING = "nothing was jotted down yet"
 
 
 @pytest.fixture

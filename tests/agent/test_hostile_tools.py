@@ -80,7 +80,9 @@ def test_a_tool_that_hangs_is_left_behind_and_can_write_nothing_afterwards(conte
         return "late"
 
     result, _ = answered(context, hostile, limits=Limits(seconds=0.05))
-    assert result == ToolResult("hostile did not answer within 0.05 s; it was abandoned", failed=True)
+    assert result == ToolResult(
+        "hostile did not answer within 0.05 s, so the program stopped waiting for it", failed=True
+    )
     before = logged(context)
     (behind,) = [each for each in threading.enumerate() if each.name == "hostile"]
     go_on.set()
@@ -91,7 +93,7 @@ def test_a_tool_that_hangs_is_left_behind_and_can_write_nothing_afterwards(conte
 def test_a_tool_may_take_less_than_all_may(context):
     wait = threading.Event()
     result, _ = answered(context, gives(lambda: str(wait.wait(5)), 0.05))
-    assert result.text == "hostile did not answer within 0.05 s; it was abandoned"
+    assert result.text == "hostile did not answer within 0.05 s, so the program stopped waiting for it"
     wait.set()
 
 

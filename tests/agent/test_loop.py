@@ -20,7 +20,7 @@ from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import tool
 from tests.turns import agent, calls, chunks, logged, run, text_of, unanswered
 
-NOTHING = "nothing is jotted down"
+NOTHING = "nothing was jotted down yet"
 
 
 def test_a_tools_result_goes_back_to_the_model(context):

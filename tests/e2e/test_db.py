@@ -78,7 +78,7 @@ def test_a_file_that_is_there_is_kept(program):
     copy = program.home / "copy.db"
     copy.write_text("mine")
     ran = program("db", "backup", str(copy))
-    said = f"agent: {copy} is there already; name another file, or say --force to write over it\n"
+    said = f"agent: {copy} exists already; name another file, or say --force to write over it\n"
     assert ran == Ran(2, "", said)
     assert copy.read_text() == "mine"
     assert program("db", "backup", str(copy), "--force").code == 0

@@ -245,7 +245,7 @@ def test_a_broken_file_changes_nothing_and_is_kept(program):
     ran = program("facts", "edit")
     assert (ran.code, ran.out) == (2, "")
     said, kept = ran.err.strip().split("; your text is kept in ")
-    assert said.endswith("f7 is no fact of this file; a new line has no handle; nothing was changed")
+    assert said.endswith("f7 is not a fact of this file; a new line has no handle; nothing was changed")
     assert "- f7: I like tea\n" in Path(kept).read_text()
     assert program("facts", "list").out == "f1  2026-01-02  I like tea\n"
 

@@ -205,7 +205,7 @@ def test_a_backup_that_holds_it_is_named(program):
     ran = program("forget", "n1", "--yes")
 
     assert ran.code == 8
-    assert f"traces in the backup {backup}: delete it, or make it anew" in ran.err
+    assert f"traces in the backup {backup}: delete it, or make a new one" in ran.err
     assert str(program.home / "gone") not in ran.err
 
 
@@ -346,7 +346,7 @@ def test_what_was_forgotten_of_files_tasks_and_schedules_comes_back_by_no_sync(p
     assert told[2].endswith("bank.md stays on the disk: no sync brings these words of it back")
     assert told[3] == "words searched for: swordfish"
     (folder / "bank.md").write_text("# Bank\n\nThe vault is called swordfish.\n\nIt is deep.\n")
-    assert "what you had erased stays out" in program("docs", "sync").out
+    assert "what you had erased is not read again" in program("docs", "sync").out
     assert program.rows("select text from section") == [("It is deep.",)]
     assert traces(program.db, "swordfish") == 0
 

@@ -47,7 +47,7 @@ def test_all_of_it_goes_at_once(graz):
 def test_a_row_that_does_not_say_it_is_refused(graz):
     ran = graz("forget", "f1", "--yes", "--also", "m9")
     assert ran.code == 2
-    assert "'m9' is none of the rows that say the same" in ran.err
+    assert "'m9' is not one of the rows that say the same" in ran.err
     assert graz.rows("select count(*) from fact") == [(1,)]
 
 

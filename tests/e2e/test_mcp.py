@@ -78,7 +78,7 @@ def test_one_that_hangs_costs_nothing_and_is_not_started_unless_its_tool_is_call
     begun = program.work / "begun"
     set_up(program, f'command = "sh"\nargs = ["-c", "echo $$ >{begun}; exec sleep 600"]')
     server.play(script.reply(calls=[("engram__tools", {})]), script.reply("Hello."))
-    unknown = "agent: the tools of engram are not known yet: agent mcp test engram\n"
+    unknown = "agent: the tools of engram are not known yet: `agent mcp test engram` asks for them\n"
     refused = "agent: the model wanted to call engram__tools; that needs your yes, so it was refused here\n"
     assert program("ask", "hello") == Ran(0, "Hello.\n", f"{unknown}{refused}")
     assert not begun.exists()

@@ -101,9 +101,9 @@ def test_what_it_may_save_is_a_note_or_waits_for_a_yes(app):
     assert fact == "proposed as f3: it counts once the person has said yes"
     assert known == "not proposed: f3 “The boat is blue” waits for your yes already"
     assert order.startswith("failed: ")
-    assert order.endswith("a fact is a statement of at most 300 characters, no question and no order")
+    assert order.endswith("a fact is a statement of at most 300 characters, not a question or an instruction")
     assert "that is too long" in long
-    assert "f3 is no fact that counts now" in read
+    assert "f3 is not a fact that is true now" in read
     assert (notes.get(app.db, 3, "person").origin, facts.get(app.db, 3, "person").state) == ("mcp", "pending")
     told = [(event["kind"], event["subject"], event["actor"]) for event in events.recent(app.db)]
     assert ("call allowed", "mem_save", "mcp") in told

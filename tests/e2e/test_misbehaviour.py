@@ -162,11 +162,11 @@ def test_half_a_character_from_the_model_becomes_a_replacement(ask, program):
     assert program.rows(LOG) == [ASKED, ("assistant", "a\ufffdb", "stop")]
 
 
-UNREADABLE = "the model server sent what cannot be read (<html>502</html>); what arrived is kept"
+UNREADABLE = "the model server sent an answer that cannot be read (<html>502</html>); what arrived is kept"
 STRANGE = {
     "an error that is an object": (
         faults.error_object(),
-        Ran(1, "hello\n", "agent: the model server broke off: it broke; what arrived is kept\n"),
+        Ran(1, "hello\n", "agent: the model server stopped: it broke; what arrived is kept\n"),
         [("assistant", "hello", "interrupted")],
     ),
     "a blank line": (faults.blank_line(), Ran(0, "ab\n", ""), [("assistant", "ab", "stop")]),
@@ -177,7 +177,7 @@ STRANGE = {
     ),
     "JSON that is no object": (
         script.pieces(b"[1]\n"),
-        Ran(1, "", "agent: the model server sent what cannot be read ([1]); what arrived is kept\n"),
+        Ran(1, "", "agent: the model server sent an answer that cannot be read ([1]); what arrived is kept\n"),
         [],
     ),
     "a call without a function": (

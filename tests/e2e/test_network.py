@@ -86,7 +86,7 @@ def test_an_address_that_cannot_be_one_is_said_before_anything_is_sent(program, 
     ran = program("-m", "qwen3:8b", "ask", "hi", env={"OLLAMA_HOST": told})
     said = (
         f"agent: the address of the model server is {told!r}: write it like 127.0.0.1:11434 or http://my-server:11434 "
-        "(in OLLAMA_HOST, or as the host in the config)\n"
+        "(in OLLAMA_HOST, or as host in the settings)\n"
     )
     assert ran == Ran(2, "", said)
 

@@ -370,7 +370,7 @@ def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_
 
     assert briefing() == "agent: c1 morning-briefing → n1\n"
     results = program.rows("select text, failed from message where role = 'tool' order by id")
-    assert results[-1] == ("there is nothing of that time", 0)
+    assert results[-1] == ("nothing is known of that time", 0)
     assert program("config", "set", "schedule_rounds", "3").code == 0
     assert "the turn was ended: 3 rounds of tool calls were made" in briefing()
 

@@ -134,14 +134,13 @@ def test_a_budget_spent_thinking_twice_is_said(ask, program):
     assert kept(program) == [ASKED, ("assistant", "", "length")]  # its thinking is kept
 
 
-CUT_SAID = "the model server broke the connection off before the answer was whole; what arrived is kept"
+CUT_SAID = "the model server closed the connection before the answer was complete; what arrived is kept"
 BREAKS = {
     "S5 an error in the middle": (
         MIDSTREAM_ERROR,
-        "the model server broke off: an error was encountered while running the model: CUDA error; "
-        "what arrived is kept",
+        "the model server stopped: an error was encountered while running the model: CUDA error; what arrived is kept",
     ),
-    "S7 no end": (NO_DONE, "the model broke off in the middle of its answer; what arrived is kept"),
+    "S7 no end": (NO_DONE, "the model stopped in the middle of its answer; what arrived is kept"),
     "S8 cut": (CUT, CUT_SAID),
     "S8 reset": (RESET, CUT_SAID),
 }
@@ -217,7 +216,7 @@ def test_a_model_without_tools_and_thinking_answers_without_and_it_is_said_once(
 def test_a_conversation_that_exceeds_the_context_is_said_with_its_numbers(ask, program):  # S9
     said = (
         "agent: the conversation does not fit: it has 42947 tokens, and the model's context holds 8192; "
-        "ask something shorter, start afresh with /new, or raise num_ctx in the config\n"
+        "ask something shorter, begin a new session with /new, or raise num_ctx in the settings\n"
     )
     assert ask(script.context_exceeded(42947, 8192)) == Ran(5, "", said)
     assert kept(program) == [ASKED]

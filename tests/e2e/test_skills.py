@@ -257,7 +257,7 @@ def test_an_export_writes_over_nothing_else(program):
     assert program("skills", "export", "--to", "out") == Ran(
         2,
         "",
-        "agent: out/deploy-site/SKILL.md is there already and says something else; say --force to write over it\n",
+        "agent: out/deploy-site/SKILL.md exists already with other content; say --force to write over it\n",
     )
     assert file.read_text() == "mine"
     assert program("skills", "export", "deploy-site", "--to", "out", "--force").code == 0
@@ -272,14 +272,15 @@ WRONG = [
         "deploy-site has no version 7; `agent skills show deploy-site --versions` lists them",
     ),
     (["add", "x", "y"], "say what it does and when to use it, with --description"),
-    (["add", "x", "-d", "y"], "a skill without steps says nothing: write them below its front matter"),
+    (["add", "x", "-d", "y"], "a skill needs steps: write them below its front matter"),
     (
         ["add", "a\x1b[31m", "-d", "y", "z"],
-        "'a[31m' is no name for a skill: write small letters, digits and single hyphens, at most 64, as in deploy-site",
+        "'a[31m' is not a valid name of a skill: use lower-case letters, digits and single hyphens, at most 64, "
+        "as in deploy-site",
     ),
     (
         ["add", "../../x", "-d", "y", "z"],
-        "'../../x' is no name for a skill: write small letters, digits and single hyphens, at most 64, "
+        "'../../x' is not a valid name of a skill: use lower-case letters, digits and single hyphens, at most 64, "
         "as in deploy-site",
     ),
     (
@@ -389,7 +390,7 @@ def test_what_a_model_or_a_file_says_is_offered_to_nobody_without_a_yes(program,
 
     first, second = [request.body for request in server.requests if request.path == server.chat_path]
     assert "deploy-site" not in str(first)
-    assert second["messages"][-1]["content"].startswith("there is no skill 'deploy-site'; there is none yet")
+    assert second["messages"][-1]["content"].startswith("there is no skill 'deploy-site'; there are no skills")
     assert states(program) == [("deploy-site", "pending", 1, "file")]
 
 

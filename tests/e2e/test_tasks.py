@@ -97,7 +97,7 @@ def test_tasks_are_kept_listed_and_changed_each_in_a_process_of_its_own(program)
     assert program("tasks", "snooze", "t1", "next", "monday", "8:00") == Ran(
         2,
         "",
-        "agent: t1 comes up on Friday 3 Apr 2026, 15:00 anyway, so nothing was changed "
+        "agent: t1 comes up on Friday 3 Apr 2026, 15:00 in any case, so nothing was changed "
         "(`agent tasks edit` sets a time)\n",
     )
     assert program("tasks", "snooze", "t1", "4 april 8:00").out.startswith("snoozed t1 ")
@@ -119,7 +119,7 @@ def test_a_zone_without_a_name_and_a_time_that_is_past_are_met_with_sense(progra
     refused = program("remind", "--at", "2020-01-01", "call")
     assert (refused.code, refused.err) == (
         2,
-        "agent: Wednesday 1 Jan 2020, 09:00 is past: name a time that is still to come\n",
+        "agent: Wednesday 1 Jan 2020, 09:00 is past: name a time in the future\n",
     )
 
 

@@ -54,7 +54,7 @@ def test_the_small_tools_do_what_they_say(set_up, server):
         f"{notes}/router/plan.md:2: The router answers at 192.168.1.1.",
         "# Router\nThe router answers at 192.168.1.1.",
         "The next 7 days:\n- Sat 21 Nov 15:00: Dentist",
-        "kept as the draft n1; it was not sent, the person does that",
+        "kept as the draft n1; it was not sent: the person has to send it",
         "said: s1 “Do it” (1 message)\nnoted: n1 draft to Anna",
     ]
     assert beside == "agent: saved n1 “draft to Anna”, not sent\n"

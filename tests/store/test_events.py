@@ -98,7 +98,7 @@ def test_a_whole_file_that_was_tampered_with_is_named_by_its_check(db):
     names = "kind, actor, at, utc_offset"
     db.execute(f"insert into event (uid, {names}) select 'z', {names} from event")
     assert file_check.check(db).canonical == (
-        "e2: an event was changed, taken out or put in here: the log does not hold together",
+        "e2: an event was changed, removed or added here: the chain of the log is broken",
     )
 
 

@@ -188,7 +188,7 @@ def test_a_folder_that_may_not_be_written_is_a_sentence(everyones):
     path.parent.mkdir()
     path.parent.chmod(0o555)
 
-    assert said_to_somebody(path) == f"{path}: the file cannot be made; check the permissions of its folder\n"
+    assert said_to_somebody(path) == f"{path}: the file cannot be created; check the permissions of its folder\n"
 
 
 def test_a_folder_that_may_not_be_made_or_looked_into_is_a_sentence(everyones):
@@ -197,7 +197,7 @@ def test_a_folder_that_may_not_be_made_or_looked_into_is_a_sentence(everyones):
     closed.chmod(0o000)
     path = closed / "deeper" / "memory.db"
 
-    assert said_to_somebody(path) == f"{path}: the file cannot be made; check the permissions of its folder\n"
+    assert said_to_somebody(path) == f"{path}: the file cannot be created; check the permissions of its folder\n"
 
 
 @pytest.mark.parametrize("full", [True, False], ids=["with rows", "empty"])

@@ -163,7 +163,7 @@ def test_a_job_whose_process_died_five_times_is_parked(db):
         assert jobs.claim(db, NOON + number * jobs.LEASE).attempts == number + 1
 
     assert jobs.claim(db, NOON + 5 * jobs.LEASE) is None
-    assert states(db) == [("j1", "parked", 5, "the process that ran it died, five times")]
+    assert states(db) == [("j1", "parked", 5, "the process that ran it ended unexpectedly, five times")]
 
 
 def test_a_job_that_is_put_back_has_lost_no_attempt(db):

@@ -70,7 +70,7 @@ def test_nothing_is_fetched_that_the_person_has_not_named(context, web):
     tool = BUILT_IN["fetch_feed"]
     assert not tool.offered(context)
     assert tool.offered(feeds(context, news="x"))
-    assert fetched(context, "https://example.org") == ToolResult("nothing has been set up", failed=True)
+    assert fetched(context, "https://example.org") == ToolResult("no feeds are set up", failed=True)
     here = feeds(context, news="x", weather="y")
     assert fetched(here) == ToolResult("news, weather")
     assert fetched(here, web.address) == ToolResult(
@@ -120,7 +120,7 @@ def test_a_text_and_a_page_are_given_as_they_read(context, tmp_path):
     assert fetched(here, "weather.txt").text.lstrip("\ufeff") == "Vienna: 4 °C]0;x"
     assert fetched(here, "page.html") == ToolResult("Rain & wind")
     assert fetched(here, "long.txt").text.endswith("[cut off here: 1000 more characters]")
-    assert fetched(here, "photo") == ToolResult("it is neither a feed nor a calendar nor text", failed=True)
+    assert fetched(here, "photo") == ToolResult("it is not a feed, a calendar or text", failed=True)
     assert fetched(here, "no") == ToolResult(f"{tmp_path}/no is not a file", failed=True)
 
 
@@ -165,7 +165,7 @@ def test_an_address_is_fetched_and_its_redirects_followed(context, web):
     ],
 )
 def test_nothing_on_this_machine_or_in_its_network_is_fetched(host):
-    with pytest.raises(ToolFailed, match=r"private network|no machine is known"):
+    with pytest.raises(ToolFailed, match=r"private network|no host is known"):
         fetching.fetch(f"http://{host}:1/secret", 2)
 
 

@@ -70,7 +70,7 @@ def test_nothing_outside_is_read_whichever_way_it_is_named(here, folder, path):
     result = called(here, "read_file", path=path.format(shut=folder.parent / "shut"))
     assert result.failed
     assert "4711" not in result.text
-    assert result.text.endswith(f"may not be read: only what is not hidden in {folder}")
+    assert result.text.endswith(f"may not be read: only files that are not hidden, in {folder}")
 
 
 def test_a_link_within_the_folder_is_followed(here, folder):
@@ -92,10 +92,13 @@ def test_a_pipe_a_folder_and_what_is_no_text_are_not_read(here, folder):
     os.mkfifo(folder / "pipe")
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\0\x10JFIF")
     (folder / "huge.log").write_bytes(b"x" * 5_000_001)
-    assert called(here, "read_file", path="pipe") == ToolResult(f"{folder}/pipe is no plain file", failed=True)
+    assert called(here, "read_file", path="pipe") == ToolResult(f"{folder}/pipe is not a regular file", failed=True)
     assert called(here, "read_file", path="sub").text == f"{folder}/sub is a folder; list_files lists it"
     assert called(here, "read_file", path="photo.jpg").text == f"{folder}/photo.jpg is not text"
-    assert called(here, "read_file", path="huge.log").text == f"{folder}/huge.log is too large: 5.0 MB of at most 5"
+    assert (
+        called(here, "read_file", path="huge.log").text
+        == f"{folder}/huge.log is too large: 5.0 MB, at most 5 MB are read"
+    )
     assert called(here, "read_file", path="nowhere").text == (
         f"there is no nowhere in {folder}; list_files shows what there is"
     )

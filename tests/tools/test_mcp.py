@@ -138,7 +138,7 @@ def test_one_that_was_never_started_is_started_by_the_call_of_one_tool_alone(db,
     tools = mcp.load_tools(db, unknown, 20.0, notices.append)
     assert (list(tools), tools["engram__tools"].risk) == (["engram__tools"], "network")
     mcp.load_tools(db, unknown, 20.0, pytest.fail)  # told once
-    assert notices == ["the tools of engram are not known yet: agent mcp test engram"]
+    assert notices == ["the tools of engram are not known yet: `agent mcp test engram` asks for them"]
     refused = agent(calls("engram__tools"), "No.", tools=tools, approve=lambda call: False)
     run(refused, context)
     assert unknown.known_tools() == {}
@@ -164,7 +164,7 @@ def test_what_it_said_is_kept_and_a_change_is_told(db, servers, offered):
     with db.write():
         db.execute("update meta set value = replace(value, 'Add two numbers', 'Delete all files')")
     mcp.store_changes(db, servers, notices.append)
-    assert notices == ["the server engram has changed its tools: agent mcp list engram"]
+    assert notices == ["the server engram has changed its tools: `agent mcp list engram` shows them"]
 
 
 def test_one_that_says_nothing_is_given_up_and_no_process_stays_behind(tmp_path):

@@ -24,7 +24,7 @@ def called(here, name, **arguments):
 
 
 def test_what_is_jotted_down_is_read_again(context):
-    assert called(context, "read_jottings") == ToolResult("nothing is jotted down")
+    assert called(context, "read_jottings") == ToolResult("nothing was jotted down yet")
     for text in ("one", "two"):
         assert called(context, "jot", text=text) == ToolResult("kept until the session closes")
 
@@ -35,7 +35,7 @@ def test_jottings_of_another_session_are_not_read(context):
     called(context, "jot", text="mine")
     other = ToolContext(context.db, log.sessions.start(context.db, HERE, noon()), HERE, noon)
 
-    assert called(other, "read_jottings") == ToolResult("nothing is jotted down")
+    assert called(other, "read_jottings") == ToolResult("nothing was jotted down yet")
 
 
 def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_closes(context):
@@ -74,7 +74,7 @@ def test_a_saved_note_is_the_models_in_this_session_with_a_receipt(context):
 
 
 def test_an_empty_note_is_not_saved(context):
-    assert called(context, "save_note", text=" \n") == ToolResult("an empty note says nothing", failed=True)
+    assert called(context, "save_note", text=" \n") == ToolResult("the note is empty", failed=True)
     assert context.db.rows("select * from note") == []
 
 
@@ -149,7 +149,7 @@ def test_without_a_query_the_newest_of_a_grain_is_listed_by_date(context):
     ]
     assert called(context, "search_memory", grain="day", max_results=2).text.splitlines() == days[:2]
     assert called(context, "search_memory", grain="note").text == "n1 (02 Jan 2026) The boat is called Anna"
-    assert called(context, "search_memory", grain="week") == ToolResult("there is nothing of that time")
+    assert called(context, "search_memory", grain="week") == ToolResult("nothing is known of that time")
 
 
 def test_a_long_message_is_read_in_pages_and_what_is_not_there_is_said(context):

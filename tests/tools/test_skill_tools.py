@@ -26,7 +26,7 @@ def test_the_steps_are_read_by_name_or_handle(context):
 
 
 def test_an_unknown_name_is_answered_with_those_there_are(context):
-    assert read(context, "x") == ToolResult("there is no skill 'x'; there is none yet", failed=True)
+    assert read(context, "x") == ToolResult("there is no skill 'x'; there are no skills", failed=True)
     skill_adoption.add(context.db, "person", DEPLOY, noon)
     assert read(context, "deploy") == ToolResult("there is no skill 'deploy'; there are deploy-site", failed=True)
 

@@ -41,7 +41,7 @@ def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_a
     ("when", "why"),
     [
         ("yesterday", "is past"),
-        ("at the crack of doom", "is not a time that is understood"),
+        ("at the crack of doom", "cannot be understood as a time"),
         ("31 Feb", "there is no 31 Feb"),
     ],
 )

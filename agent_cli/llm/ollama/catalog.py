@@ -120,7 +120,9 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[PullSte
             status = step.status or ""
             yield PullStep(status, step.digest or "", step.completed or 0, step.total or 0)
     if status != "success":
-        raise PullInterrupted(f"the server stopped fetching {name!r} before it was whole: run the same again to go on")
+        raise PullInterrupted(
+            f"the server stopped fetching {name!r} before it was complete: run the same command again to continue"
+        )
 
 
 @contextmanager
@@ -155,7 +157,7 @@ def _client(
     except (httpx.HTTPError, RuntimeError, *_UNREADABLE) as error:  # RuntimeError: closed
         if cancel is not None:
             cancel.check()
-        raise interrupted(f"the answer of the server at {server.url} broke off or cannot be read") from error
+        raise interrupted(f"the answer of the server at {server.url} is incomplete or cannot be read") from error
     finally:
         client.close()
 

@@ -76,7 +76,7 @@ def parse(value: str, kind: ServerKind = OLLAMA) -> Address:
     ):
         raise ConfigError(
             f"the address of the model server is {value!r}: write it like {kind.example} or http://my-server:11434 "
-            f"(in {kind.setting}, or as the host in the config)"
+            f"(in {kind.setting}, or as host in the settings)"
         )
     default = _DEFAULT_PORTS[scheme] if written else PORT
     path = path.strip("/")

@@ -97,7 +97,7 @@ def wrong_server(address: Address, message: str = "") -> ModelUnavailable:
     """What answers is not a server of the expected kind."""
     detail = f" ({text.one_line(message, 80)})" if message else ""
     kind = address.kind
-    return ModelUnavailable(f"what answers at {address.url} is not {kind.name}{detail}: check {kind.setting}")
+    return ModelUnavailable(f"the server at {address.url} is not {kind.name}{detail}: check {kind.setting}")
 
 
 def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
@@ -112,7 +112,7 @@ def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0)
             return wrong_server(address, message)
         case "host refused":
             return ModelUnavailable(
-                f"the server at {address.url} refuses calls under this name (403): "
+                f"the server at {address.url} refuses requests under this host name (403): "
                 f"set {address.kind.setting} to 127.0.0.1 or localhost and its port"
             )
     return ModelFailed(_failure_message(fault, model, message))
@@ -121,11 +121,11 @@ def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0)
 def _failure_message(fault: ServerFault, model: str, message: str) -> str:
     match fault.kind:
         case "cut":
-            return "the model server broke the connection off before the answer was whole; what arrived is kept"
+            return "the model server closed the connection before the answer was complete; what arrived is kept"
         case "incomplete":
-            return "the model broke off in the middle of its answer; what arrived is kept"
+            return "the model stopped in the middle of its answer; what arrived is kept"
         case "unreadable":
-            return f"the model server sent what cannot be read ({message}); what arrived is kept"
+            return f"the model server sent an answer that cannot be read ({message}); what arrived is kept"
         case "call":
             return f"the model {model!r} wrote a tool call that cannot be read: {message}"
         case "busy":
@@ -133,11 +133,11 @@ def _failure_message(fault: ServerFault, model: str, message: str) -> str:
         case "memory":
             return f"the model {model!r} does not fit into memory: {message}; choose a smaller one or a smaller num_ctx"
         case "setting":
-            return f"the model server refuses a setting: {message}; check keep_alive and the options in the config"
+            return f"the model server refuses a setting: {message}; check keep_alive and the options in the settings"
         case "template":
             return f"the template of the model {model!r} refuses the conversation: {message}"
     if fault.status == 200:
-        return f"the model server broke off: {message}; what arrived is kept"
+        return f"the model server stopped: {message}; what arrived is kept"
     return f"the model server failed: {message}"
 
 
@@ -146,8 +146,8 @@ def _context_exceeded(fault: ServerFault, num_ctx: int) -> ContextExceeded:
     if fault.needed and context:
         size = f"{fault.needed} tokens, and the model's context holds {context}"
     else:
-        size = f"more than the {context or 'few'} tokens that the model's context holds"
+        size = f"more than the {f'{context} ' if context else ''}tokens that the model's context holds"
     return ContextExceeded(
-        f"the conversation does not fit: it has {size}; ask something shorter, start afresh with /new, "
-        "or raise num_ctx in the config"
+        f"the conversation does not fit: it has {size}; ask something shorter, begin a new session with /new, "
+        "or raise num_ctx in the settings"
     )

@@ -74,7 +74,9 @@ def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, write
     Raises UsageError for a name that is invalid or in use.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no name for a caller: use small letters and digits, as in home-server")
+        raise UsageError(
+            f"{name!r} is not a valid name of a caller: use lower-case letters and digits, as in home-server"
+        )
     import secrets  # 3 ms, rarely needed
 
     token, now = secrets.token_urlsafe(32), time()

@@ -56,7 +56,7 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
     """The due time of words that name nothing else; None for "sometime" and the like. Raises UsageError."""
     words = " ".join(words.split())
     if len(words) > _MAX_LENGTH:
-        raise UsageError(f"that is too long for a time: say it in at most {_MAX_LENGTH} characters")
+        raise UsageError(f"that is too long for a time: use at most {_MAX_LENGTH} characters")
     if _NO_TIME.fullmatch(words):
         return None
     for phrase in (words, f"in {words}", f"on {words}", f"at {words}"):
@@ -69,7 +69,7 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
     today = zones.to_wall(now, tz)
     if (wall := _dateparser(words, today)) is None:
         raise UsageError(
-            f"{text.one_line(words, 60)!r} is not a time that is understood: write it like “friday 3pm”, “in two hours”"
+            f"{text.one_line(words, 60)!r} cannot be understood as a time: write it like “friday 3pm”, “in two hours”"
             ", “24.12. 18:00” or “every monday 9:00”"
         )
     wall = datetime.combine(wall, MORNING) if wall.time() == today.time() else wall
@@ -192,7 +192,7 @@ def _rest_of_today(today: datetime, tz: tzinfo, now: datetime) -> datetime:
 def _named_day(match: re.Match[str], today: datetime) -> datetime:
     groups = {name: value.casefold() for name, value in match.groupdict().items() if value}
     if "past" in groups:
-        raise UsageError(f"{match[0]} is past: name a time that is still to come")
+        raise UsageError(f"{match[0]} is past: name a time in the future")
     if "today" in groups or "this" in groups:
         return today
     if "tomorrow" in groups or "after" in groups:
@@ -275,5 +275,5 @@ def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     """The moment of a local time. Raises UsageError when it is past."""
     due = zones.from_wall(wall, rules)
     if due <= now.astimezone(UTC):
-        raise UsageError(f"{format_moment(due, now)} is past: name a time that is still to come")
+        raise UsageError(f"{format_moment(due, now)} is past: name a time in the future")
     return due

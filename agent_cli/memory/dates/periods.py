@@ -74,7 +74,7 @@ def parse(words: str) -> Period:
                 return containing(_first_day(unit, key), unit)
             except (ValueError, OverflowError) as error:
                 raise UsageError(f"there is no {unit} {key} in the calendar") from error
-    raise UsageError(f"{words!r} is no period: write it like 2026-11-20, 2026-W47, 2026-11, 2026-Q4 or 2026")
+    raise UsageError(f"{words!r} is not a period: write it like 2026-11-20, 2026-W47, 2026-11, 2026-Q4 or 2026")
 
 
 def from_words(words: str, now: datetime) -> Period:

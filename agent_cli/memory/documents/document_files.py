@@ -58,7 +58,7 @@ def walk(pattern: str) -> Iterator[File | Unreachable]:
     try:
         found = os.stat(root)
     except OSError as error:
-        yield Unreachable(root, error.strerror or "it is not there")
+        yield Unreachable(root, error.strerror or "it does not exist")
         return
     if S_ISREG(found.st_mode):
         yield without_surrogates(root), root, found.st_size, found.st_mtime_ns
@@ -88,7 +88,7 @@ def _entries(folder: str, root: str) -> Iterator[File | Unreachable | str]:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError as error:
-        yield Unreachable(without_surrogates(folder), error.strerror or "the disk refused")
+        yield Unreachable(without_surrogates(folder), error.strerror or "the disk cannot be read")
         return
     if folder != root and any(entry.name in _GENERATED_MARKERS for entry in entries):
         return
@@ -107,7 +107,7 @@ def _entries(folder: str, root: str) -> Iterator[File | Unreachable | str]:
                 path = entry.path if entry.path.isascii() else without_surrogates(entry.path)
                 yield path, entry.path, status.st_size, status.st_mtime_ns
         except OSError as error:  # deleted meanwhile, or no permission to enter its folder
-            yield Unreachable(without_surrogates(entry.path), error.strerror or "the disk refused")
+            yield Unreachable(without_surrogates(entry.path), error.strerror or "the disk cannot be read")
 
 
 def _link_target(path: str, root: str) -> Iterator[File]:

@@ -76,7 +76,7 @@ class SyncResult:
             )
             if many
         ]
-        of = f"of {counted(self.erased, 'file')} what you had erased stays out; to have it again, write it down"
+        of = f"of {counted(self.erased, 'file')} what you had erased is not read again; write it anew to have it back"
         return "\n".join([f"documents: {', '.join(counts) or 'no files'}", *([of] if self.erased else [])])
 
 
@@ -98,7 +98,7 @@ def sync(
     looked, taken = [], documents.paths(db, owner)
     for each in documents.collections(db, owner):
         if only is None or each.pattern in only:
-            yield f"{short_path(each.pattern)}: looking"
+            yield f"{short_path(each.pattern)}: looking for files"
             found = _compare(db, each, taken)
             tally.erased += _skip_erased(db, found, asked=only is not None)
             if warning := _missing_warning(each, found):
@@ -161,10 +161,10 @@ def _missing_warning(among: Collection, found: _Comparison) -> str:
     root, name = document_files.base(among.pattern), short_path(among.pattern)
     closed = next((each for each in found.closed if each.path == without_surrogates(root)), None)
     if closed:
-        return f"{name} is not there now ({closed.why}): what was read of it is kept; `agent docs rm` takes it out"
+        return f"{name} cannot be found now ({closed.why}): what was read from it is kept; `agent docs rm` removes it"
     if found.left and not (found.waiting or found.same or found.closed) and _unmounted(root, among.synced_at):
-        warning = f"{name} is empty, as if a disk were not mounted: what was read of it is kept"
-        return f"{warning}; `agent docs rm` takes it out"
+        warning = f"{name} is empty, as if a disk were not mounted: what was read from it is kept"
+        return f"{warning}; `agent docs rm` removes it"
     return ""
 
 
@@ -183,7 +183,7 @@ def _store(
     tally.same += len(found.same)
     tally.elsewhere += found.elsewhere
     for each in found.closed:
-        tally.warnings.append(f"{short_path(each.path)} cannot be looked into ({each.why}): what was known of it stays")
+        tally.warnings.append(f"{short_path(each.path)} cannot be opened ({each.why}): what was read from it is kept")
     done = 0
     for batch in _batches(list(found.waiting.values())):
         with db.write():

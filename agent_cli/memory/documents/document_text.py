@@ -108,7 +108,7 @@ def read(path: str) -> RawFile:
                 raise UnreadableFile("it is not text but binary")
             data += file.read(MAX_SIZE - len(data) + 1)
     except OSError as error:
-        raise UnreadableFile(f"{UNREADABLE}: {error.strerror or 'the disk refused'}") from error
+        raise UnreadableFile(f"{UNREADABLE}: {error.strerror or 'the disk cannot be read'}") from error
     import hashlib  # 3 ms, and the start of a conversation reads no file
 
     return RawFile(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)

@@ -19,7 +19,7 @@ from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-LEFT_OUT = "you took it out"
+LEFT_OUT = "removed by you"
 _MANY_SECTIONS = 20  # sections from which a removal leaves words in the index until it is condensed
 _PASSAGES_PER_SECTION = 2500  # passages that can be reindexed in the time it takes to erase one section at once
 

@@ -35,7 +35,7 @@ class Contradiction:
 
     def message(self, *, at_keyboard: bool = True) -> str:
         if self.known is None:
-            return f"nothing known says so: “{text.one_line(self.claim.statement, _MAX_SHOWN)}” ends no fact"
+            return f"“{text.one_line(self.claim.statement, _MAX_SHOWN)}” ends no fact: none is known that says so"
         words = f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}”"
         command = f"{_COMMAND} {self.known.handle}" if self.is_choice else _COMMAND
         where = "" if at_keyboard else " in `agent -c`"

@@ -182,7 +182,7 @@ def related_facts(db: Database, owner: str, exchanges: Sequence[Entry], now: dat
 
 def _operation(item: Any, number: int) -> Operation:
     if not isinstance(item, dict):
-        raise ValueError(f"operation {number} is no object")
+        raise ValueError(f"operation {number} is not an object")
     op = item.get("op")
     if op not in ("INSERT", "UPDATE", "DELETE"):
         raise ValueError(f"the op of operation {number} must be INSERT, UPDATE or DELETE")

@@ -51,7 +51,7 @@ def import_lines(
                     with db.write():  # a savepoint for each line
                         claim = _parse_line(db, scope, line, source, time())
                         if tombstones.contains(db, claim.statement, scope.owner):
-                            complain(f"line {number} was skipped: you had it forgotten")
+                            complain(f"line {number} was skipped: you had it erased")
                             continue
                         new += _import_claim(db, scope, claim, time, accepted, single_valued, batch)
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UsageError) as error:

@@ -83,9 +83,9 @@ def read(opened: Sequence[Fact], edited: str) -> Changes:
             added.append((words, section_scope))
             continue
         if handle not in known:
-            raise _line_error(number, f"{handle} is no fact of this file; a new line has no handle")
+            raise _line_error(number, f"{handle} is not a fact of this file; a new line has no handle")
         if handle in seen:
-            raise _line_error(number, f"{handle} stands there twice")
+            raise _line_error(number, f"{handle} is there twice")
         seen[handle] = words
     return Changes(
         tuple((known[handle], words) for handle, words in seen.items() if words != _displayed(known[handle])),

@@ -108,17 +108,17 @@ class Receipt:
         if self.blocked:
             ways.append(
                 f"another process is reading the database, so the journal cannot be emptied ({found}): "
-                "`agent forget` finishes when it has ended, and so does each start of the program"
+                "`agent forget` and each start of the program finish this once it has ended"
             )
         elif self.traces:
-            ways.append(f"{found} in the database: `agent db compact` makes the file anew, once the disk has room")
+            ways.append(f"{found} in the database: `agent db compact` rewrites the file, once the disk has room")
         if self.dirty_pages and not self.blocked:
-            ways.append(f"{self.dirty_pages} free pages hold something: `agent db compact` makes the file anew")
+            ways.append(f"{self.dirty_pages} free pages still hold content: `agent db compact` rewrites the file")
         for file, many in self.backups.items():
-            ways.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make it anew")
+            ways.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make a new one")
         if self.replica:
             ways.append(
-                f"Litestream keeps what was said in {self.replica} and in its replica: stop it, delete both, say "
+                f"Litestream keeps what was said in {self.replica} and in its replica: stop it, delete both, run "
                 "`agent forget`, then start it again"
             )
         if self.quoting_rows:

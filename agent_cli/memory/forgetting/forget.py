@@ -66,7 +66,9 @@ class ErasurePlan:
             notes.append(f"{ids.handle('summary', id)}: keeps {many} that could not be made again")
         notes += [*self.skills, *self.files]
         losing_quotes = ", ".join(ids.handle("fact", id) for id in self.walk.staying("fact"))
-        staying = [f"{losing_quotes}: stays, for it has another source, and loses its quote"] if losing_quotes else []
+        staying = (
+            [f"{losing_quotes}: stays, because it has another source, and loses its quote"] if losing_quotes else []
+        )
         return [*rows, *more, f"to be erased: {self.format_counts}", *notes, *staying]
 
     def format_related(self) -> list[str]:
@@ -175,7 +177,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
     with db.write():
         walk = provenance.walk(db, plan.request)
         if walk != plan.walk:
-            raise UsageError("something was added to it meanwhile: nothing was erased; look at it once more")
+            raise UsageError("something was added to it meanwhile: nothing was erased; look at it again")
         _refuse_unfinished(db, walk)
         if db.change_counter() != version:
             copies = _copies(db, plan)

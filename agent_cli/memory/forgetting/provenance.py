@@ -39,7 +39,7 @@ def select_by_handle(db: Database, owner: str, handles: Iterable[str]) -> Erasur
         match = re.fullmatch(rf"({kinds.letters(kinds.FORGETTABLE)})(\d{{1,18}})", handle.strip().lower())
         if match is None:
             raise UsageError(
-                f"{handle!r} is no handle: write it like {', '.join(kinds.EXAMPLES[:-1])} or {kinds.EXAMPLES[-1]}, "
+                f"{handle!r} is not a handle: write it like {', '.join(kinds.EXAMPLES[:-1])} or {kinds.EXAMPLES[-1]}, "
                 "or name words with --topic"
             )
         kind, id = kinds.BY_LETTER[match[1]], int(match[2])

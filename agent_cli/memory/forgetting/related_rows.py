@@ -58,7 +58,7 @@ def choose(related: Sequence[RelatedRow], answer: str) -> list[str]:
     names = {name: row.handle for number, row in enumerate(related, 1) for name in (str(number), row.handle)}
     if unknown := [word for word in words if word not in names]:
         raise UsageError(
-            f"{unknown[0]!r} is none of the rows that say the same: say all, none, or name them; nothing was erased"
+            f"{unknown[0]!r} is not one of the rows that say the same: say all, none, or name them; nothing was erased"
         )
     return list(dict.fromkeys(names[word] for word in words))
 

@@ -113,7 +113,7 @@ def normalize(cron: str) -> str:
     name = cron.strip().lower()
     fields = _NAMES.get(name, " ".join(cron.split()))
     if name.startswith("@") and name not in _NAMES:
-        raise UsageError(f"{cron!r} is not a time that is known; there are {', '.join(_NAMES)}, or five fields of cron")
+        raise UsageError(f"{cron!r} is not a known time; there are {', '.join(_NAMES)}, or five fields of cron")
     try:
         if len(fields.split()) != 5:
             raise CronSimError("five fields are needed")
@@ -298,7 +298,7 @@ def _keeps_dying(db: Database, schedule: Schedule) -> bool:
 def _mark_failed(db: Database, schedule: Schedule, now: datetime) -> None:
     db.execute(
         "update schedule set running_since = null, holder = null, error = ?, next_at = ? where id = ?",
-        (f"the process that ran it died, {_ATTEMPTS} times", _next(schedule, now), schedule.id),
+        (f"the process that ran it ended unexpectedly, {_ATTEMPTS} times", _next(schedule, now), schedule.id),
     )
     events.append(db, lambda: now, "schedule failed", schedule.handle, actor="program")
 

@@ -211,12 +211,12 @@ def reopen(db: Database, task: Task, time: clock.Clock) -> Task:
 def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task:
     """Remind of it at `until` and not before, or raise UsageError; a task without a due time gets this one."""
     if task.state == "done" or task.hidden_at:
-        raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'}: nothing of it comes up")
+        raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'}, so it has no reminder")
     moment = clock.utc(until)
     if task.due_at and max(task.due_at, moment) == task.comes_up:
         due = format_moment(_local(task.comes_up, zones.get(task.zone, time())), time())
         raise UsageError(
-            f"{task.handle} comes up on {due} anyway, so nothing was changed (`agent tasks edit` sets a time)"
+            f"{task.handle} comes up on {due} in any case, so nothing was changed (`agent tasks edit` sets a time)"
         )
     with db.write():
         db.execute(
@@ -297,13 +297,13 @@ def format_due(task: Task, now: datetime) -> str:
 
 def receipt(task: Task, now: datetime) -> str:
     """As in t4 “call the dentist”, Friday 27 Nov 2026, 15:00."""
-    return ", ".join(filter(None, (f"{task.handle} “{task.name}”", format_due(task, now) or "at no certain time")))
+    return ", ".join(filter(None, (f"{task.handle} “{task.name}”", format_due(task, now) or "without a time")))
 
 
 def format_line(task: Task, now: datetime) -> str:
     """Its handle, due time and text, as a line of a list."""
     late = task.state == "open" and task.comes_up is not None and task.comes_up <= clock.utc(now)
-    at = "done" if task.state == "done" else format_due(task, now) or "at no certain time"
+    at = "done" if task.state == "done" else format_due(task, now) or "without a time"
     return f"{task.handle:<5} {at}{' (overdue)' if late else ''}  {task.name}"
 
 

@@ -146,7 +146,7 @@ def parse(answer: str) -> ExtractedSkill | None:
     if not found or found == "null":
         return None
     if not isinstance(found, dict):
-        raise ValueError("the skill is no object")
+        raise ValueError("the skill is not an object")
     # Other fields, a state for instance, are ignored.
     values = {field: found.get(field) or "" for field in _FIELDS}
     if isinstance(values["steps"], list) and all(isinstance(each, str) for each in values["steps"]):
@@ -218,7 +218,7 @@ def _validated(found: ExtractedSkill) -> ExtractedSkill:
     """The skill with a name in the required form. Raises ValueError when a part is missing or too long."""
     name = re.sub(r"[^a-z0-9]+", "-", found.name.casefold()).strip("-")[:64].strip("-")
     if not name:
-        raise ValueError("the skill has no name of small letters and hyphens")
+        raise ValueError("the skill has no name of lower-case letters and hyphens")
     if not found.description or not found.steps:
         raise ValueError(f"the skill has no {'steps' if found.description else 'description'}")
     if len(found.steps) > _MAX_STEPS:
@@ -250,7 +250,7 @@ def _amended(before: str, found: ExtractedSkill) -> str:
             continue
         if now.name == was.name and now.body == steps.strip():
             return now.text
-    raise UsageError(f"the skill {was.name} cannot be put together anew")
+    raise UsageError(f"the skill {was.name} cannot be changed: what was read is not valid front matter and steps")
 
 
 def _with_description(head: str, description: str, end: str) -> str:

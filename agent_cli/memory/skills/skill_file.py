@@ -49,7 +49,7 @@ def parse(text: str) -> SkillFile:
     if not isinstance(name, str) or not isinstance(description, str) or not (name and _clean_description(description)):
         raise UsageError("the front matter of a skill must have a name and a description, both texts")
     if not body(text):
-        raise UsageError("a skill without steps says nothing: write them below its front matter")
+        raise UsageError("a skill needs steps: write them below its front matter")
     return SkillFile(check_name(name), _clean_description(description), body(text), text)
 
 
@@ -77,11 +77,11 @@ def check_name(name: str) -> str:
     name = name.strip()
     if len(name) > _NAME or not _SHAPE.fullmatch(name):
         raise UsageError(
-            f"{one_line(name, 70)!r} is no name for a skill: write small letters, digits and single hyphens, at most "
-            f"{_NAME}, as in deploy-site"
+            f"{one_line(name, 70)!r} is not a valid name of a skill: use lower-case letters, digits and single "
+            f"hyphens, at most {_NAME}, as in deploy-site"
         )
     if _HANDLE.fullmatch(name):
-        raise UsageError(f"{name!r} is a handle, as every skill has one: give the skill a name in words")
+        raise UsageError(f"{name!r} is the form of a handle: give the skill a name in words")
     return name
 
 
@@ -106,7 +106,7 @@ def _front_matter(words: str) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 2})" if where else ""
-        raise UsageError(f"the front matter of the skill is no YAML{line}: quote a text with a colon in it") from error
+        raise UsageError(f"the front matter of the skill is not YAML{line}: quote a text with a colon in it") from error
     if not isinstance(values, dict):
         raise UsageError("the front matter of a skill must have lines name: and description:")
     return values

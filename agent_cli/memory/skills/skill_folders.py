@@ -99,7 +99,7 @@ def write(folder: Path, chosen: Sequence[Skill], *, force: bool = False) -> Iter
         existing = {path: _existing_content(path) for path, _ in targets}
         for path, content in targets:
             if not force and existing[path] not in (None, content):
-                raise UsageError(f"{path} is there already and says something else; say --force to write over it")
+                raise UsageError(f"{path} exists already with other content; say --force to write over it")
         for path, content in targets:
             if existing[path] != content:
                 _write(path, content)
@@ -113,7 +113,7 @@ def _existing_content(path: Path) -> bytes | None:
     if not path.exists():
         return None
     if not path.is_file():
-        raise UsageError(f"{path} is there already and is not a file: move it away")
+        raise UsageError(f"{path} exists already and is not a file: move it away")
     with path.open("rb") as file:
         return file.read(_MAX_BYTES + 1)
 

@@ -58,7 +58,7 @@ def read_sessions(
                 yield ExternalSession(place, _size(conversation, key), lambda value=conversation: row(value))  # type: ignore[misc]
         except json_array.BrokenElement as error:
             if not number:
-                raise UsageError(f"{name} is no export of {program}: {error}") from error
+                raise UsageError(f"{name} is not an export of {program}: {error}") from error
             yield ExternalSession(f"what follows conversation {number} in {name}", 1, _raising(str(error)))
 
 
@@ -89,7 +89,7 @@ def path_to(parents: dict[str, Any], leaf: str) -> list[str]:
 def _refuse_other(file: Path, conversation: dict[str, Any], key: str, program: str, others: dict[str, str]) -> None:
     for theirs, command in others.items():
         if theirs in conversation and key not in conversation:
-            raise UsageError(f"{file} is no export of {program}; try `agent import {command} {file}`")
+            raise UsageError(f"{file} is not an export of {program}; try `agent import {command} {file}`")
 
 
 def _size(conversation: dict[str, Any], key: str) -> int:

@@ -19,7 +19,7 @@ _FINISHES = {"max_tokens": "length", "interrupted": "cancelled"}
 
 
 def read_sessions(file: Path) -> Iterator[ExternalSession]:
-    """Raises UsageError when the file is no export of ChatGPT."""
+    """Raises UsageError when the file is not an export of ChatGPT."""
     return export_files.read_sessions(file, session_row, "mapping", "ChatGPT", _OTHERS)
 
 

@@ -17,7 +17,7 @@ _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
 def read_sessions(file: Path) -> Iterator[ExternalSession]:
-    """Raises UsageError when the file is no export of Claude."""
+    """Raises UsageError when the file is not an export of Claude."""
     return export_files.read_sessions(file, session_row, "chat_messages", "Claude", _OTHERS)
 
 

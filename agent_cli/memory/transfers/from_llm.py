@@ -43,7 +43,7 @@ def read_sessions(file: Path) -> Iterator[ExternalSession]:
     log = ForeignFile(file)
     try:
         if not {"responses", "turns"} & log.tables.keys():
-            raise UsageError(f"{file} is no log of llm 0.4 or newer: `llm logs path` names the file")
+            raise UsageError(f"{file} is not a log of llm 0.4 or newer: `llm logs path` names the file")
         number = 0
         for turns in (_responses(log), _turns(log)):
             for _, group in groupby(turns, lambda turn: turn.conversation):
@@ -134,7 +134,7 @@ def _decode_turn(row: tuple[Any, ...]) -> _Turn:
         return _Turn(conversation, name, _text(id), at, model, prompt, response, thinking, *tokens)
     except UnicodeDecodeError as error:
         return _Turn(
-            conversation, name, "", "", "", "", "", "", 0, 0, f"it holds bytes that are no text ({error.reason})"
+            conversation, name, "", "", "", "", "", "", 0, 0, f"it holds bytes that are not text ({error.reason})"
         )
 
 

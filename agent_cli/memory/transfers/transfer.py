@@ -149,7 +149,7 @@ def _parse_session(row: dict[str, Any], now: datetime) -> _ParsedSession:
     id = _id(row, "session")
     messages = row.get("messages") or []
     if not isinstance(messages, list):
-        raise ValueError("the messages are no list")
+        raise ValueError("the messages are not a list")
     parsed = [_parse_message(message, now) for message in messages]
     started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
     kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"

@@ -19,7 +19,7 @@ _METRICS = {
     "agent_tokens_out_total": ("counter", "Tokens that the model wrote."),
     "agent_tool_calls_total": ("counter", "Calls of tools, by name and by what became of them."),
     "agent_requests_total": ("counter", "Requests, by status."),
-    "agent_turn_own_seconds": ("histogram", "Seconds of a turn that are not the model's, waiting in line apart."),
+    "agent_turn_own_seconds": ("histogram", "Seconds of a turn, without those of the model and of waiting in line."),
     "agent_turn_model_seconds": ("histogram", "Seconds of a turn in which the model was waited for."),
     "agent_turn_waited_seconds": ("histogram", "Seconds that a turn waited in line."),
     "agent_turns_running": ("gauge", "Turns that run now."),

@@ -84,7 +84,7 @@ class TurnHandle:
     async def _wait_for(self, ready: Coroutine[Any, Any, Any]) -> None:
         if not await streaming.unless_disconnected(self._request.receive, asyncio.ensure_future(ready)):
             self.abandon()
-            raise Refused(499, "gone", "the caller has gone")  # nobody reads it
+            raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
 
     def _raise_error(self) -> None:
         try:

@@ -125,7 +125,7 @@ class TurnQueue:
     def begin(self, work: TurnWork, lock_key: Hashable | None, caller_id: Hashable = None) -> QueuedTurn:
         """Enqueue a turn. Of those with the same `lock_key` one runs at a time. Raises Refused."""
         if self._closed:
-            raise refusals.busy("the server is ending: ask again when it is back")
+            raise refusals.busy("the server is stopping: ask again when it runs again")
         if self.waiting >= self._limits.waiting:
             raise refusals.busy(f"{self.waiting} turns wait in line already: ask again later")
         if (

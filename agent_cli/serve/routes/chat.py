@@ -129,7 +129,7 @@ async def _answer_once(state: ServerState, request: Request, question: ChatReque
         if making := state.turns_by_key.get((caller.id, key)):
             ended = asyncio.ensure_future(making.ended.wait())
             if not await streaming.unless_disconnected(request.receive, ended):
-                raise Refused(499, "gone", "the caller has gone")
+                raise Refused(499, "gone", "the caller has disconnected")
         known = await state.read(lambda db: _known_request(db, caller, key, text))
         if known and known.message:
             logged = await state.read(partial(_logged_answer, known, scores=caller.mine))

@@ -142,7 +142,7 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
                 "`agent db check` says where, `agent db salvage FILE` saves what can be read"
             )
         if counts(copy) != rows:
-            raise StoreError(f"{part}: the copy does not hold what the database holds; check the disk and try again")
+            raise StoreError(f"{part}: the copy differs from the database; check the disk and try again")
     finally:
         copy.close()
     return rows
@@ -174,7 +174,7 @@ def _stage(path: Path, part: Path) -> dict[str, int]:
 def _verify(copy: Database, source: Path) -> None:
     """Raise StoreError when the copy is not a sound database of this program. A backup has passed the same check."""
     if copy.value("pragma application_id") != schema.APPLICATION_ID:
-        raise StoreError(f"{source}: this is no database of agent; name a file that `agent db backup` wrote")
+        raise StoreError(f"{source}: this is not a database of agent; name a file that `agent db backup` wrote")
     if problems := file_check.damaged_pages(copy):
         raise StoreError(f"{source}: the copy is damaged ({problems[0]}); use another one")
 
@@ -287,7 +287,7 @@ def _refuse_target(db: Path, path: Path, force: bool) -> None:
     if path.resolve() in {db.resolve().with_name(db.name + end) for end in ("", "-wal", "-shm", "-journal")}:
         raise UsageError(f"{path} is the database itself; name another file")
     if path.exists() and not force:
-        raise UsageError(f"{path} is there already; name another file, or say --force to write over it")
+        raise UsageError(f"{path} exists already; name another file, or say --force to write over it")
 
 
 @contextmanager

@@ -77,12 +77,12 @@ def _integrity(db: Database) -> Iterator[Problem]:
 
 def _schema(db: Database) -> Iterator[Problem]:
     for each in schema.differences(db):
-        yield f"{each} is missing or is not what it was", row_check.is_derived(each.split()[-1].partition(".")[0])
+        yield f"{each} is missing or was changed", row_check.is_derived(each.split()[-1].partition(".")[0])
 
 
 def _foreign_keys(db: Database) -> Iterator[Problem]:
     for table, row, parent, _ in db.rows("pragma foreign_key_check")[:_MAX_PROBLEMS]:
-        yield f"{table} {row} names a {parent} that is not there", row_check.is_derived(table)
+        yield f"{table} {row} refers to a {parent} that does not exist", row_check.is_derived(table)
 
 
 def _rows(db: Database) -> Iterator[Problem]:
@@ -92,7 +92,7 @@ def _rows(db: Database) -> Iterator[Problem]:
 
 def _events(db: Database) -> Iterator[Problem]:
     if broken := events.broken_link(db):
-        yield f"{broken}: an event was changed, taken out or put in here: the log does not hold together", False
+        yield f"{broken}: an event was changed, removed or added here: the chain of the log is broken", False
 
 
 def _word_tables(db: Database) -> list[str]:

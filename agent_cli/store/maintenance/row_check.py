@@ -108,7 +108,7 @@ def _fault(table: str, column: str, value: bytes) -> str:
     if column in _JSON.get(table, ()) and not _is_json(text):
         return f"its {column} cannot be read"
     if (column == "at" or column.endswith("_at")) and text and not _is_time(text):
-        return f"its time ({column}) is none: {text[:40]!r}"
+        return f"its time ({column}) cannot be read: {text[:40]!r}"
     return ""
 
 

@@ -237,7 +237,7 @@ def test_it_is_queued_after_a_turn_of_a_conversation_that_is_learned_from(db, co
 
 def test_an_answer_that_cannot_be_read_is_told_once_and_then_given_up(db, talked):
     asked = look_back(db, found(name="!"), "no")
-    assert "the skill has no name of small letters and hyphens" in asked[1]
+    assert "the skill has no name of lower-case letters and hyphens" in asked[1]
     assert (pending(db), reflected_to(db)) == ([], 4)
     assert job(db) == ("parked", "the model's answer could not be read, twice: there is no JSON in it")
 
@@ -314,7 +314,7 @@ def test_switched_off_nothing_is_read(db, talked):
     [
         ("nothing", "there is no JSON"),
         ("[1]", 'it must be {"skill": null}'),
-        ('{"skill": 3}', "is no object"),
+        ('{"skill": 3}', "is not an object"),
         ('{"skill": {"name": "a", "steps": "x"}}', "no description"),
         ('{"skill": {"name": "a", "description": "d"}}', "no steps"),
         ('{"skill": {"name": {}, "description": "d"}}', "no name"),

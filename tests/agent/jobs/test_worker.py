@@ -89,7 +89,7 @@ def test_a_model_that_fails_is_tried_again_later(db, closed):
 
     assert (summaries.of_session(db, closed).method, states(db)) == (
         "extract",
-        [("s1", "ready", 1, "the script breaks off here; what arrived is kept")],
+        [("s1", "ready", 1, "the script ends the answer here; what arrived is kept")],
     )
 
 

@@ -218,7 +218,7 @@ def test_refused_setting_is_named(server):
     sentence = until_it_fails(ask(server, options={"temperature": "hot"}), ModelFailed)[1]
     assert sentence == (
         'the model server refuses a setting: option "temperature" must be of type float32; '
-        "check keep_alive and the options in the config"
+        "check keep_alive and the options in the settings"
     )
 
 

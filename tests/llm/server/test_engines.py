@@ -181,7 +181,7 @@ def test_numbers_of_the_native_error_are_in_the_sentence(server):
 
     assert until_it_fails(ask(server), ContextExceeded)[1] == (
         "the conversation does not fit: it has 42947 tokens, and the model's context holds 8192; "
-        "ask something shorter, start afresh with /new, or raise num_ctx in the config"
+        "ask something shorter, begin a new session with /new, or raise num_ctx in the settings"
     )
 
 

@@ -31,7 +31,7 @@ def test_each_caller_is_an_owner_of_its_own_and_only_a_grant_reaches_the_persons
 
 @pytest.mark.parametrize("name", ["", "Bot", "a b", "-a", "a" * 33, "person:x", "ä"])
 def test_name_that_cannot_be_is_refused(db, name):
-    with pytest.raises(UsageError, match="is no name for a caller"):
+    with pytest.raises(UsageError, match="is not a valid name of a caller"):
         callers.add(db, name, noon)
 
 

@@ -198,7 +198,7 @@ def test_a_folder_that_is_not_there_now_loses_nothing(db, folder, tmp_path):
     folder.rename(tmp_path / "elsewhere")
 
     [kept] = sync(db).warnings
-    assert kept.startswith(f"{folder} is not there now")
+    assert kept.startswith(f"{folder} cannot be found now")
     assert found(db, "alpha") == [("d1", "a.txt:1")]
 
     folder.mkdir()  # the place of a disk that is not mounted: empty since before it was read

@@ -150,7 +150,7 @@ UNREADABLE = {
     "empty": ("", "there is no JSON in it"),
     "cut off": ('{"operations": [{"op": "INSERT"}', "it is not JSON (Expecting ',' delimiter"),
     "another shape": ('{"facts": []}', 'it must be {"operations": […]}'),
-    "no object": ("[1]", "operation 1 is no object"),
+    "no object": ("[1]", "operation 1 is not an object"),
     "another op": ('[{"op": "ACCEPT"}]', "the op of operation 1 must be INSERT, UPDATE or DELETE"),
     "no statement": ('[{"op": "INSERT"}]', "operation 1 has no statement"),
     "no target": ('[{"op": "DELETE"}]', "operation 1 has no target: f and the number of a known fact"),

@@ -92,8 +92,8 @@ def test_a_new_line_is_written_though_the_one_above_it_has_ended_meanwhile(db, o
 @pytest.mark.parametrize(
     ("was", "becomes", "said"),
     [
-        ("- f1: I", "- f9: I", "line 5: f9 is no fact of this file; a new line has no handle; nothing was changed"),
-        ("- f1: I", "- f2: I", "line 9: f2 stands there twice; nothing was changed"),
+        ("- f1: I", "- f9: I", "line 5: f9 is not a fact of this file; a new line has no handle; nothing was changed"),
+        ("- f1: I", "- f2: I", "line 9: f2 is there twice; nothing was changed"),
         ("- f1: I", "- f1 I", "line 5: “f1 I live in Graz” looks like a broken handle"),
         ("- f1: I", "- f 1: I", "line 5: “f 1: I live in Graz” looks like a broken handle"),
         ("- f1: I", "- 1: I", "line 5: “1: I live in Graz” looks like a broken handle"),

@@ -276,7 +276,7 @@ def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
 
     lines = [json.dumps({"statement": words}) for words in ("I live in Graz.", "I live in Linz now")]
     assert fact_lines.import_lines(db, HERE, lines, "x", noon, told.append, accepted=True) == (0, 0)
-    assert told == [f"line {n} was skipped: you had it forgotten" for n in (1, 2)]
+    assert told == [f"line {n} was skipped: you had it erased" for n in (1, 2)]
     assert adoption.propose(db, HERE, adoption.claim("I live in Graz", "model"), noon) is None
 
 
@@ -334,7 +334,10 @@ def test_a_topic_of_which_nothing_is_known_is_said(db):
     ("told", "said"),
     [
         ("m9", "there is no message m9; `agent search` finds what there is"),
-        ("x9", "'x9' is no handle: write it like s3, m9, n4, f12, y7, k2, t4, d12 or c3, or name words with --topic"),
+        (
+            "x9",
+            "'x9' is not a handle: write it like s3, m9, n4, f12, y7, k2, t4, d12 or c3, or name words with --topic",
+        ),
     ],
 )
 def test_what_is_not_there_is_said(db, told, said):

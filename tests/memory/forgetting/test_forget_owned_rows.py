@@ -187,7 +187,7 @@ def test_a_forgotten_section_stays_out_whatever_becomes_of_the_file(db, folder):
     path.write_text("# Bank\n\nThe vault is deep.\n\nPIN: 4711\n\nOpen till five.\n\n# Garden\n\nBeans in June.\n")
     tally = sync(db)
     assert (tally.changed, tally.erased) == (1, 1)
-    assert tally.sentence().endswith("\nof 1 file what you had erased stays out; to have it again, write it down")
+    assert tally.sentence().endswith("\nof 1 file what you had erased is not read again; write it anew to have it back")
     assert texts(db) == ["Open till five.", "Beans in June."]
     moved = folder / "moved.md"
     path.rename(moved)

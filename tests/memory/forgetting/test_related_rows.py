@@ -132,7 +132,7 @@ def test_an_answer_takes_all_none_numbers_or_handles(file):
     assert related_rows.choose(rows, "") == related_rows.choose(rows, "none") == []
     assert related_rows.choose(rows, "2, 1") == ["m4", "m2"]
     assert related_rows.choose(rows, "m4") == ["m4"]
-    with pytest.raises(UsageError, match="'3' is none of the rows that say the same"):
+    with pytest.raises(UsageError, match="'3' is not one of the rows that say the same"):
         related_rows.choose(rows, "3")
 
 

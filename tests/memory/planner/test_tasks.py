@@ -58,7 +58,7 @@ def test_what_was_understood_is_told_in_full(db):
     assert told == [
         "t1 “call the dentist”, Friday 27 Mar 2026, 15:00",
         "t2 “water the plants”, every monday 9:00, next Monday 30 Mar 2026, 09:00",
-        "t3 “read Proust”, at no certain time",
+        "t3 “read Proust”, without a time",
     ]
     assert [each.id for each in tasks.listing(db, "person")] == [1, 2, 3]
     assert db.rows("select due_at, zone, repeats, starts from task where id = 2") == [
@@ -96,7 +96,7 @@ def test_snoozing_that_changes_nothing_is_refused(db):
     time = Clock()
     task = keep(db, "call the dentist", "friday 3pm")
     for hours in (1, 3):  # before it is due, and when it is due anyway
-        with pytest.raises(UsageError, match="t1 comes up on Friday 27 Mar 2026, 15:00 anyway, so nothing was changed"):
+        with pytest.raises(UsageError, match="t1 comes up on Friday 27 Mar 2026, 15:00 in any case, so"):
             tasks.snooze(db, task, time() + hours * HOUR, time)
     later = tasks.snooze(db, task, time() + 9 * HOUR, time)
     assert tasks.snooze(db, later, time() + HOUR, time).comes_up == task.due_at  # which takes the delay back
@@ -233,7 +233,7 @@ def test_what_is_done_or_hidden_is_not_done_or_snoozed_again(db):
     done = tasks.complete(db, keep(db, "a", "", time), time)
     with pytest.raises(UsageError, match="t1 is done already"):
         tasks.complete(db, done, time)
-    with pytest.raises(UsageError, match="t1 is done: nothing of it comes up"):
+    with pytest.raises(UsageError, match="t1 is done, so it has no reminder"):
         tasks.snooze(db, done, time() + HOUR, time)
     with pytest.raises(UsageError, match="t1 is not hidden"):
         tasks.restore(db, done, time)

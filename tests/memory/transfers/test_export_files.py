@@ -184,12 +184,12 @@ def test_a_file_that_is_no_export_is_said(take, tmp_path):
     for told, words in {
         tmp_path / "gone.json": "cannot be read",
         tmp_path / "empty": "there is no conversations.json in",
-        damaged: "is no export of ChatGPT: it is damaged",
+        damaged: "is not an export of ChatGPT: it is damaged",
     }.items():
         with pytest.raises(UsageError, match=words):
             take(told)
     for told in ("", "words", "{}", "[{]", "[" * 100_000, "[" + "9" * 5000 + "]"):
-        with pytest.raises(UsageError, match="is no export of ChatGPT"):
+        with pytest.raises(UsageError, match="is not an export of ChatGPT"):
             take(told)
     with pytest.raises(UsageError, match="try `agent import claude"):
         take([claude(("human", "hi"))])
@@ -329,7 +329,7 @@ def test_bytes_in_a_log_of_llm_that_are_no_text_cost_their_conversation_alone(db
     exports.llm_turn(file, "t1", "Shattered", "Yes", thread="l1")
     exports.llm_turn(file, "t2", "Elsewhere", "No", thread="l2")
     exports.llm(file, "update parts set text = cast(x'80' as text) where text = 'Yes'")
-    why = "was skipped: it holds bytes that are no text (invalid start byte)"
+    why = "was skipped: it holds bytes that are not text (invalid start byte)"
     done, complaints = take(file, from_llm, "llm")
     assert (done, [each.partition(") ")[2] for each in complaints]) == ((3, 6), [why, why])
     assert "Broken" not in str(said(db))

@@ -137,7 +137,7 @@ BROKEN = {
     '{"id": null}': "a session has no id",
     '{"id": ""}': "a session has no id",
     '{"id": [1]}': "a session has no id",
-    '{"id": 1, "messages": {"role": "user"}}': "the messages are no list",
+    '{"id": 1, "messages": {"role": "user"}}': "the messages are not a list",
     '{"id": 1, "messages": ["Hello"]}': "a message is not a JSON object",
     '{"id": 1, "messages": [{"id": 1, "content": "x"}]}': "the role of a message is None, not one of user",
     '{"id": 1, "messages": [{"id": 1, "role": "system", "content": "x"}]}': "the role of a message is 'system'",

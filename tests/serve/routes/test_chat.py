@@ -294,7 +294,7 @@ def test_what_is_sent_wrongly_is_told_in_sentences_that_say_what_to_do(bot):
     assert [(each.status_code, each.json()["error"]["message"]) for each in answers] == [
         (422, "the body must be a JSON object, sent with Content-Type: application/json"),
         (422, "the body must be a JSON object, sent with Content-Type: application/json"),
-        (422, "body.message: it says nothing"),
+        (422, "body.message: it is empty"),
         (422, "body.message: it is needed; body.msg: there is no such field: GET /docs lists them"),
         (404, "there is no such route: GET /docs lists them"),
         (405, "this route takes another method: see GET /docs"),

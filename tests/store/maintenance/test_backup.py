@@ -129,7 +129,7 @@ def test_a_copy_is_one_file_of_the_owners_alone_and_is_noted(opened, path, tmp_p
 
 def test_a_file_that_is_there_is_not_written_over_unless_told(opened, path, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"mine.txt is there already; name another file, or say --force"):
+    with pytest.raises(UsageError, match=r"mine.txt exists already; name another file, or say --force"):
         backup.create(opened, tmp_path / "mine.txt")
     with pytest.raises(UsageError, match="is a folder; name a file in it"):
         backup.create(opened, tmp_path)
@@ -262,7 +262,7 @@ def another(copy):
         (damaged, "damaged|malformed"),
         (newer, "a newer agent wrote this file"),
         (another, "belongs to another program"),
-        (lambda copy: copy.write_bytes(b""), "this is no database of agent"),
+        (lambda copy: copy.write_bytes(b""), "this is not a database of agent"),
         (lambda copy: copy.write_text("words " * 2000), "this is not an SQLite database"),
         (lambda copy: copy.unlink(), "there is no file"),
     ],
@@ -324,4 +324,4 @@ def test_a_check_finds_a_damaged_index_and_a_row_that_points_nowhere(opened):
     assert file_check.check(opened).derived != ()
     opened.execute("pragma foreign_keys = off")
     opened.execute("insert into jotting (uid, session_id, text, at, utc_offset) values ('x', 9, 'x', '', 0)")
-    assert file_check.check(opened).canonical == ("jotting 1 names a session that is not there",)
+    assert file_check.check(opened).canonical == ("jotting 1 refers to a session that does not exist",)

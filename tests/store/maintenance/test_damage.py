@@ -103,12 +103,12 @@ def test_an_index_that_has_lost_a_row_names_that_row(path):
 def test_what_is_missing_of_the_schema_is_made_again_and_told_when_the_file_is_opened(path, sql, missing):
     db = made(path)
     db.execute(sql)
-    assert f"{missing} is missing or is not what it was" in file_check.check(db).canonical
+    assert f"{missing} is missing or was changed" in file_check.check(db).canonical
     db.close()
 
     notices = []
     db = reopened(path, notices)
-    assert f"{path}: {missing} was missing; it was made again, without what was in it" in notices
+    assert f"{path}: {missing} was missing and was created again, without its earlier content" in notices
     assert file_check.check(db) == file_check.CheckResult()
     notices.clear()
     db.close()
@@ -124,14 +124,17 @@ def test_a_column_that_cannot_be_made_again_is_refused_with_a_sentence(path):
     with pytest.raises(StoreError, match=r"the column note\.origin is missing and cannot be made again"):
         reopened(path)
     db = file.open_damaged(path)
-    assert "the column note.origin is missing or is not what it was" in file_check.check(db).canonical
+    assert "the column note.origin is missing or was changed" in file_check.check(db).canonical
     db.close()
 
 
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("update note set changed_at = 'yesterday' where id = 3", "n3: its time (changed_at) is none: 'yesterday'"),
+        (
+            "update note set changed_at = 'yesterday' where id = 3",
+            "n3: its time (changed_at) cannot be read: 'yesterday'",
+        ),
         ("update message set parts = '[[' where id = 3", "m3: its parts cannot be read"),
     ],
 )
