@@ -145,7 +145,7 @@ def test_with_a_reader_the_receipt_says_so_and_a_second_call_finishes(program, r
 
     assert first.code == 8, first
     assert "another process is reading the database, so the journal cannot be emptied" in first.err
-    assert "`agent forget` finishes" in first.err
+    assert "each start of the program finish this" in first.err
     assert program.rows("select count(*) from note") == [(0,)]
     assert traces(program.db, SECRET) > 0
     again = program("forget", "--topic", SECRET)
@@ -323,7 +323,7 @@ def test_a_short_fact_is_not_gone_while_the_message_it_came_from_stays(program, 
     told = program("forget", "f1", "--yes")
     assert told.out.splitlines()[:2] == [
         "Erased. Searched the file for 1 phrase: 2 left (m1, y1)",
-        "rows erased: 1 fact, 1 prompt, 1 result of a tool elsewhere",  # the answer, which says what was kept
+        "rows erased: 1 fact, 1 prompt, 1 quotation elsewhere",  # the answer, which says what was kept
     ]
     assert (told.code, "the same words stand in m1, y1: `agent forget m1 y1`" in told.err) == (8, True)
     assert program("forget", "m1", "--yes").code == 0

@@ -148,7 +148,7 @@ def test_the_session_shows_the_day_so_far_and_the_week_with_what_it_lacks(progra
     assert "A week with Mia." in person.text
     person.enter("/summary 2026-01-02").wait("2026-01-02 (y1), summarised\n").wait_prompt()
     person.enter("/summary 2019").wait("nothing is kept of 2019").wait_prompt()
-    person.enter("/summary soon").wait("'soon' is no period").wait_prompt()
+    person.enter("/summary soon").wait("'soon' is not a period").wait_prompt()
     assert person.text.count("Mia weighs 4 kg.") == 2
 
 

@@ -70,8 +70,8 @@ _QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thi
 COPIES = (
     Copy("titles", "title", "session", "title", sessions.blank_titles),
     Copy(
-        "results of tools elsewhere",
-        "result of a tool elsewhere",
+        "quotations elsewhere",
+        "quotation elsewhere",
         "message",
         _QUOTING,
         _blank_messages,

@@ -44,7 +44,7 @@ _COPIES = {copy.name: copy for owner in OWNERS for copy in owner.COPIES} | {
     "errors of jobs": Copy("errors of jobs", "error of a job", "job", "error", jobs.blank_errors)
 }
 _COUNTED = (  # in this order
-    *("prompts", "tests", "titles", "errors of jobs", "results of tools elsewhere", "calls elsewhere"),
+    *("prompts", "tests", "titles", "errors of jobs", "quotations elsewhere", "calls elsewhere"),
     *("errors of schedules", "openings", "jottings", "recollections"),
 )
 COPIES: tuple[Copy, ...] = tuple(_COPIES[name] for name in dict.fromkeys([*_COUNTED, *_COPIES]))

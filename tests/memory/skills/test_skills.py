@@ -156,7 +156,7 @@ def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
         ("", "begins with a line ---"),
         ("# Deploy\nrsync", "begins with a line ---"),
         ("---\nname: a\n---\nx", "must have a name and a description"),
-        ("---\nname: Deploy Site\ndescription: d\n---\nx", "no name for a skill"),
+        ("---\nname: Deploy Site\ndescription: d\n---\nx", "not a valid name of a skill"),
         ("---\nname: k3\ndescription: d\n---\nx", "'k3' is the form of a handle"),
         ("---\nname: 12\ndescription: d\n---\nx", "'12' is the form of a handle"),
         ("---\nname: a\ndescription: a: b\n---\nx", r"not YAML \(line 3\)"),

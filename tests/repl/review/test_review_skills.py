@@ -186,7 +186,7 @@ def test_an_edited_text_is_shown_again_and_waits_for_y(db, walk, editing, key):
 def test_an_edited_text_that_is_no_skill_is_said_and_shown_again(db, walk, editing):
     propose(db)
     screen = walk("e", "q", editor=editing("s/^name:.*/name: No Name/"))
-    assert "'No Name' is no name for a skill" in screen
+    assert "'No Name' is not a valid name of a skill" in screen
     assert "your text is kept in" in screen
     assert screen.count("Skill 1 of 1") == 2
     assert states(db) == [("pending", 1)]
