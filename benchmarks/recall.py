@@ -8,6 +8,7 @@ does.
 """
 
 import argparse
+import gc
 import json
 import random
 import statistics
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from agent_cli.__main__ import GARBAGE
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import fact_lines
@@ -108,6 +110,7 @@ def run(options: Sequence[str] = ()) -> bool:
     parser.add_argument("--data", type=Path, help="a folder of conversations with questions")
     told = parser.parse_args(options)
     sizes = [int(rows) for rows in told.rows.split(",") if rows]
+    gc.set_threshold(GARBAGE)  # as in the program
     met = [_sized(rows) for rows in sizes]
     met += [_sized(rows, LONG) for rows in sizes if rows <= LONG_ROWS]
     if told.data:

@@ -188,12 +188,13 @@ def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, floa
     name = word_tables.table(db, "words")
     condition = f"{name} match :match and {_id_range(allowed.files)}"
     scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {condition}"
+    limit = 2 * WORDS if allowed.kinds else WORDS  # other kinds are left out afterwards
     if not allowed.is_narrow:
-        sql = f"{scored} order by s limit {2 * WORDS}"
+        sql = f"{scored} order by s limit {limit}"
     else:  # bm25() does not work in a join
         sql = f"""with hit as materialized ({scored})
                   select hit.id, hit.s from hit cross join passage p on p.id = hit.id join area a on a.id = p.area
-                  where {conditions(allowed)} order by hit.s limit {2 * WORDS}"""
+                  where {conditions(allowed)} order by hit.s limit {limit}"""
     return [(id, -s) for id, s in db.rows(sql, {"match": match, **bindings(allowed)})]
 
 

@@ -123,7 +123,7 @@ def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]
 
 def _behind_sources(query: str, scored: Sequence[Scored]) -> Sequence[Scored]:
     """Put replies that rest on nothing kept behind the best of what was said, noted or read of the same matter."""
-    if ranking.asks_for_reply(query):
+    if not any(each.row.unsupported for each in scored) or ranking.asks_for_reply(query):
         return scored
     sources = [each for each in scored if each.row.role != "assistant" and not (each.row.empty or each.row.withdrawn)]
     placed = []
