@@ -6,8 +6,9 @@ row, SQLite would read the row from its start.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from itertools import takewhile
 
 from agent_cli import clock, kinds
 from agent_cli.memory import search_sources
@@ -33,7 +34,6 @@ _STALE = f"""select kind, row from stale where kind > '{FILES}' and not tail uni
     select kind, row from stale where kind <= '{FILES}' and not tail limit ?"""
 _OF_ROWS = """select p.row, p.id from json_each(?) c cross join passage p on p.kind = ? and p.row = c.value
     order by c.key, p.start"""
-_COLUMNS = "row, owner, place, session, author, at, utc_offset, text, facts"
 
 
 @frozen
@@ -96,22 +96,23 @@ def read_stale(db: Database, limit: int, portion: int, without: Sequence[StaleRo
     found: list[StaleRow] = []
     left = portion
     for kind, rows in waiting.items():
-        sizes = _sizes(db, kind, rows)
-        chosen = []
-        for row in rows:
+        if left <= 0:
+            break
+        given = {}
+        for source in _read(db, kind, rows):  # a row at a time: no further text is read than is needed
+            given[source.row] = source
+            left -= len(source.text)
             if left <= 0:
+                rows = rows[: rows.index(source.row) + 1]
                 break
-            left -= sizes.get(row, 0)
-            chosen.append(row)
-        given = {source.row: source for source in _read(db, kind, chosen)}
-        replaced: dict[int, list[int]] = {row: [] for row in chosen}
-        for row, id in db.rows(_OF_ROWS, (chosen, kind)):
-            replaced[row].append(id)
-        found += [_stale_row(db, kind, row, given.get(row), replaced[row]) for row in chosen]
+        replaced: dict[int, list[int]] = {}
+        for row, id in db.rows(_OF_ROWS, (rows, kind)):
+            replaced.setdefault(row, []).append(id)
+        found += [_stale_row(db, kind, row, given.get(row), replaced.get(row, ())) for row in rows]
     return found
 
 
-def _stale_row(db: Database, kind: str, row: int, source: SourceRow | None, replaced: list[int]) -> StaleRow:
+def _stale_row(db: Database, kind: str, row: int, source: SourceRow | None, replaced: Sequence[int]) -> StaleRow:
     if source is None:
         return StaleRow(kind, row, replaced, (), False)
     made, tail = cut(source)
@@ -151,13 +152,9 @@ def start_after(passage: Last) -> int:
 def cut(source: SourceRow, start: int = 0, most: int = PORTION) -> tuple[list[Passage], bool]:
     """The passages from `start` on, of a long text those within the next `most` characters; and whether more follow."""
     long = len(source.text) > _LONG
-    pieces = []
-    tail = False
-    for piece in terms.chunks(source.text, start=start):
-        if long and piece[0] >= start + most:
-            tail = True
-            break
-        pieces.append(piece)
+    every = terms.chunks(source.text, start=start)
+    pieces = list(takewhile(lambda piece: piece[0] < start + most, every) if long else every)
+    tail = sum(pieces[-1]) < len(source.text)
     moment = clock.local(source.at, source.utc_offset)
     at, day = int(moment.timestamp()), moment.toordinal() - _EPOCH.toordinal()
     hidden = _secrets(source, start, sum(pieces[-1]))
@@ -189,6 +186,8 @@ def _secrets(source: SourceRow, start: int, end: int) -> list[secrets.Span]:
     """The secrets in a part of a text. A fact is masked when adopted, or typed by the person."""
     if source.kind == _FACT:
         return []
+    if not start and end == len(source.text):
+        return secrets.spans(source.text)
     first = max(0, start - _MARGIN)
     found = secrets.spans(source.text[first : end + _MARGIN])
     return [(begin + first, stop + first, name) for begin, stop, name in found]
@@ -200,18 +199,10 @@ def day_words(day: int) -> str:
     return f"{moment.day} {moment:%B %Y %A}"
 
 
-def _read(db: Database, kind: str, rows: Sequence[int]) -> list[SourceRow]:
-    return [SourceRow(kind, *row) for row in db.rows(_query(kind), (rows,))]
-
-
-def _sizes(db: Database, kind: str, rows: Sequence[int]) -> dict[int, int]:
-    """The bytes of the texts of rows. SQLite knows them without reading the texts."""
-    sized = f"with source ({_COLUMNS}) as ({_query(kind)}) select row, octet_length(text) from source"
-    return dict(db.rows(sized, (rows,)))
-
-
-def _query(kind: str) -> str:
-    return search_sources.source_of(_NAMES[kind]).passages
+def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:
+    """The rows that are searched, in the order of their ids."""
+    for row in db.each(search_sources.source_of(_NAMES[kind]).passages, (rows,)):
+        yield SourceRow(kind, *row)
 
 
 def _fact_words(encoded: str) -> str:
