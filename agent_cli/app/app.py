@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_cli.tools.servers import Servers
 
 
-@dataclass
+@dataclass(eq=False, repr=False)  # each costs time at the start
 class App:
     """The state of one run of the program. `db` belongs to the thread that opened it."""
 

@@ -17,7 +17,7 @@ AnswerForm = Literal["stream", "whole", "json", "events", "code"]
 _LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
 
 
-@dataclass
+@dataclass(eq=False, repr=False)  # each costs time at the start
 class AskOptions:
     words: list[str]
     files: list[Path] = field(default_factory=list)

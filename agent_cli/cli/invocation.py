@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_cli.render.display import Display
 
 
-@dataclass
+@dataclass(eq=False, repr=False)  # each costs time at the start
 class Invocation:
     flags: dict[str, Any]
     quiet: bool = False

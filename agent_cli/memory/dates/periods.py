@@ -6,8 +6,8 @@ of the single days before and after them, so that each day belongs to exactly on
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from typing import NamedTuple
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
@@ -22,8 +22,7 @@ _KEYS = {
 }
 
 
-@dataclass(frozen=True, order=True)
-class Period:
+class Period(NamedTuple):  # compared by its first day
     """The days from `first` up to but not including `end`."""
 
     first: date
