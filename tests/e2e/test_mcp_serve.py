@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption, facts
@@ -41,6 +40,7 @@ def app(program):
 
 def conversation(server, *steps):
     """What a client of the server sees: the result of each step."""
+    from mcp import Client  # most of a second, for each process of the tests
 
     async def talk():
         async with Client(server) as client:
@@ -154,6 +154,8 @@ def test_no_line_of_memory_can_pose_as_the_programs_own(app):
 
 
 def test_a_save_over_the_real_door_waits_in_the_review(program):
+    from mcp import Client, StdioServerParameters, stdio_client
+
     @asynccontextmanager
     async def door():
         command = StdioServerParameters(

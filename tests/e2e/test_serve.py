@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from threading import Event
 
 import httpx
-import openai
 import pytest
 
 from agent_cli.errors import UsageError
@@ -39,6 +38,8 @@ def token(program, *options):
 
 
 def test_official_client_talks_over_two_processes_and_the_second_knows_the_first(program, server):
+    import openai  # half a second, for each process of the tests
+
     program.use(server)
     server.answer = heard
     key = token(program, "bot")

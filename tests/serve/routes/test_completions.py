@@ -1,6 +1,5 @@
 """/v1/chat/completions: clients that resend their history gain a memory, and each word is logged once."""
 
-import openai
 import pytest
 
 from tests.ollama_server import script
@@ -173,6 +172,8 @@ def test_pieces_of_text_are_one_message(house, bot):
 
 
 def test_error_in_a_stream_reaches_the_official_client(house, bot, server):
+    import openai  # half a second, for each process of the tests
+
     server.answer = None
     server.play(script.pieces(script.Piece("Well"), then=script.Cut()))
     client = openai.OpenAI(base_url="http://localhost/v1", api_key=bot.token, http_client=house.client, max_retries=0)
