@@ -357,9 +357,12 @@ def _collapse() -> None:
 
 
 if __name__ == "__main__":
+    import typer.main
+
     import agent_cli
     from agent_cli import values
     from agent_cli.__main__ import main as _start
+    from agent_cli.cli import usage
     from agent_cli.llm import embedded
     from agent_cli.memory.language import secrets
     from agent_cli.text import Pattern
@@ -372,9 +375,12 @@ if __name__ == "__main__":
     _late_init = values._init_on_first_use.__name__
     for each in gc.get_objects():
         if isinstance(each, Pattern):
-            each.search("")
+            _ = each._compiled
         if isinstance(each, type) and _late_init in getattr(each.__dict__.get("__init__"), "__qualname__", ""):
             each.__init__ = values._make_init(each)  # type: ignore[misc]
+    typer.main.get_command = cache(typer.main.get_command)  # which makes all commands of a group for one
+    for each in ("agent_cli.cli.main", *map(usage.module, usage.COMMANDS)):
+        typer.main.get_command(import_module(each).app)
     secrets.spans("password")
     embedded.load()
     gc.collect()
