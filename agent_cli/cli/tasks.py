@@ -86,7 +86,7 @@ def show(context: typer.Context, handle: TaskHandleArgument, as_json: AsJson = F
         output.put_json(task.describe())
         return
     output.say(task.text)
-    output.say(tasks.format_due(task, app_.time()) or "without a time")
+    output.say(tasks.format_due(task, app_.time()) or "any time")
     if task.due_words:
         output.say(f"told: {task.due_words}{f' ({task.zone})' if task.zone else ''}")
     if task.state == "done":

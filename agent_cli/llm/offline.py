@@ -56,7 +56,7 @@ def last_question(messages: Sequence[Message]) -> str:
 
 
 _INTRODUCTIONS = {
-    "maybe": "perhaps these words help, but none hold most of your question",
+    "maybe": "perhaps these words help, but none holds most of your message",
     "kept": "this is kept",
     "waiting": "this waits for your yes",
 }
@@ -64,9 +64,9 @@ _INTRODUCTIONS = {
 
 def _answer(verdict: str, found: Sequence[tuple[str, str, str]]) -> str:
     if not found:
-        return f"No model server answers{', and nothing in memory matches your question' if verdict else ''}."
+        return f"No model server answers{', and nothing in memory matches your message' if verdict else ''}."
     quotes = "\n".join(
         f"- {date} ({handle}): “{text.one_line(words, MAX_QUOTE_CHARS)}”" for handle, date, words in found
     )
-    introduction = _INTRODUCTIONS.get(verdict, "these are the words in memory that match your question")
+    introduction = _INTRODUCTIONS.get(verdict, "these are the words in memory that match your message")
     return f"No model server answers; {introduction}:\n\n{quotes}"

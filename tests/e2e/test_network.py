@@ -23,7 +23,7 @@ def test_without_a_server_a_named_model_is_an_error_that_says_what_was_tried(pro
 
 
 def test_without_a_server_memory_answers_and_one_line_says_so(program):
-    nothing = "No model server answers, and nothing in memory matches your question."
+    nothing = "No model server answers, and nothing in memory matches your message."
     assert program("ask", "where", "is", "the", "key") == Ran(3, f"{nothing}\n", f"agent: {NOBODY}\n")
     assert program.rows(LOG) == [
         ("user", "where is the key", "stop", ""),
@@ -33,7 +33,7 @@ def test_without_a_server_memory_answers_and_one_line_says_so(program):
 
 def test_without_a_server_memory_quotes_what_it_holds(program):
     program("notes", "add", "The key is under the pot", env={"AGENT_NOW": "2026-01-02T12:00:00+00:00"})
-    quoted = "No model server answers; these are the words in memory that match your question:\n\n"
+    quoted = "No model server answers; these are the words in memory that match your message:\n\n"
     answer = f"{quoted}- 02 Jan 2026 (n1): “The key is under the pot”"
     assert program("ask", "where is the key").out == f"{answer}\n"
     assert program("-q", "ask", "where is the pot") == Ran(3, f"{answer}\n", "")
@@ -55,7 +55,7 @@ def test_without_a_server_what_was_kept_is_said_and_nothing_of_a_match(program, 
     assert "match" not in shell.text
 
     shell.enter("Remember that I like tea. Where do I live?").wait("/undo f2").wait_prompt()
-    assert "none hold most of your question:" in shell.text
+    assert "none holds most of your message:" in shell.text
     shell.enter("thank you").wait("No model server answers.").wait_prompt()
 
 

@@ -32,7 +32,7 @@ def test_up_to_three_memories_are_quoted_with_their_dates():
     chunks = answer(MEMORIES)
 
     assert said(chunks) == (
-        "No model server answers; these are the words in memory that match your question:\n\n"
+        "No model server answers; these are the words in memory that match your message:\n\n"
         "- 20 Nov 2026 (m9): “The dentist is on Friday at 3pm.”\n"
         "- 3 Oct 2026 (n4): “My dentist is Dr. Ito.”\n"
         "- 1 Jan 2026 (m2): “I had a toothache.”"
@@ -43,14 +43,14 @@ def test_up_to_three_memories_are_quoted_with_their_dates():
 
 def test_what_is_only_perhaps_an_answer_is_called_so():
     assert said(answer(MEMORIES[:1], verdict="maybe")) == (
-        "No model server answers; perhaps these words help, but none hold most of your question:\n\n"
+        "No model server answers; perhaps these words help, but none holds most of your message:\n\n"
         "- 20 Nov 2026 (m9): “The dentist is on Friday at 3pm.”"
     )
 
 
 def test_nothing_found_is_said_plainly():
     assert (
-        said(answer([], verdict="nothing")) == "No model server answers, and nothing in memory matches your question."
+        said(answer([], verdict="nothing")) == "No model server answers, and nothing in memory matches your message."
     )
 
 

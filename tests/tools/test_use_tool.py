@@ -79,7 +79,7 @@ def test_what_is_kept_meanwhile_leaves_the_tools_as_they_are(context):
     assert json.dumps(loop.offered_tools(agent(), context)) == before
 
     turns = [through("list_tasks"), through("read_skill", name="bake"), through("complete_task", task="t1"), "So."]
-    assert results(run(agent(*turns), context)) == ["t1 “call the dentist”, without a time", "1. Knead", "done: t1"]
+    assert results(run(agent(*turns), context)) == ["t1 “call the dentist”, any time", "1. Knead", "done: t1"]
 
 
 def test_folders_and_feeds_come_with_schemas_only_where_the_settings_name_some(context, tmp_path):

@@ -297,13 +297,13 @@ def format_due(task: Task, now: datetime) -> str:
 
 def receipt(task: Task, now: datetime) -> str:
     """As in t4 “call the dentist”, Friday 27 Nov 2026, 15:00."""
-    return ", ".join(filter(None, (f"{task.handle} “{task.name}”", format_due(task, now) or "without a time")))
+    return ", ".join(filter(None, (f"{task.handle} “{task.name}”", format_due(task, now) or "any time")))
 
 
 def format_line(task: Task, now: datetime) -> str:
     """Its handle, due time and text, as a line of a list."""
     late = task.state == "open" and task.comes_up is not None and task.comes_up <= clock.utc(now)
-    at = "done" if task.state == "done" else format_due(task, now) or "without a time"
+    at = "done" if task.state == "done" else format_due(task, now) or "any time"
     return f"{task.handle:<5} {at}{' (overdue)' if late else ''}  {task.name}"
 
 

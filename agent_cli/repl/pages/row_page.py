@@ -75,7 +75,7 @@ def _fact(db: Database, owner: str, handle: str, now: datetime, display: Display
 
 def _task(db: Database, owner: str, handle: str, now: datetime, display: Display) -> Iterator[str]:
     task = tasks.get(db, ids.number("task", handle), owner)
-    when = "done" if task.state == "done" else tasks.format_due(task, now) or "without a time"
+    when = "done" if task.state == "done" else tasks.format_due(task, now) or "any time"
     yield display.styled(clean(f"{task.handle}, {when}"), BOLD)
     yield from _wrapped(task.text, display)
 

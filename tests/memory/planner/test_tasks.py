@@ -58,7 +58,7 @@ def test_what_was_understood_is_told_in_full(db):
     assert told == [
         "t1 “call the dentist”, Friday 27 Mar 2026, 15:00",
         "t2 “water the plants”, every monday 9:00, next Monday 30 Mar 2026, 09:00",
-        "t3 “read Proust”, without a time",
+        "t3 “read Proust”, any time",
     ]
     assert [each.id for each in tasks.listing(db, "person")] == [1, 2, 3]
     assert db.rows("select due_at, zone, repeats, starts from task where id = 2") == [
