@@ -49,9 +49,7 @@ def test_what_is_only_perhaps_an_answer_is_called_so():
 
 
 def test_nothing_found_is_said_plainly():
-    assert (
-        said(answer([], verdict="nothing")) == "No model server answers, and nothing in memory matches your message."
-    )
+    assert said(answer([], verdict="nothing")) == "No model server answers, and nothing in memory matches your message."
 
 
 @pytest.mark.parametrize(("verdict", "sentence"), [("kept", "this is kept"), ("waiting", "this waits for your yes")])
