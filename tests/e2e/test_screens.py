@@ -74,7 +74,9 @@ def test_looking_around_in_a_session_and_changing_what_is_seen(used, terminal):
 
     shell.enter("/tasks").wait("t1  overdue: today, 09:00  send the tax declaration\n").wait_prompt()
     assert shell.text.index("t2  Fri 27 Nov, 15:00      call the dentist") > shell.text.index("t1  overdue")
-    shell.enter("/tasks snooze t2 friday 3pm").wait("t2 comes up on Friday 27 Nov 2026, 15:00 anyway").wait_prompt()
+    shell.enter("/tasks snooze t2 friday 3pm").wait(
+        "t2 comes up on Friday 27 Nov 2026, 15:00 in any case"
+    ).wait_prompt()
 
     shell.enter("/help").wait("/help NAME says more").wait_prompt()
     page = shell.text.rsplit("❯ /help", 1)[1].splitlines()[1:-1]
