@@ -27,7 +27,7 @@ from urllib.parse import quote
 import apsw
 
 from agent_cli.errors import StoreBusy, StoreError
-from agent_cli.store.read_worker import ReadWorker
+from agent_cli.store.read_worker import Pending, ReadWorker
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -111,14 +111,14 @@ class Database:
         settings = (self.path, self.journal, self.busy_timeout, self.read_only, self.unwritable, self.key_folder)
         return partial(_open, *settings, self.person)
 
-    def read_in_background(self, read: Callable[["Database"], T]) -> Callable[[], T]:
-        """Begin a read on another thread and connection; the returned function waits for its result.
+    def read_in_background(self, read: Callable[["Database"], T]) -> Pending[T]:
+        """Begin a read on another thread and connection.
 
-        Where another connection would not see the same data (in memory, or inside a transaction), that function reads
-        on this connection instead.
+        Where another connection would not see the same data (in memory, or inside a transaction), this connection
+        reads when the result is called for.
         """
         if self.in_memory or self._connection.in_transaction:
-            return lambda: read(self)
+            return Pending(lambda: read(self))
         if self._read_worker is None:
             self._read_worker = ReadWorker(self._opener())
             weakref.finalize(self, self._read_worker.close)  # also at the end of the process

@@ -19,6 +19,17 @@ C = TypeVar("C", bound=Closeable)
 T = TypeVar("T")
 
 
+class Pending(Generic[T]):
+    """The result of some work, perhaps on another thread: a call waits for it, or raises what it raised."""
+
+    def __init__(self, wait: Callable[[], T], is_ready: Callable[[], bool] = lambda: True):
+        self._wait = wait
+        self.is_ready = is_ready  # whether a call would not wait for another thread
+
+    def __call__(self) -> T:
+        return self._wait()
+
+
 class ReadWorker(Generic[C]):
     """Runs submitted functions one after the other on a thread that opens the resource when it is first needed."""
 
@@ -28,8 +39,8 @@ class ReadWorker(Generic[C]):
         self._thread = threading.Thread(target=self._run, name="read worker", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[C], T]) -> Callable[[], T]:
-        """Begin some work; the returned function waits for its result, or raises what it raised."""
+    def submit(self, work: Callable[[C], T]) -> Pending[T]:
+        """Begin some work."""
         outcome: SimpleQueue[Callable[[], T]] = SimpleQueue()
 
         def step(resource: C | None) -> C | None:
@@ -42,7 +53,7 @@ class ReadWorker(Generic[C]):
             return resource
 
         self._steps.put(step)
-        return lambda: outcome.get()()
+        return Pending(lambda: outcome.get()(), lambda: not outcome.empty())
 
     def close(self) -> None:
         """Close the resource once the submitted work is done."""

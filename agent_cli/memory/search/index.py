@@ -26,6 +26,7 @@ from agent_cli.memory.search import passages, vectors, word_tables
 from agent_cli.memory.search.passages import Passage, StaleRow
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, TransactionLost
+from agent_cli.store.read_worker import Pending
 
 FILES = passages.FILES
 T = TypeVar("T")
@@ -47,10 +48,10 @@ _MIN_FOR_THREAD = 20_000  # passages from which a second thread is worth it
 _MANY, _REBUILT = 100, 50  # of so many passages, removing a passage takes as long as indexing a hundred
 
 
-def search_in_background(db: Database, search: Callable[[Database], T]) -> Callable[[], T]:
-    """Start a search, on another thread when the index is large; returns a function that waits for its result."""
+def search_in_background(db: Database, search: Callable[[Database], T]) -> Pending[T]:
+    """Start a search, on another thread when the index is large."""
     if (db.value("select max(id) from passage") or 0) < _MIN_FOR_THREAD:
-        return lambda: search(db)
+        return Pending(lambda: search(db))
     return db.read_in_background(search)
 
 

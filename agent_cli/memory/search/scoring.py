@@ -24,6 +24,7 @@ from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
 from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
 from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.store.read_worker import Pending
 from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context
@@ -75,11 +76,13 @@ class Search:
 
 def run(request: RecallRequest) -> list[Scored]:
     """The scored candidates, best first. Damaged indexes are left out, and added to `request.damaged`."""
-    wait_for_nearest = _start_nearest(request)
+    find_nearest = _start_nearest(request)
     search = _propose(request)
-    _add(search, search.proposed)  # another thread looks for the nearest meanwhile
-    search.nearest.extend(id for id, _ in _use(request, "vectors", wait_for_nearest, list[tuple[int, float]]()))
-    if others := [id for id in search.nearest if id not in search.proposed]:
+    ids = [] if find_nearest.is_ready() else search.proposed
+    if ids:  # another thread looks for the nearest meanwhile; to read all candidates together takes less
+        _add(search, ids)
+    search.nearest.extend(id for id, _ in _use(request, "vectors", find_nearest, list[tuple[int, float]]()))
+    if others := [id for id in dict.fromkeys([*search.proposed, *search.nearest]) if id not in ids]:
         _add(search, others)
     if request.logged:
         _guess_repeated(search)
@@ -276,11 +279,11 @@ def _named_time(request: RecallRequest) -> Filter | None:
     return replace(request.allowed, since=since, until=until)
 
 
-def _start_nearest(request: RecallRequest) -> Callable[[], list[tuple[int, float]]]:
-    """Start to search the nearest vectors while words are searched; returns a function that waits for them."""
+def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
+    """Start to search the nearest vectors while words are searched."""
     vector_set, vector = request.vector_set, request.vector
     if vector_set is None or vector is None:
-        return list
+        return Pending(list)
     return index.search_in_background(request.db, lambda other: vectors.nearest(other, vector_set, vector, VECTORS))
 
 
