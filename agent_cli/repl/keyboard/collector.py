@@ -9,6 +9,7 @@ import gc
 from typing import Any
 
 from prompt_toolkit.application import Application
+from prompt_toolkit.layout.screen import Screen
 
 _THRESHOLDS = 20_000, 20, 20  # values made since the last search, and searches before a deeper one
 
@@ -19,15 +20,33 @@ def spare_loaded() -> None:
     gc.set_threshold(*_THRESHOLDS)
 
 
+def search_recent() -> None:
+    """Search what was made lately, at a moment at which nobody waits."""
+    gc.collect(1)
+
+
 def spare_drawn(app: "Application[Any]") -> None:
-    """Let go, before the screen is drawn anew, where each character of the last one stood.
+    """Empty each drawing of the screen when the next one makes it useless.
 
-    That is two values for each character, which a function that names itself would hold until the next search.
+    A function of prompt-toolkit that names itself holds all of it until it is searched for: the characters, and two
+    values for where each of them stood.
     """
-    app.before_render += _forget_places
+    drawings = _Drawings()
+    app.before_render += drawings.forget_places
+    app.after_render += drawings.forget_characters
 
 
-def _forget_places(app: "Application[Any]") -> None:
-    for window in app.layout.visible_windows:
-        if window.render_info:
-            window.render_info._rowcol_to_yx.clear()
+class _Drawings:
+    def __init__(self) -> None:
+        self._last: Screen | None = None
+
+    def forget_places(self, app: "Application[Any]") -> None:
+        for window in app.layout.visible_windows:
+            if window.render_info:
+                window.render_info._rowcol_to_yx.clear()
+
+    def forget_characters(self, app: "Application[Any]") -> None:
+        drawn = app.renderer.last_rendered_screen
+        if self._last is not None and self._last is not drawn:
+            self._last.data_buffer.clear()
+        self._last = drawn

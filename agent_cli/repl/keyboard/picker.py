@@ -23,7 +23,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from agent_cli.render.layout import cut
 from agent_cli.render.program_text import wrap
 from agent_cli.render.styles import YOU
-from agent_cli.repl.keyboard import dumb_terminal
+from agent_cli.repl.keyboard import collector, dumb_terminal
 from agent_cli.text import clean
 from agent_cli.values import frozen
 
@@ -72,7 +72,7 @@ async def choose(offered: PickerList) -> str:
     try:
         return await application(offered).run_async(handle_sigint=False)
     finally:
-        asyncio.get_running_loop().call_later(_IDLE, prepare)
+        asyncio.get_running_loop().call_later(_IDLE, _prepare_next)
 
 
 def matching(rows: Sequence[PickerRow], typed: str) -> Sequence[PickerRow]:
@@ -97,6 +97,11 @@ def prepare() -> None:
     """Make a blank screen ahead for the next choice: all keys and styles that prompt-toolkit knows take 5 ms."""
     if not _blank:
         _blank.append(_make_blank())
+
+
+def _prepare_next() -> None:
+    collector.search_recent()  # what the last screen leaves
+    prepare()
 
 
 def _take_blank() -> "Application[str]":

@@ -25,7 +25,7 @@ def test_what_is_loaded_when_a_session_begins_is_not_searched():
         gc.set_threshold(*before)
 
 
-def test_where_the_characters_of_a_drawing_stood_is_let_go_with_the_next():
+def test_a_drawing_is_emptied_when_the_next_one_stands():
     output = Vt100_Output(io.StringIO(), lambda: Size(rows=24, columns=80), term="xterm")
 
     async def draw_twice():
@@ -37,12 +37,15 @@ def test_where_the_characters_of_a_drawing_stood_is_let_go_with_the_next():
         for _ in range(2):
             while app.render_counter == len(drawings):
                 await asyncio.sleep(0)
-            drawings.append(window.render_info)
+            drawings.append((window.render_info, app.renderer.last_rendered_screen))
             app.invalidate()
-        sizes = [len(each._rowcol_to_yx) for each in drawings]
+        left = [(len(places._rowcol_to_yx), len(characters.data_buffer)) for places, characters in drawings]
         app.exit()
         await running
-        return sizes
+        return left
 
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=output):
-        assert asyncio.run(draw_twice()) == [0, len("a draft of some words")]
+        first, (places, lines) = asyncio.run(draw_twice())
+    assert first == (0, 0)
+    assert places == len("a draft of some words")
+    assert lines
