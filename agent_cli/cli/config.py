@@ -38,8 +38,9 @@ def show(
         {"id": each.name, "value": getattr(loaded.config, each.name), "origin": loaded.origins[each.name]}
         for each in fields(Config)
     ]
-    shown = rows if as_json else [{**row, "value": toml.line(row["value"])} for row in rows]
-    output.listing(shown, ("id", "value", "origin") if origin else ("id", "value"), as_json=as_json, empty="")
+    columns = ("setting", "value", "origin") if origin else ("setting", "value")
+    shown = [{**row, "setting": row["id"], "value": toml.line(row["value"])} for row in rows]
+    output.listing(rows if as_json else shown, columns, as_json=as_json, empty="")
 
 
 @app.command()

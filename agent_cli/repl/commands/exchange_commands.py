@@ -121,7 +121,7 @@ def editor(conversation: Conversation, argument: str) -> Work | str:
 
 @command("/btw QUESTION", examples=("/btw what does idempotent mean?", "/btw how many grams are in an ounce?"))
 def btw(conversation: Conversation, argument: str) -> Work:
-    """Ask on the side: the conversation goes on without question and answer.
+    """Ask a side question: it and its answer stay out of the conversation.
 
     The model sees the conversation; both are logged in a session of their own.
     """

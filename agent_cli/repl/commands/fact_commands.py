@@ -75,7 +75,7 @@ def remember(conversation: Conversation, argument: str) -> str:
 
 @command("/update [FACT]", changes=True, examples=("/update", "/update f3"))
 def update(conversation: Conversation, argument: str) -> str:
-    """Do what your last message says against a fact: keep it in its place, or end the fact.
+    """Let your last message replace the fact that it contradicts, or end it.
 
     FACT: the handle of the one that is meant, where it may be one of several.
     """
@@ -102,7 +102,7 @@ def update(conversation: Conversation, argument: str) -> str:
 
 @command("/facts [WORDS]", on_file=True, examples=("/facts", "/facts Anna"))
 def facts_(conversation: Conversation, argument: str) -> Result:
-    """List what is known, by whom it is about, or find it by words."""
+    """List the known facts by whom they are about, or find some by words."""
     app = conversation.app
     owner, now = app.scope.owner, app.time()
     if argument:

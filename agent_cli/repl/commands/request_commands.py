@@ -21,7 +21,7 @@ from agent_cli.text import first_sentences
 
 @command("/model [NAME]", completes=("model",), changes=True, examples=("/model", "/model qwen3:4b"))
 def model(conversation: Conversation, argument: str) -> Result:
-    """Say which model answers, or answer with another from now on.
+    """Show which model answers, or choose another from now on.
 
     It stays the default of later runs, unless the settings name a model: then it holds until you leave.
     """

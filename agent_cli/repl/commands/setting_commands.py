@@ -63,7 +63,7 @@ def think(conversation: Conversation, argument: str) -> str:
 
 @command("/memory [on|read|off]", changes=True, examples=("/memory", "/memory off"))
 def memory(conversation: Conversation, argument: str) -> str:
-    """Say what memory does in this run, or change it.
+    """Show what memory does in this run, or change it.
 
     on: recalled and learned; read: recalled, and nothing is learned; off: neither. The log keeps what is said.
     """

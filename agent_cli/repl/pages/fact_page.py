@@ -1,4 +1,4 @@
-"""What is known, by whom it is about: the person first."""
+"""The known facts by whom they are about: the person first."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
