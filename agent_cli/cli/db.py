@@ -193,7 +193,7 @@ def salvage(
     _refuse_child(invocation)
     damaged, target = _path(invocation), file.expanduser().absolute()
     if target.exists():
-        raise UsageError(f"{target} is there already; name a new file")
+        raise UsageError(f"{target} exists already; name a new file")
     found = [each for each in salvages.salvage(damaged, target, clock.now()) if each.copied or each.lost != 0]
     if as_json:
         output.put_json([vars(each) for each in found])

@@ -42,7 +42,7 @@ def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
 
     In a folder everything is read except hidden files and folders, node_modules, __pycache__, environments of Python,
     caches marked by a CACHEDIR.TAG, and links that lead out of the folder. A .gitignore is not considered: files that
-    it names are read too, unless you take them out (agent docs rm). Files of more than 20 MB and files that are not
+    it names are read too, unless you remove them (agent docs rm). Files of more than 20 MB and files that are not
     text are listed with the reason (agent docs list --failed), as are files that take more than two minutes or
     1,000 MB of memory. Text that you erased stays out (agent forget). PDF needs: pip install 'agent-cli[documents]'
     """

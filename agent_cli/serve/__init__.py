@@ -1,1 +1,1 @@
-"""The assistant for other programs: over HTTP, and as a server of tools."""
+"""The assistant for other programs: over HTTP, and as a tool server (MCP)."""

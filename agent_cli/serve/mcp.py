@@ -1,4 +1,4 @@
-"""This memory for other assistants: a server of tools (MCP) on standard input and output.
+"""This memory for other assistants: a tool server (MCP) on standard input and output.
 
 It reads what the person's own sessions know. It writes only where the person has allowed that, and what it writes
 counts as little as anything that nobody typed: a note says where it came from, and a fact waits for a yes at the

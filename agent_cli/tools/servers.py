@@ -122,7 +122,7 @@ class _ServerConnection:
         self.loop = asyncio.new_event_loop()
         self._scope: anyio.CancelScope | None = None
         self._ended = False
-        self.thread = threading.Thread(target=self._run, name="server of tools", daemon=True)
+        self.thread = threading.Thread(target=self._run, name="tool server", daemon=True)
         self.thread.start()
 
     @property

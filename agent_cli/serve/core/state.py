@@ -98,7 +98,7 @@ class ServerState:
     def app_of(self, caller: Caller) -> App:
         """The app with this caller as owner of all it reads and writes.
 
-        The folders, feeds and servers of tools in the settings are the person's: a program with a memory of its own
+        The folders, feeds and tool servers in the settings are the person's: a program with a memory of its own
         reaches none of them.
         """
         known = replace(caller, seen_at=None)

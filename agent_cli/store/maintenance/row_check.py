@@ -1,4 +1,4 @@
-"""Damage in rows that SQLite's own check does not see: texts that are not UTF-8, times and JSON that are none."""
+"""Damage in rows that SQLite's own check does not see: texts that are not UTF-8, times and JSON that cannot be read."""
 
 import json
 from collections.abc import Iterator, Sequence
