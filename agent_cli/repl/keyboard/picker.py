@@ -14,10 +14,13 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, get_app, get_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import DummyInput
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, VSplit, Window
 from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.renderer import Renderer
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli.render.layout import cut
@@ -105,12 +108,17 @@ def _prepare_next() -> None:
 
 
 def _take_blank() -> "Application[str]":
-    app = _blank.pop() if _blank else _make_blank()
-    return app if app.output is get_app_session().output else _make_blank()
+    """The blank screen, put on the terminal of now."""
+    app, session = _blank.pop() if _blank else _make_blank(), get_app_session()
+    app.input, app.output = session.input, session.output
+    warn = app.cpr_not_supported_callback
+    app.renderer = Renderer(app.renderer.style, app.output, cpr_not_supported_callback=warn)
+    return app
 
 
 def _make_blank() -> "Application[str]":
-    app = Application[str](erase_when_done=True)
+    """On no terminal: to make one resets its cursor, which the prompt may have shaped."""
+    app = Application[str](erase_when_done=True, input=DummyInput(), output=DummyOutput())
     app.ttimeoutlen = _ESC_TIMEOUT
     app.renderer.style.get_attrs_for_style_str("")  # joins the styles, which it keeps
     return app

@@ -5,6 +5,7 @@ import io
 
 import pytest
 from prompt_toolkit.application import create_app_session
+from prompt_toolkit.cursor_shapes import CursorShape
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -37,11 +38,14 @@ def test_a_list_takes_the_screen_that_was_made_ahead_and_the_next_another(termin
         assert picker.application(OFFERED) is not ready
 
 
-def test_a_screen_made_ahead_for_another_terminal_is_not_taken(terminal):
-    with terminal():
-        picker.prepare()
+def test_making_a_screen_ahead_writes_nothing_on_the_terminal_that_it_is_shown_on_later(terminal):
     with terminal() as session:
-        assert picker.application(OFFERED).output is session.output
+        session.output.set_cursor_shape(CursorShape.BEAM)  # as the prompt does in vi mode
+        written = "".join(session.output._buffer)
+        picker.prepare()
+        assert "".join(session.output._buffer) == written
+        shown = picker.application(OFFERED)
+        assert (shown.output, shown.renderer.output, shown.input) == (session.output, session.output, session.input)
 
 
 def test_after_a_choice_the_next_screen_is_made(terminal, monkeypatch):
