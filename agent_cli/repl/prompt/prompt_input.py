@@ -124,7 +124,8 @@ class PromptInput:
 
     def prepare(self) -> None:
         """To be called once the prompt stands and all is loaded, so that no key and no list waits for it."""
-        picker.prepare()
+        if not self._dumb:  # which is asked for a number, and takes no code
+            picker.prepare()
         collector.spare_loaded()
 
     async def ask(self, default: str = "", above: str = "") -> str:
