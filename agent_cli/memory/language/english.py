@@ -38,8 +38,9 @@ ABOUT_REPLIES = (  # what the assistant has said: "what would you suggest?" asks
     r"|you (?:gave|wrote)|your (?:advice|suggest|recommend|explan|answer|repl)\w*"
 )
 WORKED_OUT_QUESTION = (  # how something was done or planned
-    r"how did (?:i|we)|(?:what|which) (?:\w+ )?(?:steps?|approach(?:es)?|plans?|strateg(?:y|ies)|methods?|process"
-    r"|processes|way|routine|schedule|structure) did (?:i|we)"
+    r"how (?:did|had) (?:i|we)|(?:what|which) (?:\w+ )?(?:steps?|approach(?:es)?|plans?|strateg(?:y|ies)|methods?"
+    r"|process(?:es)?|way|routine|schedule|structure|order|sequence|system|techniques?|tactics?|framework|timeline|workflow"
+    r"|reasoning) (?:did|had) (?:i|we)"
 )
 POSSESSIVE = r"(?:my|our)"  # in front of a relation to the person: "my sister"
 # Relations to the person; behind a colon stands the predicate, where it is another word.

@@ -40,7 +40,8 @@ ABOUT_REPLIES = (
 )
 WORKED_OUT_QUESTION = (
     r"wie (?:hab|habe|hatte|bin|war) ich|wie (?:haben|hatten|sind|waren) wir|(?:was für|welche[nrs]?) (?:\w+ )?"
-    r"(?:schritte?|ansatz|ansätze|vorgehen|plan|pläne|strategien?|methoden?|ablauf|weg|reihenfolge)"
+    r"(?:schritte?|ansatz|ansätze|vorgehen(?:sweise)?|plan|pläne|zeitplan|strategien?|methoden?|technik(?:en)?|system"
+    r"|ablauf|weg|reihenfolge|routine)"
     r" (?:hab|habe|haben|hatten?|wollten?) (?:ich|wir)"
 )
 POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"

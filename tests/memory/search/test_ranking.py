@@ -168,6 +168,8 @@ def test_what_the_assistant_said_is_something_else_than_what_it_would_say(questi
         ("Which cat did you suggest?", True),
         ("Wie habe ich den Umzug organisiert?", True),
         ("Welche Schritte haben wir für das Treffen geplant?", True),
+        ("In what order did we pack the boxes?", True),
+        ("Welche Technik haben wir für die Fliesen gewählt?", True),
         ("What did I pay for the move?", False),
         ("How do I organize a move?", False),
         ("Wie organisiere ich einen Umzug?", False),
