@@ -235,6 +235,9 @@ import json, os, sys
 os.environ.update(VISUAL="false", EDITOR="false")  # a command that opens an editor must not come back here
 sys.path[:0] = [{root!r}]
 from agent_cli.__main__ import main
+from agent_cli.app import app, models  # once for all
+from agent_cli.cli import ask, db, main as commands
+from agent_cli.cli.facts import facts
 with open("typed", "w") as typed:
     typed.write("y\\nyes\\n")
 codes = []
