@@ -43,7 +43,7 @@ class _Drawings:
     def forget_places(self, app: "Application[Any]") -> None:
         for window in app.layout.visible_windows:
             if window.render_info:
-                window.render_info._rowcol_to_yx.clear()
+                getattr(window.render_info, "_rowcol_to_yx", {}).clear()  # its own matter: another version may lack it
 
     def forget_characters(self, app: "Application[Any]") -> None:
         drawn = app.renderer.last_rendered_screen
