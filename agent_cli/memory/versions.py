@@ -67,6 +67,16 @@ def history(db: Database, kind: VersionedKind, id: int) -> list[Version]:
     ]
 
 
+def of_batch(db: Database, kind: VersionedKind, batch: str) -> list[tuple[int, str, str, int]]:
+    """What a batch did, the last first: the id of each row, its last change there, the time and its offset from UTC."""
+    return db.rows(
+        f"""select {kind}_id, change, at, utc_offset from {kind}_version
+            where id in (select max(id) from {kind}_version where batch = ? and undone = 0 group by {kind}_id)
+            order by id desc""",
+        (batch,),
+    )
+
+
 def changed_since(db: Database, kind: VersionedKind, batch: str, actor: str | None = None) -> int | None:
     """The id of a row of this batch that was changed after it, by this actor or by anyone."""
     found = db.value(

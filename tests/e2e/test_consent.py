@@ -106,6 +106,20 @@ def test_the_question_shows_all_that_a_yes_accepts(program, terminal):
     )
 
 
+def test_the_question_names_what_undo_takes_back(program, terminal):
+    db = empty(program.db)
+    tea = adoption.add(db, SCOPE, adoption.claim("I like tea", "typed"), noon).fact
+    adoption.edit(db, tea, "I like green tea", noon)
+    adoption.add(db, SCOPE, adoption.claim("I like chess", "typed"), noon)
+    db.close()
+    shell = terminal("facts", "undo", "f1").wait("take it back? y, anything else no:")
+    assert "f1 “I like green tea”, edited on 2 Jan 2026\n" in shell.text
+    assert shell.type("n").ended() == 1
+    shell = terminal("facts", "undo").wait("f2 “I like chess”, added on 2 Jan 2026\ntake it back? y,")
+    assert shell.type("y").ended() == 0
+    assert shell.text.endswith("taken back: f2 “I like chess” is not kept")
+
+
 @pytest.mark.parametrize("keys", ["n", "\r", "\x04", "\x1b", "q"])
 def test_any_other_key_leaves_it(waiting, terminal, keys):
     shell = terminal("facts", "approve", "f1").wait("anything else no:")

@@ -224,9 +224,9 @@ def reject(
         output.say(f"rejected {fact_format.short(fact)}")
 
 
-def _question(verb: str, shown: list[str], count: int) -> str:
+def _question(verb: str, shown: list[str], count: int, after: str = "") -> str:
     """What is asked before it is done to so many facts, which the lines show whole."""
-    return "\n".join([*shown, f"{verb} {'it' if count == 1 else 'them'}?"])
+    return "\n".join([*shown, f"{verb} {'it' if count == 1 else 'them'}{after}?"])
 
 
 def _proposal_lines(app_: App, fact: Fact) -> Iterator[str]:
@@ -329,13 +329,18 @@ def undo(
 ) -> None:
     """Take back your last change, with everything that it changed."""
     app_: App = context.obj.app()
+    app_.refuse_child()
     fact = fact_format.find(context, handle)[1] if handle else None
-    consent.obtain(app_, f"take back the last change{f' to {fact.handle}' if fact else ''}?", "nothing was taken back")
-    if fact is None and (descriptions := queue.undo_last(Reviewer(app_.db, app_.scope, app_.time, app_.single_valued))):
-        for line in descriptions:
+    reviewer = Reviewer(app_.db, app_.scope, app_.time, app_.single_valued)
+    decided = "" if fact else queue.last_batch(reviewer)
+    batch = decided or facts.last_batch(app_.db, app_.scope.owner, fact)
+    shown = queue.changes(reviewer, batch)
+    consent.obtain(app_, _question("take", shown, len(shown), " back"), "nothing was taken back")
+    if decided:
+        for line in queue.undo_batch(reviewer, decided):
             output.say(f"taken back: {line}")
         return
-    undone = {each.id: each for each in facts.undo(app_.db, app_.scope.owner, app_.time, fact)}  # its last state
+    undone = {each.id: each for each in facts.undo_batch(app_.db, app_.scope.owner, batch, app_.time)}  # its last state
     for each in undone.values():
         output.say(receipts.undone(each))
 

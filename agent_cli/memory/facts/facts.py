@@ -279,20 +279,22 @@ def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: da
 
 
 def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) -> list[Fact]:
-    """Undo the person's last change, of this fact or of any, with the whole batch that it belongs to.
-
-    Raises UsageError when there is nothing to undo.
-    """
+    """Undo the person's last change, of this fact or of any, with its whole batch. Raises UsageError."""
     with db.write():
-        batch = db.value(
-            """select v.batch from fact_version v join fact f on f.id = v.fact_id
-               where f.owner = ?1 and (?2 is null or f.id = ?2) and v.undone = 0 and v.actor = 'person'
-               order by v.id desc limit 1""",
-            (owner, fact.id if fact else None),
-        )
-        if batch is None:
-            raise UsageError(f"there is no change{f' of {fact.handle}' if fact else ''} to take back")
-        return undo_batch(db, owner, batch, time)
+        return undo_batch(db, owner, last_batch(db, owner, fact), time)
+
+
+def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
+    """The batch of the person's last change, of this fact or of any. Raises UsageError when there is none."""
+    batch = db.value(
+        """select v.batch from fact_version v join fact f on f.id = v.fact_id
+           where f.owner = ?1 and (?2 is null or f.id = ?2) and v.undone = 0 and v.actor = 'person'
+           order by v.id desc limit 1""",
+        (owner, fact.id if fact else None),
+    )
+    if batch is None:
+        raise UsageError(f"there is no change{f' of {fact.handle}' if fact else ''} to take back")
+    return str(batch)
 
 
 def undo_batch(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Fact]:

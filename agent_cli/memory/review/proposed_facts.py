@@ -159,6 +159,15 @@ def undo(reviewer: Reviewer, batch: str) -> list[str]:
     ]
 
 
+def changes(reviewer: Reviewer, batch: str) -> list[str]:
+    """What a batch changed, a line for each fact."""
+    return [
+        f"{(fact := facts.get(reviewer.db, id, reviewer.scope.owner)).handle} “{visible_line(fact.statement)}”, "
+        f"{change} on {clock.format_day(at, offset)}"
+        for id, change, at, offset in versions.of_batch(reviewer.db, "fact", batch)
+    ]
+
+
 def _state_after_undo(fact: Fact) -> str:
     return "true again" if fact.is_accepted else fact.state
 

@@ -55,6 +55,7 @@ class ProposalKind:
     accept: Callable[[Reviewer, Proposal, bool, str], str]
     reject: Callable[[Reviewer, Proposal, str], str]
     undo: Callable[[Reviewer, str], list[str]]
+    changes: Callable[[Reviewer, str], list[str]]
 
 
 def pending(reviewer: Reviewer, session: int | None = None) -> list[ProposalKey]:
@@ -123,21 +124,31 @@ def undo(reviewer: Reviewer, decision: ReviewDecision) -> list[str]:
         ]
 
 
-def undo_last(reviewer: Reviewer) -> list[str]:
-    """Undo the last decision if it included a skill and the person has changed no fact since; else do nothing.
+def last_batch(reviewer: Reviewer) -> str:
+    """The batch of the last decision if it included a skill and the person has changed no fact since; else empty.
 
-    (facts.undo undoes decisions on facts alone.) Raises UsageError like `undo`.
+    (facts.last_batch has that of a change of facts alone.)
     """
+    batch = reviewer.db.value(
+        """select v.batch from skill_version v join skill s on s.id = v.skill_id
+           where s.owner = ?1 and v.undone = 0 and v.change in ('accepted', 'rejected')
+             and v.at >= (select coalesce(max(v.at), '') from fact_version v join fact f on f.id = v.fact_id
+                          where f.owner = ?1 and v.undone = 0 and v.actor = 'person')
+           order by v.id desc limit 1""",
+        (reviewer.scope.owner,),
+    )
+    return batch or ""
+
+
+def undo_batch(reviewer: Reviewer, batch: str) -> list[str]:
+    """Undo a batch of decisions, whatever it included. Raises UsageError like `undo`."""
     with reviewer.db.write():
-        batch = reviewer.db.value(
-            """select v.batch from skill_version v join skill s on s.id = v.skill_id
-               where s.owner = ?1 and v.undone = 0 and v.change in ('accepted', 'rejected')
-                 and v.at >= (select coalesce(max(v.at), '') from fact_version v join fact f on f.id = v.fact_id
-                              where f.owner = ?1 and v.undone = 0 and v.actor = 'person')
-               order by v.id desc limit 1""",
-            (reviewer.scope.owner,),
-        )
-        return [receipt for kind in KINDS.values() for receipt in kind.undo(reviewer, batch)] if batch else []
+        return [receipt for kind in KINDS.values() for receipt in kind.undo(reviewer, batch)]
+
+
+def changes(reviewer: Reviewer, batch: str) -> list[str]:
+    """What a batch changed, the last first: `f3 “I live in Graz”, added on 22 Nov 2026`."""
+    return [line for kind in KINDS.values() for line in kind.changes(reviewer, batch)]
 
 
 def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
@@ -208,6 +219,7 @@ KINDS: dict[str, ProposalKind] = {
         proposed_facts.accept,
         proposed_facts.reject,
         proposed_facts.undo,
+        proposed_facts.changes,
     ),
     "skill": ProposalKind(
         proposed_skills.pending,
@@ -217,5 +229,6 @@ KINDS: dict[str, ProposalKind] = {
         proposed_skills.accept,
         proposed_skills.reject,
         proposed_skills.undo,
+        proposed_skills.changes,
     ),
 }

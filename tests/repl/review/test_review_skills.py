@@ -148,9 +148,13 @@ def test_the_last_decision_is_taken_back_whole_when_the_review_is_over(db, revie
     propose(db, BETTER)
     assert walk("A", "y", "e", "s", ENTER).endswith("agent facts undo takes the last decision back\n")
 
-    assert review.undo_last(reviewer) == ["f1 waits again", "k1 deploy-site is version 1 again", "k2 waits again"]
+    assert review.undo_batch(reviewer, review.last_batch(reviewer)) == [
+        "f1 waits again",
+        "k1 deploy-site is version 1 again",
+        "k2 waits again",
+    ]
     assert review.pending(reviewer) == [("fact", 1), ("skill", 2)]
-    assert review.undo_last(reviewer) == []
+    assert review.undo_batch(reviewer, review.last_batch(reviewer)) == []
 
 
 def test_where_a_fact_changed_since_no_decision_on_a_skill_is_taken_back(db, reviewer, walk):
@@ -158,7 +162,7 @@ def test_where_a_fact_changed_since_no_decision_on_a_skill_is_taken_back(db, rev
     walk("n")
     adoption.add(db, HERE, Claim("I like tea", "typed"), lambda: NOON + timedelta(minutes=1))
 
-    assert review.undo_last(reviewer) == []
+    assert review.undo_batch(reviewer, review.last_batch(reviewer)) == []
 
 
 def test_capital_a_keeps_facts_and_skills(db, walk):
