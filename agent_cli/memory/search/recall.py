@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from agent_cli import clock, kinds, text
+from agent_cli import arrays, clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.language import terms
 from agent_cli.memory.search import candidates, index, passage_context, scoring, selection, vectors
@@ -113,6 +113,8 @@ def find(
     query = text.without_surrogates(query[:_MAX_QUERY])
     while True:
         vector_set = vectors.current(db)
+        if embedder and vector_set:  # a server takes as long for the vector as NumPy for its import
+            index.search_in_background(db, lambda _: arrays.has_bit_count())
         vector = embedder.embed_query(query) if embedder and vector_set else None
         damaged = damaged_indexes.damaged(db)
         request = RecallRequest(db, query, allowed, now, embedder, vector, vector_set, logged, damaged)
