@@ -129,6 +129,15 @@ def due(program):
     return at("2026-01-02T12:31:00+00:00")
 
 
+def test_a_time_that_is_past_keeps_no_task(program, terminal):
+    assert program("remind", "call mum yesterday") == Ran(
+        2, "", "agent: yesterday is past: name a time in the future\n"
+    )
+    shell = terminal().wait_prompt().enter("/remind call mum yesterday")
+    shell.wait("yesterday is past: name a time in the future").wait_prompt()
+    assert program.rows("select * from task") == []
+
+
 def reminded(program):
     return program.rows("select actor, subject from event where kind = 'task reminded'")
 

@@ -19,6 +19,7 @@ from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, l
 
 _MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
 MORNING = time(9)  # for a day without a time
+_AM_PARTS = ("morning", "früh", "morgen", "vormittag")
 _PM_PARTS = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
 _NO_TIME = text.Pattern(
     r"(?:some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
@@ -27,8 +28,8 @@ _NO_TIME = text.Pattern(
 )
 _FILLER = text.Pattern(r"(?:\b(?:at|on|by|the|of|um|am|im|der|den|bis|o'clock|uhr|and|und)\b|[\s,.;@])*", re.IGNORECASE)
 _REMIND_ME = text.Pattern(
-    r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*(?:(?:to|that|about|an|daran,?\s+dass)\s+)?"
-    r"|(?:me\s+)?to\s+",
+    r"(?:please\s+|bitte\s+)?(?:remind\s+me|erinnere?\s+mich)\b\s*(?:(?:to|that|about|an|daran,?\s+dass)(?:\s+|$))?"
+    r"|(?:me\s+)?to(?:\s+|$)",
     re.IGNORECASE,
 )
 _DATEPARSER_SETTINGS = {  # UTC, because it is given local times without a zone
@@ -48,7 +49,7 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
         left, at = f"{left}{sentence[at : each.start()]} ", each.end()
     words = re.sub(r"\s+([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
-        words = words[match.end() :] or words
+        words = words[match.end() :]
     return words, _due_time(found, now, zone) if found.matches else None
 
 
@@ -176,7 +177,7 @@ def _on_day(found: TimeWords, at: time | None, wall: datetime, tz: tzinfo, now: 
     if due <= now and day == today:
         if any(found.day[name] for name in ("day", "short", "abbreviated", "weekend")):
             day += timedelta(days=7)
-        elif found.point is None:
+        elif found.point is None and (found.day_part not in _AM_PARTS or wall.hour < 12):
             return _rest_of_today(today, tz, now)
     return _future(datetime.combine(day, at or MORNING), tz, now)
 
@@ -212,7 +213,7 @@ def _named_day(match: re.Match[str], today: datetime) -> datetime:
         groups.get("iso") or re.sub(r"(\d)\.(?=\s|$)|,|\bof\b", r"\1 ", groups["date"]), today - timedelta(seconds=1)
     )
     if found is None:
-        raise UsageError(f"there is no {match[0].strip()}: name another day")
+        raise UsageError(f"there is no {match['iso'] or match['date']}: name another day")
     return found
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import recurrence, time_range
-from agent_cli.memory.language import date_phrases
+from agent_cli.memory.language import date_phrases, languages
 from agent_cli.values import frozen
 
 PARTS = {
@@ -53,6 +53,8 @@ HOURS = {
     "elf": 11,
     "zwölf": 12,
 }
+_TOPIC = languages.pattern("<TIME_AS_TOPIC>")
+_LIKENESS = 0.86  # "wensday" has 0.88 to Wednesday, and "Feiertag" 0.8 to "Freitag"
 POINTS = {"noon": 12, "midday": 12, "mittag": 12, "mittags": 12, "midnight": 0, "mitternacht": 0}
 
 
@@ -119,7 +121,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
            | (?P<after>(?:the\s+)?day\s+after\s+tomorrow|übermorgen)
            | (?P<today>today|heute|tonight)
            | (?P<tomorrow>tom+or+ow|tmrw|(?<!am\ )(?<!guten\ )morgen(?!s))
-           | (?P<past>yesterday|(?:vor)?gestern|(?:last|letzte[nrs]?)\s+(?:{day}))
+           | (?P<past>{languages.alternatives("PAST_TIME")})
            | {on}(?P<next>{coming}\s+)?(?P<day>{day})(?P<week>\s+next\s+week|\s+nächste\s+woche)?
            | (?:(?:on|by|am)\s+(?:{coming}\s+)?|{coming}\s+)(?P<short>{short})\.?
            | (?P<abbreviated>{short})\.?(?=,?\s+(?:at\s+|um\s+)?(?:{points}))
@@ -143,6 +145,7 @@ def locate(sentence: str) -> TimeWords:
     found: dict[str, re.Match[str] | None] = {}
     for kind, pattern in (("repeating", recurrence.pattern()), ("duration", duration), ("day", day)):
         fits = [each for each in pattern.finditer(left) if _is_date_words(kind, each, sentence)] if not taken else []
+        fits.sort(key=lambda each: kind != "day" or not each["past"])  # a day to come, where one is named too
         found[kind] = fits[-1] if fits else None
         taken += fits[-1:]
         left = _blank_out(left, found[kind])
@@ -158,11 +161,15 @@ def locate(sentence: str) -> TimeWords:
 def _is_date_words(kind: str, match: re.Match[str], sentence: str) -> bool:
     """An adverb such as "weekly" counts only at either end of the sentence or before a time.
 
-    A past day counts only beside a time, and is refused later."""
-    after = sentence[match.end() :].strip()
+    A past time counts beside a time of day and at the end, unless it says what the sentence is about; it is refused
+    later."""
+    before, after = sentence[: match.start()].strip(), sentence[match.end() :].strip()
     if kind == "day" and match["past"]:
         beside = re.match(r",?\s*(?:(?:at|um|@)\s*)?(?:\d|noon|mid)", after, re.IGNORECASE)
-        return bool(beside or re.search(r"\d\s?(?:[ap]m|uhr|h)?\s*$", sentence[: match.start()], re.IGNORECASE))
+        at_end = re.fullmatch(rf"(?:{'|'.join(PARTS)})?[\s.!]*", after, re.IGNORECASE)
+        if at_end and not _TOPIC.search(before):
+            return True
+        return bool(beside or re.search(r"\d\s?(?:[ap]m|uhr|h)?$", before, re.IGNORECASE))
     if kind != "repeating" or not match["adverb"]:
         return True
     return not after or not after[0].isalpha() or bool(re.match(r"(?:at|um|on|am)\b", after)) or not match.start()
@@ -186,15 +193,26 @@ def _refuse_two_times(fits: list[re.Match[str]], sentence: str) -> None:
 
 
 def _correct_day_names(sentence: str) -> str:
-    """Corrects weekdays with transposed letters; the length stays the same."""
-    days = {(name[0], *sorted(name)): name for names in time_range.DAYS for name in names.split("|")}
+    """Corrects weekdays with transposed letters; the length stays the same. Raises UsageError for other mistakes."""
+    names = [name for names in time_range.DAYS for name in names.split("|")]
+    days = {(name[0], *sorted(name)): name for name in names}
 
     def right(match: re.Match[str]) -> str:
         word = match[0].lower()
         day = days.get((word[0], *sorted(word)), word)
+        if day == word and word.endswith(("day", "tag")) and (meant := _mistyped(word, names)):
+            raise UsageError(f"“{match[0]}” is no day of the week; did you mean {meant}?")
         return match[0] if day == word else day
 
     return re.sub(r"\w{6,10}", right, sentence)
+
+
+def _mistyped(word: str, names: list[str]) -> str:
+    """The day that is meant by a word such as "wensday"; empty for a day, and for words such as "holiday"."""
+    from difflib import SequenceMatcher  # rarely needed: 2 ms
+
+    likeness, name = max((SequenceMatcher(None, word, each).ratio(), each) for each in names)
+    return name if _LIKENESS <= likeness < 1 else ""
 
 
 def _blank_out(words: str, match: re.Match[str] | None) -> str:

@@ -109,6 +109,15 @@ UNTIL = r"until|till|up to|through|(?:which |that )?(?:ends|expires) (?:in|on)"
 AT = r"in|on|during|last|next|this|by"
 NOW = r"now|currently|nowadays|these days|at the moment"
 LATELY = r"again|today|yesterday|recently|last (?:week|month|year)"
+PAST_TIME = (  # with \s, because it stands in a verbose expression
+    r"(?:the\s+)?day\s+before\s+yesterday|yesterday|earlier\s+today"
+    r"|last\s+(?:night|week|weekend|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"|(?:\d{1,3}|an?|one|two|three|four|five|six|a\s+few|several)\s+(?:minute|hour|day|week|month|year)s?\s+ago"
+)
+TIME_AS_TOPIC = (  # in front of a past time: it says what something is about, and not when to do it
+    r"\b(?:about|from|of|since|for|like|than|before|after|with)(?:\s+the)?$"
+    r"|\b(?:what|which|who|that|how|why|where|when|whether|if|as|i|we|you|he|she|they)\b"
+)
 CHANGE = (  # the person begins something: the date in the sentence is its beginning
     r"\b(?:i|we)(?:['’](?:ve|m|ll|re))?(?: (?:have|will|am|are|be|just|also|then|finally|officially|going to))*"
     r" (?:mov\w+|relocat\w+|start\w*|began|begin\w*|join\w*|became|becom\w+|switch\w*|retir\w+|married|adopt\w*)\b"

@@ -111,6 +111,16 @@ UNTIL = r"bis(?: zum| zur)?"
 AT = r"in|im|am|letzte[nrs]?|nächste[nrs]?|diese[nrsm]?"
 NOW = r"jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile"
 LATELY = r"wieder|heute|gestern|neulich|seit kurzem|letzte[ns]? (?:woche|monat|jahr)"
+PAST_TIME = (
+    r"(?:vor)?gestern"
+    r"|(?:letzte|vorige|vergangene)[nrs]?\s+(?:nacht|woche|wochenende|monat|jahr"
+    r"|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend)"
+    r"|vor\s+(?:\d{1,3}|einem|einer|zwei|drei|vier|fünf|sechs|einigen|ein\s+paar)\s+(?:minute|stunde|tag|woche|monat|jahr)e?n?"
+)
+TIME_AS_TOPIC = (
+    r"\b(?:über|von|vom|seit|für|wie|als|nach|mit|zu|zum)(?:\s+(?:der|den|die|das|dem))?$"
+    r"|\b(?:was|wer|wie|warum|wo|dass|ob|ich|wir|er|sie)\b"
+)
 CHANGE = (  # the person begins something: the date in the sentence is its beginning
     r"\b(?:ich|wir)\b.*\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen|gewechselt|umgestiegen|geheiratet"
     r"|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?) (?:ich|wir)\b"

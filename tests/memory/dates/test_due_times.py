@@ -118,6 +118,8 @@ def test_a_vague_word_is_no_time(words):
         ("today at 9", "Friday 20 Nov 2026, 09:00 is past: name a time in the future"),
         ("2020-01-01", "Wednesday 1 Jan 2020, 09:00 is past: name a time in the future"),
         ("31 Feb", "there is no 31 Feb"),
+        ("on 31 february", "there is no 31 february: name another day"),
+        ("2 days ago", "2 days ago is past: name a time in the future"),
         ("31.2.", "there is no 31.2."),
         ("at 26", "26 is not a time of day"),
         ("13pm", "13pm is not a time of day"),
@@ -194,6 +196,7 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("call the dentist fridya 3pm", "call the dentist", "friday 3pm"),
         ("Müll raus übermorgen um halb drei", "Müll raus", "übermorgen um halb drei"),
         ("call 2026-12-01T09:00", "call", "2026-12-01T 09:00"),
+        ("call mum tomorrow, promised yesterday", "call mum, promised yesterday", "tomorrow"),
         ("talk to the two about yesterday tomorrow at 9", "talk to the two about yesterday", "tomorrow at 9"),
         ("look at 3 flats friday 20 times", "look at 3 flats 20 times", "friday"),
     ],
@@ -203,10 +206,43 @@ def test_a_time_is_found_within_a_sentence(sentence, words, told):
     assert (left, occasion.words) == (words, told)
 
 
-@pytest.mark.parametrize("sentence", ["call mum yesterday 3pm", "call mum at 3pm yesterday", "call last friday at 9"])
-def test_a_day_that_is_past_is_refused_within_a_sentence(sentence):
+@for_each(
+    "sentence",
+    [
+        "call mum yesterday 3pm",
+        "call mum at 3pm yesterday",
+        "call last friday at 9",
+        "call mum yesterday",
+        "call mum the day before yesterday!",
+        "call mum yesterday evening",
+        "call mum on last friday",
+        "call mum two hours ago",
+        "send the report last week",
+        "call mum this morning",
+        "call mum earlier today",
+        "Mama anrufen gestern Abend",
+        "Mama vorgestern anrufen um 9 gestern",
+        "Mama anrufen letzten Freitag",
+        "Mama anrufen vor zwei Stunden",
+    ],
+)
+def test_a_time_that_is_past_is_refused_within_a_sentence(sentence):
     with pytest.raises(UsageError, match="is past: name a time in the future"):
         due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA)
+
+
+@for_each(
+    ("sentence", "meant"),
+    [("call mum next wensday", "wednesday"), ("call mum thurday 3pm", "thursday"), ("am donerstag", "donnerstag")],
+)
+def test_a_day_that_cannot_be_read_is_refused_with_the_one_that_was_meant(sentence, meant):
+    with pytest.raises(UsageError, match=f"is no day of the week; did you mean {meant}\\?"):
+        due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA)
+
+
+@for_each("sentence", ["tomorrow", "remind me tomorrow", "remind me to tomorrow", "to friday 3pm"])
+def test_of_a_time_alone_nothing_is_left_to_do(sentence):
+    assert due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA)[0] == ""
 
 
 @for_each(
@@ -216,6 +252,13 @@ def test_a_day_that_is_past_is_refused_within_a_sentence(sentence):
         "buy 3",
         "send yesterday's report",
         "ask about yesterday",
+        "pay the bill from last week",
+        "ask Tom what happened yesterday",
+        "finish what I began 2 days ago",
+        "die Mail von gestern",
+        "fragen was gestern war",
+        "buy a card for the holiday",
+        "Feiertag eintragen",
         "send the weekly report",
         "sit in the sun",
         "read may be the book",
