@@ -5,13 +5,14 @@ was the newest on the server at the first question. So neither a run with -m nor
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 
 from agent_cli import clock, text
 from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
-from agent_cli.errors import ModelMissing, ModelUnavailable
+from agent_cli.errors import ModelMissing, ModelUnavailable, StoreError
 from agent_cli.llm import scripted
 from agent_cli.llm.model import ChatModel
 from agent_cli.llm.server.engine import AUTO, cloud
@@ -21,7 +22,7 @@ from agent_cli.messages import Part
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 
-_DEFAULT = "default model"  # key in meta
+_DEFAULT, _SMALL_OFFERED = "default model", "small model offered"  # keys in meta
 _REQUEST_WORDS = 4  # words that ask to remember a statement
 _CHOSEN = "/model"  # origin of the setting once it is changed for this run
 
@@ -78,6 +79,16 @@ def use_local(app: App, name: str) -> None:
         origins = {**app.loaded.origins, "engine": _CHOSEN, "model": _CHOSEN}
         app.loaded = replace(app.loaded, config=replace(app.config, engine="local", model=name), origins=origins)
         app.model = None
+
+
+def was_small_offered(app: App) -> bool:
+    """Whether a model of this machine was offered before; from now on it was. May be called on any thread."""
+    with closing(app.db.another_connection()) as db:
+        if meta.get(db, _SMALL_OFFERED):
+            return True
+        with suppress(StoreError):  # then it is offered once more
+            meta.stamp(db, _SMALL_OFFERED, app.time())
+        return False
 
 
 def for_one_answer(app: App, name: str) -> ChatModel:

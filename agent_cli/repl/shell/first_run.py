@@ -21,6 +21,7 @@ _SMALL_OFFER = (
     "Type y and Enter to try SmolLM2-135M now, a very small model on this machine: it shows how everything works, "
     "but answers badly."
 )
+_SMALL_OFFER_AGAIN = "Type y and Enter to have SmolLM2-135M of this machine answer."
 
 
 class ModelOffer:
@@ -73,7 +74,9 @@ class ModelOffer:
             return ""
         with self._lock:
             self._small = weights.is_small_ready()
-        return _SMALL_OFFER if self._small else ""
+        if not self._small:
+            return ""
+        return _SMALL_OFFER_AGAIN if models.was_small_offered(self._app) else _SMALL_OFFER
 
     def without_repetition(self, message: str) -> str:
         """A notice or error without what the person was told before: how to start a server.
