@@ -115,6 +115,8 @@ def _line(summary: Summary, period: Period | None = None) -> str:
     missing = [each for each in details.split(summary.details) if each not in words]
     verbatim = details.merge(["; ".join(missing)], _DETAILS)
     line = f"{words} Word for word: {text.one_line(verbatim, _DETAILS)}" if verbatim else words
+    if summary.method == summaries.EXTRACT:
+        line = f"in the person's words: {line}"
     if period:
         return f"- {_name(period)} ({summary.handle}): {text.unfenced(line)}"
     return f"- {day_of(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(line)}"

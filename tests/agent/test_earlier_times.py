@@ -102,6 +102,14 @@ def test_small_talk_takes_no_place_among_the_latest(db, words):
     assert starts(here(db))[-2:] == ["- 10 March 2026 (s1)", "- 11 March 2026 (s2)"]
 
 
+def test_what_no_model_summarised_is_carried_as_the_words_of_the_person(db):
+    session = talk(db, FIRST, "I live in Graz.")
+    with db.write():
+        summaries.save_session(db, session, NewSummary("I live in Graz.", "", summaries.EXTRACT, ""), lambda: NOW)
+
+    assert here(db) == ("- 05 January 2026 (s1): in the person's words: I live in Graz.",)
+
+
 def test_a_period_with_something_said_elsewhere_is_told_by_its_parts_from_here(lived):
     talk(lived, date(2026, 2, 11), "the lawsuit in Vienna", THERE)
     talk(lived, date(2026, 3, 17), "the lawsuit goes on", THERE)

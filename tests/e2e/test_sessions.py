@@ -92,7 +92,7 @@ Yes.
 
 """
 
-WORDS = "person: which tea? assistant: I look. assistant: Green. person: sure? assistant: Yes."
+WORDS = "which tea? The assistant answered: “I look.” “Green.”"
 
 
 def test_a_session_is_shown_by_handle_and_by_words(program, talk):

@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from agent_cli import text
-from agent_cli.memory.conversations import log
+from agent_cli.memory.conversations import capture, log
 from agent_cli.memory.language.terms import STOP_WORDS
+from agent_cli.messages import Part
 from agent_cli.values import frozen
+
+_PERSON, _ASSISTANT = "person", "assistant"
 
 
 @frozen
@@ -63,8 +66,32 @@ def sentences(transcript: str) -> list[WeightedSentence]:
     ]
 
 
+def narration(sentences: Sequence[WeightedSentence]) -> str:
+    """Sentences as a text in the person's words: `What do I like? I like tea. The assistant answered: “Noted.”`
+
+    Each sentence of the assistant's stands in quotation marks, so that none is taken for the person's where only a part
+    of the text is read.
+    """
+    pieces, before = list[str](), ""
+    for each in sorted(sentences, key=lambda each: each.place):
+        if each.speaker == _PERSON:
+            pieces.append(_without_request(each.words))
+        elif each.speaker == _ASSISTANT:
+            pieces.append(f"{'' if before == _ASSISTANT else 'The assistant answered: '}“{each.words}”")
+        else:
+            pieces.append(f"{each.speaker}: {each.words}")
+        before = each.speaker
+    return " ".join(pieces)
+
+
+def _without_request(sentence: str) -> str:
+    """What a sentence such as "Remember that I live in Graz." states, else the sentence."""
+    asked = capture.capture([Part(sentence, "typed")])
+    return text.with_full_stop(asked[0].statement) if len(asked) == 1 else sentence
+
+
 def _speaker(entry: log.Entry) -> str:
-    return text.one_line(entry.author, 40) or ("person" if entry.message.role == "user" else "assistant")
+    return text.one_line(entry.author, 40) or (_PERSON if entry.message.role == "user" else _ASSISTANT)
 
 
 def _sentences_of(line: str) -> list[str]:
@@ -80,7 +107,7 @@ def _weight(speaker: str, piece: str, frequency: Counter[str]) -> float:
     if not words:
         return 0.0
     weight = sum(frequency[word] for word in words) / len(words)
-    weight *= 1.0 if speaker == "assistant" else 1.5
+    weight *= 1.0 if speaker == _ASSISTANT else 1.5
     return weight * (1.3 if any(character.isdigit() for character in piece) else 1.0)
 
 

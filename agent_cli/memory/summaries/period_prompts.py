@@ -58,8 +58,7 @@ def extract(period: Period, items: Sequence[Item]) -> str:
     ranked.sort(key=lambda each: (each[0], -each[2].weight, each[2].place))
     best = sorted(ranked[: SENTENCES[period.unit]], key=lambda each: each[2].place)
     return " ".join(
-        text.one_line(f"{each.speaker}: {each.words}" if items[n].spoken else each.words, _MAX_SENTENCE)
-        for _, n, each in best
+        text.one_line(digest.narration([each]) if items[n].spoken else each.words, _MAX_SENTENCE) for _, n, each in best
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from agent_cli import text
 from agent_cli.memory.conversations import digest, log
-from agent_cli.memory.language import details
+from agent_cli.memory.language import details, statements
 from agent_cli.memory.summaries import attribution, summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.store import ids, jobs
@@ -84,9 +84,10 @@ def limit_sentences(words: str) -> str:
 
 
 def extract(transcript: str) -> str:
-    """The five sentences with the most frequent words of the transcript, in order."""
-    best = sorted(digest.sentences(transcript), key=lambda each: (-each.weight, each.place))[:SENTENCES]
-    return " ".join(f"{each.speaker}: {each.words}" for each in sorted(best, key=lambda each: each.place))
+    """The five sentences with the most frequent words of a transcript, in order; small talk if it has no other."""
+    found = digest.sentences(transcript)
+    telling = [each for each in found if not statements.is_small_talk(each.words)] or found
+    return digest.narration(sorted(telling, key=lambda each: (-each.weight, each.place))[:SENTENCES])
 
 
 def transcript(db: Database, session: int, characters: int) -> str:

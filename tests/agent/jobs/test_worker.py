@@ -64,7 +64,7 @@ def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
 def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers(db, closed):
     worker.run_one(job_context(db))
     made = summaries.of_session(db, closed)
-    assert (made.text, made.method) == ("person: My cat is called Mia.", "extract")
+    assert (made.text, made.method) == ("My cat is called Mia.", "extract")
 
     worker.queue_due(job_context(db))
     assert not worker.run_one(job_context(db))

@@ -206,7 +206,7 @@ def test_the_summary_goes_and_is_made_again_from_what_is_left(db, session):
     assert summaries.of_session(db, session) is None
     assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == "summary"] == [f"s{session}"]
     worker.run_one(job_context(db))
-    assert summaries.of_session(db, session).text == "person: My cat is called Mia."
+    assert summaries.of_session(db, session).text == "My cat is called Mia."
 
 
 class Forgets(ScriptedModel):
@@ -241,7 +241,7 @@ def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
 
     close_with(db, session, "They own a piano.", rounds=before)
 
-    assert summaries.of_session(db, session).text == "person: My cat is called Mia."
+    assert summaries.of_session(db, session).text == "My cat is called Mia."
     assert sessions.get(db, session, "person").closed_at is not None
 
 

@@ -32,7 +32,7 @@ def test_a_session_that_is_left_is_closed_with_an_extract_and_its_summary_queued
 
     assert after(db, spoken) == ((1, None), [], [("summary", "s1")], [("session closed", "person", "s1")])
     made = summaries.of_session(db, spoken)
-    assert (made.text, made.method) == ("person: My cat is Mia.", "extract")
+    assert (made.text, made.method) == ("My cat is Mia.", "extract")
 
 
 def test_one_that_is_closed_with_its_summary_queues_its_day_alone(db, spoken):
@@ -119,7 +119,7 @@ def test_what_the_offline_model_quoted_is_not_summarised(db, session):
 
     close_with(db, session, "")
 
-    assert summaries.of_session(db, session).text == "person: When is tea."
+    assert summaries.of_session(db, session).text == "When is tea."
 
 
 LATER = timedelta(minutes=30)

@@ -95,9 +95,21 @@ def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
     (made,) = session_summary.stream("\n".join(said), None)
 
     assert made == (
-        "person: The trip to Trogir begins on 12 May. person: The trip needs a car. "
-        "assistant: A car for the trip is booked. person: The trip ends in Split. person: Thank you."
+        "The trip to Trogir begins on 12 May. The trip needs a car. The assistant answered: “A car "
+        "for the trip is booked.” “Anything else?” The trip ends in Split."
     )
+
+
+def test_an_extract_is_in_the_words_of_the_person_without_the_request_to_remember():
+    said = "person: Remember that I live in Graz. What can I bake?\nassistant: Bread.\nBob: Me too\nperson: Thanks."
+
+    assert session_summary.extract(said) == (
+        "I live in Graz. What can I bake? The assistant answered: “Bread.” Bob: Me too."
+    )
+
+
+def test_small_talk_is_extracted_where_nothing_else_was_said():
+    assert session_summary.extract("person: Hello.\nassistant: Hi.") == ("Hello. The assistant answered: “Hi.”")
 
 
 def test_nothing_said_is_nothing_extracted():
