@@ -1,6 +1,7 @@
 """Large pastes at the prompt, and pastes whose end was lost on the way."""
 
 import asyncio
+import threading
 
 import pytest
 from prompt_toolkit.input import create_pipe_input
@@ -133,15 +134,14 @@ def test_nothing_is_pasted_by_default():
 def test_keys_during_an_answer_come_back_when_the_end_of_a_paste_is_lost():
     from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
 
-    stopped = []
+    came, stopped = threading.Event(), threading.Event()
 
     async def answer(pipe):
-        with TurnKeyboard(pipe, lambda: stopped.append(True)):
+        with TurnKeyboard(pipe, stopped.set, lambda draft: draft and came.set()):
             pipe.send_text("\x1b[200~half")
-            await asyncio.sleep(1.3)
+            assert came.wait(30)
             pipe.send_text("\x03")
-            await asyncio.sleep(0.1)
+            assert stopped.wait(30)
 
     with create_pipe_input() as pipe:
         asyncio.run(answer(pipe))
-    assert stopped == [True]
