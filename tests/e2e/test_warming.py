@@ -1,6 +1,7 @@
 """The beginning of the next request is read ahead: what a server with one slot is asked to read, and when."""
 
 import json
+from threading import Event
 
 import pytest
 
@@ -65,15 +66,16 @@ def test_a_question_that_comes_early_waits_until_its_beginning_is_read(talks, se
 
 
 def test_ctrl_c_stops_a_question_that_waits_for_its_beginning_and_reading_goes_on(talks, server, terminal):
-    server.prompts.tokens_a_second = SLOW / 4
+    server.prompts.go_on = Event()
     shell = terminal().wait_prompt()
     server.wait_until(lambda: server.counters.running == 1)
     shell.enter("hello").wait("reading the prompt" if server.engine == "ollama" else "waiting for qwen3:8b")
     shell.type("\x03")
     shell.wait("stopped").wait_prompt()
+    server.prompts.go_on.set()
     shell.enter("hello again").wait("Fine.").wait_prompt()
 
-    assert (server.counters.cancelled, len(server.turns)) == (0, 1)
+    assert (server.counters.cancelled, len(server.turns), server.ahead[0].finished) == (0, 1, True)
     assert read(server)[0] < LITTLE
 
 

@@ -6,6 +6,7 @@ with them, and only what differs is read, at a settable speed; who hangs up leav
 
 import json
 import time
+from threading import Event
 from typing import Any
 
 from tests.ollama_server.exchange import Exchange, Gone
@@ -24,12 +25,13 @@ def _message(message: dict[str, Any]) -> str:
 
 
 class PromptCache:
-    """`tokens_a_second`: how fast a prompt is read; 0: at once."""
+    """`tokens_a_second`: how fast a prompt is read; 0: at once. `go_on`: no prompt is read before it is set."""
 
     def __init__(self, chars_per_token: float) -> None:
         self._chars_per_token = chars_per_token
         self._held: dict[str, str] = {}
         self.tokens_a_second = 0.0
+        self.go_on: Event | None = None
 
     def read(self, model: str, text: str, exchange: Exchange) -> None:
         """Read the prompt, taking so long as it needs. Raises Gone."""
@@ -38,6 +40,8 @@ class PromptCache:
         tokens = exchange.request.read_tokens = round((len(text) - same) / self._chars_per_token)
         began = time.monotonic()
         try:
+            if self.go_on:
+                exchange.wire.wait(self.go_on)
             if self.tokens_a_second:
                 exchange.wire.wait(tokens / self.tokens_a_second)
             same = len(text)

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from threading import Event
 from typing import Literal
 
 from tests.ollama_server.go import Refused
@@ -28,7 +29,8 @@ class Model:
     system: str = ""
     """SYSTEM of its Modelfile."""
     mode: Mode = "parser"
-    load_delay: float = 0.0
+    load_delay: float | Event = 0.0
+    """Seconds that loading takes, or what it waits for."""
     remote_host: str = ""
     """Set on a stub for a model that runs in the cloud."""
     strict_template: bool = False

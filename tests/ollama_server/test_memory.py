@@ -125,12 +125,14 @@ def test_who_waits_in_line_may_leave(server):
 
 
 def test_hanging_up_during_a_load_throws_it_away():
-    slow = Model("slow", load_delay=0.2)
+    loaded = threading.Event()
+    slow = Model("slow", load_delay=loaded)
     with OllamaServer([slow]) as server:
         with open_chat(server, "slow"):
             server.wait_for_chats(1)
         server.wait_until(lambda: server.counters.cancelled == 1)
         assert (server.counters.loads["slow:latest"], server.counters.aborted_loads) == (0, 1)
+        loaded.set()
         assert chat(server, "slow")[0] == 200
         assert server.counters.loads["slow:latest"] == 1
 
@@ -224,7 +226,8 @@ def test_reading_takes_time_and_who_hangs_up_leaves_what_was_read(server):
         server.wait_until(lambda: server.counters.running == 1)
         time.sleep(0.3)
     server.wait_until_idle()
+    at_most = 1000 * (time.monotonic() - began)  # tokens that may have been read, however slow the machine is
     chat(server, messages=said("a" * 4000))
 
     assert time.monotonic() - began > 1
-    assert 400 < server.requests[1].read_tokens < 950
+    assert 1000 - at_most < server.requests[1].read_tokens < 950
