@@ -385,13 +385,11 @@ def test_queued_work_stops_when_somebody_types(talked, server, terminal):
         .wait("You said: hello")
         .wait_prompt()
     )
-    begin_only(server)
+    server.answer = lambda body: script.held(HALF)  # as often as it is begun
     shell.enter("/new").wait("s1 is closed and kept")
     server.wait_for_chats(2)
-    pressed = time.monotonic()
     shell.type("h")
-    server.wait_until(lambda: server.counters.cancelled == 1)
-    assert time.monotonic() - pressed < 5  # 0.2 s, and what a busy machine adds
+    server.wait_until(lambda: server.counters.cancelled)
     shell.wait_for_line("❯ h")
 
     def put_back():
