@@ -15,19 +15,24 @@ from typing import Any
 class Pattern:
     """A regular expression that is compiled when it is first used: large ones cost milliseconds at the start.
 
-    `words`, in lower case: whatever matches contains one of them. A text without any need not have it compiled.
+    `words`, in lower case: whatever matches contains one of them. A text without any need not have it compiled, nor one
+    for which `hint` is false.
     """
 
-    def __init__(self, pattern: str, flags: int = 0, words: Sequence[str] = ()):
-        self._arguments, self._words = (pattern, flags), words
+    def __init__(
+        self, pattern: str, flags: int = 0, words: Sequence[str] = (), hint: Callable[[str], bool] | None = None
+    ):
+        self._arguments, self._words, self._hint = (pattern, flags), words, hint
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(*self._arguments)
 
     def _may_match(self, text: str) -> bool:
-        if not self._words or "_compiled" in self.__dict__:
+        if "_compiled" in self.__dict__:
             return True
+        if self._hint or not self._words:
+            return not self._hint or self._hint(text)
         lower = text.lower()
         return any(word in lower for word in self._words)
 

@@ -58,15 +58,15 @@ def _bounds(
         case "range":
             return _range(phrase["first"], phrase["last"], today, ahead or not _PAST.search(statement))
         case "since":
-            return _days(phrase["since"], today, ahead=False)[0], None
+            return _days(phrase["date"], today, ahead=False)[0], None
         case "duration" if _PERFECT.search(statement):
             return _before(phrase, today), None
         case "until":
-            return None, _days(phrase["until"], today, ahead=not _PAST.search(statement))[1] - _MOMENT
+            return None, _days(phrase["date"], today, ahead=not _PAST.search(statement))[1] - _MOMENT
         case "from":
-            return _days(phrase["start"], today, ahead=ahead or not _PAST.search(statement))[0], None
+            return _days(phrase["date"], today, ahead=ahead or not _PAST.search(statement))[0], None
         case "at" if begins:
-            return _days(phrase["at"], today, ahead=ahead)[0], None
+            return _days(phrase["date"], today, ahead=ahead)[0], None
     return None, None
 
 

@@ -12,6 +12,7 @@ from agent_cli.text import Pattern
 MONTHS, SEASONS, UNITS = languages.ordered("MONTHS"), languages.ordered("SEASONS"), languages.ordered("UNITS")
 NUMBERS = {word: number for language in languages.ALL for word, number in language.NUMBERS.items()}
 
+_WORD, _DIGIT = Pattern(r"\w+"), Pattern(r"\d")
 _YEAR = r"(?:19|20)\d\d"
 _MONTH, _SEASON = f"(?:{'|'.join(MONTHS)})", f"(?:{'|'.join(SEASONS)})"
 _WORDS = {name: languages.alternatives(name) for name in ("SINCE", "FROM", "TO", "UNTIL", "AT", "ONWARDS", "DURATION")}
@@ -29,26 +30,29 @@ DATE = re.sub(r"\?P<\w+>", "?:", _PARTS)
 PARTS = Pattern(_PARTS, re.IGNORECASE)
 """The parts of a date, as named groups."""
 
-_NAMES = (  # each phrase contains one of them
-    *"0123456789",
-    *(name for names in (*MONTHS, *SEASONS) for name in names.split("|")),
-    *(name.removesuffix("s?").removesuffix(r"\w*") for names in UNITS for name in names.split("|")),
+_ENDS = tuple(name for names in (*MONTHS, *SEASONS) for name in names.split("|"))
+_STARTS = tuple(name.removesuffix("s?").removesuffix(r"\w*") for names in UNITS for name in names.split("|"))
+
+
+def _may_hold(text: str) -> bool:
+    """Whether a text may hold a phrase: in each is a digit, a word that ends as a month or season does, or one that
+    begins as a unit does. ("Today" and "email" do not: there the large pattern need not be compiled.)"""
+    if _DIGIT.search(text):
+        return True
+    return any(word.startswith(_STARTS) or word.endswith(_ENDS) for word in _WORD.findall(text.lower()))
+
+
+_OPENINGS = {"since": "SINCE", "until": "UNTIL", "from": "FROM", "at": "AT"}  # in front of a single date
+_PHRASES = (  # a date takes a thousand characters, and a millisecond to compile: it stands here as rarely as may be
+    rf"(?P<range>{_WORDS['FROM']} (?P<first>{DATE}|\d{{1,2}}\.?) ?{_WORDS['TO']} ?(?P<last>{DATE}))"
+    rf"|(?P<duration>{_WORDS['DURATION']} (?P<n>\d{{1,3}}|{'|'.join(NUMBERS)}) "
+    rf"(?:{'|'.join(f'(?P<unit{n}>{unit})' for n, unit in enumerate(UNITS))}))"
+    rf"|(?:{'|'.join(f'(?P<{kind}>{_WORDS[name]})' for kind, name in _OPENINGS.items())}) (?P<date>{DATE})"
+    rf"(?(from)(?: {_WORDS['ONWARDS']})?)"
 )
-_PHRASES = {
-    "range": rf"{_WORDS['FROM']} (?P<first>{DATE}|\d{{1,2}}\.?) ?{_WORDS['TO']} ?(?P<last>{DATE})",
-    "since": rf"{_WORDS['SINCE']} (?P<since>{DATE})",
-    "duration": rf"{_WORDS['DURATION']} (?P<n>\d{{1,3}}|{'|'.join(NUMBERS)}) "
-    rf"(?:{'|'.join(f'(?P<unit{n}>{unit})' for n, unit in enumerate(UNITS))})",
-    "until": rf"{_WORDS['UNTIL']} (?P<until>{DATE})",
-    "from": rf"{_WORDS['FROM']} (?P<start>{DATE})(?: {_WORDS['ONWARDS']})?",
-    "at": rf"{_WORDS['AT']} (?P<at>{DATE})",
-}
-PHRASE = Pattern(
-    rf"(?<![\w-])(?:{'|'.join(f'(?P<{name}_>{words})' for name, words in _PHRASES.items())})(?![\w-])",
-    re.IGNORECASE,
-    _NAMES,
-)
-"""A phrase with a date; the group `KIND_` is the kind of the phrase, the others are its dates."""
+PHRASE = Pattern(rf"(?<![\w-])(?:{_PHRASES})(?![\w-])", re.IGNORECASE, hint=_may_hold)
+"""A phrase with a date; one of the groups named in `_KINDS` is set, the others are its dates."""
+_KINDS = ("range", "duration", *_OPENINGS)
 
 _NOW = languages.alternatives("NOW")
 TIME_WORDS = rf"(?:{_NOW}|{languages.alternatives('LATELY')})"
@@ -60,12 +64,14 @@ _EDGE = Pattern(rf"^{TIME_WORDS},? (?=\S+ \S)|,? {TIME_WORDS}$", re.IGNORECASE)
 
 def without_future(sentence: str, statement: str) -> str:
     """The sentence without "will" and "going to", if the statement has a date: a plan with a date is certain."""
-    return _FUTURE_AUXILIARY.sub("", sentence) if PHRASE.search(statement) else sentence
+    if _FUTURE_AUXILIARY.search(sentence) and PHRASE.search(statement):
+        return _FUTURE_AUXILIARY.sub("", sentence)
+    return sentence
 
 
 def kind(phrase: re.Match[str]) -> str:
     """Range, since, duration, until, from or at."""
-    return next(name for name in _PHRASES if phrase[f"{name}_"])
+    return next(name for name in _KINDS if phrase[name])
 
 
 def without(sentence: str, *, times: bool) -> str:

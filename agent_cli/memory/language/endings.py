@@ -43,9 +43,9 @@ _OPINION = _pattern(rf"\b(?:{_SELF}) (?:\S+ )?{languages.alternatives('OPINION')
 
 def parse(statement: str) -> Ending | None:
     """What a sentence says is over; None when it says nothing of the kind, or not for sure."""
-    sentence = date_phrases.without(" ".join(statement.split()).strip(" .!"), times=True)
     if is_doubtful(statement):
         return None
+    sentence = date_phrases.without(" ".join(statement.split()).strip(" .!"), times=True)
     if replaced := _BEFORE.fullmatch(sentence) or _AFTER.fullmatch(sentence):
         return Ending(replaced["old"], replaced["new"])
     for pattern in _SWITCHED:

@@ -2,9 +2,10 @@
 expressions in lower case; one more language is one more module in `ALL`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
+from agent_cli import text
 from agent_cli.memory.language import english, german
 from agent_cli.text import Pattern
 
@@ -21,10 +22,10 @@ def ordered(name: str) -> tuple[str, ...]:
     return tuple("|".join(names) for names in zip(*(getattr(language, name) for language in ALL), strict=True))
 
 
-def pattern(expression: str, words: Sequence[str] = ()) -> Pattern:
-    """A pattern in which `<NAME>` stands for what any language has under this name. `words`: see Pattern."""
+def pattern(expression: str, words: Sequence[str] = (), hint: Callable[[str], bool] | None = None) -> Pattern:
+    """A pattern in which `<NAME>` stands for what any language has under this name. `words`, `hint`: see Pattern."""
     expanded = re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression)
-    return Pattern(expanded, re.IGNORECASE | re.DOTALL, words)
+    return Pattern(expanded, re.IGNORECASE | re.DOTALL, words, hint)
 
 
 def words(name: str) -> frozenset[str]:
@@ -32,10 +33,21 @@ def words(name: str) -> frozenset[str]:
     return frozenset(word for language in ALL for word in getattr(language, name).split())
 
 
-def mentions(text: str, name: str) -> bool:
-    """Whether a text contains one of the phrases of this name. It costs nothing, where a pattern must be compiled."""
-    folded = text.casefold()
+def mentions(message: str, name: str) -> bool:
+    """Whether a message contains one of the phrases of this name. Unlike a pattern it need not be compiled."""
+    folded = message.casefold()
     return any(phrase in folded for phrase in phrases(name))
+
+
+def opens(message: str, name: str) -> bool:
+    """Whether the first word of a message is that of one of the phrases of this name."""
+    return not first_words(name).isdisjoint(text.words(message)[:1])
+
+
+@cache
+def first_words(name: str) -> frozenset[str]:
+    """The first words of the phrases that all languages have under this name."""
+    return frozenset(phrase.split()[0] for phrase in phrases(name))
 
 
 @cache

@@ -40,11 +40,16 @@ _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
 _HOWEVER = languages.pattern(r"\b<HOWEVER>\b")
 _FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
-_INTRODUCTION = languages.pattern(r"\A\W*(?:<PLEASE>\b[,!]?\s+)+(?=<OWN_CLAUSE>)")
+_INTRODUCTION = languages.pattern(
+    r"\A\W*(?:<PLEASE>\b[,!]?\s+)+(?=<OWN_CLAUSE>)", hint=lambda sentence: languages.opens(sentence, "PLEASE")
+)
 _NAMED_CLAUSE = r"(?-i:[A-ZÄÖÜ])[\w.-]+(?: (?-i:[A-ZÄÖÜ])[\w.-]+)? <VERB>"
-_CLAUSE_END = languages.pattern(
-    rf"\s*[,;–—]\s+(?:<CLAUSE_OPENING>\s+)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})|\s+<CLAUSE_OPENING>\s+(?=<OWN_CLAUSE>)",
-    (*",;–—", *languages.phrases("CLAUSE_OPENING")),
+_CLAUSE_MARK = languages.pattern(  # two patterns, so that a sentence with one of the two compiles no more than that
+    rf"\s*[,;–—]\s+(?:<CLAUSE_OPENING>\s+)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})", (*",;–—",)
+)
+_CLAUSE_WORD = languages.pattern(
+    r"\s+<CLAUSE_OPENING>\s+(?=<OWN_CLAUSE>)",
+    hint=lambda sentence: not languages.first_words("CLAUSE_OPENING").isdisjoint(sentence.casefold().split()),
 )
 _CITATION = Pattern(r"\[[a-z]\d")
 
@@ -103,7 +108,8 @@ def main_clause(clause: str) -> str:
 
 def clauses(sentence: str) -> list[str]:
     """The main clauses of a sentence, without what introduces them: each begins with the person, theirs, or a name."""
-    return [each.strip(" ,;") for each in _CLAUSE_END.split(_INTRODUCTION.sub("", sentence)) if each.strip(" ,;")]
+    marked = _CLAUSE_MARK.split(_INTRODUCTION.sub("", sentence))
+    return [each.strip(" ,;") for part in marked for each in _CLAUSE_WORD.split(part) if each.strip(" ,;")]
 
 
 def asks(message: str) -> bool:

@@ -95,10 +95,12 @@ class _SentenceRule(NamedTuple):
 def parse(statement: str) -> Triple | None:
     """Subject, predicate and object; None when no rule matches."""
     sentence = " ".join(statement.split()).strip(" .!")
-    has_date = bool(date_phrases.PHRASE.search(sentence))
-    certain = date_phrases.without_future(sentence, sentence)
-    if not sentence or len(sentence) > _MAX_LENGTH or _DOUBT.search(certain) or _SECOND_CLAUSE.search(sentence):
+    if not sentence or len(sentence) > _MAX_LENGTH or _SECOND_CLAUSE.search(sentence):
         return None
+    certain = date_phrases.without_future(sentence, sentence)
+    if _DOUBT.search(certain):
+        return None
+    has_date = bool(date_phrases.PHRASE.search(sentence))
     timeless = date_phrases.without(certain, times=True)
     plain = date_phrases.without(certain, times=False)
     for rule in _rules():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agent_cli.memory.language import date_phrases, languages, promises, statements
 from agent_cli.text import Pattern
+from tests.tables import for_each
 
 LATIN = st.characters(max_codepoint=0xFF)
 
@@ -38,7 +39,23 @@ def test_every_promise_contains_one_of_its_words(reply):
 @settings(derandomize=True, max_examples=10)
 @given(matching(date_phrases.PHRASE))
 def test_every_phrase_with_a_date_contains_one_of_its_names(phrase):
-    assert any(name in phrase.lower() for name in date_phrases.PHRASE._words)
+    assert date_phrases.PHRASE._hint(phrase)
+
+
+@pytest.mark.parametrize("pattern", [statements._CLAUSE_WORD, statements._INTRODUCTION])
+def test_what_begins_a_clause_contains_one_of_its_words(pattern):
+    @settings(derandomize=True, max_examples=20)
+    @given(matching(pattern))
+    def every(clause):
+        assert pattern._hint(clause)
+
+    every()
+
+
+@for_each("sentence", ["Check your email today.", "Maybe they remain on stage.", "My son is a person."])
+def test_a_word_that_only_holds_the_name_of_a_month_or_a_unit_compiles_nothing(sentence):
+    assert not date_phrases.PHRASE._hint(sentence)
+    assert not statements._CLAUSE_WORD._hint(sentence)
 
 
 @pytest.mark.parametrize("language", languages.ALL)
