@@ -135,6 +135,7 @@ def test_a_time_that_is_past_keeps_no_task(program, terminal):
     )
     shell = terminal().wait_prompt().enter("/remind call mum yesterday")
     shell.wait("yesterday is past: name a time in the future").wait_prompt()
+    shell.enter("/tasks done t9").wait("there is no task t9; /tasks shows them all").wait_prompt()
     assert program.rows("select * from task") == []
 
 

@@ -150,7 +150,8 @@ def undo(reviewer: Reviewer, batch: str) -> list[str]:
     changed_since = versions.changed_since(reviewer.db, "fact", batch)
     if changed_since:
         raise UsageError(
-            f"f{changed_since} was changed since, and stays as it is; `agent facts undo` takes changes back"
+            f"f{changed_since} was changed since, and stays as it is; `agent facts undo f{changed_since}` takes that "
+            "back"
         )
     undone = {each.id: each for each in facts.undo_batch(reviewer.db, reviewer.scope.owner, batch, reviewer.time)}
     return [

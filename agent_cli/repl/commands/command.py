@@ -4,7 +4,8 @@ commands.py loads every module of this folder whose name ends in `_commands`: no
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from inspect import getdoc
 
 from agent_cli.repl.commands.results import Result
@@ -25,6 +26,7 @@ class Command:
     on_file: bool = False  # works on the file, so it is refused in an incognito conversation
     changes: bool = False  # changes something without a question, so keys that came together do not run it
     examples: tuple[str, ...] = ()
+    shell: Mapping[str, str] = field(default_factory=dict)  # what it replaces there: {"tasks done": "done"}
 
     @property
     def module(self) -> str:
@@ -42,13 +44,16 @@ def command(
     on_file: bool = False,
     changes: bool = False,
     examples: tuple[str, ...] = (),
+    shell: Mapping[str, str] | None = None,
 ) -> Callable[[CommandFunction], Command]:
     """Register `/name ARGUMENTS` and its aliases."""
 
     def register(function: CommandFunction) -> Command:
         name = usage.split()[0]
         help = re.sub(r"(?<=\S)\n(?=\S)", " ", getdoc(function) or "")  # a paragraph is one line
-        COMMANDS[name] = Command(name, usage, help, function, aliases, completes, on_file, changes, examples)
+        COMMANDS[name] = Command(
+            name, usage, help, function, aliases, completes, on_file, changes, examples, shell or {}
+        )
         return COMMANDS[name]
 
     return register

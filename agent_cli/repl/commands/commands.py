@@ -15,7 +15,7 @@ from agent_cli.repl.commands import arguments
 from agent_cli.repl.commands.command import COMMANDS, Command, command
 from agent_cli.repl.commands.results import Page, Result
 from agent_cli.repl.session.conversation import Conversation
-from agent_cli.text import nearest
+from agent_cli.text import Pattern, nearest
 
 _GROUPS = (  # what commands are for, and the modules in which they stand
     ("Talk", "change, repeat and copy messages", "exchange_commands answer_commands"),
@@ -25,6 +25,7 @@ _GROUPS = (  # what commands are for, and the modules in which they stand
     ("Model", "who answers, and what it sees", "request_commands"),
     ("Program", "settings, checks and records", "setting_commands commands"),
 )
+_SHELL_COMMAND = Pattern(r"`agent ([^`\n]+)`", words=("`agent ",))
 
 
 @cache
@@ -56,6 +57,24 @@ def find(line: str) -> tuple[Command, str] | None:
     similar = " or ".join(sorted(candidates)) or nearest(typed, names)
     hint = f"; did you mean {similar}?" if similar else "; /help lists them all"
     raise UsageError(f"there is no {typed}{hint}")
+
+
+def in_session(message: str) -> str:
+    """A message with the slash commands in place of those of a shell, such as `agent tasks list`.
+
+    One that has no slash command is said to be typed in a shell.
+    """
+    return _SHELL_COMMAND.sub(_slash_command, message)
+
+
+def _slash_command(found: re.Match[str]) -> str:
+    names = {shell: (each.name, begin) for each in registry().values() for shell, begin in each.shell.items()}
+    words = found[1].split()
+    for count in range(len(words), 0, -1):
+        rest = words[count:]
+        if (name := names.get(" ".join(words[:count]))) and not any(each.startswith("--") for each in rest):
+            return " ".join(filter(None, (*name, *rest)))
+    return f"{found[0]} in a shell"
 
 
 def listing() -> list[Command]:

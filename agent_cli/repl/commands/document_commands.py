@@ -25,6 +25,7 @@ from agent_cli.text import counted
     on_file=True,
     changes=True,
     examples=("/docs add ~/papers", "/docs rm ~/papers/old.pdf"),
+    shell={"docs list": "", "docs add": "add", "docs sync": "sync", "docs rm": "rm"},
 )
 def docs(conversation: Conversation, argument: str) -> Work | str:
     """List your documents; add files or a folder, look at them again, or take some out of memory.
@@ -55,7 +56,7 @@ def _listing(conversation: Conversation) -> str:
     app = conversation.app
     lines = [
         f"{short_path(row['pattern'])}: {counted(row['files'], 'file')}, {counted(row['sections'], 'section')}"
-        + (f", {row['failed']} not readable (agent docs list --failed)" if row["failed"] else "")
+        + (f", {row['failed']} not readable (`agent docs list --failed` in a shell says why)" if row["failed"] else "")
         for row in documents.listing(app.db, app.scope.owner)
     ]
     return "\n".join(lines) or "there are no documents; /docs add PATH reads a file or a folder"

@@ -27,7 +27,7 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 
 
-@command("/undo [FACT]", completes=("fact",), changes=True, examples=("/undo", "/undo f3"))
+@command("/undo [FACT]", completes=("fact",), changes=True, examples=("/undo", "/undo f3"), shell={"facts undo": ""})
 def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     """Take back your last message and its answer; your words come into the prompt.
 

@@ -39,7 +39,7 @@ class _Statement:
     agreed: bool = False  # the person has read it, and typed /remember by hand
 
 
-@command("/review", on_file=True, examples=("/review",))
+@command("/review", on_file=True, examples=("/review",), shell={"facts review": "", "skills review": ""})
 def review_(conversation: Conversation, argument: str) -> Screen:
     """Decide on what waits for your yes."""
     app = conversation.app
@@ -58,7 +58,10 @@ def review_(conversation: Conversation, argument: str) -> Screen:
 
 
 @command(
-    "/remember [TEXT]", on_file=True, examples=("/remember I live in Graz", "/remember --here the tests run with make")
+    "/remember [TEXT]",
+    on_file=True,
+    examples=("/remember I live in Graz", "/remember --here the tests run with make"),
+    shell={"facts add": ""},
 )
 def remember(conversation: Conversation, argument: str) -> str:
     """Keep a statement at once: you typed it. Without words, what your last message states.
@@ -100,7 +103,12 @@ def update(conversation: Conversation, argument: str) -> str:
     return "\n".join(contradictions.accept(app.db, app.scope, chosen, app.time, app.single_valued))
 
 
-@command("/facts [WORDS]", on_file=True, examples=("/facts", "/facts Anna"))
+@command(
+    "/facts [WORDS]",
+    on_file=True,
+    examples=("/facts", "/facts Anna"),
+    shell={"facts list": "", "facts list --all": "", "facts search": ""},
+)
 def facts_(conversation: Conversation, argument: str) -> Result:
     """List the known facts by whom they are about, or find some by words."""
     app = conversation.app

@@ -25,6 +25,7 @@ from agent_cli.repl.session.conversation import Conversation
     on_file=True,
     changes=True,
     examples=("/note milk and bread", "/note the spare key hangs behind the door"),
+    shell={"notes add": ""},
 )
 def note(conversation: Conversation, argument: str) -> Result:
     """Save a note."""
@@ -33,7 +34,7 @@ def note(conversation: Conversation, argument: str) -> Result:
     return f"saved {written.handle} “{written.name}”"
 
 
-@command("/notes [WORDS|#TAG]", on_file=True, examples=("/notes key", "/notes #garden"))
+@command("/notes [WORDS|#TAG]", on_file=True, examples=("/notes key", "/notes #garden"), shell={"notes list": ""})
 def notes_(conversation: Conversation, argument: str) -> Result:
     """List the latest notes, or those with these words or this tag."""
     app = conversation.app
@@ -46,7 +47,11 @@ def notes_(conversation: Conversation, argument: str) -> Result:
     return "\n".join(lines) or ("no note has these words" if argument else "there are no notes; /note TEXT adds one")
 
 
-@command("/search WORDS", examples=("/search dentist", "/search what did Anna say about Linz?"))
+@command(
+    "/search WORDS",
+    examples=("/search dentist", "/search what did Anna say about Linz?"),
+    shell={"search": "", "search --kind file": ""},
+)
 def search(conversation: Conversation, argument: str) -> Result:
     """Search conversations, notes, summaries, facts and documents."""
     if not argument:
@@ -92,6 +97,7 @@ def show(conversation: Conversation, argument: str) -> Result:
     completes=("handle",),
     on_file=True,
     examples=("/forget m9 n4", "/forget my old address"),
+    shell={"forget": ""},
 )
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.

@@ -19,7 +19,13 @@ from agent_cli.repl.session.conversation import Conversation
 from agent_cli.text import first_sentences
 
 
-@command("/model [NAME]", completes=("model",), changes=True, examples=("/model", "/model qwen3:4b"))
+@command(
+    "/model [NAME]",
+    completes=("model",),
+    changes=True,
+    examples=("/model", "/model qwen3:4b"),
+    shell={"models use": ""},
+)
 def model(conversation: Conversation, argument: str) -> Result:
     """Show which model answers, or choose another from now on.
 
@@ -31,7 +37,8 @@ def model(conversation: Conversation, argument: str) -> Result:
         return notice or f"{chosen.name} answers"
     named = models.named_by(app)
     chosen, notice = models.switch(app, argument)
-    until = f" until you leave: {named} names the model (agent models use {argument})" if named else ""
+    change = "" if named.startswith("environment") else f" (/set model {argument} changes that)"
+    until = f" until you leave: {named} names the model{change}" if named else ""
     return f"{notice or f'{chosen.name} answers'}{until}"
 
 

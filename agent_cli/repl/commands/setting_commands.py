@@ -85,7 +85,13 @@ def memory_mode(conversation: Conversation) -> str:
     return {(True, True): "on", (True, False): "read", (False, True): "learn"}.get((app.reads, app.learns), "off")
 
 
-@command("/set [KEY [VALUE]]", completes=("setting",), changes=True, examples=("/set carry", "/set notify true"))
+@command(
+    "/set [KEY [VALUE]]",
+    completes=("setting",),
+    changes=True,
+    examples=("/set carry", "/set notify true"),
+    shell={"config set": "", "config show": ""},
+)
 def set_(conversation: Conversation, argument: str) -> str:
     """Show the settings, or one; with a value, change it for good.
 
@@ -117,7 +123,7 @@ def theme(conversation: Conversation, argument: str) -> Theme:
     raise UsageError(f"/theme takes ansi or none, not {argument!r}; nothing was changed")
 
 
-@command("/doctor", on_file=True, examples=("/doctor",))
+@command("/doctor", on_file=True, examples=("/doctor",), shell={"doctor": ""})
 def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
 

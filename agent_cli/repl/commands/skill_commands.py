@@ -9,7 +9,13 @@ from agent_cli.repl.session.conversation import Conversation
 _SHOWN = 50
 
 
-@command("/skills [NAME]", completes=("skill",), on_file=True, examples=("/skills", "/skills publish-the-site"))
+@command(
+    "/skills [NAME]",
+    completes=("skill",),
+    on_file=True,
+    examples=("/skills", "/skills publish-the-site"),
+    shell={"skills list": "", "skills show": ""},
+)
 def skills_(conversation: Conversation, argument: str) -> str:
     """List the skills there are, or show one."""
     app = conversation.app
@@ -20,7 +26,7 @@ def skills_(conversation: Conversation, argument: str) -> str:
         return Verbatim(f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}")
     found = skills.listing(app.db, owner, _SHOWN)
     lines = [f"{each.handle:<6} {each.name}: {text.one_line(each.description, 120)}" for each in found]
-    lines = lines or ["there are no skills; `agent skills add NAME` adds one"]
+    lines = lines or ["there are no skills; `agent skills add NAME` in a shell adds one"]
     if waiting := len(skills.pending(app.db, owner)):
         lines.append(f"{text.counted(waiting, 'skill')} to review: /review")
     return "\n".join(lines)

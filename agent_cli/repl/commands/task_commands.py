@@ -21,6 +21,7 @@ _SHOWN = 20
     on_file=True,
     changes=True,
     examples=("/remind call the dentist friday 3pm", "/remind water the plants every monday 8:00"),
+    shell={"remind": ""},
 )
 def remind(conversation: Conversation, argument: str) -> str:
     """Remind you of something: /remind call the dentist friday 3pm.
@@ -40,6 +41,7 @@ def remind(conversation: Conversation, argument: str) -> str:
     on_file=True,
     changes=True,
     examples=("/tasks done t4", "/tasks snooze t4 1 hour"),
+    shell={"tasks list": "", **{f"tasks {verb}": verb for verb in ("done", "snooze", "rm", "restore", "reopen")}},
 )
 def tasks_(conversation: Conversation, argument: str) -> Result:
     """List what is to be done, or change it.
@@ -60,7 +62,7 @@ def _listed(conversation: Conversation) -> Result:
     found, now = tasks.listing(app.db, app.scope.owner, limit=_SHOWN + 1), app.time()
     if not found:
         return "there are no open tasks; /remind TEXT WHEN adds one"
-    more = "\nand more: agent tasks" if len(found) > _SHOWN else ""
+    more = "\nand more: `agent tasks` in a shell lists all" if len(found) > _SHOWN else ""
     return Page(lambda display: task_page.page(found[:_SHOWN], now, display) + more)
 
 

@@ -109,8 +109,8 @@ class ModelOffer:
         models.use_local(self._app, weights.SMALL)
         self._server_absent = False
         yield Noticed(
-            f"{weights.SMALL} answers in this session; `agent config set engine local` keeps it, and `agent config set "
-            "model FILE.gguf` takes a better one"
+            f"{weights.SMALL} answers in this session; /set engine local keeps it, and /set model FILE.gguf takes "
+            "a better one"
         )
 
     def _download(self, name: str) -> Work:

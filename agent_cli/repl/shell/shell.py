@@ -205,7 +205,7 @@ class Shell:
 
     async def _report(self, line: str, error: AgentError) -> str:
         """Print an error; returns the line when it was not stored. Raises a StoreError that would lose text."""
-        message = str(error)
+        message = commands.in_session(str(error))
         match error:
             case StoreError():
                 if self._app.keeps and not isinstance(error, StoreBusy):

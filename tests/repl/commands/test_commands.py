@@ -2,11 +2,14 @@
 
 import re
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
+import typer
 
 from agent_cli.app import settings
 from agent_cli.app.app import open_app
+from agent_cli.cli import usage
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import log, prompts, sessions
 from agent_cli.memory.documents import document_sync, documents
@@ -51,6 +54,33 @@ def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
     assert command.usage.split()[0] == command.name == name
     assert command.help[0].isupper()
     assert command.help.splitlines()[0].endswith(".")
+
+
+@for_each(
+    ("message", "shown"),
+    [
+        ("there is no task t9; `agent tasks list` shows them all", "there is no task t9; /tasks shows them all"),
+        ("there is no fact f9; `agent facts list --all` shows them all", "there is no fact f9; /facts shows them all"),
+        ("take that back first: `agent facts undo f3`", "take that back first: /undo f3"),
+        ("raise it with `agent config set num_ctx 16384`", "raise it with /set num_ctx 16384"),
+        ("`agent docs rm` removes it, or `agent docs list`", "/docs rm removes it, or /docs"),
+        ("`agent search --kind file WORDS` finds some", "/search WORDS finds some"),
+        ("`agent tasks edit` sets a time", "`agent tasks edit` in a shell sets a time"),
+        ("`agent forget --verify Graz` looks again", "`agent forget --verify Graz` in a shell looks again"),
+        ("start it with `ollama serve`", "start it with `ollama serve`"),
+    ],
+)
+def test_an_error_names_the_slash_command_or_says_that_one_is_typed_in_a_shell(message, shown):
+    assert commands.in_session(message) == shown
+
+
+def test_the_commands_that_a_slash_command_replaces_are_commands_of_the_shell():
+    for each in commands.listing():
+        for shell in each.shell:
+            name, *rest = shell.split()
+            found = typer.main.get_command(import_module(usage.module(name)).app)
+            if rest and not rest[0].startswith("-"):
+                assert rest[0] in found.commands, shell
 
 
 def test_the_log_tells_what_happened_newest_last(conversation):
@@ -278,7 +308,7 @@ def test_model_is_said_and_changed(conversation, server):
     )
     assert run(conversation, "/model") == "offline answers"
     assert run(conversation, "/model qwen3:8b") == (
-        "qwen3:8b answers until you leave: environment AGENT_MODEL names the model (agent models use qwen3:8b)"
+        "qwen3:8b answers until you leave: environment AGENT_MODEL names the model"
     )
     for name in ("nosuch", "x:cloud", "scripted:/nope", "nomic-embed-text"):
         with pytest.raises(AgentError):
@@ -292,7 +322,7 @@ def test_model_of_a_server_that_does_not_answer_is_used_when_it_does(conversatio
     )
     assert run(conversation, "/model qwen3:8b") == (
         "no model server answers at http://127.0.0.1:9; qwen3:8b is used when one does"
-        " until you leave: environment AGENT_MODEL names the model (agent models use qwen3:8b)"
+        " until you leave: environment AGENT_MODEL names the model"
     )
     assert run(conversation, "/model") == "qwen3:8b answers"
 

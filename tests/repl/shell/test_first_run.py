@@ -103,8 +103,8 @@ def test_without_a_server_the_small_model_can_be_tried_on_a_typed_y(offer):
     )
     assert fetched(offered.accept("y")) == [
         Noticed(
-            "smollm2:135m answers in this session; `agent config set engine local` keeps it, and `agent config set "
-            "model FILE.gguf` takes a better one"
+            "smollm2:135m answers in this session; /set engine local keeps it, and /set model FILE.gguf takes a "
+            "better one"
         )
     ]
     assert offered.check() == ""
