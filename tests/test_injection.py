@@ -297,11 +297,10 @@ def test_nothing_drives_the_terminal_of_a_session(kept, server, terminal):
     shell.until(keys, "the keys").type("q").wait(" left").wait_prompt()
     for line in LINES:
         shell.enter(line).until(lambda: shell.text.rsplit("\n", 1)[-1] == "❯", line)
-    shell.enter("fail now").until(lambda: "EVIL" in shell.text.rsplit("fail now")[-1], "the error").wait_prompt()
-    shell.enter("/edit 3").until(lambda: "EVIL" in shell.text.rsplit("/edit m", 1)[-1], "a message").type(
-        CTRL_C
-    ).wait_prompt()
-    shell.type("/resume s\t").wait("s1").until(lambda: "EVIL" in shell.text.rsplit("/resume", 1)[-1], "the titles")
+    behind = lambda words: shell.text.rpartition(words)[2] if words in shell.text else ""  # noqa: E731
+    shell.enter("fail now").until(lambda: "EVIL" in behind("❯ fail now"), "the error").wait_prompt()
+    shell.enter("/edit 3").until(lambda: "EVIL" in behind("❯ /edit m1"), "a message").type(CTRL_C).wait_prompt()
+    shell.type("/resume s\t").until(lambda: "EVIL" in behind("❯ /resume s"), "the titles")
     shell.type(CTRL_C).wait_prompt().type(f"\x1b[200~{HOSTILE.replace(chr(27), '')}\x1b[201~")
     shell.until(lambda: "EVIL" in shell.line, "a paste").type(CTRL_C).wait_prompt().enter("/exit")
     assert shell.ended() == 0

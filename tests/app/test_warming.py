@@ -65,13 +65,13 @@ def test_a_question_that_begins_otherwise_ends_the_reading_at_once(tmp_path, ser
 
 
 def test_who_gives_up_waiting_leaves_the_reading_alone(tmp_path, server):
-    server.prompts.go_on = threading.Event()
+    server.prompts.tokens_a_second, server.prompts.go_on = 0.0, (go_on := threading.Event())
     with reading(tmp_path, server) as (warmer, request):
         cancel = Cancel()
         threading.Timer(0.1, cancel).start()
         with pytest.raises(Cancelled):
             warmer.settle(CHAT.name, request, cancel)
-        server.prompts.go_on.set()
+        go_on.set()
         server.wait_until(lambda: server.ahead[0].finished)
         assert server.counters.cancelled == 0
 

@@ -92,17 +92,14 @@ def test_nothing_is_proposed_from_what_stands_beside_the_new_messages(talks, ser
 def test_a_question_in_another_process_ends_a_background_request_at_once(talks, server):
     talks.finds = answer(operation(quote="we live in Graz"))
     assert talks("ask", "we live in Graz").code == 0
-    server.play(script.silence(20, then=script.reply("late")))
+    server.play(script.held("So"))
     worker = talks.start("jobs", "run", "--until-idle")
     server.wait_until(lambda: server.counters.running == 1)
 
-    began = time.monotonic()
-    assert talks("ask", "and where is a bakery?").out == "Fine.\n"
-    waited = time.monotonic() - began
+    assert talks("ask", "and where is a bakery?").out == "Fine.\n"  # the request behind it would have no end
     worker.communicate(timeout=30)
 
     assert server.counters.cancelled == 1
-    assert waited < 5  # and not the twenty of the request behind it
     assert talks.rows("select statement from fact") == [("I live in Graz",)]
     assert set(jobs(talks).values()) <= {"done", "ready"}
 
@@ -143,7 +140,7 @@ def test_a_loop_is_ended_on_the_server_too_and_json_says_what_ended_a_turn(talks
     assert (ran.json["finish"], ran.code) == ("repetition", 0)
     assert len(ran.json["answer"].split()) < 200
     assert ran.err == "agent: the turn was ended: the model repeated itself\n"
-    assert server.counters.cancelled == 1
+    server.wait_until(lambda: server.counters.cancelled == 1)
 
     server.answer = lambda body: script.reply(calls=[("timeline", {})])
     assert talks("ask", "--json", "And what else?").json["finish"] == "refused"

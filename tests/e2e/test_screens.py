@@ -49,7 +49,7 @@ def completed(shell, typed, whole):
     shell.type(typed).wait_for_line(f"❯ {typed}")
     if typed.startswith("/"):
         word = whole.split()[-1]
-        shell.until(lambda: shell.text.rsplit("\n❯ ", 1)[1].partition("\n")[2].strip().startswith(word), "the menu")
+        shell.until(lambda: shell.text.rpartition("\n❯ ")[2].partition("\n")[2].strip().startswith(word), "the menu")
     shell.type("\t")
     return shell.wait_for_line(f"❯ {whole}").type(CTRL_C).wait_prompt()
 

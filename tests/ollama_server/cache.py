@@ -25,7 +25,7 @@ def _message(message: dict[str, Any]) -> str:
 
 
 class PromptCache:
-    """`tokens_a_second`: how fast a prompt is read; 0: at once. `go_on`: no prompt is read before it is set."""
+    """`tokens_a_second`: how fast a prompt is read; 0: at once. `go_on`: the next prompt is read once it is set."""
 
     def __init__(self, chars_per_token: float) -> None:
         self._chars_per_token = chars_per_token
@@ -40,8 +40,9 @@ class PromptCache:
         tokens = exchange.request.read_tokens = round((len(text) - same) / self._chars_per_token)
         began = time.monotonic()
         try:
-            if self.go_on:
-                exchange.wire.wait(self.go_on)
+            go_on, self.go_on = self.go_on, None
+            if go_on:
+                exchange.wire.wait(go_on)
             if self.tokens_a_second:
                 exchange.wire.wait(tokens / self.tokens_a_second)
             same = len(text)

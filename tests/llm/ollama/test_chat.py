@@ -310,10 +310,10 @@ def test_refused_host_name_says_which_to_use(server):
 
 
 def test_no_server_says_what_was_tried_and_what_to_do():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.socket() as taken:  # nobody listens on it, and nobody else can
+        taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-
-    sentence = until_it_fails(OllamaModel(NAME, f"127.0.0.1:{port}", 4096).reply(HELLO), ModelUnavailable)[1]
+        sentence = until_it_fails(OllamaModel(NAME, f"127.0.0.1:{port}", 4096).reply(HELLO), ModelUnavailable)[1]
     assert sentence == (
         f"no model server answers at http://127.0.0.1:{port} (connection refused): "
         "start it with `ollama serve`, or set OLLAMA_HOST to where it runs"

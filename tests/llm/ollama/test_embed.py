@@ -125,10 +125,11 @@ def test_cloud_embedder_is_refused_before_anything_is_sent(server):
 
 
 def test_no_server_is_said():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(ModelUnavailable):
-        OllamaEmbedder(f"127.0.0.1:{port}", "nomic-embed-text").embed(["a"])
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens on it, and nobody else can
+        embedder = OllamaEmbedder(f"127.0.0.1:{taken.getsockname()[1]}", "nomic-embed-text")
+        with pytest.raises(ModelUnavailable):
+            embedder.embed(["a"])
 
 
 def test_cloud_embedder_under_an_innocent_name_never_sees_the_words():
