@@ -215,7 +215,7 @@ class Conversation:
                 summary_row = session_summary.compose(db, session.id, summary, method, name)
                 closing.close_with(db, session.id, summary_row, self.app.time, rounds)
                 self._reset()
-                yield Noticed(f"closed {session.handle} · resume: agent -r {session.handle}")
+                yield Noticed(f"closed {session.handle} · resume: /resume {session.handle}")
                 for line in memory_changes.since_opened(db, session.id, session.owner, "/review"):
                     yield Noticed(line)
             finally:

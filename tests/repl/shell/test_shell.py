@@ -52,10 +52,10 @@ def test_a_first_session(talked, server, terminal):
     shell.enter("/note buy milk").wait("saved n1 “buy milk”").wait_prompt()
     shell.enter("/notes").wait("n1 ").wait_prompt()
     server.play(script.reply("They asked what it is. It is forty two."))
-    shell.enter("/close").wait("It is forty two.").wait("closed s1 · resume: agent -r s1").wait_prompt()
+    shell.enter("/close").wait("It is forty two.").wait("closed s1 · resume: /resume s1").wait_prompt()
     shell.enter("/sessions").wait("1 turn  What it is").wait_prompt()
     shell.enter("/resume s1").wait("s1 “What it is” goes on: the model sees all of it (2 messages)").wait_prompt()
-    shell.enter("/exit").wait("resume: agent -r s1", times=2)
+    shell.enter("/exit").wait("resume: agent -r s1")
     assert shell.ended() == 0
     assert asked(server)[0] == "what is it?"
     assert log(talked) == [("user", "what is it?", "stop"), ("assistant", "The answer is forty two.", "stop")]
