@@ -92,7 +92,7 @@ def test_looking_around_in_a_session_and_changing_what_is_seen(used, terminal):
     shell.enter("/note prune the roses #garden").wait("saved n1").wait_prompt()
     shell.enter("/notes #garden").wait("n1     2026-11-22  prune the roses #garden\n").wait_prompt()
     shell.enter("/set num_ctx 16k").wait("num_ctx = 16384").wait_prompt()
-    shell.enter("/set").wait("num_ctx          16384").wait_prompt()
+    shell.enter("/set").wait("num_ctx             16384").wait_prompt()
     shell.enter("/undo f2").wait("taken back: f2 “I live in Graz” is not kept").wait_prompt()
 
     for typed, whole in {

@@ -14,5 +14,5 @@ def unexpected(name: str, argument: str) -> UsageError:
 def count(argument: str) -> int:
     """A number of rows; 20 where none is given. Raises UsageError."""
     if argument and not argument.isdigit():
-        raise UsageError(f"{argument!r} is not a number")
+        raise UsageError(f"{text.one_line(argument, 40)!r} is not a number: write how many, as in 50")
     return int(argument or 20)

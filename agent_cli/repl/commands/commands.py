@@ -40,10 +40,11 @@ def registry() -> Mapping[str, Command]:
 def find(line: str) -> tuple[Command, str] | None:
     """The command of a line and its argument; None when the line is meant for the model.
 
-    A command is a slash and a word: `/etc/hosts is empty` is text. Raises UsageError for an unknown command, which
-    never reaches the model, and for an argument to a command that takes none.
+    A command is a slash and a word: `/etc/hosts is empty` is text. "Help" and a slash alone ask for /help. Raises
+    UsageError for an unknown command, which never reaches the model, and for an argument to a command that takes none.
     """
-    match = re.fullmatch(r"(/[a-z?-]+)(?:\s+(.*))?", line.strip(), re.DOTALL)
+    line = "/help" if line.strip().lower() in ("help", "/") else line.strip()
+    match = re.fullmatch(r"(/[a-z?-]+)(?:\s+(.*))?", line, re.DOTALL)
     if match is None:
         return None
     typed, argument = match[1], (match[2] or "").strip()

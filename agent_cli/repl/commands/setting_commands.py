@@ -105,7 +105,8 @@ def set_(conversation: Conversation, argument: str) -> str:
         return settings.write(app, key, value.strip())
     known = {each.name: each for each in fields(app.config)}
     if not key:
-        return "\n".join(f"{name:<16} {settings.text(app, name)}" for name in known)
+        width = max(map(len, known))
+        return "\n".join(f"{name:<{width}} {settings.text(app, name)}" for name in known)
     if key not in known:
         raise UsageError(f"there is no setting {key!r}; /set lists them all")
     return f"{key} = {settings.text(app, key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
@@ -131,7 +132,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
         with closing(conversation.app.db.another_connection()) as db:
             for found in checks.format_lines(checks.for_running(replace(conversation.app, db=db))):
                 cancel.check()
-                yield Noticed(found)
+                yield Noticed(found.replace("→ agent ", "→ in a shell: agent "))
 
     return work
 

@@ -104,7 +104,7 @@ def test_memory_that_is_off_shows_the_model_nothing(talk, server):
 def test_set_shows_and_changes_a_setting_for_good_and_at_once(talk, tmp_path, server):
     conversation = talk(AGENT_MODEL="qwen3:8b")
     file = tmp_path / "config.toml"
-    assert "num_ctx          8192" in run(conversation, "/set").splitlines()
+    assert "num_ctx             8192" in run(conversation, "/set").splitlines()
     assert run(conversation, "/set num_ctx") == (
         "num_ctx = 8192 (default)\n"
         "tokens of context, the same in every request: changing it makes the server load the model again"
