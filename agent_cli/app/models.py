@@ -155,10 +155,15 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
     hits = [hit for hit in found.hits if not hit.empty] if found.verdict != "nothing" else []
     facts = [text.words(hit.text) for hit in hits if hit.kind == "fact"]
     return found.verdict, [
-        (hit.handle, f"{clock.from_timestamp(hit.at):%d %b %Y}", f"{hit.label} {hit.text}".strip())
+        (hit.handle, _dated(hit.at, hit.label), hit.text)
         for hit in hits
         if not (hit.kind == "message" and _only_says(text.words(hit.text), facts))
     ][:limit]
+
+
+def _dated(at: float, label: str) -> str:
+    """As in `20 Nov 2026, no longer true since 3 May 2026`. `label`: what is shown beside the words, in parentheses."""
+    return f"{clock.from_timestamp(at):%d %b %Y}{', ' if label else ''}{label.strip('()')}"
 
 
 def _requested(db: Database, owner: str, words: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:

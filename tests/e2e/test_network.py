@@ -57,6 +57,9 @@ def test_without_a_server_what_was_kept_is_said_and_nothing_of_a_match(program, 
     shell.enter("Remember that I like tea. Where do I live?").wait("/undo f2").wait_prompt()
     assert "none holds most of your message:" in shell.text
     shell.enter("thank you").wait("No model server answers.").wait_prompt()
+    shell.enter("Remember that I moved to Linz.").wait("in place of f1").wait_prompt()
+    shell.enter("Where do I live?").wait(" (m1): “Remember that I live in Graz.”").wait_prompt()
+    assert ", no longer true since " in shell.text
 
 
 def test_an_answer_from_memory_alone_is_one_where_that_is_said_to_do(program):

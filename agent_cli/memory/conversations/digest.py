@@ -87,7 +87,7 @@ def narration(sentences: Sequence[WeightedSentence]) -> str:
 def _without_request(sentence: str) -> str:
     """What a sentence such as "Remember that I live in Graz." states, else the sentence."""
     asked = capture.capture([Part(sentence, "typed")])
-    return text.with_full_stop(asked[0].statement) if len(asked) == 1 else sentence
+    return text.capitalised(text.with_full_stop(asked[0].statement)) if len(asked) == 1 else sentence
 
 
 def _speaker(entry: log.Entry) -> str:
