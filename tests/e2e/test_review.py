@@ -14,7 +14,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.store import file
 from tests.conftest import Ran
 from tests.ollama_server import script
-from tests.terminal import CTRL_C, ENTER
+from tests.terminal import CTRL_C, ENTER, ESC
 
 PROPOSED = ("I like green tea", "My bank is in Vienna", "My dog is called Rex", "My bus leaves at 8", "I play the oboe")
 PASTE = "\x1b[200~{}\x1b[201~"
@@ -125,6 +125,13 @@ def test_a_process_of_the_assistant_may_look_and_not_decide(waiting, terminal):
     assert waiting("facts", "review", "--check", env={"AGENT_CHILD": "1"}).out == "5\n"
     shell = terminal(AGENT_CHILD="1").wait_prompt().enter("/review").wait("only you can say yes").wait_prompt()
     shell.enter("/remember I am the boss").wait("only you can say yes", times=2).wait_prompt()
+    assert states(waiting) == PENDING
+
+
+def test_esc_leaves_the_words_that_are_edited_as_they_were(waiting, terminal):
+    shell = keys(terminal("facts", "review").wait("Fact 1 of 5")).type("e").wait("Esc leaves them as they were")
+    shell.wait_for_line("+ ").type(" or not").wait_for_line("or not").type(ESC).wait("its words were not changed")
+    assert keys(shell).type("q").ended() == 0
     assert states(waiting) == PENDING
 
 

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import editor
@@ -234,9 +235,12 @@ class ReviewScreen:
             self._say("Type other words; Enter alone leaves them as they are.")
             self._reword(proposal, await self._line_reader.read_text(before))
             return
+        self._say(("  Enter takes the words that stand below, Esc leaves them as they were", DIM))
+        bindings = KeyBindings()
+        bindings.add("escape", eager=True)(lambda event: event.app.exit(result=""))
         with self._keys.paused():
             invisible_characters.show()
-            prompt: PromptSession[str] = PromptSession()
+            prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
             try:
                 words = await prompt.prompt_async(before, default=proposal.statement, handle_sigint=False)
             except (EOFError, KeyboardInterrupt):
