@@ -81,7 +81,9 @@ class App:
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""
         if not self.keeps:
-            raise UsageError("an incognito conversation cannot change your file: do this in another one")
+            raise UsageError(
+                "this works on your file, which an incognito conversation leaves alone: do it in another one"
+            )
 
     def incognito(self, *, reads: bool = False) -> "App":
         """A copy with its log in memory only. `reads`: whether memory is read, from the read-only file."""

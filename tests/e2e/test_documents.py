@@ -19,7 +19,7 @@ def test_a_question_brings_the_line_of_a_file_to_the_model_and_out_again(program
     (folder / "broken.pdf").write_text("%PDF nonsense")
 
     added = program("docs", "add", "notes")
-    assert (added.code, added.out) == (0, "documents: 1 new, 1 not readable (agent docs list --failed)\n")
+    assert (added.code, added.out) == (0, "documents: 1 new, 1 not readable (`agent docs list --failed` says why)\n")
     assert program("docs", "list", "--failed").out == (
         "~/work/notes/broken.pdf  it cannot be parsed as PDF (PdfStreamError)\n"
     )

@@ -70,7 +70,7 @@ class SyncResult:
                 (self.changed, "changed"),
                 (self.moved, "moved"),
                 (self.deleted, "gone"),
-                (self.failed, "not readable (agent docs list --failed)"),
+                (self.failed, "not readable (`agent docs list --failed` says why)"),
                 (self.same, "unchanged"),
                 (self.elsewhere, "added before with something else"),
             )
