@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 
 from agent_cli.errors import UsageError
 from agent_cli.render.display import Display
-from agent_cli.render.program_text import wrap
+from agent_cli.render.program_text import Verbatim, wrap
 from agent_cli.render.styles import BOLD, DIM
 from agent_cli.repl import commands as folder
 from agent_cli.repl.commands import arguments
@@ -25,7 +25,7 @@ _GROUPS = (  # what commands are for, and the modules in which they stand
     ("Model", "who answers, and what it sees", "request_commands"),
     ("Program", "settings, checks and records", "setting_commands commands"),
 )
-_SHELL_COMMAND = Pattern(r"`agent ([^`\n]+)`", words=("`agent ",))
+_SHELL_COMMAND = Pattern(r"“[^”]*”|`agent ([^`\n]+)`", words=("`agent ",))  # quoted words are not the program's
 
 
 @cache
@@ -65,10 +65,12 @@ def in_session(message: str) -> str:
 
     One that has no slash command is said to be typed in a shell.
     """
-    return _SHELL_COMMAND.sub(_slash_command, message)
+    return message if isinstance(message, Verbatim) else _SHELL_COMMAND.sub(_slash_command, message)
 
 
 def _slash_command(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return found[0]
     names = {shell: (each.name, begin) for each in registry().values() for shell, begin in each.shell.items()}
     words = found[1].split()
     for count in range(len(words), 0, -1):

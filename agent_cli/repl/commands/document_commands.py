@@ -13,7 +13,6 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.documents import document_files, document_sync, documents
 from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import word_tables
-from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
@@ -78,8 +77,8 @@ def _sync(conversation: Conversation, only: list[str] | None) -> Work:
             if tally.anything:
                 jobs.add(db, INDEX, "all", app.time())  # merges what was added
             for line in tally.warnings:
-                yield Noticed(commands.in_session(line))
-            yield Noticed(commands.in_session(tally.sentence()))
+                yield Noticed(line)
+            yield Noticed(tally.sentence())
         finally:
             db.close()
 

@@ -25,6 +25,7 @@ from agent_cli.render import answer_writer, styles
 from agent_cli.render.display import Display
 from agent_cli.render.reply_lines import announced
 from agent_cli.render.spinner import Spinner
+from agent_cli.repl.commands import commands
 from agent_cli.repl.shell.line_below import LineBelow
 from agent_cli.text import one_line
 
@@ -82,7 +83,7 @@ class TurnRenderer:
                     self.say(line)
                 self._wait(lambda: "reading the result")
             case Noticed(text):
-                self.say(text)
+                self.say(commands.in_session(text))
             case TurnEnded(finish=finish, stopped_by=reason):
                 self.end()
                 if reason:

@@ -68,6 +68,7 @@ def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
         ("`agent tasks edit` sets a time", "`agent tasks edit` in a shell sets a time"),
         ("`agent forget --verify Graz` looks again", "`agent forget --verify Graz` in a shell looks again"),
         ("start it with `ollama serve`", "start it with `ollama serve`"),
+        ("kept f1 “`agent tasks list` is my start page”", "kept f1 “`agent tasks list` is my start page”"),
     ],
 )
 def test_an_error_names_the_slash_command_or_says_that_one_is_typed_in_a_shell(message, shown):
