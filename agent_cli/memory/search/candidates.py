@@ -25,6 +25,7 @@ _MIN_COUNTED = 500  # rows up to which a rare word is counted exactly in any cas
 _LARGE, _CHANGED = 20_000, 0.01  # rows from which common words are counted again only when so many were added
 _FEW = 30  # rows that the idfs assume at least: in a new file the only word of a note would weigh next to nothing
 MIN_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
+DECISIVE = 0.12  # share of the rows up to which a word decides among hits of rarer ones: commoner ones gain nothing
 LEADING = 1_500  # rows that are scored in any case: those with the rarest words
 SURE = 60  # hits that no row with further words may exceed, or they lead too
 ASKING = 0.4  # weight of a word that need not be in the answer, as "now" and "remember"
@@ -146,10 +147,12 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
     totals = list(accumulate(phrases[phrase] for phrase in ordered))
     first = max(1, bisect_right(totals, LEADING))
-    useful = bisect_right(ordered, question.rows / 2, key=lambda phrase: phrases[phrase])  # FTS5 weighs no other
+    budget = max(MIN_BUDGET, int(BUDGET * question.rows))
+    decisive = min(max(MIN_BUDGET, DECISIVE * question.rows), question.rows / 2)  # FTS5 weighs no commoner word
+    useful = bisect_right(ordered, decisive, key=lambda phrase: phrases[phrase])
     best = _best(db, ordered[:first], ordered[first : max(first, useful)], allowed)
     sure = sorted(best.values(), reverse=True)[SURE - 1] if len(best) >= SURE else 0.0
-    last = bisect_right(totals, max(MIN_BUDGET, int(BUDGET * question.rows)))
+    last = bisect_right(totals, budget)
     while last > first and _MOST * ranking.idf(question.rows, phrases[ordered[last - 1]]) < sure:
         last -= 1
     if last > first:
