@@ -1,6 +1,7 @@
 """POST /api/pull: a download that is only told of. Afterwards the model is there."""
 
 from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 from tests.ollama_server import go, registry
@@ -39,6 +40,8 @@ def _stream(model: Model | None, state: State, exchange: Exchange) -> None:
         exchange.wire.wait(state.pull_delay)
         exchange.line(line)
         state.pulled[model.full_name] = done
+        if state.pull_held and done >= state.pull_held:
+            exchange.wire.wait(Event())
         if state.pull_cuts and 0 < done < model.size:
             state.pull_cuts -= 1
             raise Gone

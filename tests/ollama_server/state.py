@@ -65,6 +65,8 @@ class State:
         self.queue_full = False
         self.embed_delay = 0.0
         self.pull_delay = 0.0
+        self.pull_held = 0
+        """Once so many bytes of a model are there, its pull goes no further until the client leaves."""
         self.pull_cuts = 0
         """So many pulls break off in the middle of a download."""
         self.pulled: dict[str, int] = {}

@@ -5,9 +5,10 @@ server's API from version to version. What it drops (a model's capabilities, whe
 """
 
 import os
+import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +26,8 @@ READ_TIMEOUT = 30.0
 # The package builds a client while it is imported, from variables whose values it may not accept (quotes in
 # OLLAMA_HOST, an unsupported kind of proxy): the import would fail.
 _HIDDEN_VARIABLES = ("OLLAMA_HOST", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+
+_CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")  # events of httpcore
 
 _UNREADABLE = (ValueError, TypeError, AttributeError)  # raised by the package for JSON that is not Ollama's
 
@@ -111,9 +114,22 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[PullSte
     engine.refuse_cloud(name)
     server, status = address.parse(host), ""
     cancel = Cancel() if cancel is None else cancel
+    sockets: list[socket.socket] = []
+
+    def stop() -> None:
+        """End the connection; closing it would not wake the thread that waits for the next line."""
+        for each in sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def connected(opened: socket.socket) -> None:
+        sockets.append(opened)
+        if cancel:
+            stop()
+
     with (
-        _client(server, name, read=None, cancel=cancel, interrupted=PullInterrupted) as client,
-        cancel.on_cancel(client.close),
+        cancel.on_cancel(stop),
+        _client(server, name, read=None, cancel=cancel, interrupted=PullInterrupted, connected=connected) as client,
     ):
         for step in client.pull(name, stream=True):
             cancel.check()
@@ -132,19 +148,26 @@ def _client(
     read: float | None = READ_TIMEOUT,
     cancel: Cancel | None = None,
     interrupted: type[ModelFailed] = ModelFailed,
+    connected: Callable[[socket.socket], None] = lambda _: None,
 ) -> Iterator[Any]:
+    """The package's client. `connected` is called with each connection it opens."""
     ollama = _import_ollama()
     import httpx  # late like the package, which lets httpx's exceptions through
 
-    def drop_authorization(request: httpx.Request) -> None:
+    def prepare(request: httpx.Request) -> None:
         request.headers.pop("authorization", None)  # a key for ollama.com that the package sends everywhere
+        request.extensions["trace"] = follow
+
+    def follow(event: str, info: dict[str, Any]) -> None:
+        if event in _CONNECTED:
+            connected(info["return_value"].get_extra_info("socket"))
 
     client = ollama.Client(
         server.url,
         timeout=httpx.Timeout(read, connect=wire.CONNECT_TIMEOUT),
         trust_env=False,
         follow_redirects=False,
-        event_hooks={"request": [drop_authorization]},
+        event_hooks={"request": [prepare]},
     )
     try:
         yield client

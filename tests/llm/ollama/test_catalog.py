@@ -98,10 +98,12 @@ def test_cloud_model_is_never_pulled(server):
 
 
 def test_pulling_stops_at_once(server):
+    server.pull_held = 1  # nothing more arrives
     cancel = Cancel()
     steps = catalog.pull(server.host, "qwen3:4b", cancel)
-    next(steps)
-    cancel()
+    while not next(steps).completed:
+        pass
+    threading.Timer(0.1, cancel).start()
     with pytest.raises(Cancelled):
         next(steps)
 

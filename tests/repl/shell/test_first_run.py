@@ -134,10 +134,10 @@ def test_a_first_run_from_nothing_to_an_answer(program, server, terminal):
     program.env["OLLAMA_HOST"] = server.host
     shell = terminal().wait("y and Enter to fetch qwen3:4b now").wait_prompt()
     shell.enter("/note buy milk").wait("saved n1").wait_prompt()
-    server.pull_delay = 0.2
+    server.pull_held = SMALL.size // 2
     shell.enter("y").wait("50 % · 1.2 GB of 2.5 GB").type(CTRL_C)
     shell.wait("what has arrived is kept, and `agent models pull qwen3:4b` in a shell goes on").wait_prompt()
-    server.pull_delay = 0.0
+    server.pull_held = 0
     server.play(script.reply("Hello."))
     shell.enter("hi").wait("y and Enter to fetch qwen3:4b now", times=2).wait_prompt()
     shell.enter("y").wait("going on where it stopped").wait("qwen3:4b is here and answers from now on").wait_prompt()
