@@ -123,7 +123,7 @@ class Terminal:
 
     def wait_prompt(self) -> "Terminal":
         """Read until the program waits for a line."""
-        return self.until(lambda: self.text.rsplit("\n", 1)[-1] in PROMPTS, "the prompt")
+        return self.until(lambda: self._is_drawn and self.text.rsplit("\n", 1)[-1] in PROMPTS, "the prompt")
 
     def type(self, keys: str) -> "Terminal":
         os.write(self._keys, keys.encode())
@@ -148,8 +148,22 @@ class Terminal:
         return self
 
     def wait_for_line(self, line: str) -> "Terminal":
-        """Read until this stands where the cursor is; a menu may stand below."""
-        return self.until(lambda: line.rstrip() in self.line, repr(line))
+        """Read until this stands where the cursor is; a menu may stand below. Behind ❯: in the prompt, not a draft."""
+
+        def stands() -> bool:
+            return line.rstrip() in self.line and (self._is_asked if line[:1] == PROMPTS[0] else self._is_drawn)
+
+        return self.until(stands, repr(line))
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether the screen is no part of a drawing, during which the cursor is hidden: it begins by erasing."""
+        return not self.screen.cursor.hidden
+
+    @property
+    def _is_asked(self) -> bool:
+        """Whether the prompt is drawn, which has pastes marked: what is typed during an answer stands there before."""
+        return self._is_drawn and self.raw.rfind(b"\x1b[?2004h") > self.raw.rfind(b"\x1b[?2004l")
 
     @property
     def line(self) -> str:
