@@ -1,6 +1,6 @@
 """A server of tools as another program would be: it answers, and on demand crashes, hangs, floods and lies.
 
-python tests/mcp_server.py [--sdk | --http PORT] [--mute] [--lie]
+python tests/mcp_server.py [--sdk | --http] [--mute] [--lie]
 
 It speaks the protocol by itself, so that it starts in a thirtieth of the time that the SDK takes to be imported; with
 the last two it is the SDK that answers, by its streams or at an address.
@@ -8,6 +8,7 @@ the last two it is the SDK that answers, by its streams or at an address.
 
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -106,15 +107,20 @@ def serve(lies: bool) -> None:
         print(json.dumps(reply), flush=True)
 
 
-def serve_by_sdk(port: int | None) -> None:
+def serve_by_sdk(*, http: bool) -> None:
     from mcp.server.mcpserver import MCPServer  # most of a second
 
     server = MCPServer("engram", log_level="ERROR")
     for tool in TOOLS:
         server.add_tool(tool, structured_output=False)
-    if port:
-        server.run("streamable-http", host="127.0.0.1", port=port)
-    server.run("stdio")
+    if not http:
+        server.run("stdio")
+        return
+    import uvicorn
+
+    sock = socket.create_server(("127.0.0.1", 0))
+    print(sock.getsockname()[1], flush=True)
+    uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error")).run(sockets=[sock])
 
 
 def main() -> None:
@@ -122,9 +128,9 @@ def main() -> None:
     if "--mute" in told:
         time.sleep(600)
     elif "--http" in told:
-        serve_by_sdk(int(told[told.index("--http") + 1]))
+        serve_by_sdk(http=True)
     elif "--sdk" in told:
-        serve_by_sdk(None)
+        serve_by_sdk(http=False)
     else:
         serve("--lie" in told)
 

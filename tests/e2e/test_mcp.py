@@ -1,10 +1,8 @@
 """Servers of tools in the real program: set up in four lines, tried, asked for, refused, allowed."""
 
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -96,17 +94,10 @@ def test_at_the_keyboard_it_is_asked_for(engram, server, terminal, tried):
 
 def test_one_at_an_address_answers_too_and_one_that_is_gone_ends_no_turn(program, server):
     program.use(server)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    nowhere = subprocess.DEVNULL
-    with subprocess.Popen([sys.executable, SERVER, "--http", str(port)], stdout=nowhere, stderr=nowhere) as process:
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen([sys.executable, SERVER, "--http"], stdout=pipe, stderr=nowhere, text=True) as process:
         try:
-            for _ in range(600):
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.05)
+            port = int(process.stdout.readline())
             set_up(program, f'url = "http://127.0.0.1:{port}/mcp"', '[rules]\n"source:mcp.engram" = "allow"\n')
             server.play(script.reply(calls=[("engram__tools", {})]), ADD, FIVE)
             asked = program("ask", "2 + 3?")

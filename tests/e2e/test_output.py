@@ -138,9 +138,8 @@ def test_queued_work_is_done_by_a_process_left_behind(program, server):
     db.close()
     server.play(script.reply("Hello"), script.reply("The boiler is at 2 bar."))
     assert program("ask", "hi", env={"AGENT_BACKGROUND_JOBS": "true"}) == Ran(0, "Hello\n", "")
+    done = "select 1 from job where kind = 'summary' and state = 'done'"
     deadline = time.monotonic() + 30
-    while (
-        not program.rows("select 1 from job where kind = 'summary' and state = 'done'") and time.monotonic() < deadline
-    ):
+    while not program.rows(done) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert program.rows("select text, method, model from summary") == [("The boiler is at 2 bar.", "model", "qwen3:8b")]
