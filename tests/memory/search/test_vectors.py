@@ -263,6 +263,8 @@ def test_what_was_deleted_among_many_is_not_found(large):
         with db.write():
             vectors.erase(db, [id])
         assert id not in [found for found, _ in vectors.nearest(db, made, vector, 15)]
+        with db.write():
+            vectors.insert(db, made, id, vector)  # for the other tests
 
 
 @pytest.mark.parametrize("dimension", [12, 64, 100])
