@@ -4,8 +4,8 @@ import asyncio
 import ipaddress
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any, cast
@@ -129,8 +129,10 @@ def serve(
     """Serve until SIGTERM or Ctrl-C; returns the exit code. `ready` is called with the address. Raises UsageError."""
     listening = bound(host, port, allow_remote=allow_remote)
     state = ServerState(app, limits)
+    with _held_back(signal.SIGINT, signal.SIGTERM):
+        made = guarded(state, (host, *names), allow_remote=allow_remote)
     settings = uvicorn.Config(
-        guarded(state, (host, *names), allow_remote=allow_remote),
+        made,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -147,6 +149,20 @@ def serve(
     ready(f"http://{f'[{address}]' if ':' in address else address}:{number}")
     server.run([listening])
     return 143 if server.ended_by == signal.SIGTERM else 0
+
+
+@contextmanager
+def _held_back(*signals: int) -> Iterator[None]:
+    """Deliver these signals at the end: raised in the midst of a library's work, the exit may be lost."""
+    came: list[int] = []
+    before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    for each in came:
+        signal.raise_signal(each)
 
 
 class _Server(uvicorn.Server):
