@@ -99,18 +99,20 @@ _MOST = 20_000  # characters of a message that count when replies are asked for
 
 def fetch(
     db: Database,
-    places: Mapping[int, tuple[int, int, int]],
+    ids: Sequence[int],
     question: ParsedQuery,
     guessed: Mapping[int, frozenset[str]],
     allowed: Filter,
     now: datetime,
     excluded_text: str = "",
+    without_neighbours: Collection[int] = (),
 ) -> dict[int, CandidateRow]:
-    """The candidates, with the words of the question in and around each.
+    """The candidates and their neighbours, with the words of the question in and around each.
 
-    `places`: each with what is around it, as from `neighbours`.
+    `without_neighbours`: candidates whose neighbours are no candidates themselves.
     `excluded_text`: what says no more than this is left out, as a neighbour too.
     """
+    places = neighbours(db, ids, without_neighbours)
     contexts = _read_around(db, places.values()) - places.keys() - {0}
     values = {
         "ids": [*places, *contexts],

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from agent_cli import arrays, clock, kinds, text
+from agent_cli import clock, kinds, text
 from agent_cli.memory import scope
 from agent_cli.memory.language import terms
 from agent_cli.memory.search import candidates, index, passage_context, scoring, selection, vectors
@@ -113,8 +113,6 @@ def find(
     query = text.without_surrogates(query[:_MAX_QUERY])
     while True:
         vector_set = vectors.current(db)
-        if embedder and vector_set:  # a server takes as long for the vector as NumPy for its import
-            index.search_in_background(db, lambda _: arrays.has_bit_count())
         vector = embedder.embed_query(query) if embedder and vector_set else None
         damaged = damaged_indexes.damaged(db)
         request = RecallRequest(db, query, allowed, now, embedder, vector, vector_set, logged, damaged)
@@ -134,7 +132,7 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
             ids = [id for id, _ in candidates.by_words(db, question, allowed)] if wanted else []
     except IndexDamaged:
         return ()
-    rows = passage_context.fetch(db, passage_context.neighbours(db, ids, ids), question, {}, allowed, now)
+    rows = passage_context.fetch(db, ids, question, {}, allowed, now, without_neighbours=ids)
     found = (rows[id] for id in ids if id in rows and all(rows[id].own_words.keys() & stems for stems in wanted))
     return _to_hits(db, (Scored(row, 0.0, {}, 0.0) for row in islice(found, limit)))
 
@@ -142,8 +140,7 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
     """The newest that is allowed, whatever its words."""
     ids = passage_context.newest(db, allowed, now, limit)
-    places = passage_context.neighbours(db, ids, ids)
-    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), {}, allowed, now)
+    rows = passage_context.fetch(db, ids, ParsedQuery({}, {}, {}), {}, allowed, now, without_neighbours=ids)
     return _to_hits(db, (Scored(rows[id], 0.0, {}, 0.0) for id in ids if id in rows))
 
 

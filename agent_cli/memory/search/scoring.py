@@ -7,7 +7,6 @@ take their places; what holds only words that were misspelt before is looked for
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime
-from itertools import chain
 from typing import TypeVar
 
 from agent_cli.memory.dates import time_range
@@ -181,22 +180,17 @@ def _by_trigrams(
 def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
     """Read candidates and their neighbours, or these `alone`."""
     request = search.request
-    without = ids if alone else {id for id, _ in search.hits[WITH_NEIGHBOURS:]}
-    places = passage_context.neighbours(request.db, list(ids), without)
-    find_cosines = _start_cosines(request, places)
     rows = passage_context.fetch(
         request.db,
-        places,
+        list(ids),
         search.question,
         search.guessed,
         request.allowed,
         request.now,
         request.query if request.logged else "",
+        ids if alone else {id for id, _ in search.hits[WITH_NEIGHBOURS:]},
     )
-    cosines = _use(request, "vectors", find_cosines, dict[int, float]())
-    for row in rows.values():
-        row.cosine = cosines.get(row.id, 0.0)
-        row.cosines_around = cosines.get(row.neighbours[0], 0.0), cosines.get(row.neighbours[1], 0.0)
+    _use(request, "vectors", lambda: _add_cosines(request, rows), None)
     for id in search.named.keys() & rows.keys():
         rows[id].named = search.named[id]
     if search.times:
@@ -293,13 +287,15 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     return index.search_in_background(request.db, lambda other: vectors.nearest(other, vector_set, vector, VECTORS))
 
 
-def _start_cosines(request: RecallRequest, places: Mapping[int, tuple[int, int, int]]) -> Pending[dict[int, float]]:
-    """Start to compare candidates, and what stands before and after each, with the question while they are read."""
-    vector_set, vector = request.vector_set, request.vector
-    if vector_set is None or vector is None:
-        return Pending(dict)
-    ids = [id for id in {*places, *chain.from_iterable(around[1:] for around in places.values())} if id]
-    return index.search_in_background(request.db, lambda other: vectors.cosines(other, vector_set, vector, ids))
+def _add_cosines(request: RecallRequest, rows: Mapping[int, CandidateRow]) -> None:
+    """Set the cosines of each row, and of what stands before and after it, to the question."""
+    if request.vector_set is None or request.vector is None:
+        return
+    around = {id for row in rows.values() for id in row.neighbours if id}
+    cosines = vectors.cosines(request.db, request.vector_set, request.vector, list(around.union(rows)))
+    for row in rows.values():
+        row.cosine = cosines.get(row.id, 0.0)
+        row.cosines_around = cosines.get(row.neighbours[0], 0.0), cosines.get(row.neighbours[1], 0.0)
 
 
 def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:

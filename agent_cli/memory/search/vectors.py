@@ -1,18 +1,17 @@
 """Semantic search: vectors of passages, in two sizes.
 
-Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first. The vectors themselves are stored as bytes
-(each dimension times 127) and rescore the best.
+Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first, with a bound on their distance: without one
+the scan costs rows times k. The vectors themselves are stored as bytes (each dimension times 127) and rescore the best.
 A set belongs to one embedder, named with digest, dimension and prefixes; another embedder fills another set.
 """
 
 import json
+import random
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
 from typing import Protocol
 
-from agent_cli import arrays
 from agent_cli.errors import StoreError
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
@@ -32,9 +31,8 @@ class QueryEmbedder(Protocol):
         """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
 
 
+_SAMPLE = 1024
 NEAREST = 100
-MANY = 20_000  # passages from which a scan of our own, and a second thread for it, are worth it
-_BLOCK = 32  # chunks of sqlite-vec, each of 1,024 vectors, that are compared at once: they fit the processor's cache
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
@@ -200,51 +198,15 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
     """(passage, cosine) of the nearest, best first."""
     if vector_set.part and not _has_tables(db, vector_set):
         return []
-    ids = _nearest_by_bits(db, vector_set, _bits(query))
-    return sorted(cosines(db, vector_set, query, ids).items(), key=lambda hit: -hit[1])[:limit]
-
-
-def _nearest_by_bits(db: Database, vector_set: VectorSet, bits: bytes) -> list[int]:
-    """The passages whose bits differ the least from these."""
-    last = "-min(id)" if vector_set.part else "max(id)"
-    if (db.value(f"select {last} from {vector_set.table}") or 0) >= MANY and arrays.has_bit_count():
-        return _scan(db, vector_set, bits)
-    sql = f"select rowid from {vector_set.bits} where e match vec_bit(?) and k = {NEAREST}"
-    return [id for (id,) in db.rows(sql, (bits,))]
-
-
-def _scan(db: Database, vector_set: VectorSet, bits: bytes) -> list[int]:
-    """The same from the tables that sqlite-vec stores them in, in a third of the time that its query takes."""
-    np = arrays.numpy()
-    word = np.uint64 if len(bits) % 8 == 0 else np.uint8
-    query = np.frombuffer(bits, word)
-    best_ids, best = np.empty(0, np.int64), np.empty(0, np.uint16)
-    for validity, rowids, vectors in _blocks(db, vector_set, len(bits)):
-        words = np.frombuffer(vectors, word).reshape(-1, len(query))
-        distances = np.bitwise_count(words[:, 0] ^ query[0]).astype(np.uint16)
-        for place in range(1, len(query)):  # by columns: adding each row's counts takes five times as long
-            distances += np.bitwise_count(words[:, place] ^ query[place])
-        valid = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")
-        near = valid.astype(bool) if len(best) < NEAREST else (distances <= best.max()) & (valid > 0)
-        best_ids = np.concatenate([best_ids, np.frombuffer(rowids, np.int64)[near]])
-        best = np.concatenate([best, distances[near]])
-        if len(best) > NEAREST:
-            chosen = np.argpartition(best, NEAREST)[:NEAREST]
-            best_ids, best = best_ids[chosen], best[chosen]
-    return best_ids.tolist()  # type: ignore[no-any-return]
-
-
-def _blocks(db: Database, vector_set: VectorSet, size: int) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Which places of some chunks are in use, their rows, and their vectors of this size in bytes."""
-    chunks = db.each(
-        f"""select c.validity, c.rowids, v.vectors
-            from {vector_set.bits}_chunks c join {vector_set.bits}_vector_chunks00 v on v.rowid = c.chunk_id"""
+    bits = _bits(query)
+    rows = db.value(
+        f"""select json_group_array(json_array(v.rowid, {_COSINE.format(":small")})) from
+            (select rowid from {vector_set.bits} where e match vec_bit(:bits) and k = {NEAREST}
+                and distance <= :bound) v
+            cross join {vector_set.table} f on f.id = v.rowid""",
+        {"small": to_bytes(query), "bits": bits, "bound": _distance_bound(db, vector_set, bits)},
     )
-    while block := list(islice(chunks, _BLOCK)):
-        validity, rowids, vectors = (b"".join(column) for column in zip(*block, strict=True))
-        if not 8 * len(validity) * size == len(rowids) // 8 * size == len(vectors):
-            raise IndexDamaged(f"{db.path}: an index is damaged ({vector_set.bits})")
-        yield validity, rowids, vectors
+    return sorted(((id, cosine) for id, cosine in json.loads(rows)), key=lambda hit: -hit[1])[:limit]
 
 
 def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Sequence[int]) -> dict[int, float]:
@@ -267,6 +229,30 @@ def _bits(vector: Sequence[float]) -> bytes:
     """The sign of each dimension, the first in the lowest bit."""
     signs = "".join(["1" if x > 0 else "0" for x in reversed(vector)])
     return int(signs, 2).to_bytes(-(-len(vector) // 8), "little")
+
+
+_samples: dict[tuple[str, str, int], list[int]] = {}
+
+
+def _distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
+    """A distance that includes a few more than the NEAREST vectors, estimated from a sample of the set."""
+    first, last = db.row(
+        f"select (select min(id) from {vector_set.table}), (select max(id) from {vector_set.table})"
+    ) or (0, 0)
+    count = (last or 0) - (first or 0)
+    if count < 20 * _SAMPLE:
+        return 8 * len(bits)
+    key = (db.path, vector_set.table, count >> 14)
+    if key not in _samples:
+        chosen = random.sample(range(first, last + 1), _SAMPLE)
+        rows = db.rows(f"select b.e from json_each(?) c cross join {vector_set.bits} b on b.rowid = c.value", (chosen,))
+        _samples[key] = [int.from_bytes(e) for (e,) in rows]
+    query = int.from_bytes(bits)
+    distances = sorted((query ^ each).bit_count() for each in _samples[key])
+    existing = count * len(distances) // _SAMPLE  # some ids of a set have been deleted
+    if existing < 20 * _SAMPLE:
+        return 8 * len(bits)
+    return distances[min(len(distances) - 1, int(len(distances) * max(3 * NEAREST / existing, 0.002)))]
 
 
 def _stored(db: Database, key: str) -> VectorSet | None:
