@@ -19,8 +19,7 @@ from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, l
 
 _MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
 MORNING = time(9)  # for a day without a time
-_AM_PARTS = ("morning", "früh", "morgen", "vormittag")
-_PM_PARTS = ("afternoon", "nachmittag", "evening", "abend", "night", "nacht", "tonight")
+_NOON = 12
 _NO_TIME = text.Pattern(
     r"(?:some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
     r"|irgendwann|später|bald|demnächst|nie)?[.!]?",
@@ -116,7 +115,7 @@ def _time_of_day(found: TimeWords) -> time | None:
         return time(POINTS[point])
     point = _with_digits(point)
     hour, minute, second = ([int(digits) for digits in re.findall(r"\d+", point)] + [0, 0])[:3]
-    late = part in _PM_PARTS or re.search(r"p\.?m", point)
+    late = PARTS.get(part, 0) > _NOON or re.search(r"p\.?m", point)
     if point.startswith(("half past", "quarter past", "viertel nach")):
         minute = 30 if point.startswith("half") else 15
     elif point.startswith(("halb", "quarter to", "viertel vor")):
@@ -177,7 +176,7 @@ def _on_day(found: TimeWords, at: time | None, wall: datetime, tz: tzinfo, now: 
     if due <= now and day == today:
         if any(found.day[name] for name in ("day", "short", "abbreviated", "weekend")):
             day += timedelta(days=7)
-        elif found.point is None and (found.day_part not in _AM_PARTS or wall.hour < 12):
+        elif found.point is None and (PARTS.get(found.day_part, _NOON) >= _NOON or wall.hour < _NOON):
             return _rest_of_today(today, tz, now)
     return _future(datetime.combine(day, at or MORNING), tz, now)
 
