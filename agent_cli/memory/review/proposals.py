@@ -1,15 +1,17 @@
 """A proposal of any kind that waits for approval, and how its dates and places are formatted."""
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import asdict, field
 from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
+from agent_cli.memory import versions
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
+from agent_cli.memory.versions import VersionedKind
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -107,6 +109,14 @@ def describe_scope(scope: Scope, fact: Fact) -> str:
     if not fact.place:
         return EVERYWHERE
     return "in this project" if fact.place == scope.place else f"in {visible_line(fact.place)}"
+
+
+def describe_changes(reviewer: Reviewer, kind: VersionedKind, batch: str, words: Callable[[int], str]) -> list[str]:
+    """What a batch changed, a line for each row. `words`: those of a row by which the person knows it."""
+    return [
+        f"{ids.handle(kind, id)} “{visible_line(words(id))}”, {change} on {clock.format_day(at, offset)}"
+        for id, change, at, offset in versions.of_batch(reviewer.db, kind, batch)
+    ]
 
 
 def visible_line(words: str) -> str:

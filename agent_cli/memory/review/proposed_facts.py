@@ -19,6 +19,7 @@ from agent_cli.memory.review.proposals import (
     ConflictingFact,
     Proposal,
     Reviewer,
+    describe_changes,
     describe_scope,
     visible_line,
 )
@@ -162,11 +163,9 @@ def undo(reviewer: Reviewer, batch: str) -> list[str]:
 
 def changes(reviewer: Reviewer, batch: str) -> list[str]:
     """What a batch changed, a line for each fact."""
-    return [
-        f"{(fact := facts.get(reviewer.db, id, reviewer.scope.owner)).handle} “{visible_line(fact.statement)}”, "
-        f"{change} on {clock.format_day(at, offset)}"
-        for id, change, at, offset in versions.of_batch(reviewer.db, "fact", batch)
-    ]
+    return describe_changes(
+        reviewer, "fact", batch, lambda id: facts.get(reviewer.db, id, reviewer.scope.owner).statement
+    )
 
 
 def _state_after_undo(fact: Fact) -> str:

@@ -7,11 +7,9 @@ was not on the screen. So invisible characters are removed, except for a byte or
 import difflib
 from collections.abc import Iterator
 
-from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory import versions
 from agent_cli.memory.conversations import readings, sessions
-from agent_cli.memory.review.proposals import Proposal, Reviewer, visible_line
+from agent_cli.memory.review.proposals import Proposal, Reviewer, describe_changes, visible_line
 from agent_cli.memory.skills import skill_adoption, skill_file, skills
 from agent_cli.memory.skills.skills import ACCEPTED, PENDING, Skill
 from agent_cli.store import meta
@@ -112,11 +110,7 @@ def undo(reviewer: Reviewer, batch: str) -> list[str]:
 
 def changes(reviewer: Reviewer, batch: str) -> list[str]:
     """What a batch changed, a line for each skill."""
-    return [
-        f"{(skill := skills.get(reviewer.db, id, reviewer.scope.owner)).handle} “{visible_line(skill.name)}”, "
-        f"{change} on {clock.format_day(at, offset)}"
-        for id, change, at, offset in versions.of_batch(reviewer.db, "skill", batch)
-    ]
+    return describe_changes(reviewer, "skill", batch, lambda id: skills.get(reviewer.db, id, reviewer.scope.owner).name)
 
 
 def expire(reviewer: Reviewer) -> int:
