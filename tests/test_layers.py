@@ -11,10 +11,11 @@ import pytest
 from tests import structure
 from tests.structure import FILES, MODULES, folder, module
 
-LEAVES = "atomic_file clock errors kinds limits messages text values"  # pure values and functions, known to all
+LEAVES = "arrays atomic_file clock errors kinds limits messages text values"  # pure values and functions, known to all
 
 MAY_IMPORT = {
     "values": "",
+    "arrays": "",
     "atomic_file": "",
     "kinds": "values",
     "errors": "",
@@ -92,7 +93,7 @@ LIBRARIES = {
     "httpx": "llm.ollama",
     "icalendar": "tools",
     "mcp": "serve tools",
-    "numpy": "llm",
+    "numpy": "arrays",
     "ollama": "llm.ollama",
     "platformdirs": "config",
     "prompt_toolkit": "cli.facts repl.keyboard repl.prompt repl.review repl.shell",

@@ -4,7 +4,6 @@ Weak beside a real embedding model (10 points of recall), but enough to find the
 15 microseconds a text.
 """
 
-import os
 from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -12,10 +11,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from agent_cli import arrays
+
 DIMENSION = 256
 _MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB
 _WORD_START = "▁"  # what the first token of a word begins with, and no other
-_THREADS = "OPENBLAS_NUM_THREADS"
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
 
@@ -50,7 +50,7 @@ class EmbeddedEmbedder:
         if filled := [index for index, text in enumerate(texts) if text.strip()]:
             tokenizer, tokens = load()
             encoded = tokenizer.encode_batch_fast([texts[index] for index in filled], add_special_tokens=False)
-            counts = _numpy().array([len(each.ids) for each in encoded])
+            counts = arrays.numpy().array([len(each.ids) for each in encoded])
             means = _mean_vectors(tokens, list(chain.from_iterable(each.ids for each in encoded)), counts)
             for index, mean in zip(filled, means.tolist(), strict=True):
                 vectors[index] = mean if any(mean) else None
@@ -61,7 +61,7 @@ class EmbeddedEmbedder:
 
     def match_words(self, words: Sequence[str], texts: Sequence[Collection[str]]) -> list[list[float]]:
         """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
-        np = _numpy()
+        np = arrays.numpy()
         filled = [text for text in texts if text]
         rows = self._rows_of([*words, *chain.from_iterable(filled)])
         different, where = np.unique(rows[len(words) :], return_inverse=True)
@@ -72,7 +72,7 @@ class EmbeddedEmbedder:
 
     def _rows_of(self, words: Sequence[str]) -> Any:
         """The rows of the words in the table of word vectors, which new ones are added to."""
-        np = _numpy()
+        np = arrays.numpy()
         new = [word for word in dict.fromkeys(words) if word not in self._rows]
         if self._vectors is None or len(self._rows) + len(new) > len(self._vectors):
             self._rows, new = {}, list(dict.fromkeys(words))
@@ -96,7 +96,7 @@ def load() -> tuple[Any, Any]:
     from safetensors import safe_open
     from tokenizers import Tokenizer
 
-    _numpy()
+    arrays.numpy()
     folder = Path(find_spec("wordllama").origin).parent  # type: ignore[union-attr,arg-type]  # see is_installed()
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     with safe_open(folder / "weights" / f"l2_supercat_{DIMENSION}.safetensors", framework="np") as weights:
@@ -109,21 +109,9 @@ def _begins_word(token: int) -> bool:
     return load()[0].id_to_token(token).startswith(_WORD_START)  # type: ignore[no-any-return]
 
 
-@cache
-def _numpy() -> Any:
-    """NumPy, imported when needed (80 ms), with one thread: in products as small as these, threads mostly wait."""
-    given = os.environ.get(_THREADS)
-    os.environ[_THREADS] = given or "1"
-    import numpy
-
-    if given is None:
-        del os.environ[_THREADS]  # not for the programs that this one starts
-    return numpy
-
-
 def _mean_vectors(tokens: Any, ids: Sequence[int], counts: Any) -> Any:
     """A row for each text: the mean of its tokens' vectors, made as long as 1. `counts`: the tokens of each text."""
-    np = _numpy()
+    np = arrays.numpy()
     filled = counts > 0
     means = np.zeros((len(counts), DIMENSION), np.float32)
     vectors, starts = _to_float32(tokens[ids]), np.cumsum(counts) - counts
@@ -141,7 +129,7 @@ def _mean_vectors(tokens: Any, ids: Sequence[int], counts: Any) -> Any:
 
 def _to_float32(halves: Any) -> Any:
     """The same finite numbers in single precision, in a sixth of the time that NumPy takes without hardware for it."""
-    np = _numpy()
+    np = arrays.numpy()
     bits = halves.view(np.int16).astype(np.int32)
     bits <<= 13  # keeps the sign; exponent and fraction get their places
     bits &= np.int32(-0x70002000)

@@ -284,7 +284,15 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     vector_set, vector = request.vector_set, request.vector
     if vector_set is None or vector is None:
         return Pending(list)
-    return index.search_in_background(request.db, lambda other: vectors.nearest(other, vector_set, vector, VECTORS))
+
+    def search(db: Database) -> list[tuple[int, float]]:
+        return vectors.nearest(db, vector_set, vector, VECTORS)
+
+    if _use(request, "vectors", lambda: vectors.is_held(request.db, vector_set), False):
+        return Pending(lambda: search(request.db))
+    found = index.search_in_background(request.db, search)
+    index.search_in_background(request.db, lambda other: vectors.hold(other, vector_set))  # behind it
+    return found
 
 
 def _add_cosines(request: RecallRequest, rows: Mapping[int, CandidateRow]) -> None:

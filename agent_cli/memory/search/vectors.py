@@ -3,15 +3,20 @@
 Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first, with a bound on their distance: without one
 the scan costs rows times k. The vectors themselves are stored as bytes (each dimension times 127) and rescore the best.
 A set belongs to one embedder, named with digest, dimension and prefixes; another embedder fills another set.
+
+A process that searches again reads the bits into memory, a portion behind each search, and then scans them there.
 """
 
 import json
 import random
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Protocol
 
+from agent_cli import arrays
+from agent_cli.arrays import BitRows
 from agent_cli.errors import StoreError
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
@@ -33,6 +38,9 @@ class QueryEmbedder(Protocol):
 
 _SAMPLE = 1024
 NEAREST = 100
+_PORTION = 65_536  # rows whose bits are read behind a search
+_AT_ONCE = 1_000  # new rows whose bits are read before a search
+_MOST_HELD = 128 << 20  # bytes of bits: a million vectors of 768 dimensions take 96 MB
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
@@ -198,15 +206,78 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
     """(passage, cosine) of the nearest, best first."""
     if vector_set.part and not _has_tables(db, vector_set):
         return []
+    held = _held_bits(db, vector_set)
+    near = held.nearest(to_bytes(query), NEAREST) if held else _nearest_stored(db, vector_set, query)
+    return sorted(cosines(db, vector_set, query, near).items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
+
+
+def _nearest_stored(db: Database, vector_set: VectorSet, query: Sequence[float]) -> list[int]:
+    """The passages whose bits in the file are nearest."""
     bits = _bits(query)
-    rows = db.value(
-        f"""select json_group_array(json_array(v.rowid, {_COSINE.format(":small")})) from
-            (select rowid from {vector_set.bits} where e match vec_bit(:bits) and k = {NEAREST}
-                and distance <= :bound) v
-            cross join {vector_set.table} f on f.id = v.rowid""",
-        {"small": to_bytes(query), "bits": bits, "bound": _distance_bound(db, vector_set, bits)},
+    found = db.value(
+        f"""select json_group_array(rowid) from {vector_set.bits}
+            where e match vec_bit(?) and k = {NEAREST} and distance <= ?""",
+        (bits, _distance_bound(db, vector_set, bits)),
     )
-    return sorted(((id, cosine) for id, cosine in json.loads(rows)), key=lambda hit: -hit[1])[:limit]
+    return list(json.loads(found))
+
+
+class HeldBits:
+    """The bits of a set in memory, as far as they were read."""
+
+    def __init__(self, of: VectorSet):
+        self.of = of
+        self.rows = BitRows(of.dimension)
+        self.last = 0  # id of the last row read
+        self.reading = threading.Lock()
+
+
+_held: dict[tuple[str, str], HeldBits] = {}
+"""By path, and part of the set."""
+
+
+def hold(db: Database, vector_set: VectorSet) -> None:
+    """Read more bits of a set into memory; at the first call none, because a process that searches once needs none."""
+    key = db.path, vector_set.part
+    if key not in _held or _held[key].of != vector_set:
+        _held[key] = HeldBits(vector_set)
+    elif arrays.counts_bits() and (not vector_set.part or _has_tables(db, vector_set)):
+        _read_bits(db, _held[key], _PORTION)
+
+
+def is_held(db: Database, vector_set: VectorSet) -> bool:
+    """Whether all bits of a set are in memory, or can be at once."""
+    return _held_bits(db, vector_set) is not None
+
+
+def _held_bits(db: Database, vector_set: VectorSet) -> BitRows | None:
+    """The bits in memory, with those of new rows; None when they are not all there."""
+    held = _held.get((db.path, vector_set.part))
+    if held is None or held.of != vector_set or not held.last:
+        return None
+    newest = db.value(f"select {'min' if vector_set.part else 'max'}(id) from {vector_set.table}")
+    return None if newest != held.last and _read_bits(db, held, _AT_ONCE) else held.rows
+
+
+def _read_bits(db: Database, held: HeldBits, most: int) -> bool:
+    """Read the bits of at most so many further rows; returns whether more may be left."""
+    of = held.of
+    following = "id < ? order by id desc" if of.part else "id > ? order by id"
+    if not held.reading.acquire(blocking=False):
+        return True  # another thread reads them
+    try:
+        most = min(most, 8 * _MOST_HELD // of.dimension - held.rows.count)
+        ids, signed = db.row(  # in one row: SQLite reads them all without Python's lock
+            f"""select json_group_array(id), cast(group_concat(e, '') as blob) from
+                (select id, e from {of.table} where length(e) = {of.dimension} and {following} limit ?)""",
+            (held.last, most),
+        ) or ("[]", b"")
+        if read := json.loads(ids):
+            held.rows.append(read, signed)
+            held.last = read[-1]
+        return len(read) == most
+    finally:
+        held.reading.release()
 
 
 def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Sequence[int]) -> dict[int, float]:

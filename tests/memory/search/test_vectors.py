@@ -1,10 +1,12 @@
 """Vectors of passages: sets are begun, filled, swapped and dropped whole, and the nearest are really the nearest."""
 
 import random
+import sys
 import threading
 
 import pytest
 
+from agent_cli import arrays
 from agent_cli.memory.search import index, vectors
 from agent_cli.store import damaged_indexes
 from tests.conftest import empty
@@ -266,3 +268,67 @@ def test_a_few_vectors_with_ids_far_apart_are_all_looked_at(db):
 
     assert vectors._distance_bound(db, made, vectors._bits(NORTH)) == 8
     assert [id for id, _ in vectors.nearest(db, made, WEST, 3)] == [1_000_001, 1_000_000, 1]
+
+
+def hold_all(db, among):
+    """Search until the bits of a set are in memory; returns how often it was not."""
+    searches = 0
+    while not vectors.is_held(db, among) and searches < 5:
+        vectors.hold(db, among)
+        searches += 1
+    return searches
+
+
+def test_a_process_that_searches_once_reads_no_bits_into_memory_and_one_that_searches_again_does(db):
+    made = filled(db)
+    stored = vectors.nearest(db, made, NORTH, 4)
+
+    assert (hold_all(db, made), vectors.nearest(db, made, NORTH, 4)) == (2, stored)
+
+
+def test_many_bits_are_read_behind_several_searches_and_find_what_the_file_finds(large):
+    db, made, all_ = large
+    stored = [vectors.nearest(db, made, vector, 15) for vector in all_[:5]]
+
+    assert hold_all(db, made) == 2
+    for vector, found in zip(all_[:5], stored, strict=True):
+        assert [cosine for _, cosine in vectors.nearest(db, made, vector, 15)] == [cosine for _, cosine in found]
+
+
+def test_what_is_said_and_erased_later_is_so_among_the_bits_in_memory_too(db):
+    made = filled(db)
+    hold_all(db, made)
+    (north,) = (id for id, cosine in vectors.nearest(db, made, NORTH, 1) if cosine > 0.9)
+    with db.write():
+        vectors.erase(db, [north])
+    note(db, "north")
+    catch_up(db)
+    while vectors.fill(db, made, embed):
+        pass
+
+    found = vectors.nearest(db, made, NORTH, 5)
+
+    assert vectors.is_held(db, made)
+    assert (len(found), found[0][1], north in dict(found)) == (4, pytest.approx(1.0, abs=0.01), False)
+
+
+def test_the_bits_of_a_set_that_was_dropped_are_not_taken_for_those_of_the_next(db):
+    made = filled(db)
+    hold_all(db, made)
+    vectors.recreate(db)
+    with db.write():
+        vectors.insert(db, vectors.current(db), 77, WEST)
+
+    assert not vectors.is_held(db, vectors.current(db))
+    assert [id for id, _ in vectors.nearest(db, vectors.current(db), NORTH, 5)] == [77]
+
+
+def test_without_numpy_the_bits_stay_in_the_file(db, monkeypatch):
+    made = filled(db)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    arrays.counts_bits.cache_clear()
+
+    assert hold_all(db, made) == 5
+    assert [cosine for _, cosine in vectors.nearest(db, made, EAST, 1)] == [pytest.approx(1.0, abs=0.01)]
+
+    arrays.counts_bits.cache_clear()

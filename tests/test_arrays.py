@@ -1,0 +1,58 @@
+"""Rows of bits: the nearest are those that a comparison of each with each finds."""
+
+import random
+
+import pytest
+
+from agent_cli.arrays import BitRows
+
+
+def signed(drawn, bits):
+    return bytes(drawn.choice((0, 5, 127, 129, 251)) for _ in range(bits))  # as signed bytes 0, 5, 127, -127, -5
+
+
+def difference(one, other):
+    """In how many places one is above zero and the other is not."""
+    return sum((0 < a < 128) != (0 < b < 128) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("bits", [2, 64, 100, 256])
+def test_the_nearest_differ_in_the_fewest_bits(bits):
+    drawn = random.Random(1)
+    made = {drawn.randrange(10**12): signed(drawn, bits) for _ in range(300)}
+    rows = BitRows(bits)
+    rows.append(list(made), b"".join(made.values()))
+    asked = signed(drawn, bits)
+
+    found = rows.nearest(asked, 10)
+
+    assert len(set(found)) == 10
+    best = sorted(difference(asked, each) for each in made.values())[:10]
+    assert sorted(difference(asked, made[id]) for id in found) == best
+
+
+def test_rows_are_found_wherever_the_portions_in_which_they_came_ended():
+    def binary(number):
+        return bytes(number >> place & 1 for place in range(17))
+
+    rows, last = BitRows(17), 0
+    for portion in (1, 32_766, 3, 33_000, 2):  # a block has 32,768
+        ids = range(last + 1, last + portion + 1)
+        rows.append(ids, b"".join(map(binary, ids)))
+        last += portion
+
+    asked = [1, 2, 32_767, 32_768, 32_769, 32_770, 65_536, 65_537, last]
+    assert [rows.nearest(binary(number), 1) for number in asked] == [[number] for number in asked]
+
+
+def test_no_more_are_given_than_asked_for_even_where_many_are_as_near():
+    rows = BitRows(16)
+    rows.append(range(50), b"\x01" * 16 * 50)
+    rows.append([99], b"\x01" * 15 + b"\xff")
+
+    assert rows.nearest(b"\x01" * 15 + b"\xff", 3)[0] == 99
+    assert len(rows.nearest(b"\x01" * 16, 3)) == 3
+
+
+def test_where_there_are_no_rows_none_are_near():
+    assert BitRows(256).nearest(bytes(256), 10) == []
