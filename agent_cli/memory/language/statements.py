@@ -130,7 +130,7 @@ def only_asks(message: str) -> bool:
 
 
 def _is_long(message: str) -> bool:
-    return len(message) > _LONGEST_QUESTION or len(text.words(message)) > _MAX_QUESTION_WORDS
+    return len(message) > _LONGEST_QUESTION or len(message.split()) > _MAX_QUESTION_WORDS
 
 
 def stated_beside(message: str) -> str | None:
