@@ -73,9 +73,9 @@ class EmbeddedEmbedder:
     def _rows_of(self, words: Sequence[str]) -> Any:
         """The rows of the words in the table of word vectors, which new ones are added to."""
         np = arrays.numpy()
-        new = [word for word in dict.fromkeys(words) if word not in self._rows]
+        new = list(set(words).difference(self._rows))
         if self._vectors is None or len(self._rows) + len(new) > len(self._vectors):
-            self._rows, new = {}, list(dict.fromkeys(words))
+            self._rows, new = {}, list(set(words))
             self._vectors = np.empty((max(_MAX_WORDS, len(new)), DIMENSION), np.float32)  # pages in use alone take room
         if new:
             tokenizer, tokens = load()
