@@ -239,9 +239,11 @@ _held: dict[tuple[str, str], HeldBits] = {}
 def hold(db: Database, vector_set: VectorSet) -> None:
     """Read more bits of a set into memory; at the first call none, because a process that searches once needs none."""
     key = db.path, vector_set.part
+    if vector_set.part and not _has_tables(db, vector_set):
+        return
     if key not in _held or _held[key].of != vector_set:
         _held[key] = HeldBits(vector_set)
-    elif arrays.counts_bits() and (not vector_set.part or _has_tables(db, vector_set)):
+    elif arrays.counts_bits() and abs(_newest(db, vector_set)) * vector_set.dimension <= 8 * _MOST_HELD:
         _read_bits(db, _held[key], _PORTION)
 
 
@@ -255,8 +257,12 @@ def _held_bits(db: Database, vector_set: VectorSet) -> BitRows | None:
     held = _held.get((db.path, vector_set.part))
     if held is None or held.of != vector_set or not held.last:
         return None
-    newest = db.value(f"select {'min' if vector_set.part else 'max'}(id) from {vector_set.table}")
-    return None if newest != held.last and _read_bits(db, held, _AT_ONCE) else held.rows
+    return None if _newest(db, vector_set) != held.last and _read_bits(db, held, _AT_ONCE) else held.rows
+
+
+def _newest(db: Database, vector_set: VectorSet) -> int:
+    """The id of the last row; of files the least one, or 0."""
+    return int(db.value(f"select {'min' if vector_set.part else 'max'}(id) from {vector_set.table}") or 0)
 
 
 def _read_bits(db: Database, held: HeldBits, most: int) -> bool:
@@ -266,7 +272,6 @@ def _read_bits(db: Database, held: HeldBits, most: int) -> bool:
     if not held.reading.acquire(blocking=False):
         return True  # another thread reads them
     try:
-        most = min(most, 8 * _MOST_HELD // of.dimension - held.rows.count)
         ids, signed = db.row(  # in one row: SQLite reads them all without Python's lock
             f"""select json_group_array(id), cast(group_concat(e, '') as blob) from
                 (select id, e from {of.table} where length(e) = {of.dimension} and {following} limit ?)""",

@@ -323,6 +323,15 @@ def test_the_bits_of_a_set_that_was_dropped_are_not_taken_for_those_of_the_next(
     assert [id for id, _ in vectors.nearest(db, vectors.current(db), NORTH, 5)] == [77]
 
 
+def test_bits_that_would_take_too_much_memory_stay_in_the_file(db):
+    made = filled(db)
+    with db.write():
+        vectors.insert(db, made, 8 * 128 * 2**20 // 2 + 1, WEST)
+
+    assert hold_all(db, made) == 5
+    assert len(vectors.nearest(db, made, EAST, 10)) == 5
+
+
 def test_without_numpy_the_bits_stay_in_the_file(db, monkeypatch):
     made = filled(db)
     monkeypatch.setitem(sys.modules, "numpy", None)
