@@ -22,6 +22,15 @@ NUMERALS = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|
 TITLE_QUESTION = (
     r"(?:books?|novels?|movies?|films?|songs?|albums?|bands?|artists?|games?|series|shows?|titles?|named|called)"
 )
+ADVICE_QUESTION = (
+    r"(?:should|shall|can|could|would) (?:i|we)|(?:can|could|would|will) you (?!tell|remind|remember|recall|find)"
+    r"|how do (?:i|we)|do you (?:think|suggest)|help me"
+)
+WISH = (
+    r"\b(?:(?:i|we)(?:['’]d| would)? (?:\w+ )?prefer|prefers|my preferences?|(?:i['’]d|i would) rather|from now on)\b"
+    r"|(?:\A|[.!?]\s+)(?:please )?(?:always|never) (?!mind\b|been\b|had\b|\w+ed\b)\w"
+)
+WISHING = "prefer|rather|from now on|always|never"  # one of these is in each wish
 ASKING = (  # words of a question that need not be in its answer
     r"w(?:here|hat|ho|hen|ats?|hats|ich|her)s?|atm|now|days?|someone|anyone|remember|again|currently|months?|years?|names?"
     r"|named|kinds?|sorts?|types?|towns?|city|cities|date|times?|place|number|price|which|tell|remind|know|find|get|got"

@@ -17,6 +17,15 @@ PLACE = r"(?:in|im|aus|nach|bei|am)\s+(?:der\s+|den\s+)?[A-ZÄÖÜ][a-zäöüß]
 NUMBER_QUESTION = r"wie ?viele?|wie (?:alt|oft|lange?|weit|groß|hoch|schwer|teuer)|welche (?:nummer|zahl)"
 NUMERALS = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|einmal|zweimal|dutzend|hundert|tausend)\b"
 TITLE_QUESTION = r"(?:buch|bücher|roman|filme?|lied(?:er)?|album|band|künstler\w*|spiele?|serien?|titel|heißt|namens)"
+ADVICE_QUESTION = (
+    r"soll(?:te|en|ten)? (?:ich|wir)|(?:kann|könnte) ich|(?:können|könnten) (?:wir|sie)|(?:kannst|könntest|würdest) du"
+    r"|würden sie|wie (?:mache?|schreibe?) ich|hilf mir|helfen sie mir"
+)
+WISH = (
+    r"\b(?:(?:ich|wir|mir|uns)\b(?: \w+){0,4} (?:lieber|am liebsten)|bevorzugen?|ziehen?\b[^.!?]{1,60}\bvor"
+    r"|ab jetzt|ab sofort|von nun an)\b|(?:\A|[.!?]\s+)(?:\w+ )?(?:mir )?(?:bitte )?(?:immer|nie|niemals)\b"
+)
+WISHING = "lieber|am liebsten|bevorzug|zieh|ab jetzt|ab sofort|von nun an|immer|nie"
 ASKING = (
     r"wann|wo|wer|we[nm]|wessen|wohin|woher|wieso|weshalb|wie ?viele?|viele?|welche?[rsmn]?|heißt|heisst|heißen|hab"
     r"|hat|habe|muss|musst|müssen|jetzt|grad|gerade|nochmals?|eigentlich|denn|halt|raus|rein|ab|an|geht?|kommt"

@@ -39,6 +39,7 @@ _OFFER = languages.pattern(r"\W*\b<OFFER>\b")
 _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
 _HOWEVER = languages.pattern(r"\b<HOWEVER>\b")
 _FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
+_ADVICE, _WISH = languages.pattern(r"\b<ADVICE_QUESTION>\b"), languages.pattern(r"<WISH>")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
 _INTRODUCTION = languages.pattern(
     r"\A\W*(?:<PLEASE>\b[,!]?\s+)+(?=<OWN_CLAUSE>)", hint=lambda sentence: languages.opens(sentence, "PLEASE")
@@ -199,6 +200,16 @@ def is_empty_reply(reply: str) -> bool:
 def is_in_first_person(question: str) -> bool:
     """Whether a question is about the person who asks."""
     return _FIRST_PERSON.search(question) is not None
+
+
+def asks_for_advice(question: str) -> bool:
+    """Whether a question asks for advice or help, on which what the person wishes in general bears."""
+    return _ADVICE.search(question) is not None
+
+
+def tells_wish(message: str) -> bool:
+    """Whether a message tells what its author prefers, or wants always or never."""
+    return languages.mentions(message, "WISHING") and _WISH.search(message) is not None  # few need the slow pattern
 
 
 def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:

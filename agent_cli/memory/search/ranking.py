@@ -42,6 +42,7 @@ WEIGHTS = {
     "place": 1.93,
     "number": 1.30,
     "title": 0.83,
+    "wish": 3.72,
 }
 ENTITY = 1.0  # for a fact about an entity that the question names
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
@@ -239,6 +240,9 @@ def score_closely(
     cosines = [dict(zip(words, each, strict=True)) for each in matches] if matches else [dict[str, float]()] * len(best)
     closer = _close_features(question, [each.row for each in best], cosines)
     features = [{**each.features, **more} for each, more in zip(best, closer, strict=True)]
+    for each, found in zip(best, features, strict=True) if statements.asks_for_advice(question.text) else ():
+        if each.row.role != "assistant" and statements.tells_wish(each.row.text):
+            found["wish"] = found["meaning"] + found["covered"]  # as far as it is about the same
     rescored = [
         _weighted(question, each.row, found, like) for each, found, like in zip(best, features, cosines, strict=True)
     ]

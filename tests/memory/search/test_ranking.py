@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from agent_cli.memory.language import terms
 from agent_cli.memory.search import ranking
 from agent_cli.memory.search.ranking import WEIGHTS, CandidateRow, QueryContext
 from tests.tables import for_each
@@ -134,6 +135,28 @@ def test_what_is_asked_for_counts():
     for query, (leg, answer, other) in texts.items():
         by = {each.row.text: each.legs for each in score(row(1, text=answer), row(2, text=other), query=query)}
         assert (by[answer].get(leg), by[other].get(leg)) == (WEIGHTS[leg], None), query
+
+
+@for_each(
+    ("question", "wish", "counts"),
+    [
+        ("How should I name the cat?", "I prefer short names for a cat.", True),
+        ("Can you help me choose a cat?", "Please always name the sources when I ask about cats.", True),
+        ("Which toy would you suggest for the cat?", "Cats are fun. Never plastic for the cat.", True),
+        ("Wie soll ich die Katze nennen?", "Nenne mir bitte immer drei Namen für eine Katze.", True),
+        ("Kannst du mir eine Katze aussuchen?", "Bei einer Katze mag ich lange Haare. Mir sind rote lieber.", True),
+        ("Which cat did I see?", "I prefer short names for a cat.", False),
+        ("Can you tell me the name of the cat?", "I prefer short names for a cat.", False),
+        ("How should I name the cat?", "The cat has never been outside.", False),
+        ("How should I name the cat?", "Never mind the cat.", False),
+        ("How should I name the cat?", "I prefer tea.", False),
+    ],
+)
+def test_what_the_person_wishes_counts_when_they_ask_for_advice_on_the_matter(question, wish, counts):
+    own = {"cat": 1} if {"cat", "cats", "katze"} & set(terms.content_words(wish)) else {}
+    legs = score(row(role="user", text=wish, own=own), query=question)[0].legs
+    reply = score(row(role="assistant", text=wish, own=own), query=question)[0].legs
+    assert ("wish" in legs, "wish" in reply) == (counts, False)
 
 
 def test_who_asks_about_themselves_means_their_own_words():

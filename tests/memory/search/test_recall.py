@@ -127,6 +127,29 @@ def test_what_a_person_asked_is_found_with_the_reply_that_is_asked_for(db, talk,
     assert handles(db, question) == [answered, before]
 
 
+@pytest.mark.parametrize(
+    ("wish", "others", "question"),
+    [
+        (
+            "I prefer working on my essay in the library, it is quiet there",
+            ("I work on the essay about whales", "The work on my essay went well today", "My essay has two pages"),
+            "Where should I work on my essay tomorrow?",
+        ),
+        (
+            "Einen Aufsatz schreibe ich lieber in der Bibliothek, dort ist es ruhig",
+            ("Der Aufsatz handelt von Walen", "Ich habe heute einen Aufsatz gelesen", "Mein Aufsatz hat zwei Seiten"),
+            "Wie soll ich mit meinem Aufsatz anfangen?",
+        ),
+    ],
+)
+def test_who_asks_for_advice_gets_what_they_prefer_in_the_matter_first(db, talk, wish, others, question):
+    said = say(db, talk, wish)
+    for words in others:
+        say(db, talk, words)
+
+    assert handles(db, question)[0] == said
+
+
 SPREAD = {
     "What steps did I plan to pack the books, tell the landlord and hand over the keys?": (
         "Pack the books first.",
