@@ -19,7 +19,8 @@ from agent_cli.text import Pattern
 Span = tuple[int, int, str]
 
 _MIN_KEY = 16  # characters of the shortest key
-_LONG_WORD = re.compile(rf"(?:\S{{0,{_MIN_KEY - 1}}}+\s)*+\S{{{_MIN_KEY}}}")  # in half the time of splitting the text
+# From space to space, the last within reach: in a quarter of the time of splitting the text.
+_LONG_WORD = re.compile(rf"(?s:(?:.{{0,{_MIN_KEY - 1}}} |\S{{0,{_MIN_KEY - 1}}}+\s)*+)\S{{{_MIN_KEY}}}")
 _DIGITS = re.compile(r"[0-9][0-9][0-9]")  # in half the time of [0-9]{3}
 _NUMBER = re.compile(r"[0-9][0-9 .-]{8}")
 _WORD_LABELS = ("pass", "kennwort", "pwd", "secret", "token", "key", "phrase")  # parts of labels of passwords and keys
