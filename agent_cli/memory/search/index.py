@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate
-from operator import attrgetter
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -31,8 +30,6 @@ from agent_cli.store.read_worker import Pending
 FILES = passages.FILES
 T = TypeVar("T")
 
-# The columns of a passage that are its own.
-_STORED = attrgetter("row", "start", "length", "session", "author", "at", "day", "facts", "grams", "masked", "text")
 _FILE_IDS = "file passages"  # key of the number of ids below zero in use
 _BATCH = 500
 _MANY_STALE = 2_500  # rows from which it is an import
@@ -349,7 +346,7 @@ def _add(
         """insert into passage
                (id, kind, area, row, start, length, session_id, author, at, day, facts, grams, masked, text)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        [(id, kind, areas[each.owner, each.place], *_STORED(each)) for id, each in zip(ids, made, strict=True)],
+        [(id, kind, areas[each[:2]], *each[2:]) for id, each in zip(ids, made, strict=True)],
     )
     before_words()
     later = kind != FILES and word_tables.trigrams_until(db) is not None

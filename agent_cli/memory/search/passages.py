@@ -9,12 +9,12 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import takewhile
+from typing import NamedTuple
 
 from agent_cli import clock, kinds
 from agent_cli.memory import search_sources
 from agent_cli.memory.language import predicates, secrets, terms
 from agent_cli.store.db import Database
-from agent_cli.values import frozen
 
 # Passages of files have ids below zero, so that files and messages are searched separately, by a range of ids.
 FILES = kinds.BY_NAME["section"].letter
@@ -36,8 +36,7 @@ _OF_ROWS = """select p.row, p.id from json_each(?) c cross join passage p on p.k
     order by c.key, p.start"""
 
 
-@frozen
-class SourceRow:
+class SourceRow(NamedTuple):  # an import makes some thousand a second of these: a dataclass takes three times as long
     """A row as it is searched."""
 
     kind: str
@@ -52,15 +51,14 @@ class SourceRow:
     facts: str | None  # JSON [[statement, predicate], …]
 
 
-@frozen
-class Passage:
-    """A piece of a row, from `start`, so many characters long."""
+class Passage(NamedTuple):
+    """A piece of a row, from `start`, so many characters long. From `row` on: the columns of its own."""
 
+    owner: str
+    place: str
     row: int
     start: int
     length: int
-    owner: str
-    place: str
     session: int | None
     author: str
     at: int  # seconds since 1970
@@ -71,8 +69,7 @@ class Passage:
     text: str | None  # when the row is long
 
 
-@frozen
-class StaleRow:
+class StaleRow(NamedTuple):
     """What becomes of a stale row: which passages are replaced by which, and whether the rest follows later."""
 
     kind: str
@@ -164,11 +161,11 @@ def cut(source: SourceRow, start: int = 0, most: int = PORTION) -> tuple[list[Pa
         masked = secrets.mask_piece(source.text, hidden, first, length) if hidden else text
         made.append(
             Passage(
+                source.owner,
+                source.place,
                 source.row,
                 first,
                 length,
-                source.owner,
-                source.place,
                 source.session,
                 source.author,
                 at,
