@@ -76,7 +76,7 @@ def join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 def encode_parts(parts: Sequence[Part]) -> str:
     """What is kept of parts beside their joined text: JSON [[origin, length in characters, name], …]."""
-    return _encode_spans(tuple((part.origin, len(part.text), part.name) for part in parts))
+    return _encode_spans(tuple([(part.origin, len(part.text), part.name) for part in parts]))
 
 
 @lru_cache(1000)

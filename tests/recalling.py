@@ -20,9 +20,9 @@ def say(db, session, words, at=NOON, scope=HERE):
 
 def take_in(db, session, words, author="", at=NOON, external_id=None, scope=HERE):
     """What somebody said elsewhere; gives its handle."""
-    entry = log.Entry(0, "", 0, Message("user", words), "stop", False, author, (), log.Usage())
+    message = log.ImportedMessage(external_id or ids.new(at), at, "user", words, author)
     with db.write():
-        log.append_imported(db, session, scope, [(entry, at, external_id or ids.new(at))])
+        log.append_imported(db, session, scope, [message])
     return f"m{db.value('select max(id) from message')}"
 
 

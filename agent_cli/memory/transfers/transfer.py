@@ -7,7 +7,6 @@ session, so that importing twice adds nothing. The exports of other programs are
 
 import gc
 import json
-import time as real_time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -17,15 +16,14 @@ from agent_cli import clock, limits, text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.messages import Part, ToolCall, encode_parts
 from agent_cli.store import events
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _BATCH_MESSAGES = 5000
-_PAUSE = 0.01  # seconds between batches, so that other programs can write
 _ROLES = ("user", "assistant", "tool")
-_TEXTS = ("thinking", "answers", "tool", "author", "model")  # of a message, which may be missing
+_TEXTS = ("author", "thinking", "answers", "tool", "model")  # of a message, which may be missing
 _MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
@@ -82,14 +80,14 @@ def import_sessions(
     gc.freeze()  # else all that is there is searched for garbage again and again: a tenth of the time
     new_sessions = new_messages = broken = seen = 0
     for batch in _batches(entries):
-        count = 0
+        count, parsed = 0, [_parsed(entry, time()) for entry in batch]  # meanwhile other programs can write
         with db.write():
-            for entry in batch:
+            for entry, session in zip(batch, parsed, strict=True):
                 try:
+                    if isinstance(session, Exception):
+                        raise session
                     with db.write():  # a session whole or not at all
-                        row, now = entry.row(), time()
-                        line = None if row is None else _parse_session(row, now)
-                        added, fresh = _import_session(db, scope, line, source, now) if line else (0, 0)
+                        added, fresh = _import_session(db, scope, session, source, time()) if session else (0, 0)
                 except _MALFORMED as error:
                     broken += 1
                     report_error(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
@@ -99,7 +97,6 @@ def import_sessions(
                 events.append(db, time, "sessions imported", str(count), actor="import")
         seen += len(batch)
         report_progress(seen, new_messages)
-        real_time.sleep(_PAUSE)
     return ImportResult(new_sessions, new_messages, broken)
 
 
@@ -118,13 +115,6 @@ def _batches(entries: Iterable[ExternalSession]) -> Iterator[list[ExternalSessio
 
 
 @frozen
-class _ParsedMessage:
-    id: str
-    at: datetime
-    entry: log.Entry
-
-
-@frozen
 class _ParsedSession:
     """A session as read, validated before a row is written."""
 
@@ -133,7 +123,16 @@ class _ParsedSession:
     title: str
     started: datetime
     kind: str
-    messages: Sequence[_ParsedMessage]
+    messages: Sequence[log.ImportedMessage]
+
+
+def _parsed(entry: ExternalSession, now: datetime) -> _ParsedSession | Exception | None:
+    """The session, None when it is empty, or why it cannot be read."""
+    try:
+        row = entry.row()
+        return None if row is None else _parse_session(row, now)
+    except _MALFORMED as error:
+        return error
 
 
 def _row(line: str) -> dict[str, Any]:
@@ -163,7 +162,7 @@ def _id(row: dict[str, Any], what: str) -> str:
     return str(id)
 
 
-def _parse_message(row: Any, now: datetime) -> _ParsedMessage:
+def _parse_message(row: Any, now: datetime) -> log.ImportedMessage:
     if not isinstance(row, dict):
         raise ValueError("a message is not a JSON object")
     role, content = row.get("role"), row.get("content")
@@ -171,24 +170,25 @@ def _parse_message(row: Any, now: datetime) -> _ParsedMessage:
         raise ValueError(f"the role of a message is {role!r}, not one of {', '.join(_ROLES)}")
     if not isinstance(content, str):
         raise ValueError("a message has no content")
-    calls = tuple(ToolCall(str(c["id"]), str(c["name"]), dict(c["arguments"])) for c in row.get("calls") or ())
-    thinking, answers, tool, author, model = [str(row.get(name) or "") for name in _TEXTS]
-    message = Message(role, content, calls, answers, tool, thinking)
-    at = _parse_time(row["at"], now) if row.get("at") else now
+    author, thinking, answers, tool, model = [str(value) if (value := row.get(name)) else "" for name in _TEXTS]
     tokens = row.get("tokens") or {}
-    usage = log.Usage(model, int(tokens.get("in") or 0), int(tokens.get("out") or 0))
-    entry = log.Entry(
-        0,
-        "",
-        0,
-        message,
-        str(row.get("finish") or "stop"),
-        bool(row.get("failed")),
+    return log.ImportedMessage(
+        _id(row, "message"),
+        _parse_time(row["at"], now) if row.get("at") else now,
+        role,
+        content,
         author,
-        _parse_origins(row.get("origin"), content),
-        usage,
+        encode_parts(_parse_origins(row.get("origin"), content)),
+        thinking,
+        answers,
+        tool,
+        bool(row.get("failed")),
+        str(row.get("finish") or "stop"),
+        model,
+        int(tokens.get("in") or 0),
+        int(tokens.get("out") or 0),
+        tuple([ToolCall(str(c["id"]), str(c["name"]), dict(c["arguments"])) for c in row.get("calls") or ()]),
     )
-    return _ParsedMessage(_id(row, "message"), at, entry)
 
 
 def _parse_time(value: str, now: datetime) -> datetime:
@@ -221,9 +221,8 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     source = parsed.source or source
     known = sessions.find_imported(db, scope.owner, source, parsed.id)
     known_ids = set(log.external_ids(db, known).values()) if known else set()
-    new = list({message.id: message for message in reversed(parsed.messages) if message.id not in known_ids}.values())[
-        ::-1
-    ]
+    first = {each.external_id: each for each in reversed(parsed.messages) if each.external_id not in known_ids}
+    new = list(first.values())[::-1]
     wanted = (
         [message for message in new if not _was_forgotten(db, message, scope.owner)]
         if tombstones.any_exist(db)
@@ -234,14 +233,14 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     session = known or sessions.add_imported(
         db, scope, parsed.started, now, title=parsed.title, kind=parsed.kind, source=source, external_id=parsed.id
     )
-    log.append_imported(db, session, scope, [(each.entry, each.at, each.id) for each in wanted])
+    log.append_imported(db, session, scope, wanted)
     if wanted:
         sessions.touch(db, session, min(now, max(message.at for message in wanted)))
     return int(not known), len(wanted)
 
 
-def _was_forgotten(db: Database, message: _ParsedMessage, owner: str) -> bool:
-    return tombstones.contains(db, tombstones.message_form(clock.utc(message.at), message.entry.message.text), owner)
+def _was_forgotten(db: Database, message: log.ImportedMessage, owner: str) -> bool:
+    return tombstones.contains(db, tombstones.message_form(clock.utc(message.at), message.text), owner)
 
 
 def export_session(db: Database, session: sessions.Session) -> dict[str, Any]:

@@ -9,13 +9,11 @@ of it in. So two clients never write into one session, and nothing that was said
 import json
 from collections.abc import Sequence
 
-from agent_cli import clock
 from agent_cli.agent.transcript import Lines
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.memory.conversations.log import Entry, Usage
-from agent_cli.messages import Message, Part, Role, join_parts
+from agent_cli.messages import Part, Role, encode_parts, join_parts
 from agent_cli.serve.core.refusals import Refused
 from agent_cli.serve.core.run_turn import OnAnswer, OpenSession
 from agent_cli.serve.routes.chat import resume_session
@@ -137,14 +135,13 @@ def _import_history(db: Database, app: App, seen: Sequence[HistoryMessage]) -> i
     """A new session with what was said before. Its answers came of no model here, whatever the client says."""
     now = app.time()
     session = sessions.start(db, app.scope, now)
-    entries = []
+    messages = []
     for number, each in enumerate(seen, 1):
         text = without_surrogates(each.text)
-        message = Message(each.role, text)
-        entry = Entry(0, clock.utc(now), clock.offset(now), message, "stop", False, "", (Part(text, "http"),), Usage())
-        entries.append((entry, now, f"http {number}"))
+        parts = encode_parts([Part(text, "http")])
+        messages.append(log.ImportedMessage(f"http {number}", now, each.role, text, parts=parts))
     with db.write():
-        log.append_imported(db, session, app.scope, entries)
+        log.append_imported(db, session, app.scope, messages)
     return session
 
 

@@ -20,7 +20,7 @@ from agent_cli.memory.search import index, recall, word_tables
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.summaries import session_summary, summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
-from agent_cli.messages import Message, Part
+from agent_cli.messages import Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from tests import forgetting, years
@@ -318,8 +318,7 @@ def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
         session = sessions.add_imported(
             season, HERE, started, started, title="", kind="ask", source="elsewhere", external_id="1"
         )
-        entry = log.Entry(0, "", 0, Message("user", "From afar."), "stop", False, "", (), log.Usage())
-        log.append_imported(season, session, HERE, [(entry, started, "1")])
+        log.append_imported(season, session, HERE, [log.ImportedMessage("1", started, "user", "From afar.")])
 
     run(season, SHORT)
 

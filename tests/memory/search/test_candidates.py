@@ -6,7 +6,6 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import candidates
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.messages import Message
 from tests.conftest import HERE, NOON
 from tests.recalling import catch_up
 
@@ -23,11 +22,9 @@ def garden(db, session):
             else f"The {rare} of the number {number}"
         )
 
-    said = [
-        log.Entry(0, "", 0, Message("user", words(each)), "stop", False, "", (), log.Usage()) for each in range(3300)
-    ]
+    said = [log.ImportedMessage(str(number), NOON, "user", words(number)) for number in range(3300)]
     with db.write():
-        log.append_imported(db, session, HERE, [(each, NOON, str(number)) for number, each in enumerate(said)])
+        log.append_imported(db, session, HERE, said)
     catch_up(db)
     return db
 

@@ -140,10 +140,10 @@ def test_of_long_messages_the_middle_is_left_out_first(db, session):
 def test_a_transcript_is_never_longer_than_told_and_has_the_end(said, characters):
     db = empty()
     session = sessions.start(db, HERE, NOON)
-    for length, name in said:
-        entry = log.Entry(0, "", 0, Message("user", "x" * length), "stop", False, "N" * name, (), log.Usage())
+    for number, (length, name) in enumerate(said):
         with db.write():
-            log.append_imported(db, session, HERE, [(entry, NOON, str(db.value("select count(*) from message")))])
+            message = log.ImportedMessage(str(number), NOON, "user", "x" * length, "N" * name)
+            log.append_imported(db, session, HERE, [message])
 
     words = session_summary.transcript(db, session, characters)
     db.close()
