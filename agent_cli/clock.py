@@ -47,7 +47,8 @@ def utc(moment: datetime) -> str:
 
 def offset(moment: datetime) -> int:
     """Minutes east of UTC."""
-    return (moment.utcoffset() or timedelta()) // _MINUTE
+    offset = moment.utcoffset()
+    return offset // _MINUTE if offset else 0
 
 
 def local(stored: str, minutes: int) -> datetime:

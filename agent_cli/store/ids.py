@@ -7,6 +7,7 @@ by one within a millisecond so that rows sort in the order of their creation.
 import os
 import re
 import threading
+from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import kinds
@@ -20,21 +21,32 @@ _last = 0
 
 def new(moment: datetime) -> str:
     """A new identifier of 26 characters for a row created at this moment."""
+    return several([moment])[0]
+
+
+def several(moments: Sequence[datetime]) -> list[str]:
+    """New identifiers of rows created at these moments; within a call the random bits are counted up."""
     global _last
-    milliseconds = int(moment.timestamp() * 1000)
+    random = int.from_bytes(os.urandom(10)) >> 1
+    made = []
     with _lock:
-        if milliseconds == _last >> 80:
-            _last += 1
-        else:
-            _last = (milliseconds << 80) | (int.from_bytes(os.urandom(10)) >> 1)
-        value = _last
-    return "".join([_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)])
+        for moment in moments:
+            milliseconds, random = int(moment.timestamp() * 1000), random + 1
+            _last = _last + 1 if milliseconds == _last >> 80 else milliseconds << 80 | random
+            made.append(_letters(_last))
+    return made
 
 
 def lowest(moment: datetime) -> str:
     """A string that sorts before every identifier created from this moment on."""
-    value = int(moment.timestamp() * 1000) << 80
-    return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
+    return _letters(int(moment.timestamp() * 1000) << 80)
+
+
+def _letters(n: int) -> str:
+    p, m = _PAIRS, 1023  # written out: in half the time of a loop
+    time = f"{p[n >> 120 & m]}{p[n >> 110 & m]}{p[n >> 100 & m]}{p[n >> 90 & m]}{p[n >> 80 & m]}"
+    head = f"{p[n >> 70 & m]}{p[n >> 60 & m]}{p[n >> 50 & m]}{p[n >> 40 & m]}"
+    return f"{time}{head}{p[n >> 30 & m]}{p[n >> 20 & m]}{p[n >> 10 & m]}{p[n & m]}"
 
 
 def handle(kind: str, number: int) -> str:

@@ -21,6 +21,14 @@ def test_ids_made_in_order_sort_in_order():
     assert all(re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", id) for id in made)
 
 
+def test_ids_made_together_sort_in_order_and_are_no_other_ones():
+    moments = [NOON + timedelta(milliseconds=number // 100) for number in range(1000)]
+    made = [ids.new(NOON), *ids.several(moments)]
+
+    assert made == sorted(made)
+    assert len({*made, *ids.several(moments[::-1]), *ids.several(moments[::7] * 2)}) == 2287
+
+
 def test_an_id_begins_with_its_time():
     assert ids.new(NOON)[:10] == ids.new(NOON)[:10] != ids.new(NOON + timedelta(milliseconds=1))[:10]
     assert ids.new(NOON) < ids.new(NOON + timedelta(days=36500))

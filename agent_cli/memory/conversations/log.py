@@ -22,7 +22,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 INTERRUPTED = "interrupted"  # the result of a call that a crash left open
-_AT_ONCE = 25  # imported messages in one statement, which begins a journal of its own: half the time of single ones
+_AT_ONCE = 50  # imported messages in a statement, which begins a journal of its own: a third of the time of one by one
 _ORIGIN = ("uid", "session_id", "owner", "place", "at", "utc_offset")  # columns of every message
 _CUT_FINISHES = (None, "interrupted", "failed")  # finish of a reply that an error or a crash cut
 
@@ -128,7 +128,11 @@ def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, re
 def append_imported(db: Database, session: int, scope: Scope, messages: Sequence[ImportedMessage]) -> None:
     """Log imported messages. Runs in the caller's transaction."""
     place = _place(db, session, scope)
-    rows = [(*_origin(session, scope, place, each.at), each.external_id, *each[2:-1]) for each in messages]
+    owned = session, scope.owner, place
+    rows = [
+        (uid, *owned, clock.utc(each.at), clock.offset(each.at), each.external_id, *each[2:-1])
+        for uid, each in zip(ids.several([each.at for each in messages]), messages, strict=True)
+    ]
     for first in range(0, len(rows), _AT_ONCE):
         some = rows[first : first + _AT_ONCE]
         db.execute(_insertion(_IMPORTED, len(some)), list(chain.from_iterable(some)))
@@ -355,7 +359,7 @@ def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: st
 def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
     with db.write():
         sessions.touch(db, session, now)
-        origin = _origin(session, scope, _place(db, session, scope), now)
+        origin = ids.new(now), session, scope.owner, _place(db, session, scope), clock.utc(now), clock.offset(now)
         return db.insert(_insertion((*_ORIGIN, *values)), (*origin, *values.values()))
 
 
@@ -368,10 +372,6 @@ def _insertion(names: tuple[str, ...], rows: int = 1) -> str:
 def _place(db: Database, session: int, scope: Scope) -> str:
     """The place of a message: empty when it is that of its session."""
     return "" if scope.place == db.value("select place from session where id = ?", (session,)) else scope.place
-
-
-def _origin(session: int, scope: Scope, place: str, at: datetime) -> tuple[Any, ...]:
-    return ids.new(at), session, scope.owner, place, clock.utc(at), clock.offset(at)
 
 
 def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: datetime) -> None:
