@@ -53,8 +53,9 @@ def offset(moment: datetime) -> int:
 
 def local(stored: str, minutes: int) -> datetime:
     """A stored time with its offset in minutes, clamped to the range that can be shown."""
-    clamped = min(max(stored, _EARLIEST), _LATEST)  # stored times sort as text
-    return datetime.fromisoformat(clamped).astimezone(_zone(minutes))
+    if not _EARLIEST <= stored <= _LATEST:  # stored times sort as text
+        stored = _EARLIEST if stored < _EARLIEST else _LATEST
+    return datetime.fromisoformat(stored).astimezone(_zone(minutes))
 
 
 @lru_cache(100)
