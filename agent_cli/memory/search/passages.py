@@ -28,6 +28,7 @@ _MARGIN = 25_000  # with so many around them, for some secrets are long
 
 _NAMES = {each.letter: each.name for each in kinds.SEARCHABLE}
 _EPOCH = date(1970, 1, 1)
+_EARLIEST, _LATEST = clock.utc(clock.EARLIEST), clock.utc(clock.LATEST)
 
 # Files come last, because there may be very many. Each half is a range of the key.
 _STALE = f"""select kind, row from stale where kind > '{FILES}' and not tail union all
@@ -45,7 +46,7 @@ class SourceRow(NamedTuple):  # an import makes some thousand a second of these:
     place: str
     session: int | None
     author: str
-    at: str
+    at: int  # seconds since 1970
     utc_offset: int
     text: str
     facts: str | None  # JSON [[statement, predicate], …]
@@ -152,8 +153,7 @@ def cut(source: SourceRow, start: int = 0, most: int = PORTION) -> tuple[list[Pa
     every = terms.chunks(source.text, start=start)
     pieces = list(takewhile(lambda piece: piece[0] < start + most, every) if long else every)
     tail = sum(pieces[-1]) < len(source.text)
-    moment = clock.local(source.at, source.utc_offset)
-    at, day = int(moment.timestamp()), moment.toordinal() - _EPOCH.toordinal()
+    day = (source.at + 60 * source.utc_offset) // 86_400
     hidden = _secrets(source, start, sum(pieces[-1]))
     made = []
     for first, length in pieces:
@@ -168,7 +168,7 @@ def cut(source: SourceRow, start: int = 0, most: int = PORTION) -> tuple[list[Pa
                 length,
                 source.session,
                 source.author,
-                at,
+                source.at,
                 day,
                 _fact_words(source.facts) if source.facts and not first else None,
                 terms.bigrams(masked) or None,
@@ -198,7 +198,11 @@ def day_words(day: int) -> str:
 
 def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:
     """The rows that are searched, in the order of their ids."""
-    for row in db.each(search_sources.source_of(_NAMES[kind]).passages, (rows,)):
+    sql = f"""with found (id, owner, place, session, author, at, utc_offset, text, facts) as
+                   ({search_sources.source_of(_NAMES[kind]).passages})
+              select id, owner, place, session, author, unixepoch(min(max(at, '{_EARLIEST}'), '{_LATEST}')), utc_offset,
+                     text, facts from found"""
+    for row in db.each(sql, (rows,)):
         yield SourceRow(kind, *row)
 
 
