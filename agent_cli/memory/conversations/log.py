@@ -136,9 +136,9 @@ def append_imported(db: Database, session: int, scope: Scope, messages: Sequence
     for first in range(0, len(rows), _AT_ONCE):
         some = rows[first : first + _AT_ONCE]
         db.execute(_insertion(_IMPORTED, len(some)), list(chain.from_iterable(some)))
-    for (uid, *_), each in zip(rows, messages, strict=True):
+    for row, each in zip(rows, messages, strict=True):
         if each.calls:
-            _insert_calls(db, db.value("select id from message where uid = ?", (uid,)), each.calls, each.at)
+            _insert_calls(db, db.value("select id from message where uid = ?", row[:1]), each.calls, each.at)
 
 
 def external_ids(db: Database, session: int) -> dict[int, str]:

@@ -8,6 +8,7 @@ session, so that importing twice adds nothing. The exports of other programs are
 import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -81,7 +82,7 @@ def import_sessions(
     new_sessions = new_messages = broken = seen = 0
     for batch in _batches(entries):
         count, parsed = 0, [_parsed(entry, time()) for entry in batch]  # meanwhile other programs can write
-        with db.write():
+        with _undoing_in_memory(db), db.write():
             for entry, session in zip(batch, parsed, strict=True):
                 try:
                     if isinstance(session, Exception):
@@ -98,6 +99,17 @@ def import_sessions(
         seen += len(batch)
         report_progress(seen, new_messages)
     return ImportResult(new_sessions, new_messages, broken)
+
+
+@contextmanager
+def _undoing_in_memory(db: Database) -> Iterator[None]:
+    """Keep in memory what a broken session would have to undo, some pages; SQLite writes it to a temporary file."""
+    before = db.value("pragma temp_store")
+    db.execute("pragma temp_store = memory")
+    try:
+        yield
+    finally:
+        db.execute(f"pragma temp_store = {before}")
 
 
 def _batches(entries: Iterable[ExternalSession]) -> Iterator[list[ExternalSession]]:
