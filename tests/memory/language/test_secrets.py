@@ -104,6 +104,11 @@ def test_what_only_looks_like_a_secret_is_left_alone(text):
     assert secrets.spans(text) == []
 
 
+@given(some.text("ab. \n\t\u00a0", max_size=40), some.sampled_from(["", " ", "\n", "\u00a0"]))
+def test_a_key_is_masked_wherever_it_stands(before, after):
+    assert secrets.mask(f"{before} AKIAIOSFODNN7EXAMPLE{after}") == f"{before} [masked: API key]{after}"
+
+
 def test_a_secret_cut_in_two_is_masked_in_both_pieces():
     text = "before AKIAIOSFODNN7EXAMPLE after"
     found = secrets.spans(text)
