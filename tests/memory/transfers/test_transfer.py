@@ -10,6 +10,8 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
+from agent_cli.store import file, meta
+from agent_cli.store.db import Database
 from agent_cli.text import one_line
 from tests.conftest import HERE, NOON, empty, noon
 
@@ -119,6 +121,21 @@ def test_ids_are_unique_for_each_source_and_session_and_owner(db):
     assert read(db, chat("1", "a"), source="two") == ((1, 1), [])
     assert read(db, chat("1", "a"), source="one", scope=Scope("somebody else", "/")) == ((1, 1), [])
     assert read(db, chat("2", "a"), chat("2", "a"), chat(2, "a"), source="one") == ((1, 1), [])
+
+
+def test_others_can_write_while_what_is_imported_is_read(tmp_path):
+    db = file.open_file(tmp_path / "memory.db", NOON, print)
+    other = Database(tmp_path / "memory.db", busy_timeout=0)
+
+    def row():
+        meta.put(other, "written", "meanwhile")
+        return chat()
+
+    done = transfer.import_sessions(db, HERE, [transfer.ExternalSession("here", 1, row)], "there", noon, print)
+    other.close()
+
+    assert (done.sessions, meta.get(db, "written")) == (1, "meanwhile")
+    db.close()
 
 
 def test_of_messages_with_one_id_the_first_counts(db):
