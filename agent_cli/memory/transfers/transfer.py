@@ -23,6 +23,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _BATCH_MESSAGES = 5000
+_LONG = 2000  # characters: a longer message counts as several, for a batch is held in memory
 _ROLES = ("user", "assistant", "tool")
 _TEXTS = ("author", "thinking", "answers", "tool", "model")  # of a message, which may be missing
 _MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -58,7 +59,7 @@ def import_lines(
 ) -> ImportResult:
     """Import JSON lines in batches. A broken line is reported with its number, and skipped."""
     entries = (
-        ExternalSession(f"line {number}", 1 + line.count('"content"'), partial(_row, line))
+        ExternalSession(f"line {number}", max(1 + line.count('"content"'), len(line) // _LONG), partial(_row, line))
         for number, line in enumerate(lines, 1)
         if line.strip()
     )
