@@ -27,7 +27,7 @@ WEIGHTS = {
     "meaning before": 1.34,
     "meaning after": 1.34,
     "speaker": 3.12,
-    "mine": 1.29,
+    "mine": 1.52,
     "reply": -2.60,
     "exchange": 5.00,
     "asked reply": 0.30,
@@ -302,6 +302,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     floor, made = question.floor, []
     for row, word_score in zip(rows, words, strict=True):
         asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
+        follows = in_talk or row.role != "user"  # what a person asks the assistant next is another matter
         before, after = row.cosines_around
         made.append(
             {
@@ -310,7 +311,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
                 "asked reply": float(asked and row.exchange > 0),
                 "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
                 "meaning": _above(max(row.cosine, before) if asked else row.cosine, floor),
-                "meaning before": _above(before, floor),
+                "meaning before": _above(before, floor) if follows else 0.0,
                 "meaning after": _above(after, floor),
                 "speaker": float(row.author in question.authors),
                 "mine": float(mine and row.role != "assistant"),

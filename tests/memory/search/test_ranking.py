@@ -159,6 +159,18 @@ def test_what_the_person_wishes_counts_when_they_ask_for_advice_on_the_matter(qu
     assert ("wish" in legs, "wish" in reply) == (counts, False)
 
 
+@for_each(
+    ("role", "with_assistant", "counts"),
+    [("user", False, True), ("user", True, False), ("assistant", True, True), ("", False, True)],
+)
+def test_what_was_said_before_tells_what_one_is_about_but_not_what_the_assistant_is_asked_next(
+    role, with_assistant, counts
+):
+    found = row(role=role, with_assistant=with_assistant, cosine=0.5, cosines_around=(0.6, 0.0))
+
+    assert ("meaning before" in score(found, floor=0.3)[0].legs) == counts
+
+
 def test_who_asks_about_themselves_means_their_own_words():
     person, assistant = row(1, role="user"), row(2, role="assistant")
     assert [each.row.id for each in score(assistant, person, query="what is my cat called?")] == [1, 2]
