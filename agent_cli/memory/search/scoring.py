@@ -291,7 +291,7 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     if _use(request, "vectors", lambda: vectors.is_held(request.db, vector_set), False):
         return Pending(lambda: search(request.db))
     found = index.search_in_background(request.db, search)
-    index.search_in_background(request.db, lambda other: vectors.hold(other, vector_set))  # behind it
+    index.search_in_background(request.db, lambda other: vectors.hold(other, vector_set))  # behind it, for the next
     return found
 
 

@@ -38,7 +38,7 @@ class QueryEmbedder(Protocol):
 
 _SAMPLE = 1024
 NEAREST = 100
-_PORTION = 65_536  # rows whose bits are read behind a search
+_PORTION = 32 << 20  # bytes of vectors whose bits are read behind a search
 _AT_ONCE = 1_000  # new rows whose bits are read before a search
 _MOST_HELD = 128 << 20  # bytes of bits: a million vectors of 768 dimensions take 96 MB
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
@@ -244,7 +244,7 @@ def hold(db: Database, vector_set: VectorSet) -> None:
     if key not in _held or _held[key].of != vector_set:
         _held[key] = HeldBits(vector_set)
     elif arrays.counts_bits() and abs(_newest(db, vector_set)) * vector_set.dimension <= 8 * _MOST_HELD:
-        _read_bits(db, _held[key], _PORTION)
+        _read_bits(db, _held[key], _PORTION // vector_set.dimension)
 
 
 def is_held(db: Database, vector_set: VectorSet) -> bool:
