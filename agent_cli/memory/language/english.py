@@ -23,12 +23,13 @@ TITLE_QUESTION = (
     r"(?:books?|novels?|movies?|films?|songs?|albums?|bands?|artists?|games?|series|shows?|titles?|named|called)"
 )
 ADVICE_QUESTION = (
-    r"(?:should|shall|can|could|would) (?:i|we)|(?:can|could|would|will) you (?!tell|remind|remember|recall|find)"
-    r"|how do (?:i|we)|do you (?:think|suggest)|help me"
+    r"(?:should|shall|can|could|would) (?:i|we)"
+    r"|(?:can|could|would|will) you (?!(?:help me )?(?:tell|remind|remember|recall|find))"
+    r"|how do (?:i|we)|do you (?:think|suggest)|help me (?!remember|recall|find)"
 )
 WISH = (
     r"\b(?:(?:i|we)(?:['’]d| would)? (?:\w+ )?prefer|prefers|my preferences?|(?:i['’]d|i would) rather|from now on)\b"
-    r"|(?:\A|[.!?]\s+)(?:please )?(?:always|never) (?!mind\b|been\b|had\b|\w+ed\b)\w"
+    r"|(?:\A|[.!?]\s+)(?:please )?(?:always|never) (?!mind\b|been\b|had\b|\w+[^\We]ed\b)\w"
 )
 WISHING = "prefer|rather|from now on|always|never"  # one of these is in each wish
 ASKING = (  # words of a question that need not be in its answer

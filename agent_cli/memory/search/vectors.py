@@ -4,7 +4,7 @@ Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first, with 
 the scan costs rows times k. The vectors themselves are stored as bytes (each dimension times 127) and rescore the best.
 A set belongs to one embedder, named with digest, dimension and prefixes; another embedder fills another set.
 
-A process that searches again reads the bits into memory, a portion behind each search, and then scans them there.
+A process that searches a large file again reads the bits into memory, a portion behind each search, to scan them there.
 """
 
 import json
@@ -206,9 +206,15 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
     """(passage, cosine) of the nearest, best first."""
     if vector_set.part and not _has_tables(db, vector_set):
         return []
-    held = _held_bits(db, vector_set)
-    near = held.nearest(to_bytes(query), NEAREST) if held else _nearest_stored(db, vector_set, query)
-    return sorted(cosines(db, vector_set, query, near).items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
+    held = _held_bits(db, vector_set) if len(query) == vector_set.dimension else None
+    near = held.nearest(to_bytes(query), NEAREST) if held else []
+    found = cosines(db, vector_set, query, near)
+    if near and len(found) <= len(near) // 2:  # too many of those in memory were deleted: they are read again
+        _held.pop((db.path, vector_set.part), None)
+        near = []
+    if not near:
+        found = cosines(db, vector_set, query, _nearest_stored(db, vector_set, query))
+    return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
 
 
 def _nearest_stored(db: Database, vector_set: VectorSet, query: Sequence[float]) -> list[int]:
@@ -233,7 +239,7 @@ class HeldBits:
 
 
 _held: dict[tuple[str, str], HeldBits] = {}
-"""By path, and part of the set."""
+"""By path, and part of the set. No other file takes the place of one that is open."""
 
 
 def hold(db: Database, vector_set: VectorSet) -> None:

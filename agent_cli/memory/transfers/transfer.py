@@ -23,7 +23,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _BATCH_MESSAGES = 5000
-_LONG = 2000  # characters: a longer message counts as several, for a batch is held in memory
+_LONG = 2000  # characters of a line that count as a message at least, for a batch is held in memory
 _ROLES = ("user", "assistant", "tool")
 _TEXTS = ("author", "thinking", "answers", "tool", "model")  # of a message, which may be missing
 _MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)

@@ -22,7 +22,7 @@ _OF_LEG = {
     "place": "names a place, as you asked",
     "number": "names a number, as you asked",
     "title": "names a title, as you asked",
-    "wish": "says what you prefer",
+    "wish": "tells a preference in the matter",
     "meaning": "near in meaning",
     "similar": "has words like yours",
     "nearby": "your words stand close together in it",
