@@ -15,7 +15,7 @@ from agent_cli.errors import ConfigError
 EARLIEST, LATEST = datetime(2, 1, 2, tzinfo=UTC), datetime(9998, 12, 30, tzinfo=UTC)
 """The range of times that are shown: in every zone these have a valid day, week and year around them."""
 
-_EARLIEST, _LATEST = "0002-01-02T00:00:00.000Z", "9998-12-30T00:00:00.000Z"  # as stored
+EARLIEST_STORED, LATEST_STORED = "0002-01-02T00:00:00.000Z", "9998-12-30T00:00:00.000Z"  # as stored
 
 _MINUTE = timedelta(minutes=1)
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000  # of AGENT_NOW: centuries can be added to these
@@ -53,8 +53,8 @@ def offset(moment: datetime) -> int:
 
 def local(stored: str, minutes: int) -> datetime:
     """A stored time with its offset in minutes, clamped to the range that can be shown."""
-    if not _EARLIEST <= stored <= _LATEST:  # stored times sort as text
-        stored = _EARLIEST if stored < _EARLIEST else _LATEST
+    if not EARLIEST_STORED <= stored <= LATEST_STORED:  # stored times sort as text
+        stored = EARLIEST_STORED if stored < EARLIEST_STORED else LATEST_STORED
     return datetime.fromisoformat(stored).astimezone(_zone(minutes))
 
 

@@ -28,7 +28,6 @@ _MARGIN = 25_000  # with so many around them, for some secrets are long
 
 _NAMES = {each.letter: each.name for each in kinds.SEARCHABLE}
 _EPOCH = date(1970, 1, 1)
-_EARLIEST, _LATEST = clock.utc(clock.EARLIEST), clock.utc(clock.LATEST)
 
 # Files come last, because there may be very many. Each half is a range of the key.
 _STALE = f"""select kind, row from stale where kind > '{FILES}' and not tail union all
@@ -197,11 +196,11 @@ def day_words(day: int) -> str:
 
 
 def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:
-    """The rows that are searched, in the order of their ids."""
+    """The rows that are searched, in the order in which they are named."""
+    seconds = f"unixepoch(min(max(at, '{clock.EARLIEST_STORED}'), '{clock.LATEST_STORED}'))"  # as in clock.local
     sql = f"""with found (id, owner, place, session, author, at, utc_offset, text, facts) as
                    ({search_sources.source_of(_NAMES[kind]).passages})
-              select id, owner, place, session, author, unixepoch(min(max(at, '{_EARLIEST}'), '{_LATEST}')), utc_offset,
-                     text, facts from found"""
+              select id, owner, place, session, author, {seconds}, utc_offset, text, facts from found"""
     for row in db.each(sql, (rows,)):
         yield SourceRow(kind, *row)
 
