@@ -36,10 +36,10 @@ class BitRows:
     """Rows of as many bits each, with an id. One thread may append while others search."""
 
     def __init__(self, bits: int):
-        self.bits = bits  # of a row
+        self._bits = bits  # of a row
         self._words = -(-bits // (8 * _WORD))
         self._blocks: list[tuple[Any, Any]] = []  # ids, and the bits as a column for each word
-        self.count = 0  # rows; every block but the last is full
+        self._count = 0  # rows; every block but the last is full
 
     def append(self, ids: Sequence[int], signed: bytes) -> None:
         """Add a row for each id: a bit for each signed byte, set where that is above zero."""
@@ -47,20 +47,20 @@ class BitRows:
         packed = self._packed(signed, len(ids))
         done = 0
         while done < len(ids):
-            filled = self.count % _BLOCK
+            filled = self._count % _BLOCK
             if not filled:
                 self._blocks.append((np.empty(_BLOCK, np.int64), np.empty((self._words, _BLOCK), np.uint64)))
             end = min(len(ids), done + _BLOCK - filled)
             block_ids, columns = self._blocks[-1]
             block_ids[filled : filled + end - done] = ids[done:end]
             columns[:, filled : filled + end - done] = packed[:, done:end]
-            self.count += end - done  # last: until then nobody reads them
+            self._count += end - done  # last: until then nobody reads them
             done = end
 
     def nearest(self, signed: bytes, most: int) -> list[int]:
         """The ids of the rows, at most so many, that differ in the fewest bits from a row made of these bytes."""
         np = numpy()
-        count = self.count
+        count = self._count
         if not count:
             return []
         asked = self._packed(signed, 1)[:, 0]
@@ -78,7 +78,7 @@ class BitRows:
     def _packed(self, signed: bytes, rows: int) -> Any:
         """The bits of rows, as a column for each word."""
         np = numpy()
-        bits = np.packbits(np.frombuffer(signed, np.int8).reshape(rows, self.bits) > 0, axis=1)
+        bits = np.packbits(np.frombuffer(signed, np.int8).reshape(rows, self._bits) > 0, axis=1)
         whole = np.zeros((rows, self._words * _WORD), np.uint8)
         whole[:, : bits.shape[1]] = bits
         return whole.view(np.uint64).T

@@ -206,14 +206,14 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
     """(passage, cosine) of the nearest, best first."""
     if vector_set.part and not _has_tables(db, vector_set):
         return []
-    held = _held_bits(db, vector_set) if len(query) == vector_set.dimension else None
-    near = held.nearest(to_bytes(query), NEAREST) if held else []
-    found = cosines(db, vector_set, query, near)
-    if near and len(found) <= len(near) // 2:  # too many of those in memory were deleted: they are read again
-        _held.pop((db.path, vector_set.part), None)
-        near = []
-    if not near:
-        found = cosines(db, vector_set, query, _nearest_stored(db, vector_set, query))
+    found: dict[int, float] = {}
+    if len(query) == vector_set.dimension and (held := _held_bits(db, vector_set)):
+        near = held.nearest(to_bytes(query), NEAREST)
+        found = cosines(db, vector_set, query, near)
+        if len(found) <= len(near) // 2:  # too many of those in memory were deleted: they are read again
+            _held.pop((db.path, vector_set.part), None)
+            found = {}
+    found = found or cosines(db, vector_set, query, _nearest_stored(db, vector_set, query))
     return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
 
 
