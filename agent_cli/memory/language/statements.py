@@ -14,6 +14,7 @@ from agent_cli.memory.language import languages, terms
 from agent_cli.text import Pattern
 
 _ENDS_AS_QUESTION = Pattern(r"\?\W*$")
+_SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 _SMALL_TALK = languages.pattern(r"\W*(?:<SMALL_TALK>\b\W*)+")
 _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
@@ -38,6 +39,8 @@ _IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
 _OFFER = languages.pattern(r"\W*\b<OFFER>\b")
 _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
 _HOWEVER = languages.pattern(r"\b<HOWEVER>\b")
+_ABOUT_REPLIES = languages.pattern(r"\b<ABOUT_REPLIES>\b")
+_WORKED_OUT = languages.pattern(r"\b<WORKED_OUT_QUESTION>\b")
 _FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
 _ADVICE, _WISH = languages.pattern(r"\b<ADVICE_QUESTION>\b"), languages.pattern(r"<WISH>")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
@@ -57,6 +60,13 @@ _CITATION = Pattern(r"\[[a-z]\d")
 
 def is_question(words: str) -> bool:
     return bool(_ENDS_AS_QUESTION.search(words)) or _opens_as_question(words)
+
+
+def question_share(message: str) -> float:
+    """The share of its characters in questions, which seldom hold an answer."""
+    if "?" not in message:
+        return 0.0
+    return sum(len(piece) for piece in _SENTENCE.split(message) if piece.rstrip().endswith("?")) / len(message)
 
 
 def _opens_as_question(words: str) -> bool:
@@ -200,6 +210,16 @@ def is_empty_reply(reply: str) -> bool:
 def is_in_first_person(question: str) -> bool:
     """Whether a question is about the person who asks."""
     return _FIRST_PERSON.search(question) is not None
+
+
+def asks_for_reply(question: str) -> bool:
+    """Whether a question is about what the assistant said."""
+    return _ABOUT_REPLIES.search(question) is not None
+
+
+def asks_how_it_was_done(question: str) -> bool:
+    """Whether a question asks how something was worked out, perhaps with the assistant: its reply may tell it."""
+    return _WORKED_OUT.search(question) is not None
 
 
 def asks_for_advice(question: str) -> bool:

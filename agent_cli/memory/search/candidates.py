@@ -51,6 +51,10 @@ class Filter:
     unit: str | None = None  # of summaries only these: session, day, week, month, quarter or year
     files: bool = False  # whether among sections of files, which are searched apart from all else
 
+    def holds_at(self, moment: float) -> bool:
+        """Whether the moment, in seconds since 1970, lies in its time."""
+        return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
+
     @property
     def is_narrow(self) -> bool:
         """Whether it excludes so much that filtering the best hits afterwards would not leave enough."""

@@ -27,10 +27,12 @@ _OTHER_SCRIPT = re.compile(r"[^\W\x00-\u024f]")
 _SPACES = "".join(each if each.isalnum() else " " for each in map(chr, range(0x2100)))  # for all that is no letter
 _ACCENT = re.compile("[\u0300-\u036f]")
 
+_WITH_ASSISTANT = "(m.author in ('', m.role) or m.model <> '')"  # and not between people
+
 # The text of a message is read as the view passage_text does, but with its role, in two thirds of the time.
 _PASSAGES = """select p.id, iif(p.kind = 'm', coalesce(p.masked, p.text, substr(m.text, p.start + 1, p.length)),
             (select own from passage_text where id = p.id)),
-        coalesce(m.role, ''), coalesce(m.author in ('', m.role) or m.model <> '', 0),
+        coalesce(m.role, ''), coalesce({with_assistant}, 0),
         c.key < :candidates and {conditions}, p.session_id, p.length, p.at, p.author,
         (select words from day where id = p.day), p.facts, p.kind, p.row,
         iif(p.kind = 'f' and a.place not in ('', :here), a.place, '')
@@ -39,7 +41,6 @@ _PASSAGES = """select p.id, iif(p.kind = 'm', coalesce(p.masked, p.text, substr(
 
 _SHOWN = """not exists (select 1 from session where id = p.session_id and hidden_at is not null)
     and case p.kind {current} else 1 end"""
-
 _NEWEST = """select p.id from passage p join area a on a.id = p.area
     where p.start = 0 and {conditions} order by p.at desc, p.row desc limit :limit"""
 
@@ -67,8 +68,6 @@ _NEIGHBOURS = """select json_group_array(json_array(p.id,
         json((select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
             and (row, start) > (p.row, p.start) order by row, start limit 2)))))
     from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'm' and p.session_id is not null"""
-
-
 _AROUND = """select p.id, t.own
     from json_each(?) c cross join passage p on p.id = c.value cross join passage o on o.id in (
         select id from (select id from passage where session_id = p.session_id and kind = 'm'
@@ -94,25 +93,28 @@ _EXCHANGES = f"""select c.value, a.row, r.row, a.id, r.id
 _WHOLE = """select p.row, group_concat(t.own, ' '), count(*) > 1
     from json_each(?) c cross join passage p on p.kind = 'm' and p.row = c.value and p.start < ?
     cross join passage_text t on t.id = p.id group by p.row"""
+_OUTLINES = f"""select p.id, p.author, iif(m.role = 'user' or {_WITH_ASSISTANT}, m.role, ''), p.length, p.at
+    from json_each(?) c cross join passage p on p.id = c.value cross join message m on p.kind = 'm' and m.id = p.row"""
+
+Around = tuple[int, int, int]
+"""The ids of the two passages before one, the nearer last, and of the one after it; 0 when there is none."""
+ALONE: Around = (0, 0, 0)
 _MOST = 20_000  # characters of a message that count when replies are asked for
 
 
 def fetch(
     db: Database,
-    ids: Sequence[int],
+    places: Mapping[int, Around],
     question: ParsedQuery,
     guessed: Mapping[int, frozenset[str]],
     allowed: Filter,
     now: datetime,
     excluded_text: str = "",
-    without_neighbours: Collection[int] = (),
 ) -> dict[int, CandidateRow]:
-    """The candidates and their neighbours, with the words of the question in and around each.
+    """The candidates, with the words of the question in and around each. `places`: as `neighbours` gives them.
 
-    `without_neighbours`: candidates whose neighbours are no candidates themselves.
-    `excluded_text`: what says no more than this is left out, as a neighbour too.
+    `excluded_text`: what says no more than this is left out, around others too.
     """
-    places = neighbours(db, ids, without_neighbours)
     contexts = _read_around(db, places.values()) - places.keys() - {0}
     values = {
         "ids": [*places, *contexts],
@@ -120,7 +122,7 @@ def fetch(
         **candidates.bindings(allowed),
         "now": clock.utc(now),
     }
-    rows = db.rows(_PASSAGES.format(conditions=_conditions(allowed)), values)
+    rows = db.rows(_PASSAGES.format(with_assistant=_WITH_ASSISTANT, conditions=_conditions(allowed)), values)
     if excluded_text:
         rows = [row for row in rows if row[1].strip() not in excluded_text]
     said = {row[0]: row for row in rows}
@@ -160,6 +162,11 @@ def fetch(
     _mark_ended(db, made.values(), question, allowed.owner, now)
     _mark_dated(db, made.values(), question, now)
     return made
+
+
+def outlines(db: Database, ids: Iterable[int]) -> list[Row]:
+    """(passage, author, role, length in characters, seconds since 1970) of those of these that are of messages."""
+    return db.rows(_OUTLINES, (list(ids),))
 
 
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> list[int]:
@@ -303,12 +310,12 @@ def is_between_people(db: Database) -> bool:
     return bool(db.value("select exists (select 1 from speaker where name not in ('user', 'assistant'))"))
 
 
-def _read_around(db: Database, places: Collection[tuple[int, int, int]]) -> set[int]:
+def _read_around(db: Database, places: Collection[Around]) -> set[int]:
     """The passages around candidates that may tell what these are about; see `_contexts`."""
     return set().union(*places) if is_between_people(db) else {before for _, before, _ in places}
 
 
-def _contexts(said: Mapping[int, Row], one: Row, around: tuple[int, int, int]) -> tuple[str, str, str]:
+def _contexts(said: Mapping[int, Row], one: Row, around: Around) -> tuple[str, str, str]:
     """The texts of the passages around one, each empty when it does not tell what this one is about.
 
     `said`: id, text, role, whether it was said between the person and the assistant, …, as in _PASSAGES.
@@ -325,14 +332,12 @@ def _contexts(said: Mapping[int, Row], one: Row, around: tuple[int, int, int]) -
     )
 
 
-def neighbours(
-    db: Database, ids: Sequence[int], without_neighbours: Collection[int] = ()
-) -> dict[int, tuple[int, int, int]]:
-    """For each candidate and its neighbours the two passages before it and the one after it; 0 when there is none.
+def neighbours(db: Database, ids: Sequence[int], without_neighbours: Collection[int] = ()) -> dict[int, Around]:
+    """For each candidate and its neighbours the two passages before it and the one after it.
 
     Those of `without_neighbours` come without their neighbours.
     """
-    found = dict.fromkeys(ids, (0, 0, 0))
+    found = dict.fromkeys(ids, ALONE)
     for id, before, after in json.loads(db.value(_NEIGHBOURS, (ids,))):
         first, second, third = (*before, 0, 0, 0)[:3]  # the nearest first
         next, last = (*after, 0, 0)[:2]

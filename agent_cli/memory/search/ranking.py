@@ -54,8 +54,6 @@ K1, B, EXCHANGE_B = 1.2, 0.3, 0.75
 OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0
 _SIMILAR_FLOOR = 0.25  # cosine of unrelated words
 _SHORT = 150  # characters of a text that loses nothing by its length
-_ABOUT_REPLIES = languages.pattern(r"\b<ABOUT_REPLIES>\b")
-_WORKED_OUT = languages.pattern(r"\b<WORKED_OUT_QUESTION>\b")  # perhaps with the assistant: its reply may tell it
 ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that hold one
     "moment": (languages.pattern(r"\A\s*\b<WHEN_QUESTION>\b"), languages.pattern(r"\b<TIME_WORDS>\b")),
     "place": (languages.pattern(r"\b<WHERE_QUESTION>\b"), Pattern(rf"\b{languages.alternatives('PLACE')}\b")),
@@ -67,7 +65,6 @@ ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that
 }
 _NONE: Mapping[str, float] = {}
 _NO_WORDS: Mapping[str, float] = {"nearby": 0.0, "similar": 0.0, "covered": 0.0}
-_SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -152,12 +149,12 @@ class QueryContext:
     @cached_property
     def about_replies(self) -> bool:
         """Whether it is about what the assistant said."""
-        return asks_for_reply(self.text)
+        return statements.asks_for_reply(self.text)
 
     @cached_property
     def asks_for_replies(self) -> bool:
         """Whether a reply may answer it: it is about what the assistant said, or how something was worked out."""
-        return self.about_replies or _WORKED_OUT.search(self.text) is not None
+        return self.about_replies or statements.asks_how_it_was_done(self.text)
 
     def held_by(self, row: CandidateRow) -> Mapping[str, int]:
         """The words that a row holds: a reply that is asked for also those of the message that it answers."""
@@ -166,6 +163,20 @@ class QueryContext:
     def is_asked_for(self, row: CandidateRow) -> bool:
         """Whether it is a reply, and these are asked for."""
         return self.asks_for_replies and row.role == "assistant"
+
+    @cached_property
+    def is_own(self) -> bool:
+        """Whether the person asks about themselves, and not what the assistant said."""
+        return statements.is_in_first_person(self.text) and not self.about_replies
+
+    def said_by(self, author: str, role: str) -> dict[str, float]:
+        """The features of a passage that follow from who said it."""
+        is_reply = role == "assistant"
+        return {
+            "speaker": float(author in self.authors),
+            "mine": float(self.is_own and not is_reply),
+            "reply": float(is_reply and not self.asks_for_replies),
+        }
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -198,11 +209,6 @@ class Scored:
     cosines: Mapping[str, float] = field(default_factory=dict, repr=False)  # of each word asked for to the likest in it
     certainty: float = -math.inf  # the log-odds that it answers the question
     signs: Mapping[str, float] = field(default_factory=dict, repr=False)  # what these follow from
-
-
-def asks_for_reply(question: str) -> bool:
-    """Whether a question is about what the assistant said."""
-    return _ABOUT_REPLIES.search(question) is not None
 
 
 def idf(rows: int, found: int) -> float:
@@ -257,7 +263,7 @@ def _close_features(
     made = []
     for row, cosines in zip(rows, matches, strict=True):
         found = {name: float(bool(answer.search(row.text))) for name, answer in asked_for}
-        found["question"] = _question_share(row.text) if "?" in row.text else 0.0
+        found["question"] = statements.question_share(row.text)
         found["around"] = 0.0 if row.around is None else _share_around(question, row, row.around)
         if cosines:
             found |= _word_features(question, row, {word: _likeness(cosine) for word, cosine in cosines.items()})
@@ -297,7 +303,6 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     words = [bm25(row, question.idfs, question.average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
-    mine = statements.is_in_first_person(question.text) and not question.about_replies
     exchanges = _exchanges(rows) if question.asks_for_replies else {}
     floor, made = question.floor, []
     for row, word_score in zip(rows, words, strict=True):
@@ -313,9 +318,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
                 "meaning": _above(max(row.cosine, before) if asked else row.cosine, floor),
                 "meaning before": _above(before, floor) if follows else 0.0,
                 "meaning after": _above(after, floor),
-                "speaker": float(row.author in question.authors),
-                "mine": float(mine and row.role != "assistant"),
-                "reply": float(not asked and row.role == "assistant"),
+                **question.said_by(row.author, row.role),
                 "time": float(row.timely),
                 "facts": _in_facts(question, row),
                 **_word_features(question, row, {}),
@@ -355,7 +358,7 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
             for word in words_with[stem]:
                 covered[word] = share
     near = {*covered, *(question.words_in({**row.date, **row.facts}) if row.date or row.facts else ())}
-    scale = _brevity(row) / question.total
+    scale = brevity(row.length) / question.total
     similar = [weights[word] * share for word, share in likeness.items() if covered.get(word) != OWN]
     covered |= {word: share for word, share in likeness.items() if share > covered.get(word, 0.0)}
     return {
@@ -368,12 +371,12 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
 def _share_around(question: QueryContext, row: CandidateRow, around: Set[str]) -> float:
     """The share of the question's words in the row and in its wider window."""
     found = question.words_in({*around, *row.own_words, *row.date, *row.facts})
-    return _brevity(row) * sum([question.weights[word] for word in found]) / question.total
+    return brevity(row.length) * sum([question.weights[word] for word in found]) / question.total
 
 
-def _brevity(row: CandidateRow) -> float:
+def brevity(length: int) -> float:
     """1 for a short text, less for another: a longer one holds more by chance."""
-    return 1 / (0.5 + 0.5 * math.sqrt(max(row.length / _SHORT, 1)))
+    return 1 / (0.5 + 0.5 * math.sqrt(max(length / _SHORT, 1)))
 
 
 def _likeness(cosine: float) -> float:
@@ -391,8 +394,3 @@ def _in_facts(question: QueryContext, row: CandidateRow) -> float:
         return 0.0
     found = sum(question.idfs[stem] * 1.6 * count / (count + 0.6) for stem, count in row.facts.items())
     return found / (sum(question.idfs.values()) or 1.0)
-
-
-def _question_share(text: str) -> float:
-    """The share of a text in questions, which seldom hold an answer."""
-    return sum(len(piece) for piece in _SENTENCE.split(text) if piece.rstrip().endswith("?")) / max(1, len(text))

@@ -132,7 +132,7 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
             ids = [id for id, _ in candidates.by_words(db, question, allowed)] if wanted else []
     except IndexDamaged:
         return ()
-    rows = passage_context.fetch(db, ids, question, {}, allowed, now, without_neighbours=ids)
+    rows = passage_context.fetch(db, dict.fromkeys(ids, passage_context.ALONE), question, {}, allowed, now)
     found = (rows[id] for id in ids if id in rows and all(rows[id].own_words.keys() & stems for stems in wanted))
     return _to_hits(db, (Scored(row, 0.0, {}, 0.0) for row in islice(found, limit)))
 
@@ -140,7 +140,9 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
     """The newest that is allowed, whatever its words."""
     ids = passage_context.newest(db, allowed, now, limit)
-    rows = passage_context.fetch(db, ids, ParsedQuery({}, {}, {}), {}, allowed, now, without_neighbours=ids)
+    rows = passage_context.fetch(
+        db, dict.fromkeys(ids, passage_context.ALONE), ParsedQuery({}, {}, {}), {}, allowed, now
+    )
     return _to_hits(db, (Scored(rows[id], 0.0, {}, 0.0) for id in ids if id in rows))
 
 

@@ -7,6 +7,8 @@ take their places; what holds only words that were misspelt before is looked for
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime
+from functools import cache
+from itertools import chain, islice
 from typing import TypeVar
 
 from agent_cli.memory.dates import time_range
@@ -21,6 +23,7 @@ from agent_cli.memory.search import (
     vectors,
 )
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
+from agent_cli.memory.search.passage_context import Around
 from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
 from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
 from agent_cli.store.db import Database, IndexDamaged
@@ -29,6 +32,7 @@ from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context
 VECTORS = 10  # the same, of the vectors
+READ = 60  # candidates whose texts are read: with more of them the same was found
 WITH_NEIGHBOURS = 16  # word hits that bring their neighbours: from 10 to 20 recall differs by single questions
 
 T = TypeVar("T")
@@ -67,6 +71,7 @@ class Search:
     guessed: dict[int, frozenset[str]]  # passages that hold words like these, and the stems of these
     nearest: list[int] = field(default_factory=list)  # proposed by vectors
     rows: dict[int, CandidateRow] = field(default_factory=dict)
+    unread: list[int] = field(default_factory=list)  # candidates that were left out, the most promising first
 
     @property
     def floor(self) -> float:
@@ -179,22 +184,23 @@ def _by_trigrams(
 
 def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
     """Read candidates and their neighbours, or these `alone`."""
-    request = search.request
+    request, db = search.request, search.request.db
+    single = ids if alone else {id for id, _ in search.hits[WITH_NEIGHBOURS:]}
+    places = passage_context.neighbours(db, list(ids), single)
+    cosines = _use(request, "vectors", lambda: _cosines(request, places), dict[int, float]())
+    if len(places) > READ:
+        search.unread.extend(unread := _least_promising(search, places, cosines))
+        places = {id: around for id, around in places.items() if id not in unread}
+    excluded_text = request.query if request.logged else ""
     rows = passage_context.fetch(
-        request.db,
-        list(ids),
-        search.question,
-        search.guessed,
-        request.allowed,
-        request.now,
-        request.query if request.logged else "",
-        ids if alone else {id for id, _ in search.hits[WITH_NEIGHBOURS:]},
+        db, places, search.question, search.guessed, request.allowed, request.now, excluded_text
     )
-    _use(request, "vectors", lambda: _add_cosines(request, rows), None)
+    for row in rows.values():
+        row.cosine = cosines.get(row.id, 0.0)
+        row.cosines_around = cosines.get(row.neighbours[0], 0.0), cosines.get(row.neighbours[1], 0.0)
+        row.timely = search.times is not None and search.times.holds_at(row.at)
     for id in search.named.keys() & rows.keys():
         rows[id].named = search.named[id]
-    if search.times:
-        _mark_timely(request.db, rows, search.times)
     search.rows.update(rows)
 
 
@@ -208,7 +214,7 @@ def _guess(search: Search, misspelt: Set[str], but: Collection[int]) -> None:
 
 def _guess_repeated(search: Search) -> None:
     """Look by their letters for words that only the question holds, in the log too."""
-    repeated = {id for id in search.proposed if id not in search.rows}
+    repeated = {id for id in search.proposed if id not in search.rows and id not in search.unread}
     if not repeated:
         return
     held = {stem for row in search.rows.values() for stem in row.own_words}
@@ -220,12 +226,16 @@ def _guess_repeated(search: Search) -> None:
 
 def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
     idfs = candidates.weigh_telling(search.question, [row.own_words for row in search.rows.values() if row.empty])
-    question = QueryContext(
-        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.floor
-    )
+    question = _context(search, idfs)
     if question.asks_for_replies:
         passage_context.add_exchanges(search.request.db, search.rows.values(), search.question, question.text)
     return question, ranking.score(question, list(search.rows.values()))
+
+
+def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
+    return QueryContext(
+        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.floor
+    )
 
 
 def _partners(search: Search, scored: Sequence[Scored]) -> list[int]:
@@ -241,9 +251,9 @@ def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tupl
         request.db, [each.row for each in scored[: ranking.CLOSELY]], search.question, request.allowed, request.now
     ):
         empty = {row.id: row.own_words for row in search.rows.values() if row.empty}
-        further = [id for id, _ in search.hits[RESCORED : RESCORED + len(empty)] if id not in search.rows]
-        if further:
-            _add(search, further)
+        others = islice(chain(search.unread, (id for id, _ in search.hits[RESCORED:])), len(empty))
+        if further := [id for id in others if id not in search.rows]:
+            _add(search, further, alone=True)
         if only_asked := candidates.only_in(search.question, [*empty.values()]) - search.unknown:
             _guess(search, only_asked, empty)
         question, scored = _score(search)
@@ -295,15 +305,41 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     return found
 
 
-def _add_cosines(request: RecallRequest, rows: Mapping[int, CandidateRow]) -> None:
-    """Set the cosines of each row, and of what stands before and after it, to the question."""
+def _cosines(request: RecallRequest, places: Mapping[int, Around]) -> dict[int, float]:
+    """The cosines of passages, and of those before and after them, to the question."""
     if request.vector_set is None or request.vector is None:
-        return
-    around = {id for row in rows.values() for id in row.neighbours if id}
-    cosines = vectors.cosines(request.db, request.vector_set, request.vector, list(around.union(rows)))
-    for row in rows.values():
-        row.cosine = cosines.get(row.id, 0.0)
-        row.cosines_around = cosines.get(row.neighbours[0], 0.0), cosines.get(row.neighbours[1], 0.0)
+        return {}
+    ids = sorted({*places, *chain.from_iterable(around[1:] for around in places.values())} - {0})
+    return vectors.cosines(request.db, request.vector_set, request.vector, ids)
+
+
+def _least_promising(search: Search, places: Mapping[int, Around], cosines: Mapping[int, float]) -> list[int]:
+    """The messages to leave out of many candidates, the best first, by about the score that each will have.
+
+    None is left out that was found by a name or by letters.
+    """
+    question, weights = _context(search, search.question.idfs), ranking.WEIGHTS
+    if question.asks_for_replies:  # what decides is the whole of a question and its answer
+        return []
+    held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
+    itself, spread = weights["words"] / best, (weights["nearby"] + weights["covered"]) / best
+    above = 1 / (1 - search.request.vector_set.floor) if search.request.vector_set else 0.0
+    of_cosines = [above * weights[name] for name in ("meaning", "meaning before", "meaning after")]
+
+    @cache
+    def said_by(author: str, role: str) -> float:
+        return sum(weights[name] * value for name, value in question.said_by(author, role).items())
+
+    promise = {}
+    for id, author, role, length, at in passage_context.outlines(search.request.db, places):
+        _, before, after = places[id]
+        words = held.get(id, 0.0) + ranking.BEFORE * held.get(before, 0.0) + ranking.AFTER * held.get(after, 0.0)
+        close = [weight * cosines.get(each, 0.0) for weight, each in zip(of_cosines, (id, before, after), strict=True)]
+        promise[id] = said_by(author, role) + words * (itself + spread * ranking.brevity(length)) + sum(close)
+        if search.times and search.times.holds_at(at):
+            promise[id] += weights["time"]
+    least = sorted(promise.keys() - search.guessed.keys(), key=promise.__getitem__)
+    return least[: len(places) - READ][::-1]
 
 
 def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
@@ -332,12 +368,3 @@ def _average(db: Database, files: bool) -> float:
     if not files:
         newest = "id > max(0, (select max(id) from passage) - 1000)"
     return float(db.value(f"select avg(length) from passage where {newest}") or 1.0)
-
-
-def _mark_timely(db: Database, rows: Mapping[int, CandidateRow], time_filter: Filter) -> None:
-    for (id,) in db.rows(
-        """select p.id from json_each(?) c cross join passage p on p.id = c.value
-           where p.at >= coalesce(?, p.at) and p.at < coalesce(?, p.at + 1)""",
-        (rows.keys(), time_filter.since, time_filter.until),
-    ):
-        rows[id].timely = True

@@ -86,7 +86,7 @@ def telling(query: str, scored: Sequence[Scored]) -> list[Scored]:
     """Those that may answer: what the assistant said does not tell what a person asks about themselves, unless they ask
     for what it said."""
     found = [each for each in scored if not each.row.empty]
-    if statements.is_in_first_person(query) and not ranking.asks_for_reply(query):
+    if statements.is_in_first_person(query) and not statements.asks_for_reply(query):
         return [each for each in found if each.row.role != "assistant"]
     return found
 
@@ -123,7 +123,7 @@ def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]
 
 def _behind_sources(query: str, scored: Sequence[Scored]) -> Sequence[Scored]:
     """Put replies that rest on nothing kept behind the best of what was said, noted or read of the same matter."""
-    if not any(each.row.unsupported for each in scored) or ranking.asks_for_reply(query):
+    if not any(each.row.unsupported for each in scored) or statements.asks_for_reply(query):
         return scored
     sources = [each for each in scored if each.row.role != "assistant" and not (each.row.empty or each.row.withdrawn)]
     placed = []

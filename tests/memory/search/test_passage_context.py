@@ -45,7 +45,8 @@ def around(db, words):
     """How often a question's words stand before the one before each message, before it and after it."""
     catch_up(db)
     ids = [id for (id,) in db.rows("select id from passage order by row")]
-    rows = passage_context.fetch(db, ids, candidates.parse_query(db, words), {}, Filter("person"), NOON)
+    places = passage_context.neighbours(db, ids)
+    rows = passage_context.fetch(db, places, candidates.parse_query(db, words), {}, Filter("person"), NOON)
     return [[dict(each) for each in (rows[id].before_that, rows[id].before, rows[id].after)] for id in ids]
 
 

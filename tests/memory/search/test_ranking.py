@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from agent_cli.memory.language import terms
+from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import ranking
 from agent_cli.memory.search.ranking import WEIGHTS, CandidateRow, QueryContext
 from tests.tables import for_each
@@ -194,7 +194,7 @@ def test_who_asks_about_themselves_means_their_own_words():
     ],
 )
 def test_what_the_assistant_said_is_something_else_than_what_it_would_say(question, about):
-    assert ranking.asks_for_reply(question) is about
+    assert statements.asks_for_reply(question) is about
 
 
 @for_each(
