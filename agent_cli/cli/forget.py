@@ -90,7 +90,7 @@ def _plan(app_: App, handles: list[str], about: str, since: str | None, until: s
         raise UsageError("name rows by their handles, or by a topic and a time: not both at once")
     if handles:
         return forget.planned(db, provenance.select_by_handle(db, owner, handles))
-    names: ErasureRequest = topic.select_by_topic(db, owner, about.strip(), app_.time(), since, until)
+    names: ErasureRequest = topic.select_by_topic(db, owner, about.strip(), since, until)
     return forget.planned(db, names, about.strip(), None if about.strip() else NO_KEYWORDS)
 
 

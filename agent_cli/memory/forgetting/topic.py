@@ -5,26 +5,25 @@ from datetime import datetime
 from pathlib import Path
 
 from agent_cli.memory.forgetting.owners import TABLES
-from agent_cli.memory.language import terms
 from agent_cli.memory.lineage import ErasureRequest, Table
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store.db import Database
 
-_FOUND = 200  # hits of recall to check
 _PARTIAL = ("summary", "skill")  # tables whose rows may lose only the parts about the topic
 
 
 def select_by_topic(
-    db: Database, owner: str, topic: str, now: datetime, since: str | None = None, until: str | None = None
+    db: Database, owner: str, topic: str, since: str | None = None, until: str | None = None
 ) -> ErasureRequest:
-    """The rows that contain the topic literally, and hits of recall with all its words.
+    """The rows that contain the topic literally, and those with all its words, in any order and inflection.
 
     `since`, `until`: UTC times as stored. Without a topic, all messages, notes, facts and tasks of that time span.
     """
     index.refresh_all(db, math.inf)
+    first, last = (datetime.fromisoformat(moment).timestamp() if moment else None for moment in (since, until))
     found = {table.name: {*_literal(db, table, owner, topic, since, until)} for table in TABLES.values()}
-    for kind, id in _recalled(db, owner, topic, now, since, until) if topic else ():
+    for kind, id in recall.all_with_words(db, topic, Filter(owner, since=first, until=last)):
         found[kind].add(id)
     rows = {name: tuple(sorted(ids)) for name, ids in found.items() if ids}
     mentioned = {name: rows.pop(name, ()) for name in _PARTIAL} if topic else {}
@@ -40,14 +39,3 @@ def _literal(db: Database, table: Table, owner: str, topic: str, since: str | No
         {"owner": owner, "topic": topic.casefold(), "since": since, "until": until, "home": f"{Path.home()}/"},
     )
     return [id for (id,) in rows]
-
-
-def _recalled(
-    db: Database, owner: str, topic: str, now: datetime, since: str | None, until: str | None
-) -> set[tuple[str, int]]:
-    """(table, id) of hits with every word of the topic, in any order and inflection."""
-    asked = {stem for word in terms.content_words(topic) for stem in db.tokens(word)}
-    first, last = (datetime.fromisoformat(moment).timestamp() if moment else None for moment in (since, until))
-    hits = recall.find(db, topic, Filter(owner, since=first, until=last), now, _FOUND).hits
-    texts = db.tokens_of([hit.text for hit in hits])
-    return {(hit.kind, hit.id) for hit, stems in zip(hits, texts, strict=True) if asked <= set(stems)}

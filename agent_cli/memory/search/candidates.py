@@ -90,10 +90,10 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
         return max(0, _count(db, phrase, rows, files) - excluded_rows)
 
     words = {word: count(quoted(word)) for word in terms.content_words(query)}
-    runs = {run: count(_gram_phrase(run)) for run in terms.unspaced_runs(query)}
+    runs = {run: count(gram_phrase(run)) for run in terms.unspaced_runs(query)}
     for run in [run for run, found in runs.items() if not found]:  # the run may be a whole sentence
         del runs[run]
-        runs |= {pair: count(_gram_phrase(pair)) for pair in terms.content_pairs(run)}
+        runs |= {pair: count(gram_phrase(pair)) for pair in terms.content_pairs(run)}
     stems = {word: db.tokens(word) for word in words}
     counts = {stem: min(count, rows) for word, count in words.items() for stem in stems[word]}
     counts |= {run: min(count, rows) for run, count in runs.items()}
@@ -147,7 +147,7 @@ def parse_unweighted(db: Database, query: str) -> ParsedQuery:
 def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple[int, float]]:
     """(passage, BM25 score of its own words), best first."""
     phrases = {quoted(word): count for word, count in question.words.items() if count}
-    phrases |= {_gram_phrase(run): count for run, count in question.runs.items() if count}
+    phrases |= {gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
     totals = list(accumulate(phrases[phrase] for phrase in ordered))
     first = max(1, bisect_right(totals, LEADING))
@@ -387,6 +387,6 @@ def quoted(word: str) -> str:
     return '"' + word.replace('"', '""').replace("\0", " ") + '"'
 
 
-def _gram_phrase(run: str) -> str:
+def gram_phrase(run: str) -> str:
     """A single character is found where a pair begins with it."""
     return f'grams : "{terms.bigrams(run)}"{" *" if len(run) == 1 else ""}'

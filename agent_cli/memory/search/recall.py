@@ -11,9 +11,10 @@ from itertools import islice
 from typing import Any
 
 from agent_cli import clock, kinds, text
+from agent_cli.errors import StoreError
 from agent_cli.memory import scope
 from agent_cli.memory.language import terms
-from agent_cli.memory.search import candidates, index, passage_context, scoring, selection, vectors
+from agent_cli.memory.search import candidates, index, passage_context, scoring, selection, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import Scored
 from agent_cli.memory.search.scoring import RecallRequest
@@ -135,6 +136,29 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
     rows = passage_context.fetch(db, dict.fromkeys(ids, passage_context.ALONE), question, {}, allowed, now)
     found = (rows[id] for id in ids if id in rows and all(rows[id].own_words.keys() & stems for stems in wanted))
     return _to_hits(db, (Scored(row, 0.0, {}, 0.0) for row in islice(found, limit)))
+
+
+def all_with_words(db: Database, query: str, allowed: Filter) -> list[tuple[str, int]]:
+    """(kind, id) of all rows that hold every word of a query in some form, files and what is not shown any more too.
+
+    Raises StoreError when the word index is damaged: some may be missing from it.
+    """
+    phrases = [f"own : {candidates.quoted(word)}" for word in terms.content_words(query)]
+    phrases += map(candidates.gram_phrase, terms.unspaced_runs(query))
+    if not phrases:
+        return []
+    damage = f"{db.path}: the index of words is damaged and may lack some: run `agent index rebuild`, then try again"
+    if "words" in damaged_indexes.damaged(db):
+        raise StoreError(damage)
+    name = word_tables.table(db, "words")
+    sql = f"""select distinct p.kind, p.row from {name} cross join passage p on p.id = {name}.rowid
+        join area a on a.id = p.area where {name} match :match and {candidates.conditions(allowed)}"""
+    try:
+        with db.index_access():
+            rows = db.rows(sql, {"match": " AND ".join(phrases), **candidates.bindings(allowed)})
+    except IndexDamaged as error:
+        raise StoreError(damage) from error
+    return [(kinds.BY_LETTER[letter].name, row) for letter, row in rows]
 
 
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:

@@ -119,7 +119,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     if handles:
         plan = forget.planned(app.db, provenance.select_by_handle(app.db, owner, words))
     else:
-        plan = forget.planned(app.db, topic.select_by_topic(app.db, owner, argument, app.time()), argument)
+        plan = forget.planned(app.db, topic.select_by_topic(app.db, owner, argument), argument)
 
     if set(plan.counts) == {"prompts"} and prompts.all_are_command(
         app.db, plan.verbatim_copies.rows["prompts"], "/forget"

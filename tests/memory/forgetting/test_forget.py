@@ -10,7 +10,7 @@ import pytest
 
 from agent_cli.agent import loop, prompt_recall
 from agent_cli.agent.jobs import worker
-from agent_cli.errors import UsageError
+from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.scripted import Reply, ScriptedModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
@@ -23,7 +23,7 @@ from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
-from agent_cli.store import events, jobs, schema
+from agent_cli.store import damaged_indexes, events, jobs, schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests import forgetting
@@ -74,7 +74,7 @@ def erase(db, *named):
 
 
 def about(db, words):
-    return forget.planned(db, topic.select_by_topic(db, "person", words, NOON), words)
+    return forget.planned(db, topic.select_by_topic(db, "person", words), words)
 
 
 @pytest.mark.parametrize("secret", [SECRET, FOREIGN], ids=["ASCII", "Armenian"])
@@ -126,7 +126,7 @@ def unsaid(db, secret):
 def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
     """So that one walk reaches all: another one finds nothing more."""
     forgetting.spread(file, SECRET, files=tmp_path / "files")
-    walk = provenance.walk(file, topic.select_by_topic(file, "person", SECRET, NOON))
+    walk = provenance.walk(file, topic.select_by_topic(file, "person", SECRET))
     rows = dict(walk.rows)
 
     for owner in OWNERS:
@@ -318,11 +318,39 @@ def test_a_topic_finds_what_says_it_and_what_has_its_words(db, session):
     other = say(db, session, "May I ask something else?")
     note = notes.add(db, HERE, "a present for Anna's birthday", noon).handle
 
-    names = topic.select_by_topic(db, "person", "Anna's birthday", NOON)
+    names = topic.select_by_topic(db, "person", "Anna's birthday")
 
     assert [f"m{id}" for id in names.rows["message"]] == [said]
     assert [f"n{id}" for id in names.rows["note"]] == [note]
     assert other not in {f"m{id}" for id in names.rows["message"]}
+
+
+def test_a_topic_finds_all_that_has_its_words_however_much_that_is(db, session):
+    for number in range(300):
+        say(db, session, f"In year {number} the presents for the birthdays of Anna were late")
+
+    found = topic.select_by_topic(db, "person", "birthday present for Anna")
+
+    assert len(found.rows["message"]) == 300
+
+
+@pytest.mark.parametrize("words", ["茶道", "茶道 lesson"])
+def test_a_topic_in_a_script_without_spaces_finds_only_what_has_its_words(db, session, words):
+    said = say(db, session, "昨日は茶道 lessons、楽しかった")
+    reply(db, session, "それはよかったです。お茶は好きですか")
+    say(db, session, "別の話だけど、明日は雨らしい lessons")
+
+    found = topic.select_by_topic(db, "person", words)
+
+    assert [f"m{id}" for id in found.rows["message"]] == [said]
+
+
+def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left(db, session):
+    say(db, session, "The birthday of Anna is in May.")
+    damaged_indexes.note(db, "words")
+
+    with pytest.raises(StoreError, match="run `agent index rebuild`"):
+        topic.select_by_topic(db, "person", "Anna's birthday")
 
 
 def test_a_topic_of_which_nothing_is_known_is_said(db):

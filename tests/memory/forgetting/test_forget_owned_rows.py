@@ -42,7 +42,7 @@ def planned(db, *handles):
 
 
 def about(db, words):
-    return forget.planned(db, topic.select_by_topic(db, "person", words, NOON), words)
+    return forget.planned(db, topic.select_by_topic(db, "person", words), words)
 
 
 def erase(db, *handles):
@@ -119,7 +119,7 @@ def test_a_time_alone_means_tasks_and_no_file(db, folder):
     os.utime(folder / "a.md", (NOON.timestamp(), NOON.timestamp()))
     add(db, folder)
     task(db, "sow beans")
-    plan = forget.planned(db, topic.select_by_topic(db, "person", "", NOON, since="2026-01-01", until="2026-02-01"))
+    plan = forget.planned(db, topic.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01"))
     assert plan.counts == {"tasks": 1}
 
 

@@ -299,4 +299,4 @@ def test_retention_takes_a_session_of_which_all_was_taken_back(db, session):
 
 def test_forgetting_a_topic_reaches_it(db, session, last):
     take_back(db, session, last)
-    assert 3 in topic.select_by_topic(db, HERE.owner, "Gutenberg", NOON).rows["message"]
+    assert 3 in topic.select_by_topic(db, HERE.owner, "Gutenberg").rows["message"]

@@ -178,7 +178,7 @@ def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     skill_adoption.edit(file, skills.get(file, 1, "person"), text, noon)
     write(file, "call", "Call Anna.")
 
-    names = topic.select_by_topic(file, "person", "Anna", NOON)
+    names = topic.select_by_topic(file, "person", "Anna")
     plan = forget.planned(file, names, "Anna")
     assert (plan.format_counts, plan.format_lines()[-1]) == (
         "1 skill, 1 skill in part",

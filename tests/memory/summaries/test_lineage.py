@@ -181,7 +181,7 @@ def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
 def test_a_topic_takes_the_sentences_that_say_it(db):
     id = keep_period(db, "year", "Anna came to stay. They sold a boat.", "Anna: 7 May", Source("summary", 99))
 
-    erasure_receipt.erase(db, forget.planned(db, topic.select_by_topic(db, "person", "anna", NOON), "anna"), noon)
+    erasure_receipt.erase(db, forget.planned(db, topic.select_by_topic(db, "person", "anna"), "anna"), noon)
 
     assert told(db) == {"2026": "They sold a boat."}
     assert summaries.get(db, id, "person").details == ""
