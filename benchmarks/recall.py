@@ -319,7 +319,7 @@ def _shortcuts(data: Path) -> None:
         f"{scoring.RESCORED} + {scoring.VECTORS} candidates re-scored": whole | {scoring: {"READ": 10**9}},
         f"the best {scoring.READ} of these read": whole | {scoring: {}},
         f"{vectors.NEAREST} nearest by bit vectors": whole | {vectors: {}},
-        "all four, as in a million messages": {candidates: {"MIN_BUDGET": 0, "LEADING": 0}},
+        "all of them, as in a million messages": {candidates: {"MIN_BUDGET": 0, "LEADING": 0}},
         "as it is at this size": {},
     }
     names = sorted(path.name.removesuffix(".sessions.jsonl") for path in data.glob("*.sessions.jsonl"))

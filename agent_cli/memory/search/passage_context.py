@@ -30,10 +30,10 @@ _ACCENT = re.compile("[\u0300-\u036f]")
 _WITH_ASSISTANT = "(m.author in ('', m.role) or m.model <> '')"  # and not between people
 
 # The text of a message is read as the view passage_text does, but with its role, in two thirds of the time.
-_PASSAGES = """select p.id, iif(p.kind = 'm', coalesce(p.masked, p.text, substr(m.text, p.start + 1, p.length)),
+_PASSAGES = f"""select p.id, iif(p.kind = 'm', coalesce(p.masked, p.text, substr(m.text, p.start + 1, p.length)),
             (select own from passage_text where id = p.id)),
-        coalesce(m.role, ''), coalesce({with_assistant}, 0),
-        c.key < :candidates and {conditions}, p.session_id, p.length, p.at, p.author,
+        coalesce(m.role, ''), coalesce({_WITH_ASSISTANT}, 0),
+        c.key < :candidates, p.session_id, p.length, p.at, p.author,
         (select words from day where id = p.day), p.facts, p.kind, p.row,
         iif(p.kind = 'f' and a.place not in ('', :here), a.place, '')
     from json_each(:ids) c cross join passage p on p.id = c.value cross join area a on a.id = p.area
@@ -41,8 +41,6 @@ _PASSAGES = """select p.id, iif(p.kind = 'm', coalesce(p.masked, p.text, substr(
 
 _SHOWN = """not exists (select 1 from session where id = p.session_id and hidden_at is not null)
     and case p.kind {current} else 1 end"""
-_NEWEST = """select p.id from passage p join area a on a.id = p.area
-    where p.start = 0 and {conditions} order by p.at desc, p.row desc limit :limit"""
 
 _OUTDATED = """select c.value, max(f.valid_to) filter (where f.valid_to <= :now),
         max(f.state = 'accepted' and coalesce(f.valid_to > :now, true)),
@@ -68,6 +66,7 @@ _NEIGHBOURS = """select json_group_array(json_array(p.id,
         json((select json_group_array(id) from (select id from passage where session_id = p.session_id and kind = 'm'
             and (row, start) > (p.row, p.start) order by row, start limit 2)))))
     from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'm' and p.session_id is not null"""
+
 _AROUND = """select p.id, t.own
     from json_each(?) c cross join passage p on p.id = c.value cross join passage o on o.id in (
         select id from (select id from passage where session_id = p.session_id and kind = 'm'
@@ -93,8 +92,11 @@ _EXCHANGES = f"""select c.value, a.row, r.row, a.id, r.id
 _WHOLE = """select p.row, group_concat(t.own, ' '), count(*) > 1
     from json_each(?) c cross join passage p on p.kind = 'm' and p.row = c.value and p.start < ?
     cross join passage_text t on t.id = p.id group by p.row"""
-_OUTLINES = f"""select p.id, p.author, iif(m.role = 'user' or {_WITH_ASSISTANT}, m.role, ''), p.length, p.at
-    from json_each(?) c cross join passage p on p.id = c.value cross join message m on p.kind = 'm' and m.id = p.row"""
+
+# What is known of a passage before its text is read.
+_OUTLINES = """select p.id, p.kind = 'm', p.author, iif(m.role = 'user' or {with_assistant}, m.role, ''), p.length, p.at
+    from json_each(:ids) c cross join passage p on p.id = c.value cross join area a on a.id = p.area
+    left join message m on p.kind = 'm' and m.id = p.row where {conditions}"""
 
 Around = tuple[int, int, int]
 """The ids of the two passages before one, the nearer last, and of the one after it; 0 when there is none."""
@@ -111,18 +113,14 @@ def fetch(
     now: datetime,
     excluded_text: str = "",
 ) -> dict[int, CandidateRow]:
-    """The candidates, with the words of the question in and around each. `places`: as `neighbours` gives them.
+    """The candidates, with the words of the question in and around each.
 
+    `places`: what stands around each; all are allowed and current, as `outlines` tells.
     `excluded_text`: what says no more than this is left out, around others too.
     """
     contexts = _read_around(db, places.values()) - places.keys() - {0}
-    values = {
-        "ids": [*places, *contexts],
-        "candidates": len(places),
-        **candidates.bindings(allowed),
-        "now": clock.utc(now),
-    }
-    rows = db.rows(_PASSAGES.format(with_assistant=_WITH_ASSISTANT, conditions=_conditions(allowed)), values)
+    values = {"ids": [*places, *contexts], "candidates": len(places), "here": allowed.current_place}
+    rows = db.rows(_PASSAGES, values)
     if excluded_text:
         rows = [row for row in rows if row[1].strip() not in excluded_text]
     said = {row[0]: row for row in rows}
@@ -164,18 +162,14 @@ def fetch(
     return made
 
 
-def outlines(db: Database, ids: Iterable[int]) -> list[Row]:
-    """(passage, author, role, length in characters, seconds since 1970) of those of these that are of messages."""
-    return db.rows(_OUTLINES, (list(ids),))
+def outlines(db: Database, ids: Iterable[int], allowed: Filter, now: datetime) -> list[Row]:
+    """(passage, whether it is of a message, author, role, length in characters, seconds since 1970) of those of these
+    that are allowed and current."""
+    sql = _OUTLINES.format(with_assistant=_WITH_ASSISTANT, conditions=conditions(allowed))
+    return db.rows(sql, {"ids": list(ids), **candidates.bindings(allowed), "now": clock.utc(now)})
 
 
-def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> list[int]:
-    """The newest passages that are allowed and current."""
-    values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
-    return [id for (id,) in db.rows(_NEWEST.format(conditions=_conditions(allowed)), values)]
-
-
-def _conditions(allowed: Filter) -> str:
+def conditions(allowed: Filter) -> str:
     """SQL: whether a passage is allowed and current."""
     return f"{candidates.conditions(allowed)} and {_SHOWN.format(current=_current())}"
 

@@ -4,6 +4,7 @@ Words, names, trigrams and vectors propose. When the best of them tell nothing, 
 take their places; what holds only words that were misspelt before is looked for by its letters.
 """
 
+import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime
@@ -26,13 +27,13 @@ from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.passage_context import Around
 from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
 from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
-from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.store.db import Database, IndexDamaged, Row
 from agent_cli.store.read_worker import Pending
 from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context
 VECTORS = 10  # the same, of the vectors
-READ = 60  # candidates whose texts are read: with more of them the same was found
+READ = 60  # of many messages proposed those whose texts are read: with more of them the same was found
 WITH_NEIGHBOURS = 16  # word hits that bring their neighbours: from 10 to 20 recall differs by single questions
 
 T = TypeVar("T")
@@ -188,12 +189,18 @@ def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
     single = ids if alone else {id for id, _ in search.hits[WITH_NEIGHBOURS:]}
     places = passage_context.neighbours(db, list(ids), single)
     cosines = _use(request, "vectors", lambda: _cosines(request, places), dict[int, float]())
-    if len(places) > READ:
-        search.unread.extend(unread := _least_promising(search, places, cosines))
-        places = {id: around for id, around in places.items() if id not in unread}
-    excluded_text = request.query if request.logged else ""
+    outlines = passage_context.outlines(db, places, request.allowed, request.now)
+    read = {id for id, *_ in outlines}
+    if len(outlines) > READ:
+        read -= _least_promising(search, outlines, places, cosines)
     rows = passage_context.fetch(
-        db, places, search.question, search.guessed, request.allowed, request.now, excluded_text
+        db,
+        {id: around for id, around in places.items() if id in read},
+        search.question,
+        search.guessed,
+        request.allowed,
+        request.now,
+        request.query if request.logged else "",
     )
     for row in rows.values():
         row.cosine = cosines.get(row.id, 0.0)
@@ -313,33 +320,42 @@ def _cosines(request: RecallRequest, places: Mapping[int, Around]) -> dict[int, 
     return vectors.cosines(request.db, request.vector_set, request.vector, ids)
 
 
-def _least_promising(search: Search, places: Mapping[int, Around], cosines: Mapping[int, float]) -> list[int]:
-    """The messages to leave out of many candidates, the best first, by about the score that each will have.
+def _least_promising(
+    search: Search, outlines: Sequence[Row], places: Mapping[int, Around], cosines: Mapping[int, float]
+) -> set[int]:
+    """Of many candidates those to leave unread: all but READ of the messages, by a rough score of each.
 
-    None is left out that was found by a name or by letters.
+    Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
     """
     question, weights = _context(search, search.question.idfs), ranking.WEIGHTS
     if question.asks_for_replies:  # what decides is the whole of a question and its answer
-        return []
+        return set()
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
     itself, spread = weights["words"] / best, (weights["nearby"] + weights["covered"]) / best
-    above = 1 / (1 - search.request.vector_set.floor) if search.request.vector_set else 0.0
-    of_cosines = [above * weights[name] for name in ("meaning", "meaning before", "meaning after")]
+    floor = search.request.vector_set.floor if search.request.vector_set else 0.0
+    of_cosines = [weights[name] / (1 - floor) for name in ("meaning", "meaning before", "meaning after")]
 
     @cache
     def said_by(author: str, role: str) -> float:
         return sum(weights[name] * value for name, value in question.said_by(author, role).items())
 
-    promise = {}
-    for id, author, role, length, at in passage_context.outlines(search.request.db, places):
+    promise: dict[int, float] = {}
+    for id, is_message, author, role, length, at in outlines:
+        if not is_message or id in search.guessed:
+            continue
         _, before, after = places[id]
         words = held.get(id, 0.0) + ranking.BEFORE * held.get(before, 0.0) + ranking.AFTER * held.get(after, 0.0)
-        close = [weight * cosines.get(each, 0.0) for weight, each in zip(of_cosines, (id, before, after), strict=True)]
-        promise[id] = said_by(author, role) + words * (itself + spread * ranking.brevity(length)) + sum(close)
+        near = [cosines.get(each, floor) - floor for each in (id, before, after)]  # 0 without a vector
+        promise[id] = (
+            said_by(author, role)
+            + words * (itself + spread * ranking.brevity(length))
+            + sum(map(operator.mul, of_cosines, near))
+        )
         if search.times and search.times.holds_at(at):
             promise[id] += weights["time"]
-    least = sorted(promise.keys() - search.guessed.keys(), key=promise.__getitem__)
-    return least[: len(places) - READ][::-1]
+    unread = sorted(promise, key=promise.__getitem__, reverse=True)[READ:]
+    search.unread.extend(unread)
+    return set(unread)
 
 
 def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
