@@ -71,8 +71,10 @@ def topic_matcher(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[s
 
     `tokens`: gives the stems of the words of a text.
     """
-    literal = fold(topic)
+    literal, runs = fold(topic), terms.unspaced_runs(topic)
     stems = {stem for word in terms.content_words(topic) for stem in tokens(word)}
-    if not literal:
-        return lambda words: False
-    return lambda words: literal in fold(words) or bool(stems and stems <= set(tokens(words)))
+
+    def has_all(words: str) -> bool:
+        return bool(stems or runs) and all(run in words for run in runs) and stems <= set(tokens(words))
+
+    return lambda words: bool(literal) and (literal in fold(words) or has_all(words))

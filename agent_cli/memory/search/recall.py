@@ -133,41 +133,48 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
             ids = [id for id, _ in candidates.by_words(db, question, allowed)] if wanted else []
     except IndexDamaged:
         return ()
-    rows = passage_context.fetch(db, dict.fromkeys(ids, passage_context.ALONE), question, {}, allowed, now)
+    shown = [id for id, *_ in passage_context.outlines(db, ids, allowed, now)]
+    rows = passage_context.fetch(db, dict.fromkeys(shown, passage_context.ALONE), question, {}, allowed, now)
     found = (rows[id] for id in ids if id in rows and all(rows[id].own_words.keys() & stems for stems in wanted))
     return _to_hits(db, (Scored(row, 0.0, {}, 0.0) for row in islice(found, limit)))
 
 
-def all_with_words(db: Database, query: str, allowed: Filter) -> list[tuple[str, int]]:
-    """(kind, id) of all rows that hold every word of a query in some form, files and what is not shown any more too.
+def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, int]]:
+    """(kind, id) of all indexed rows that hold every word of a query in some form, those not shown any more too.
 
     Raises StoreError when the word index is damaged: some may be missing from it.
     """
-    phrases = [f"own : {candidates.quoted(word)}" for word in terms.content_words(query)]
-    phrases += map(candidates.gram_phrase, terms.unspaced_runs(query))
-    if not phrases:
-        return []
-    damage = f"{db.path}: the index of words is damaged and may lack some: run `agent index rebuild`, then try again"
+    damage = (
+        f"{db.path}: the index of words is damaged, and texts may be missing: run `agent index rebuild`, then again"
+    )
     if "words" in damaged_indexes.damaged(db):
         raise StoreError(damage)
-    name = word_tables.table(db, "words")
-    sql = f"""select distinct p.kind, p.row from {name} cross join passage p on p.id = {name}.rowid
-        join area a on a.id = p.area where {name} match :match and {candidates.conditions(allowed)}"""
-    try:
-        with db.index_access():
-            rows = db.rows(sql, {"match": " AND ".join(phrases), **candidates.bindings(allowed)})
-    except IndexDamaged as error:
-        raise StoreError(damage) from error
-    return [(kinds.BY_LETTER[letter].name, row) for letter, row in rows]
+    name, runs = word_tables.table(db, "words"), terms.unspaced_runs(query)
+    phrases = [f"own : {candidates.quoted(word)}" for word in terms.content_words(query) if db.tokens(word)]
+    phrases += [candidates.gram_phrase(run) for run in runs if len(run) > 1]
+    by_phrase = f"{name} cross join passage p on p.id = {name}.rowid", f"{name} match :value"
+    by_character = "passage_text t join passage p on p.id = t.id", "instr(t.own, :value)"  # the index has pairs
+    wanted = [(*by_phrase, phrase) for phrase in phrases] + [(*by_character, run) for run in runs if len(run) == 1]
+    found: list[set[tuple[str, int]]] = []
+    for table, holds, value in wanted:
+        sql = f"""select p.kind, p.row from {table} join area a on a.id = p.area
+            where {holds} and {candidates.conditions(allowed)}"""
+        try:
+            with db.index_access():
+                found.append(set(db.rows(sql, {"value": value, **candidates.bindings(allowed)})))
+        except IndexDamaged as error:
+            raise StoreError(damage) from error
+    return {(kinds.BY_LETTER[letter].name, row) for letter, row in set.intersection(*found)} if found else set()
 
 
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
-    """The newest that is allowed, whatever its words."""
-    ids = passage_context.newest(db, allowed, now, limit)
-    rows = passage_context.fetch(
-        db, dict.fromkeys(ids, passage_context.ALONE), ParsedQuery({}, {}, {}), {}, allowed, now
-    )
-    return _to_hits(db, (Scored(rows[id], 0.0, {}, 0.0) for id in ids if id in rows))
+    """The newest that is allowed and current, whatever its words."""
+    sql = f"""select p.id from passage p join area a on a.id = p.area
+        where p.start = 0 and {passage_context.conditions(allowed)} order by p.at desc, p.row desc limit :limit"""
+    values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
+    places = {id: passage_context.ALONE for (id,) in db.rows(sql, values)}
+    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), {}, allowed, now)
+    return _to_hits(db, (Scored(rows[id], 0.0, {}, 0.0) for id in places if id in rows))
 
 
 def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:

@@ -345,11 +345,30 @@ def test_a_topic_in_a_script_without_spaces_finds_only_what_has_its_words(db, se
     assert [f"m{id}" for id in found.rows["message"]] == [said]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("猫 Anna", "Anna 喜欢猫"),
+        ("猫 狗", "我有狗,没有猫"),
+        ("Anna _ birthday", "the birthday of Anna"),
+        ("pomegranate xylophone", f"a pomegranate {'and so on ' * 400} and a xylophone"),
+    ],
+    ids=["one character", "only single characters", "no word", "in two pieces of a long text"],
+)
+def test_a_topic_finds_each_of_its_words_wherever_it_stands(db, session, words, said):
+    say(db, session, "Anna has a pomegranate")
+    wanted = say(db, session, said)
+
+    found = topic.select_by_topic(db, "person", words)
+
+    assert [f"m{id}" for id in found.rows["message"]] == [wanted]
+
+
 def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left(db, session):
     say(db, session, "The birthday of Anna is in May.")
     damaged_indexes.note(db, "words")
 
-    with pytest.raises(StoreError, match="run `agent index rebuild`"):
+    with pytest.raises(StoreError, match="texts may be missing: run `agent index rebuild`"):
         topic.select_by_topic(db, "person", "Anna's birthday")
 
 
