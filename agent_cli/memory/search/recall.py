@@ -144,13 +144,16 @@ def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, 
 
     Raises StoreError when the word index is damaged: some may be missing from it.
     """
+    words, runs = [word for word in terms.content_words(query) if db.tokens(word)], terms.unspaced_runs(query)
+    if not (words or runs):
+        return set()
     damage = (
         f"{db.path}: the index of words is damaged, and texts may be missing: run `agent index rebuild`, then again"
     )
     if "words" in damaged_indexes.damaged(db):
         raise StoreError(damage)
-    name, runs = word_tables.table(db, "words"), terms.unspaced_runs(query)
-    phrases = [f"own : {candidates.quoted(word)}" for word in terms.content_words(query) if db.tokens(word)]
+    name = word_tables.table(db, "words")
+    phrases = [f"own : {candidates.quoted(word)}" for word in words]
     phrases += [candidates.gram_phrase(run) for run in runs if len(run) > 1]
     by_phrase = f"{name} cross join passage p on p.id = {name}.rowid", f"{name} match :value"
     by_character = "passage_text t join passage p on p.id = t.id", "instr(t.own, :value)"  # the index has pairs
@@ -164,7 +167,7 @@ def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, 
                 found.append(set(db.rows(sql, {"value": value, **candidates.bindings(allowed)})))
         except IndexDamaged as error:
             raise StoreError(damage) from error
-    return {(kinds.BY_LETTER[letter].name, row) for letter, row in set.intersection(*found)} if found else set()
+    return {(kinds.BY_LETTER[letter].name, row) for letter, row in set.intersection(*found)}
 
 
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:

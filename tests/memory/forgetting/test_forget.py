@@ -372,6 +372,15 @@ def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left(db, 
         topic.select_by_topic(db, "person", "Anna's birthday")
 
 
+def test_with_a_damaged_index_a_time_is_forgotten_as_ever(db, session):
+    say(db, session, "The birthday of Anna is in May.")
+    damaged_indexes.note(db, "words")
+
+    found = topic.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01")
+
+    assert found.rows["message"] == (1,)
+
+
 def test_a_topic_of_which_nothing_is_known_is_said(db):
     with pytest.raises(UsageError, match="nothing is remembered about 'Graz': nothing was erased"):
         about(db, "Graz")
