@@ -94,9 +94,10 @@ _WHOLE = """select p.row, group_concat(t.own, ' '), count(*) > 1
     cross join passage_text t on t.id = p.id group by p.row"""
 
 # What is known of a passage before its text is read.
-_OUTLINES = """select p.id, p.kind = 'm', p.author, iif(m.role = 'user' or {with_assistant}, m.role, ''), p.length, p.at
+_OUTLINES = f"""select p.id, p.kind = 'm', p.author, iif(m.role = 'user' or {_WITH_ASSISTANT}, m.role, ''),
+        p.length, p.at
     from json_each(:ids) c cross join passage p on p.id = c.value cross join area a on a.id = p.area
-    left join message m on p.kind = 'm' and m.id = p.row where {conditions}"""
+    left join message m on p.kind = 'm' and m.id = p.row where {{conditions}}"""
 
 Around = tuple[int, int, int]
 """The ids of the two passages before one, the nearer last, and of the one after it; 0 when there is none."""
@@ -165,7 +166,7 @@ def fetch(
 def outlines(db: Database, ids: Iterable[int], allowed: Filter, now: datetime) -> list[Row]:
     """(passage, whether it is of a message, author, role, length in characters, seconds since 1970) of those of these
     that are allowed and current."""
-    sql = _OUTLINES.format(with_assistant=_WITH_ASSISTANT, conditions=conditions(allowed))
+    sql = _OUTLINES.format(conditions=conditions(allowed))
     return db.rows(sql, {"ids": list(ids), **candidates.bindings(allowed), "now": clock.utc(now)})
 
 

@@ -190,9 +190,9 @@ def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
     places = passage_context.neighbours(db, list(ids), single)
     cosines = _use(request, "vectors", lambda: _cosines(request, places), dict[int, float]())
     outlines = passage_context.outlines(db, places, request.allowed, request.now)
-    read = {id for id, *_ in outlines}
-    if len(outlines) > READ:
-        read -= _least_promising(search, outlines, places, cosines)
+    unread = _least_promising(search, outlines, places, cosines) if len(outlines) > READ else []
+    search.unread.extend(unread)
+    read = {id for id, *_ in outlines}.difference(unread)
     rows = passage_context.fetch(
         db,
         {id: around for id, around in places.items() if id in read},
@@ -322,14 +322,14 @@ def _cosines(request: RecallRequest, places: Mapping[int, Around]) -> dict[int, 
 
 def _least_promising(
     search: Search, outlines: Sequence[Row], places: Mapping[int, Around], cosines: Mapping[int, float]
-) -> set[int]:
-    """Of many candidates those to leave unread: all but READ of the messages, by a rough score of each.
+) -> list[int]:
+    """Of many candidates those to leave unread, the best first: all but READ of the messages, by a rough score of each.
 
     Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
     """
     question, weights = _context(search, search.question.idfs), ranking.WEIGHTS
     if question.asks_for_replies:  # what decides is the whole of a question and its answer
-        return set()
+        return []
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
     itself, spread = weights["words"] / best, (weights["nearby"] + weights["covered"]) / best
     floor = search.request.vector_set.floor if search.request.vector_set else 0.0
@@ -353,9 +353,7 @@ def _least_promising(
         )
         if search.times and search.times.holds_at(at):
             promise[id] += weights["time"]
-    unread = sorted(promise, key=promise.__getitem__, reverse=True)[READ:]
-    search.unread.extend(unread)
-    return set(unread)
+    return sorted(promise, key=promise.__getitem__, reverse=True)[READ:]
 
 
 def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
