@@ -24,7 +24,7 @@ from agent_cli.memory.transfers import transfer
 from agent_cli.store import file
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
-from benchmarks.recall import HERE, NOW, World
+from benchmarks.world import HERE, NOW, World
 
 FILES, FOLDER = 10_000, 100
 MESSAGES, QUESTIONS = 10_000, 200

@@ -23,7 +23,8 @@ from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import ranking, recall, scoring, selection, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.scoring import RecallRequest
-from benchmarks.recall import NOW, Changed, lines, opened
+from benchmarks.recall import Changed, lines, opened
+from benchmarks.world import NOW
 
 FOLDS = 4  # parts of the conversations, each left out once
 STEPS, RATE = 400, 0.1  # of the descent (Adam)

@@ -10,14 +10,11 @@ does.
 import argparse
 import gc
 import json
-import random
 import shutil
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,80 +25,30 @@ from agent_cli.__main__ import GARBAGE
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import fact_lines
-from agent_cli.memory.scope import PERSON, Scope
+from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import candidates, index, recall, scoring, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
 from agent_cli.store import file, schema
 from agent_cli.store.db import Database
+from benchmarks.quiet import Stopwatch, Timed, p50, p95
+from benchmarks.world import DIMENSION, HERE, NOW, PORTION, World
 
 ROWS = (10_000, 100_000, 1_000_000)
 TARGETS = {100_000: 15.0, 1_000_000: 70.0}  # p50 of find, ms
 REFRESH, IMPORT, TEXT, VECTOR = 5.0, 15_000, 4.5, 1000  # p95 in ms; messages/s; times the raw text; bytes a message
-QUESTIONS, PLAIN, TURNS = 40, 10, 100
-ROUNDS = 7  # of questions: what else runs on the machine or its host only makes a round slower
+QUESTIONS, PLAIN, TURNS = 20, 5, 100  # in a round
+ROUNDS, MOST_ROUNDS = 5, 15  # more than the fewest until ENOUGH questions of each kind were asked in quiet moments
+ENOUGH, LEAST = 40, 10  # with fewer than the least all count
 WARM = 3  # questions that fill the caches first
-DIMENSION = 768
 PROFILES = ("common", "mixed", "rare", "Zipf")
 LONG, LONG_ROWS = 600, 100_000  # words of a long answer, and the most messages among which they stand
 FLOATS = 200_000  # rows of the float scan at most: its time grows with them, and is told for all
-PORTION = 50_000  # messages made at once
+LEAST_PORTIONS = 2  # imported in quiet moments, or all count
 
 _PLAIN_WORDS = "select rowid from words where words match ? order by rank limit 10"
 _PLAIN_FLOATS = "select rowid from floats where e match ? and k = 10"
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-HERE = Scope(PERSON, "/home/someone")
-
-
-@dataclass
-class World:
-    """What messages, vectors and questions are drawn from: the same at every run."""
-
-    chance: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
-
-    def __post_init__(self) -> None:
-        drawn = random.Random(3)
-        syllables = [a + b for a in "bdfgklmnprstv" for b in "aeiou"]
-        made = ("".join(drawn.choices(syllables, k=drawn.choice((2, 2, 3, 3, 4)))) for _ in range(200_000))
-        self.words = np.array(list(dict.fromkeys(made))[:30_000])
-        weights = 1 / np.arange(1, len(self.words) + 1)
-        self.sums = np.cumsum(weights / weights.sum())
-        self.centres = _units(self.chance.standard_normal((2000, DIMENSION)))
-
-    def sessions(self, first: int, count: int, long: int = 0) -> list[str]:
-        """So many messages, as JSON lines. `long`: the words of each tenth."""
-        lines = []
-        for start in range(first, first + count, 50):
-            began = NOW - timedelta(days=3000) + timedelta(minutes=3 * start)
-            drawn = [self._drawn(long if long and n % 10 == 1 else 25) for n in range(50)]
-            messages = [
-                {
-                    "id": f"{start}:{n}",
-                    "role": ("user", "assistant")[n % 2],
-                    "content": " ".join(drawn[n]),
-                    "at": (began + timedelta(seconds=40 * n)).isoformat(),
-                }
-                for n in range(50)
-            ]
-            line = {"id": str(start), "title": "", "started_at": began.isoformat(), "messages": messages}
-            lines.append(json.dumps(line) + "\n")
-        return lines
-
-    def _drawn(self, count: int) -> Any:
-        return self.words[np.searchsorted(self.sums, self.chance.random(count))]
-
-    def vectors(self, count: int) -> Any:
-        centres = self.centres[self.chance.integers(0, len(self.centres), count)]
-        return _units(centres + self.chance.standard_normal((count, DIMENSION)) * 0.03)
-
-    def question(self, profile: str) -> str:
-        if profile == "Zipf":
-            return " ".join(self._drawn(6))
-        ranks = {"common": [(15, 60)] * 6, "rare": [(2000, 30_000)] * 6}
-        ranks["mixed"] = [(15, 60)] * 2 + [(200, 1000)] * 2 + [(2000, 30_000)] * 2
-        return " ".join(self.words[self.chance.integers(low, high)] for low, high in ranks[profile])
 
 
 def run(options: Sequence[str] = ()) -> bool:
@@ -115,8 +62,9 @@ def run(options: Sequence[str] = ()) -> bool:
     gc.set_threshold(GARBAGE)  # as in the program
     if told.db and len(sizes) != 1:
         parser.error("--db keeps the file of one size: name it with --rows")
-    met = [_sized(rows, kept=told.db) for rows in sizes]
-    met += [_sized(rows, LONG) for rows in sizes if rows <= LONG_ROWS and not told.db]
+    watch = Stopwatch()
+    met = [_sized(rows, watch, kept=told.db) for rows in sizes]
+    met += [_sized(rows, watch, LONG) for rows in sizes if rows <= LONG_ROWS and not told.db]
     if told.data:
         _shortcuts(told.data)
     return all(met)
@@ -138,11 +86,22 @@ class Served:
 
 Way = tuple[str, vectors.QueryEmbedder | None]
 """Of searching: what the questions are made of, and the embedder."""
-Times = tuple[float, float, float, float]
-"""Milliseconds for questions: p50, p95 and processor time of `find`, and p50 of plain FTS5 for some of them."""
 
 
-def _sized(rows: int, long: int = 0, kept: Path | None = None) -> bool:
+@dataclass
+class Measured:
+    """The messages of one size, and what was timed with them."""
+
+    db: Database
+    plain: Database  # the bare messages in FTS5
+    world: World
+    rows: int
+    watch: Stopwatch
+    found: dict[Way, list[Timed]] = field(default_factory=dict)
+    by_plain: dict[Way, list[Timed]] = field(default_factory=dict)  # some of the same questions
+
+
+def _sized(rows: int, watch: Stopwatch, long: int = 0, kept: Path | None = None) -> bool:
     """All figures of one size; with long answers only those of searching, with a kept file not those of making it."""
     print(f"\nrecall in {rows:,} messages" + (f", each tenth of {long} words" if long else ""))
     world, embedder = World(), EmbeddedEmbedder()
@@ -153,17 +112,18 @@ def _sized(rows: int, long: int = 0, kept: Path | None = None) -> bool:
         for path, copy in zip(kept_files, used, strict=False) if again else ():
             shutil.copyfile(path, copy)
         db, plain = file.open_file(used[0], NOW, print), Database(used[1])
-        met = [] if again else [_made(db, plain, world, rows, long, embedder)]
+        of = Measured(db, plain, world, rows, watch)
+        met = [] if again else [_made(of, long, embedder)]
         for path, copy in zip(kept_files, used, strict=False) if not again else ():
             db.truncate_journal()
             shutil.copyfile(copy, path)
         world.chance = np.random.default_rng(11)  # the same questions, whether the messages were drawn or not
         ways: list[Way] = [(profile, embedder) for profile in (("mixed", "Zipf") if long else PROFILES)]
-        met.append(_found(db, plain, world, rows, ways if long else [*ways, ("mixed", None)]))
+        met.append(_found(of, ways if long else [*ways, ("mixed", None)]))
         if not long:
             before = _bytes(db)
             _add_vectors(db, plain, world, rows)
-            met.append(_found(db, plain, world, rows, [("mixed", Served(world))]))
+            met.append(_found(of, [("mixed", Served(world))]))
             added = sum(_bytes(db).values()) - sum(before.values())
             met.append(_told("bytes of a vector of 768", added / rows, "B/message", VECTOR))
             bare = {name: size for name, size in before.items() if not name.startswith(("vectors_", "bits_"))}
@@ -172,24 +132,26 @@ def _sized(rows: int, long: int = 0, kept: Path | None = None) -> bool:
             print(
                 "  " + ", ".join(f"{name} {size / rows:.0f}" for name, size in list(bare.items())[:10]) + " B/message"
             )
-            p50, p95 = _quantiles(_turns(db))
-            print(f"  {'refresh after a turn, p50':<32} {p50:>8,.2f} ms")
-            met.append(_told("refresh after a turn, p95", p95, "ms", REFRESH))
+            turns = of.watch.counting(_turns(of), LEAST)
+            print(f"  {'refresh after a turn, p50':<32} {p50(turns):>8,.2f} ms")
+            met.append(_told("refresh after a turn, p95", p95(turns), "ms", REFRESH))
+        print(f"  {of.watch}")
         plain.close()
         db.close()
     return all(met)
 
 
-def _made(db: Database, plain: Database, world: World, rows: int, long: int, embedder: EmbeddedEmbedder) -> bool:
+def _made(of: Measured, long: int, embedder: EmbeddedEmbedder) -> bool:
     """Import the messages and make all that searching takes; whether the import meets its target."""
-    seconds, by_plain = _fill(db, plain, world, rows, long)
-    met = _told("import, until words are found", rows / seconds, "messages/s", IMPORT, least=True)
-    print(
-        f"  {'plain inserts into FTS5':<32} {rows / by_plain:>8,.0f} messages/s, {seconds / by_plain:.1f} times as many"
-    )
-    passages = int(db.value("select count(*) from passage"))
-    print(f"  {'trigrams made behind it':<32} {passages / _seconds(lambda: _finish(db)):>8,.0f} a second")
-    print(f"  {'vectors made behind it':<32} {passages / _seconds(lambda: _embed(db, embedder)):>8,.0f} a second")
+    ours, by_plain = (p50(of.watch.counting(times, LEAST_PORTIONS)) / 1000 for times in _fill(of, long))
+    portion = min(PORTION, of.rows)
+    met = _told("import, until words are found", portion / ours, "messages/s", IMPORT, least=True)
+    times = f"{ours / by_plain:.1f} times as many"
+    print(f"  {'plain inserts into FTS5':<32} {portion / by_plain:>8,.0f} messages/s, {times}")
+    passages = int(of.db.value("select count(*) from passage"))
+    for what, work in ("trigrams", partial(_finish, of.db)), ("vectors", partial(_embed, of.db, embedder)):
+        seconds = of.watch.time(work).clock / 1000
+        print(f"  {f'{what} made behind it':<32} {passages / seconds:>8,.0f} a second")
     return met
 
 
@@ -205,22 +167,26 @@ def _embed(db: Database, embedder: EmbeddedEmbedder) -> None:
         pass
 
 
-def _fill(db: Database, plain: Database, world: World, rows: int, long: int) -> tuple[float, float]:
-    """Import messages; gives the seconds that importing and indexing took, and those of plain inserts into FTS5."""
-    seconds = by_plain = 0.0
-    plain.execute("create virtual table words using fts5(text)")
-    for first in range(0, rows, PORTION):
-        lines = world.sessions(first, min(PORTION, rows - first), long)
-        began = time.perf_counter()
-        transfer.import_lines(db, HERE, lines, "benchmark", lambda: NOW, print)
-        index.refresh_all(db, 0)
-        seconds += time.perf_counter() - began
+def _fill(of: Measured, long: int) -> tuple[list[Timed], list[Timed]]:
+    """Import the messages in portions; what importing and indexing each took, and plain inserts of it into FTS5."""
+    ours, by_plain = list[Timed](), list[Timed]()
+    of.plain.execute("create virtual table words using fts5(text)")
+    for first in range(0, of.rows, PORTION):
+        lines = of.world.sessions(first, min(PORTION, of.rows - first), long)
+        ours.append(of.watch.time(partial(_import, of.db, lines)))
         texts = [(message["content"],) for line in lines for message in json.loads(line)["messages"]]
-        began = time.perf_counter()
-        with plain.write():
-            plain.execute_many("insert into words values (?)", texts)
-        by_plain += time.perf_counter() - began
-    return seconds, by_plain
+        by_plain.append(of.watch.time(partial(_insert, of.plain, texts)))
+    return ours, by_plain
+
+
+def _import(db: Database, lines: Sequence[str]) -> None:
+    transfer.import_lines(db, HERE, lines, "benchmark", lambda: NOW, print)
+    index.refresh_all(db, 0)
+
+
+def _insert(plain: Database, texts: Sequence[tuple[str]]) -> None:
+    with plain.write():
+        plain.execute_many("insert into words values (?)", texts)
 
 
 def _add_vectors(db: Database, plain: Database, world: World, rows: int) -> None:
@@ -244,54 +210,60 @@ def _add_vectors(db: Database, plain: Database, world: World, rows: int) -> None
                 plain.execute_many("insert into floats (e) values (?)", [(each.tobytes(),) for each in drawn])
 
 
-def _found(db: Database, plain: Database, world: World, rows: int, ways: Sequence[Way]) -> bool:
-    """Time `find` and plain FTS5 on the same questions, each way in turn in several rounds; the quietest is told."""
-    rounds = dict[Way, list[Times]]()
-    for _ in range(ROUNDS):
-        for path in (db.path, plain.path):  # into the system's cache, where a file in use is
+def _found(of: Measured, ways: Sequence[Way]) -> bool:
+    """Time `find` and plain FTS5 on the same questions, each way in turn, until enough of each were asked in quiet
+    moments."""
+    for number in range(MOST_ROUNDS):
+        for path in (of.db.path, of.plain.path):  # into the system's cache, where a file in use is
             Path(path).read_bytes()
         for way in ways:
-            rounds.setdefault(way, []).append(_round(db, plain, world, *way))
-    met = [_tell_times(plain, world, rows, way, min(times)) for way, times in rounds.items()]
+            _ask(of, way)
+        if number >= ROUNDS - 1 and all(len(of.watch.quiet(of.found[way])) >= ENOUGH for way in ways):
+            break
+    met = [_tell_times(of, way) for way in ways]
     return all(met)
 
 
-def _tell_times(plain: Database, world: World, rows: int, way: Way, quietest: Times) -> bool:
-    (profile, embedder), (p50, p95, used, words) = way, quietest
-    limit = TARGETS.get(rows)
-    met = limit is None or p50 <= limit
+def _ask(of: Measured, way: Way) -> None:
+    """Ask a round of questions."""
+    profile, embedder = way
+    asked = [of.world.question(profile) for _ in range(QUESTIONS + WARM)]
+    found = [of.watch.time(partial(recall.find, of.db, each, Filter(PERSON), NOW, 10, embedder)) for each in asked]
+    matches = [" OR ".join(f'"{word}"' for word in question.split()) for question in asked[: WARM + PLAIN]]
+    words = [of.watch.time(partial(of.plain.rows, _PLAIN_WORDS, (match,))) for match in matches]
+    of.found.setdefault(way, []).extend(found[WARM:])
+    of.by_plain.setdefault(way, []).extend(words[WARM:])
+
+
+def _tell_times(of: Measured, way: Way) -> bool:
+    profile, embedder = way
+    quiet = of.watch.quiet(of.found[way])
+    times, words = of.watch.counting(of.found[way], LEAST), of.watch.counting(of.by_plain[way], LEAST)
+    limit = TARGETS.get(of.rows)
+    met = limit is None or p50(times) <= limit
     verdict = f" (≤ {limit:.0f} {'ok' if met else 'NOT'})" if limit else ""
     by = "no vectors" if embedder is None else "served vectors" if isinstance(embedder, Served) else ""
     what = f"{profile} words{', ' if by else ''}{by}"
-    line = f"  find, {what:<27} p50 {p50:>5.1f}{verdict} p95 {p95:>5.1f} ms, processor {used:.1f}"
-    line += f"; plain FTS5 {words:.1f} ms"
+    line = f"  find, {what:<27} p50 {p50(times):>5.1f}{verdict} p95 {p95(times):>5.1f} ms, processor"
+    line += f" {statistics.mean(each.processor for each in times):.1f}; plain FTS5 {p50(words):.1f} ms"
+    line += f"; {len(quiet)} of {len(of.found[way])} in quiet moments, p50 of all {p50(of.found[way]):.1f}"
     if isinstance(embedder, Served):
-        vectors_drawn = [world.vectors(1)[0].tobytes() for _ in range(WARM + PLAIN)]
-        exact = statistics.median(_times([partial(plain.rows, _PLAIN_FLOATS, (each,)) for each in vectors_drawn]))
-        scale = max(1.0, rows / FLOATS)
-        line += f", float scan {scale * exact:.0f} ms{', scaled' if scale > 1 else ''}"
+        drawn = [of.world.vectors(1)[0].tobytes() for _ in range(WARM + PLAIN)]
+        scans = [of.watch.time(partial(of.plain.rows, _PLAIN_FLOATS, (each,))) for each in drawn][WARM:]
+        scale = max(1.0, of.rows / FLOATS)
+        line += f"; float scan {scale * p50(scans):.0f} ms{', scaled' if scale > 1 else ''}"
     print(line, flush=True)
     return met
 
 
-def _round(db: Database, plain: Database, world: World, profile: str, embedder: vectors.QueryEmbedder | None) -> Times:
-    asked = [world.question(profile) for _ in range(QUESTIONS + WARM)]
-    used = time.process_time()
-    found = _times([partial(recall.find, db, question, Filter(PERSON), NOW, 10, embedder) for question in asked])
-    used = 1000 * (time.process_time() - used) / len(asked)
-    matches = [" OR ".join(f'"{word}"' for word in question.split()) for question in asked[: WARM + PLAIN]]
-    words = statistics.median(_times([partial(plain.rows, _PLAIN_WORDS, (match,)) for match in matches]))
-    return *_quantiles(found), used, words
-
-
-def _turns(db: Database) -> list[float]:
-    """Milliseconds that indexing a turn of two messages takes."""
-    session = int(db.value("select max(id) from session"))
+def _turns(of: Measured) -> list[Timed]:
+    """What indexing a turn of two messages takes."""
+    session = int(of.db.value("select max(id) from session"))
     times = []
     for turn in range(TURNS):
         for said in ("Which bus goes to the harbour on Sunday?", f"The bus number {turn} goes at half past nine."):
-            log.add_user_message(db, session, HERE, [Part(said, "typed")], NOW)
-        times.append(1000 * _seconds(lambda: index.refresh(db)))
+            log.add_user_message(of.db, session, HERE, [Part(said, "typed")], NOW)
+        times.append(of.watch.time(partial(index.refresh, of.db)))
     return times
 
 
@@ -378,23 +350,3 @@ def _told(what: str, figure: float, unit: str, limit: float, *, least: bool = Fa
     digits = 0 if figure >= 100 else 2
     print(f"  {what:<32} {figure:>8,.{digits}f} {unit}  {'≥' if least else '≤'} {limit:,g} {'ok' if met else 'NOT'}")
     return met
-
-
-def _times(ways: Sequence[Callable[[], object]]) -> list[float]:
-    """Milliseconds of each but the first few, which fill the caches."""
-    return [1000 * _seconds(way) for way in ways][WARM:]
-
-
-def _quantiles(times: Sequence[float]) -> tuple[float, float]:
-    """p50 and p95."""
-    return statistics.median(times), sorted(times)[-(-95 * len(times) // 100) - 1]
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
-
-
-def _units(made: Any) -> Any:
-    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)

@@ -27,8 +27,8 @@ from agent_cli.memory.search import vectors
 from agent_cli.memory.summaries import session_summary, summaries
 from agent_cli.store import file
 from agent_cli.store.db import Database
-from benchmarks.recall import DIMENSION, PORTION, World
 from benchmarks.startup import BARE, Series, ended, prompted, wired
+from benchmarks.world import DIMENSION, PORTION, World
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server.script import reply
 from tests.ollama_server.server import OllamaServer

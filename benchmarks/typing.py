@@ -31,7 +31,7 @@ from agent_cli.repl.keyboard import collector
 from agent_cli.repl.prompt import recall_preview
 from agent_cli.repl.prompt.completion import PromptCompleter
 from agent_cli.repl.prompt.prompt_input import PromptInput
-from benchmarks.recall import PORTION, World
+from benchmarks.world import PORTION, World
 
 SESSIONS, MESSAGES, LINES, DRAFT = 200, 50, 2000, 5000
 KEYS, LISTS = 100, 20
