@@ -54,5 +54,17 @@ def test_no_more_are_given_than_asked_for_even_where_many_are_as_near():
     assert len(rows.nearest(b"\x01" * 16, 3)) == 3
 
 
+def test_the_nearest_are_found_where_the_rows_that_are_looked_at_first_are_not_typical():
+    rows = BitRows(16)
+    for number in range(20):  # one of 32 is looked at: those that are as near as can be
+        rows.append([100 * number], b"\x01" * 16)
+        rows.append(range(100 * number + 1, 100 * number + 32), (b"\x01" * 15 + b"\xff") * 31)
+
+    found = rows.nearest(b"\x01" * 16, 200)
+
+    assert len(set(found)) == 200
+    assert {100 * number for number in range(20)} <= set(found)
+
+
 def test_where_there_are_no_rows_none_are_near():
     assert BitRows(256).nearest(bytes(256), 10) == []

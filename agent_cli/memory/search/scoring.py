@@ -4,7 +4,6 @@ Words, names, trigrams and vectors propose. When the best of them tell nothing, 
 take their places; what holds only words that were misspelt before is looked for by its letters.
 """
 
-import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime
@@ -333,7 +332,9 @@ def _least_promising(
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
     itself, spread = weights["words"] / best, (weights["nearby"] + weights["covered"]) / best
     floor = search.request.vector_set.floor if search.request.vector_set else 0.0
-    of_cosines = [weights[name] / (1 - floor) for name in ("meaning", "meaning before", "meaning after")]
+    itself_alike, before_alike, after_alike = (
+        weights[name] / (1 - floor) for name in ("meaning", "meaning before", "meaning after")
+    )
 
     @cache
     def said_by(author: str, role: str) -> float:
@@ -345,11 +346,12 @@ def _least_promising(
             continue
         _, before, after = places[id]
         words = held.get(id, 0.0) + ranking.BEFORE * held.get(before, 0.0) + ranking.AFTER * held.get(after, 0.0)
-        near = [cosines.get(each, floor) - floor for each in (id, before, after)]  # 0 without a vector
         promise[id] = (
             said_by(author, role)
             + words * (itself + spread * ranking.brevity(length))
-            + sum(map(operator.mul, of_cosines, near))
+            + itself_alike * (cosines.get(id, floor) - floor)  # 0 without a vector
+            + before_alike * (cosines.get(before, floor) - floor)
+            + after_alike * (cosines.get(after, floor) - floor)
         )
         if search.times and search.times.holds_at(at):
             promise[id] += weights["time"]
