@@ -11,7 +11,7 @@ import numpy as np
 from agent_cli.memory.scope import PERSON, Scope
 
 DIMENSION = 768
-PORTION = 10_000  # messages made at once
+PORTION = 25_000  # messages made at once
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HERE = Scope(PERSON, "/home/someone")
