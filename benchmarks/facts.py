@@ -124,7 +124,7 @@ def _claims(rows: int) -> tuple[Iterator[Claim], list[str]]:
 
 def _told(watch: Stopwatch, what: str, ways: Sequence[Callable[[], object]]) -> bool:
     """Time each way but the first three, which fill the caches."""
-    times = watch.counting([watch.time(way) for way in ways][3:], 10)
+    times = watch.counting([watch.time(way) for way in ways][3:])
     met = p95(times) <= TARGET
     print(f"  {what:<36} p50 {p50(times):>6.1f} p95 {p95(times):>6.1f} ms  ≤ {TARGET:.0f} {'ok' if met else 'NOT'}")
     return met

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 _WORK = 20_000  # additions: about a millisecond
 _SLOWER = 1.2  # times the shortest that the work takes, at most, in a quiet moment
+_LEAST = 10  # quiet measurements that are enough
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Stopwatch:
         bound = _SLOWER * min(self.works, default=math.inf)
         return [each for each in times if each.work <= bound]
 
-    def counting(self, times: Sequence[Timed], least: int) -> list[Timed]:
+    def counting(self, times: Sequence[Timed], least: int = _LEAST) -> list[Timed]:
         """Those that were measured in quiet moments; all, where these are fewer than `least`."""
         found = self.quiet(times)
         return found if len(found) >= least else list(times)
@@ -66,4 +67,9 @@ def p50(times: Sequence[Timed]) -> float:
 
 
 def p95(times: Sequence[Timed]) -> float:
-    return sorted(each.clock for each in times)[-(-95 * len(times) // 100) - 1]
+    return percentile_95([each.clock for each in times])
+
+
+def percentile_95(values: Sequence[float]) -> float:
+    """The least of the values that 95 of 100 do not exceed."""
+    return sorted(values)[-(-95 * len(values) // 100) - 1]

@@ -40,7 +40,7 @@ TARGETS = {100_000: 15.0, 1_000_000: 70.0}  # p50 of find, ms
 REFRESH, IMPORT, TEXT, VECTOR = 5.0, 15_000, 4.5, 1000  # p95 in ms; messages/s; times the raw text; bytes a message
 QUESTIONS, PLAIN, TURNS = 20, 5, 100  # in a round
 ROUNDS, MOST_ROUNDS = 5, 15  # more than the fewest until ENOUGH questions of each kind were asked in quiet moments
-ENOUGH, LEAST = 40, 10  # with fewer than the least all count
+ENOUGH = 40
 WARM = 3  # questions that fill the caches first
 PROFILES = ("common", "mixed", "rare", "Zipf")
 LONG, LONG_ROWS = 600, 100_000  # words of a long answer, and the most messages among which they stand
@@ -132,7 +132,7 @@ def _sized(rows: int, watch: Stopwatch, long: int = 0, kept: Path | None = None)
             print(
                 "  " + ", ".join(f"{name} {size / rows:.0f}" for name, size in list(bare.items())[:10]) + " B/message"
             )
-            turns = of.watch.counting(_turns(of), LEAST)
+            turns = of.watch.counting(_turns(of))
             print(f"  {'refresh after a turn, p50':<32} {p50(turns):>8,.2f} ms")
             met.append(_told("refresh after a turn, p95", p95(turns), "ms", REFRESH))
         print(f"  {of.watch}")
@@ -143,8 +143,9 @@ def _sized(rows: int, watch: Stopwatch, long: int = 0, kept: Path | None = None)
 
 def _made(of: Measured, long: int, embedder: EmbeddedEmbedder) -> bool:
     """Import the messages and make all that searching takes; whether the import meets its target."""
-    ours, by_plain = (p50(of.watch.counting(times, LEAST_PORTIONS)) / 1000 for times in _fill(of, long))
     portion = min(PORTION, of.rows)
+    whole = slice(of.rows // portion)  # the last portion may be smaller
+    ours, by_plain = (p50(of.watch.counting(times[whole], LEAST_PORTIONS)) / 1000 for times in _fill(of, long))
     met = _told("import, until words are found", portion / ours, "messages/s", IMPORT, least=True)
     times = f"{ours / by_plain:.1f} times as many"
     print(f"  {'plain inserts into FTS5':<32} {portion / by_plain:>8,.0f} messages/s, {times}")
@@ -238,7 +239,7 @@ def _ask(of: Measured, way: Way) -> None:
 def _tell_times(of: Measured, way: Way) -> bool:
     profile, embedder = way
     quiet = of.watch.quiet(of.found[way])
-    times, words = of.watch.counting(of.found[way], LEAST), of.watch.counting(of.by_plain[way], LEAST)
+    times, words = of.watch.counting(of.found[way]), of.watch.counting(of.by_plain[way])
     limit = TARGETS.get(of.rows)
     met = limit is None or p50(times) <= limit
     verdict = f" (≤ {limit:.0f} {'ok' if met else 'NOT'})" if limit else ""

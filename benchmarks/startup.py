@@ -4,7 +4,6 @@ Commands are run in turns (A B C, A B C, …), so that what else the machine doe
 """
 
 import json
-import math
 import resource
 import statistics
 import subprocess
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.quiet import percentile_95
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server.script import reply
 from tests.ollama_server.server import OllamaServer
@@ -38,7 +38,7 @@ class Series:
 
     @property
     def p95(self) -> float:
-        return sorted(self.wall)[math.ceil(0.95 * len(self.wall)) - 1]
+        return percentile_95(self.wall)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ has been drawn anew.
 
 import argparse
 import asyncio
-import math
 import statistics
 import tempfile
 import time
@@ -31,6 +30,7 @@ from agent_cli.repl.keyboard import collector
 from agent_cli.repl.prompt import recall_preview
 from agent_cli.repl.prompt.completion import PromptCompleter
 from agent_cli.repl.prompt.prompt_input import PromptInput
+from benchmarks.quiet import percentile_95
 from benchmarks.world import PORTION, World
 
 SESSIONS, MESSAGES, LINES, DRAFT = 200, 50, 2000, 5000
@@ -86,10 +86,10 @@ def run(options: Sequence[str] = ()) -> bool:
     print(f"{'':<44} median    p95   most  target         processor: median    p95")
     for name, taken in found.items():
         times, used = zip(*taken, strict=True)
-        met = "ok " if _p95(times) < TARGET else "NOT"
-        row = f"{name:<44} {statistics.median(times):>6.1f} {_p95(times):>6.1f} {max(times):>6.1f}"
-        print(f"{row}  p95 < {TARGET:.0f}  {met}  {statistics.median(used):>16.1f} {_p95(used):>6.1f}")
-    return all(_p95([elapsed for elapsed, _ in taken]) < TARGET for taken in found.values())
+        met = "ok " if percentile_95(times) < TARGET else "NOT"
+        row = f"{name:<44} {statistics.median(times):>6.1f} {percentile_95(times):>6.1f} {max(times):>6.1f}"
+        print(f"{row}  p95 < {TARGET:.0f}  {met}  {statistics.median(used):>16.1f} {percentile_95(used):>6.1f}")
+    return all(percentile_95([elapsed for elapsed, _ in taken]) < TARGET for taken in found.values())
 
 
 def _fill(app: App, rows: int) -> None:
@@ -211,7 +211,3 @@ def _watch() -> Callable[[], Taken]:
     """Gives the times since now."""
     began, used = time.perf_counter(), time.process_time()
     return lambda: (1000 * (time.perf_counter() - began), 1000 * (time.process_time() - used))
-
-
-def _p95(taken: Sequence[float]) -> float:
-    return sorted(taken)[math.ceil(0.95 * len(taken)) - 1]
