@@ -1,10 +1,10 @@
-"""Rows of bits: the nearest are those that a comparison of each with each finds."""
+"""Vectors in memory: the nearest are those that a comparison of each with each finds."""
 
 import random
 
 import pytest
 
-from agent_cli.arrays import BitRows
+from agent_cli.arrays import VectorRows
 
 
 def signed(drawn, bits):
@@ -19,8 +19,8 @@ def difference(one, other):
 @pytest.mark.parametrize("bits", [2, 64, 100, 256])
 def test_the_nearest_differ_in_the_fewest_bits(bits):
     drawn = random.Random(1)
-    made = {drawn.randrange(10**12): signed(drawn, bits) for _ in range(300)}
-    rows = BitRows(bits)
+    made = {id: signed(drawn, bits) for id in sorted(drawn.sample(range(10**12), 300))}
+    rows = VectorRows(bits)
     rows.append(list(made), b"".join(made.values()))
     asked = signed(drawn, bits)
 
@@ -35,7 +35,7 @@ def test_rows_are_found_wherever_the_portions_in_which_they_came_ended():
     def binary(number):
         return bytes(number >> place & 1 for place in range(17))
 
-    rows, last = BitRows(17), 0
+    rows, last = VectorRows(17), 0
     for portion in (1, 32_766, 3, 33_000, 2):  # a block has 32,768
         ids = range(last + 1, last + portion + 1)
         rows.append(ids, b"".join(map(binary, ids)))
@@ -46,7 +46,7 @@ def test_rows_are_found_wherever_the_portions_in_which_they_came_ended():
 
 
 def test_no_more_are_given_than_asked_for_even_where_many_are_as_near():
-    rows = BitRows(16)
+    rows = VectorRows(16)
     rows.append(range(50), b"\x01" * 16 * 50)
     rows.append([99], b"\x01" * 15 + b"\xff")
 
@@ -55,7 +55,7 @@ def test_no_more_are_given_than_asked_for_even_where_many_are_as_near():
 
 
 def test_the_nearest_are_found_where_the_rows_that_are_looked_at_first_are_not_typical():
-    rows = BitRows(16)
+    rows = VectorRows(16)
     for number in range(20):  # one of 32 is looked at: those that are as near as can be
         rows.append([100 * number], b"\x01" * 16)
         rows.append(range(100 * number + 1, 100 * number + 32), (b"\x01" * 15 + b"\xff") * 31)
@@ -67,4 +67,24 @@ def test_the_nearest_are_found_where_the_rows_that_are_looked_at_first_are_not_t
 
 
 def test_where_there_are_no_rows_none_are_near():
-    assert BitRows(256).nearest(bytes(256), 10) == []
+    assert VectorRows(256).nearest(bytes(256), 10) == []
+
+
+def test_cosines_are_given_while_there_is_room_for_the_bytes():
+    rows = VectorRows(2, 3)
+    rows.append([4, 7], bytes([3, 4, 0, 127]))
+    asked = bytes([0, 1])
+
+    assert rows.cosines(asked, [7, 5, 4, 9]) == pytest.approx({7: 1.0, 4: 0.8})
+    rows.append([9], bytes([0, 256 - 127]))
+    assert rows.cosines(asked, [9]) == pytest.approx({9: -1.0})
+    rows.append([10], bytes([1, 1]))
+    assert rows.cosines(asked, [4]) is None
+    assert rows.nearest(bytes([1, 1]), 1)[0] in (4, 10)
+
+
+def test_a_vector_of_zeros_is_like_none():
+    rows = VectorRows(2, 3)
+    rows.append([1], bytes(2))
+
+    assert rows.cosines(bytes([0, 1]), [1]) == {1: 0.0}

@@ -160,8 +160,9 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
     while last > first and _MOST * ranking.idf(question.rows, phrases[ordered[last - 1]]) < sure:
         last -= 1
     if last > first:
-        for id, score in _best(db, ordered[first:last], ordered[last : max(last, useful)], allowed).items():
-            best[id] = max(best.get(id, 0.0), score)
+        more = ordered[last : max(last, useful)]
+        alone = ranking.idf(question.rows, phrases[ordered[first]]) >= sure  # what such a word adds, said once
+        _keep_best(best, _best(db, ordered[first:last], more, allowed, alone=alone).items())
     ordered_hits = sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
     if allowed.kinds:
         wanted = {
@@ -176,19 +177,28 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
     return ordered_hits[:WORDS]
 
 
-def _best(db: Database, rare: Sequence[str], common: Sequence[str], allowed: Filter) -> dict[int, float]:
-    """Hits of the rare words, with the full score for those that hold common words as well."""
-    either = " OR ".join(rare)
-    if not common:
-        return dict(_matching(db, either, allowed)) if rare else {}
-    both = f"({either}) AND ({' OR '.join(common)})"
-    if len(rare) == 1:  # hits of this word alone rank after hits of another word too
-        best = dict(_matching(db, both, allowed))
-        return best if len(best) >= WORDS else dict(_matching(db, either, allowed)) | best
-    best = dict(_matching(db, either, allowed))
-    for id, score in _matching(db, both, allowed):
-        best[id] = max(best.get(id, 0.0), score)
+def _best(
+    db: Database, rare: Sequence[str], common: Sequence[str], allowed: Filter, *, alone: bool = True
+) -> dict[int, float]:
+    """Hits of the rare words, with the full score for those that hold common words as well.
+
+    `alone`: whether those that hold one word only count.
+    """
+    either, best = " OR ".join(rare), dict[int, float]()
+    if common:
+        _keep_best(best, _matching(db, f"({either}) AND ({' OR '.join(common)})", allowed))
+    if not alone:
+        for following, word in enumerate(rare[:-1], 1):
+            _keep_best(best, _matching(db, f"{word} AND ({' OR '.join(rare[following:])})", allowed))
+    elif len(rare) > 1 or len(best) < WORDS and rare:  # hits of one word alone rank after hits of another word too
+        _keep_best(best, _matching(db, either, allowed))
     return best
+
+
+def _keep_best(best: dict[int, float], hits: Iterable[tuple[int, float]]) -> None:
+    """Add hits, each with the greatest of its scores."""
+    for id, score in hits:
+        best[id] = max(best.get(id, 0.0), score)
 
 
 def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, float]]:

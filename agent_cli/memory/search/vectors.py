@@ -4,20 +4,21 @@ Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first, with 
 the scan costs rows times k. The vectors themselves are stored as bytes (each dimension times 127) and rescore the best.
 A set belongs to one embedder, named with digest, dimension and prefixes; another embedder fills another set.
 
-A process that searches a large file again reads the bits into memory, a portion behind each search, to scan them there.
+A process that searches a large file again reads them into memory, a portion behind each search, to scan them there: the
+bits, and while they are not too many the vectors too.
 """
 
 import json
 import random
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Protocol
 
 from agent_cli import arrays
-from agent_cli.arrays import BitRows
+from agent_cli.arrays import VectorRows
 from agent_cli.errors import StoreError
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
@@ -41,7 +42,7 @@ _SAMPLE = 1024
 NEAREST = 100
 _PORTION = 32 << 20  # bytes of vectors whose bits are read behind a search
 _AT_ONCE = 1_000  # new rows whose bits are read before a search
-_MOST_HELD = 128 << 20  # bytes of bits: a million vectors of 768 dimensions take 96 MB
+_MOST_HELD = 128 << 20  # bytes in memory: a million vectors of 768 dimensions take 96 MB as bits
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
@@ -67,6 +68,11 @@ class VectorSet:
     def files(self) -> "VectorSet":
         """The set of sections of files, by the same embedder; its tables exist only when there is one."""
         return replace(self, part="f")
+
+    @property
+    def sign(self) -> int:
+        """Of the ids of its passages: those of files are negative."""
+        return -1 if self.part else 1
 
 
 def current(db: Database) -> VectorSet | None:
@@ -207,15 +213,20 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
     """(passage, cosine) of the nearest, best first."""
     if vector_set.part and not _has_tables(db, vector_set):
         return []
-    found: dict[int, float] = {}
-    if len(query) == vector_set.dimension and (held := _held_bits(db, vector_set)):
-        near = held.nearest(_query_bytes(tuple(query)), NEAREST)
-        found = cosines(db, vector_set, query, near)
-        if len(found) <= len(near) // 2:  # too many of those in memory were deleted: they are read again
-            _held.pop((db.path, vector_set.part), None)
-            found = {}
-    found = found or cosines(db, vector_set, query, _nearest_stored(db, vector_set, query))
-    return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
+    held = _held_rows(db, vector_set)
+    if held and len(query) == vector_set.dimension:
+        ids = [vector_set.sign * row for row in held.nearest(_query_bytes(tuple(query)), NEAREST)]
+        near = _best_first(cosines(db, vector_set, query, ids))[: 2 * limit]
+        kept = f"select f.id from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
+        existing = {id for (id,) in db.rows(kept, ([id for id, _ in near],))}
+        if len(existing) > min(len(ids), 2 * limit) // 2:
+            return [hit for hit in near if hit[0] in existing][:limit]
+        _held.pop((db.path, vector_set.part), None)  # too many of those in memory were deleted: they are read again
+    return _best_first(cosines(db, vector_set, query, _nearest_stored(db, vector_set, query)))[:limit]
+
+
+def _best_first(found: Mapping[int, float]) -> list[tuple[int, float]]:
+    return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))
 
 
 def _nearest_stored(db: Database, vector_set: VectorSet, query: Sequence[float]) -> list[int]:
@@ -229,62 +240,66 @@ def _nearest_stored(db: Database, vector_set: VectorSet, query: Sequence[float])
     return list(json.loads(found))
 
 
-class HeldBits:
-    """The bits of a set in memory, as far as they were read."""
+class Held:
+    """The vectors of a set in memory, as far as they were read: their bits, and while there is room all of them."""
 
     def __init__(self, of: VectorSet):
         self.of = of
-        self.rows = BitRows(of.dimension)
-        self.last = 0  # id of the last row read
+        self.rows: VectorRows | None = None
+        self.last = 0  # id of the last row read, of files without its sign
         self.reading = threading.Lock()
 
 
-_held: dict[tuple[str, str], HeldBits] = {}
+_held: dict[tuple[str, str], Held] = {}
 """By path, and part of the set. No other file takes the place of one that is open."""
 
 
 def hold(db: Database, vector_set: VectorSet) -> None:
-    """Read more bits of a set into memory; at the first call none, because a process that searches once needs none."""
+    """Read more of a set into memory; at the first call nothing, because a process that searches once needs none."""
     key = db.path, vector_set.part
     if vector_set.part and not _has_tables(db, vector_set):
         return
     if key not in _held or _held[key].of != vector_set:
-        _held[key] = HeldBits(vector_set)
-    elif arrays.counts_bits() and abs(_newest(db, vector_set)) * vector_set.dimension <= 8 * _MOST_HELD:
-        _read_bits(db, _held[key], _PORTION // vector_set.dimension)
+        _held[key] = Held(vector_set)
+    elif arrays.counts_bits() and _newest(db, vector_set) * vector_set.dimension <= 8 * _MOST_HELD:
+        _read(db, _held[key], _PORTION // vector_set.dimension)
 
 
 def is_held(db: Database, vector_set: VectorSet) -> bool:
-    """Whether all bits of a set are in memory, or can be at once."""
-    return _held_bits(db, vector_set) is not None
+    """Whether all of a set is in memory, or can be at once."""
+    return _held_rows(db, vector_set) is not None
 
 
-def _held_bits(db: Database, vector_set: VectorSet) -> BitRows | None:
-    """The bits in memory, with those of new rows; None when they are not all there."""
+def _held_rows(db: Database, vector_set: VectorSet, last: int | None = None) -> VectorRows | None:
+    """The vectors in memory, with the new ones up to the last that is needed; None when they are not all there."""
     held = _held.get((db.path, vector_set.part))
-    if held is None or held.of != vector_set or not held.last:
+    if held is None or held.of != vector_set or held.rows is None:
         return None
-    return None if _newest(db, vector_set) != held.last and _read_bits(db, held, _AT_ONCE) else held.rows
+    has_all = held.last >= last if last else held.last == _newest(db, vector_set)
+    return held.rows if has_all or not _read(db, held, _AT_ONCE) else None
 
 
 def _newest(db: Database, vector_set: VectorSet) -> int:
-    """The id of the last row; of files the least one, or 0."""
-    return int(db.value(f"select {'min' if vector_set.part else 'max'}(id) from {vector_set.table}") or 0)
+    """The id of the last vector, of files without its sign, or 0."""
+    return abs(db.value(f"select {'min' if vector_set.part else 'max'}(id) from {vector_set.table}") or 0)
 
 
-def _read_bits(db: Database, held: HeldBits, most: int) -> bool:
-    """Read the bits of at most so many further rows; returns whether more may be left."""
+def _read(db: Database, held: Held, most: int) -> bool:
+    """Read at most so many further vectors; returns whether more may be left."""
     of = held.of
-    following = "id < ? order by id desc" if of.part else "id > ? order by id"
+    following = "id < -? order by id desc" if of.part else "id > ? order by id"
     if not held.reading.acquire(blocking=False):
         return True  # another thread reads them
     try:
         ids, signed = db.row(  # in one row: SQLite reads them all without Python's lock
-            f"""select json_group_array(id), cast(group_concat(e, '') as blob) from
+            f"""select json_group_array(abs(id)), cast(group_concat(e, '') as blob) from
                 (select id, e from {of.table} where length(e) = {of.dimension} and {following} limit ?)""",
             (held.last, most),
         ) or ("[]", b"")
         if read := json.loads(ids):
+            if held.rows is None:
+                fits = _newest(db, of) * of.dimension <= _MOST_HELD
+                held.rows = VectorRows(of.dimension, _MOST_HELD // of.dimension if fits else 0)
             held.rows.append(read, signed)
             held.last = read[-1]
         return len(read) == most
@@ -296,6 +311,11 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     """The cosine of each of some passages to the query."""
     if vector_set.part and not _has_tables(db, vector_set):
         return {}
+    numbers = [vector_set.sign * id for id in ids]
+    held = _held_rows(db, vector_set, max(numbers, default=0)) if len(query) == vector_set.dimension else None
+    in_memory = held.cosines(_query_bytes(tuple(query)), numbers) if held else None
+    if in_memory is not None:
+        return {vector_set.sign * number: cosine for number, cosine in in_memory.items()}
     rows = db.rows(
         f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value",
         (_query_bytes(tuple(query)), ids),

@@ -280,11 +280,14 @@ def hold_all(db, among):
     return searches
 
 
-def test_a_process_that_searches_once_reads_no_bits_into_memory_and_one_that_searches_again_does(db):
+def test_a_process_that_searches_once_reads_nothing_into_memory_and_one_that_searches_again_does(db):
     made = filled(db)
     stored = vectors.nearest(db, made, NORTH, 4)
 
-    assert (hold_all(db, made), vectors.nearest(db, made, NORTH, 4)) == (2, stored)
+    assert hold_all(db, made) == 2
+    found = vectors.nearest(db, made, NORTH, 4)
+    assert [id for id, _ in found] == [id for id, _ in stored]
+    assert dict(found) == pytest.approx(dict(stored))
 
 
 def test_many_bits_are_read_behind_several_searches_and_find_what_the_file_finds(large):
@@ -293,7 +296,33 @@ def test_many_bits_are_read_behind_several_searches_and_find_what_the_file_finds
 
     assert hold_all(db, made) == 2
     for vector, found in zip(all_[:5], stored, strict=True):
-        assert [cosine for _, cosine in vectors.nearest(db, made, vector, 15)] == [cosine for _, cosine in found]
+        assert [cosine for _, cosine in vectors.nearest(db, made, vector, 15)] == pytest.approx(
+            [cosine for _, cosine in found]
+        )
+
+
+@pytest.mark.parametrize("room", [vectors._MOST_HELD, 2 * 4])
+@pytest.mark.parametrize("part", ["", "f"])
+def test_cosines_are_those_of_the_file_from_memory_too(db, monkeypatch, room, part):
+    made = begin(db)
+    among = made.files if part else made
+    with db.write():
+        if part:
+            vectors._make(db, among)
+        for number, direction in enumerate((EAST, NORTH, [0.0, 0.0], NORTHEAST), 1):
+            vectors.insert(db, among, among.sign * number, direction)
+    asked = [among.sign * number for number in (4, 1, 3, 9, 2)]
+    stored = vectors.cosines(db, among, NORTHEAST, asked)
+    nearest = vectors.nearest(db, among, NORTHEAST, 4)
+    monkeypatch.setattr(vectors, "_MOST_HELD", room)  # 8 bytes: those of four vectors
+    hold_all(db, among)
+    with db.write():
+        vectors.insert(db, among, among.sign * 5, WEST)
+
+    assert sorted(stored) == sorted(asked[:3] + asked[4:])
+    assert vectors.cosines(db, among, NORTHEAST, asked) == pytest.approx(stored)
+    assert vectors.cosines(db, among, WEST, [among.sign * 5]) == pytest.approx({among.sign * 5: 1.0})
+    assert dict(vectors.nearest(db, among, NORTHEAST, 4)) == pytest.approx(dict(nearest))
 
 
 def test_what_is_said_and_erased_later_is_so_among_the_bits_in_memory_too(db):
