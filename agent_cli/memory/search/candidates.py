@@ -7,8 +7,9 @@ fifteen points of recall.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
+from functools import partial
 from itertools import accumulate, chain, islice
 
 from agent_cli import kinds
@@ -84,10 +85,10 @@ class ParsedQuery:
 
 def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> ParsedQuery:
     """Take a question apart and weigh its words. `excluded_rows`: rows that are the question and do not count."""
-    rows = size(db, files)
+    name, rows = word_tables.table(db, "words"), size(db, files)
 
     def count(phrase: str) -> int:
-        return max(0, _count(db, phrase, rows, files) - excluded_rows)
+        return max(0, _count(db, name, phrase, rows, files) - excluded_rows)
 
     words = {word: count(quoted(word)) for word in terms.content_words(query)}
     runs = {run: count(gram_phrase(run)) for run in terms.unspaced_runs(query)}
@@ -154,55 +155,50 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
     budget = max(MIN_BUDGET, int(BUDGET * question.rows))
     decisive = min(max(MIN_BUDGET, DECISIVE * question.rows), question.rows / 2)  # FTS5 weighs no commoner word
     useful = bisect_right(ordered, decisive, key=lambda phrase: phrases[phrase])
-    best = _best(db, ordered[:first], ordered[first : max(first, useful)], allowed)
+    matching = partial(_matching, db, word_tables.table(db, "words"), allowed)
+    best = _best(matching, ordered[:first], ordered[first : max(first, useful)])
     sure = sorted(best.values(), reverse=True)[SURE - 1] if len(best) >= SURE else 0.0
     last = bisect_right(totals, budget)
     while last > first and _MOST * ranking.idf(question.rows, phrases[ordered[last - 1]]) < sure:
         last -= 1
     if last > first:
-        more = ordered[last : max(last, useful)]
-        alone = ranking.idf(question.rows, phrases[ordered[first]]) >= sure  # what such a word adds, said once
-        _keep_best(best, _best(db, ordered[first:last], more, allowed, alone=alone).items())
-    ordered_hits = sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
+        alone = ranking.idf(question.rows, phrases[ordered[first]]) >= sure  # about what such a word adds, said once
+        further = _best(matching, ordered[first:last], ordered[last : max(last, useful)], alone=alone)
+        best = _greatest((best, further))
     if allowed.kinds:
-        wanted = {
-            id
-            for (id,) in db.rows(
-                """select p.id from json_each(?) c cross join passage p on p.id = c.value
-                   where p.kind in (select value from json_each(?))""",
-                (best.keys(), bindings(allowed)["kinds"]),
-            )
-        }
-        ordered_hits = [hit for hit in ordered_hits if hit[0] in wanted]
-    return ordered_hits[:WORDS]
+        sql = """select p.id from json_each(?) c cross join passage p on p.id = c.value
+            where p.kind in (select value from json_each(?))"""
+        best = {id: best[id] for (id,) in db.rows(sql, (best.keys(), bindings(allowed)["kinds"]))}
+    return sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))[:WORDS]
 
 
 def _best(
-    db: Database, rare: Sequence[str], common: Sequence[str], allowed: Filter, *, alone: bool = True
-) -> dict[int, float]:
+    matching: Callable[[str], Mapping[int, float]], rare: Sequence[str], common: Sequence[str], *, alone: bool = True
+) -> Mapping[int, float]:
     """Hits of the rare words, with the full score for those that hold common words as well.
 
     `alone`: whether those that hold one word only count.
     """
-    either, best = " OR ".join(rare), dict[int, float]()
-    if common:
-        _keep_best(best, _matching(db, f"({either}) AND ({' OR '.join(common)})", allowed))
+    either = " OR ".join(rare)
+    wanted = [f"({either}) AND ({' OR '.join(common)})"] if common else []
     if not alone:
-        for following, word in enumerate(rare[:-1], 1):
-            _keep_best(best, _matching(db, f"{word} AND ({' OR '.join(rare[following:])})", allowed))
-    elif len(rare) > 1 or len(best) < WORDS and rare:  # hits of one word alone rank after hits of another word too
-        _keep_best(best, _matching(db, either, allowed))
+        wanted += [f"{word} AND ({' OR '.join(rare[place:])})" for place, word in enumerate(rare[:-1], 1)]
+    best = _greatest(matching(each) for each in wanted)
+    if alone and rare and (len(rare) > 1 or len(best) < WORDS):  # hits of one word rank after hits of another word too
+        best = _greatest((best, matching(either)))
     return best
 
 
-def _keep_best(best: dict[int, float], hits: Iterable[tuple[int, float]]) -> None:
-    """Add hits, each with the greatest of its scores."""
-    for id, score in hits:
-        best[id] = max(best.get(id, 0.0), score)
+def _greatest(found: Iterable[Mapping[int, float]]) -> Mapping[int, float]:
+    """The greatest score of each hit."""
+    best = dict[int, float]()
+    for each in found:
+        for id, score in each.items():
+            best[id] = max(best.get(id, 0.0), score)
+    return best
 
 
-def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, float]]:
-    name = word_tables.table(db, "words")
+def _matching(db: Database, name: str, allowed: Filter, match: str) -> Mapping[int, float]:
     condition = f"{name} match :match and {_id_range(allowed.files)}"
     scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {condition}"
     limit = 2 * WORDS if allowed.kinds else WORDS  # other kinds are left out afterwards
@@ -212,7 +208,7 @@ def _matching(db: Database, match: str, allowed: Filter) -> list[tuple[int, floa
         sql = f"""with hit as materialized ({scored})
                   select hit.id, hit.s from hit cross join passage p on p.id = hit.id join area a on a.id = p.area
                   where {conditions(allowed)} order by hit.s limit {limit}"""
-    return [(id, -s) for id, s in db.rows(sql, {"match": match, **bindings(allowed)})]
+    return {id: -s for id, s in db.rows(sql, {"match": match, **bindings(allowed)})}
 
 
 def by_names(
@@ -310,7 +306,8 @@ def size(db: Database, files: bool) -> int:
 
 def count_words(db: Database, text: str, rows: int) -> int:
     """How often passages that are not of files have the words of a text; `rows`: how many there are of these."""
-    return sum(_count(db, quoted(word), rows, False) for word in terms.content_words(text))
+    name = word_tables.table(db, "words")
+    return sum(_count(db, name, quoted(word), rows, False) for word in terms.content_words(text))
 
 
 def _id_range(files: bool, id: str = "rowid") -> str:
@@ -321,22 +318,21 @@ _common: dict[tuple[str, str, bool], tuple[int, int]] = {}
 """Rows with common words of large files, and how many rows these had in all when they were counted."""
 
 
-def _count(db: Database, match: str, rows: int, files: bool) -> int:
+def _count(db: Database, name: str, match: str, rows: int, files: bool) -> int:
     """The number of rows that match; of a common word in a large file as of late."""
     if db.in_memory or rows < _LARGE:
-        return _counted(db, match, rows, files)
+        return _counted(db, name, match, rows, files)
     key = db.path, match, files
     before, count = _common.get(key, (0, 0))
     if abs(rows - before) > _CHANGED * rows:
-        count = _counted(db, match, rows, files)
+        count = _counted(db, name, match, rows, files)
         if count >= _MIN_COUNTED:
             _common[key] = rows, count
     return count
 
 
-def _counted(db: Database, match: str, rows: int, files: bool) -> int:
+def _counted(db: Database, name: str, match: str, rows: int, files: bool) -> int:
     """The number of rows that match; for a common word in a large file estimated from samples."""
-    name = word_tables.table(db, "words")
     matches = f"from {name} where {name} match ? and {_id_range(files)}"
     if rows <= _EXACT_COUNT_ROWS:
         return int(db.value(f"select count(*) {matches}", (match,)))

@@ -12,7 +12,7 @@ import json
 import random
 import struct
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Protocol
@@ -69,10 +69,9 @@ class VectorSet:
         """The set of sections of files, by the same embedder; its tables exist only when there is one."""
         return replace(self, part="f")
 
-    @property
-    def sign(self) -> int:
-        """Of the ids of its passages: those of files are negative."""
-        return -1 if self.part else 1
+    def signed(self, ids: Iterable[int]) -> list[int]:
+        """Ids of passages as they are in memory, and the reverse: those of files are negative, and in memory not."""
+        return [-id for id in ids] if self.part else list(ids)
 
 
 def current(db: Database) -> VectorSet | None:
@@ -215,10 +214,10 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
         return []
     held = _held_rows(db, vector_set)
     if held and len(query) == vector_set.dimension:
-        ids = [vector_set.sign * row for row in held.nearest(_query_bytes(tuple(query)), NEAREST)]
+        ids = vector_set.signed(held.nearest(_query_bytes(tuple(query)), NEAREST))
         near = _best_first(cosines(db, vector_set, query, ids))[: 2 * limit]
-        kept = f"select f.id from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
-        existing = {id for (id,) in db.rows(kept, ([id for id, _ in near],))}
+        sql = f"select f.id from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
+        existing = {id for (id,) in db.rows(sql, ([id for id, _ in near],))}
         if len(existing) > min(len(ids), 2 * limit) // 2:
             return [hit for hit in near if hit[0] in existing][:limit]
         _held.pop((db.path, vector_set.part), None)  # too many of those in memory were deleted: they are read again
@@ -281,7 +280,7 @@ def _held_rows(db: Database, vector_set: VectorSet, last: int | None = None) -> 
 
 def _newest(db: Database, vector_set: VectorSet) -> int:
     """The id of the last vector, of files without its sign, or 0."""
-    return abs(db.value(f"select {'min' if vector_set.part else 'max'}(id) from {vector_set.table}") or 0)
+    return abs(int(db.value(f"select {'min' if vector_set.part else 'max'}(id) from {vector_set.table}") or 0))
 
 
 def _read(db: Database, held: Held, most: int) -> bool:
@@ -311,11 +310,11 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     """The cosine of each of some passages to the query."""
     if vector_set.part and not _has_tables(db, vector_set):
         return {}
-    numbers = [vector_set.sign * id for id in ids]
+    numbers = vector_set.signed(ids)
     held = _held_rows(db, vector_set, max(numbers, default=0)) if len(query) == vector_set.dimension else None
     in_memory = held.cosines(_query_bytes(tuple(query)), numbers) if held else None
     if in_memory is not None:
-        return {vector_set.sign * number: cosine for number, cosine in in_memory.items()}
+        return dict(zip(vector_set.signed(in_memory), in_memory.values(), strict=True))
     rows = db.rows(
         f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value",
         (_query_bytes(tuple(query)), ids),

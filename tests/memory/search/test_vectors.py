@@ -310,18 +310,18 @@ def test_cosines_are_those_of_the_file_from_memory_too(db, monkeypatch, room, pa
         if part:
             vectors._make(db, among)
         for number, direction in enumerate((EAST, NORTH, [0.0, 0.0], NORTHEAST), 1):
-            vectors.insert(db, among, among.sign * number, direction)
-    asked = [among.sign * number for number in (4, 1, 3, 9, 2)]
+            vectors.insert(db, among, among.signed([number])[0], direction)
+    asked, five = among.signed([4, 1, 3, 9, 2]), among.signed([5])[0]
     stored = vectors.cosines(db, among, NORTHEAST, asked)
     nearest = vectors.nearest(db, among, NORTHEAST, 4)
     monkeypatch.setattr(vectors, "_MOST_HELD", room)  # 8 bytes: those of four vectors
     hold_all(db, among)
     with db.write():
-        vectors.insert(db, among, among.sign * 5, WEST)
+        vectors.insert(db, among, five, WEST)
 
     assert sorted(stored) == sorted(asked[:3] + asked[4:])
     assert vectors.cosines(db, among, NORTHEAST, asked) == pytest.approx(stored)
-    assert vectors.cosines(db, among, WEST, [among.sign * 5]) == pytest.approx({among.sign * 5: 1.0})
+    assert vectors.cosines(db, among, WEST, [five]) == pytest.approx({five: 1.0})
     assert dict(vectors.nearest(db, among, NORTHEAST, 4)) == pytest.approx(dict(nearest))
 
 
