@@ -20,18 +20,18 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 WORDS = 150  # most hits of the word index
-_EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted exactly
-_WINDOWS, _WINDOW = 4, 0.005  # samples beyond, and the share of all rows in each
-_MIN_COUNTED = 500  # rows up to which a rare word is counted exactly in any case
-_LARGE, _CHANGED = 20_000, 0.01  # rows from which common words are counted again only when so many were added
 _FEW = 30  # rows that the idfs assume at least: in a new file the only word of a note would weigh next to nothing
 MIN_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
 DECISIVE = 0.12  # share of the rows up to which a word decides among hits of rarer ones: commoner ones gain nothing
 LEADING = 1_500  # rows that are scored in any case: those with the rarest words
+APART = 8  # common words that are looked for one by one: up to twelve or so it takes less than all together
 SURE = 60  # hits that no row with further words may exceed, or they lead too
 ASKING = 0.4  # weight of a word that need not be in the answer, as "now" and "remember"
 _PAST, _FUTURE = (languages.pattern(rf"\b<{each}_QUESTION>\b") for each in ("PAST", "FUTURE"))
 _MOST = 1.6  # times its idf: about the most that a word adds to a score
+
+_NONE: Mapping[str, float] = {}
+_Hits = Mapping[int, float]  # passages, and the score of each
 
 
 @frozen
@@ -88,7 +88,7 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     name, rows = word_tables.table(db, "words"), size(db, files)
 
     def count(phrase: str) -> int:
-        return max(0, _count(db, name, phrase, rows, files) - excluded_rows)
+        return max(0, word_tables.count(db, name, phrase, rows, files) - excluded_rows)
 
     words = {word: count(quoted(word)) for word in terms.content_words(query)}
     runs = {run: count(gram_phrase(run)) for run in terms.unspaced_runs(query)}
@@ -150,20 +150,21 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
     phrases = {quoted(word): count for word, count in question.words.items() if count}
     phrases |= {gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
+    idfs = {phrase: ranking.idf(question.rows, phrases[phrase]) for phrase in ordered}
     totals = list(accumulate(phrases[phrase] for phrase in ordered))
     first = max(1, bisect_right(totals, LEADING))
     budget = max(MIN_BUDGET, int(BUDGET * question.rows))
     decisive = min(max(MIN_BUDGET, DECISIVE * question.rows), question.rows / 2)  # FTS5 weighs no commoner word
-    useful = bisect_right(ordered, decisive, key=lambda phrase: phrases[phrase])
+    useful = [phrase for phrase in ordered if phrases[phrase] <= decisive]
     matching = partial(_matching, db, word_tables.table(db, "words"), allowed)
-    best = _best(matching, ordered[:first], ordered[first : max(first, useful)])
+    best = _best(matching, ordered[:first], {phrase: idfs[phrase] for phrase in useful[first:]})
     sure = sorted(best.values(), reverse=True)[SURE - 1] if len(best) >= SURE else 0.0
     last = bisect_right(totals, budget)
-    while last > first and _MOST * ranking.idf(question.rows, phrases[ordered[last - 1]]) < sure:
+    while last > first and _MOST * idfs[ordered[last - 1]] < sure:
         last -= 1
     if last > first:
-        alone = ranking.idf(question.rows, phrases[ordered[first]]) >= sure  # about what such a word adds, said once
-        further = _best(matching, ordered[first:last], ordered[last : max(last, useful)], alone=alone)
+        alone = idfs[ordered[first]] >= sure  # about what such a word adds, said once
+        further = _best(matching, ordered[first:last], {phrase: idfs[phrase] for phrase in useful[last:]}, alone=alone)
         best = _greatest((best, further))
     if allowed.kinds:
         sql = """select p.id from json_each(?) c cross join passage p on p.id = c.value
@@ -173,13 +174,15 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
 
 
 def _best(
-    matching: Callable[[str], Mapping[int, float]], rare: Sequence[str], common: Sequence[str], *, alone: bool = True
-) -> Mapping[int, float]:
-    """Hits of the rare words, with the full score for those that hold common words as well.
+    matching: Callable[..., _Hits], rare: Sequence[str], common: Mapping[str, float], *, alone: bool = True
+) -> _Hits:
+    """Hits of the rare words, with the score of common words where they hold these as well.
 
-    `alone`: whether those that hold one word only count.
+    `common`: common words and their idfs. `alone`: whether hits count that hold one word only.
     """
     either = " OR ".join(rare)
+    if alone and len(rare) > 1 and len(common) <= APART:
+        return matching(either, common)
     wanted = [f"({either}) AND ({' OR '.join(common)})"] if common else []
     if not alone:
         wanted += [f"{word} AND ({' OR '.join(rare[place:])})" for place, word in enumerate(rare[:-1], 1)]
@@ -189,7 +192,7 @@ def _best(
     return best
 
 
-def _greatest(found: Iterable[Mapping[int, float]]) -> Mapping[int, float]:
+def _greatest(found: Iterable[_Hits]) -> _Hits:
     """The greatest score of each hit."""
     best = dict[int, float]()
     for each in found:
@@ -198,17 +201,23 @@ def _greatest(found: Iterable[Mapping[int, float]]) -> Mapping[int, float]:
     return best
 
 
-def _matching(db: Database, name: str, allowed: Filter, match: str) -> Mapping[int, float]:
-    condition = f"{name} match :match and {_id_range(allowed.files)}"
-    scored = f"select rowid as id, bm25({name}, 1, 2, .5, 1, 1) as s from {name} where {condition}"
+def _matching(db: Database, name: str, allowed: Filter, match: str, common: Mapping[str, float] = _NONE) -> _Hits:
+    """What matches, and its score. `common`: phrases and what each adds: FTS5 would count all rows that hold one."""
+    condition = f"{name} match :{{}} and {word_tables.id_range(allowed.files)}"
+    values = {"match": match, **bindings(allowed)}
+    tables, score = list[str](), f"bm25({name}, 1, 2, .5, 1, 1)"
+    for number, (phrase, idf) in enumerate(common.items()):
+        tables.append(f"t{number} as materialized (select rowid from {name} where {condition.format(f't{number}')})")
+        score += f" - :idf{number} * (rowid in t{number})"
+        values |= {f"t{number}": f"({match}) AND {phrase}", f"idf{number}": idf}
+    scored = f"select rowid as id, {score} as s from {name} where {condition.format('match')}"
     limit = 2 * WORDS if allowed.kinds else WORDS  # other kinds are left out afterwards
-    if not allowed.is_narrow:
-        sql = f"{scored} order by s limit {limit}"
-    else:  # bm25() does not work in a join
-        sql = f"""with hit as materialized ({scored})
-                  select hit.id, hit.s from hit cross join passage p on p.id = hit.id join area a on a.id = p.area
+    sql = f"{scored} order by s limit {limit}"
+    if allowed.is_narrow:  # bm25() does not work in a join
+        tables.append(f"hit as materialized ({scored})")
+        sql = f"""select hit.id, hit.s from hit cross join passage p on p.id = hit.id join area a on a.id = p.area
                   where {conditions(allowed)} order by hit.s limit {limit}"""
-    return {id: -s for id, s in db.rows(sql, {"match": match, **bindings(allowed)})}
+    return {id: -s for id, s in db.rows(f"with {', '.join(tables)} {sql}" if tables else sql, values)}
 
 
 def by_names(
@@ -268,7 +277,7 @@ def _similar(
     triples = list(dict.fromkeys(quoted(folded[n : n + 3]) for n in range(len(folded) - 2)))
     half = len(triples) // 2
     whole = " AND ".join(triples)
-    sql = f"select rowid from {name} where {name} match ? and {_id_range(files)} limit 200"
+    sql = f"select rowid from {name} where {name} match ? and {word_tables.id_range(files)} limit 200"
     found = [id for (id,) in db.rows(sql, (whole,)) if id not in but]
     if len(found) <= excluded_rows and len(triples) >= 3:  # a typing mistake spoils one half of a word's trigrams
         either = f"({' AND '.join(triples[:half])}) OR ({' AND '.join(triples[-half:])})"
@@ -294,58 +303,21 @@ def _with_near_stems(db: Database, word: str, files: bool, but: Collection[int],
     near = [quoted(term) for (term,) in stems if term != stem and terms.contains_similar(stem, term, 0.8)]
     if not near:
         return []
-    sql = f"select rowid from {name} where {name} match ? and {_id_range(files)} order by rank limit ?"
+    sql = f"select rowid from {name} where {name} match ? and {word_tables.id_range(files)} order by rank limit ?"
     found = (id for (id,) in db.rows(sql, (" OR ".join(near), limit + len(but))) if id not in but)
     return list(islice(found, limit))
 
 
 def size(db: Database, files: bool) -> int:
     """About how many passages there are, by their ids."""
-    return int(db.value(f"select {'-min' if files else 'max'}(id) from passage where {_id_range(files, 'id')}") or 0)
+    last = "-min(id)" if files else "max(id)"
+    return int(db.value(f"select {last} from passage where {word_tables.id_range(files, 'id')}") or 0)
 
 
 def count_words(db: Database, text: str, rows: int) -> int:
     """How often passages that are not of files have the words of a text; `rows`: how many there are of these."""
     name = word_tables.table(db, "words")
-    return sum(_count(db, name, quoted(word), rows, False) for word in terms.content_words(text))
-
-
-def _id_range(files: bool, id: str = "rowid") -> str:
-    return f"{id} < 0" if files else f"{id} > 0"
-
-
-_common: dict[tuple[str, str, bool], tuple[int, int]] = {}
-"""Rows with common words of large files, and how many rows these had in all when they were counted."""
-
-
-def _count(db: Database, name: str, match: str, rows: int, files: bool) -> int:
-    """The number of rows that match; of a common word in a large file as of late."""
-    if db.in_memory or rows < _LARGE:
-        return _counted(db, name, match, rows, files)
-    key = db.path, match, files
-    before, count = _common.get(key, (0, 0))
-    if abs(rows - before) > _CHANGED * rows:
-        count = _counted(db, name, match, rows, files)
-        if count >= _MIN_COUNTED:
-            _common[key] = rows, count
-    return count
-
-
-def _counted(db: Database, name: str, match: str, rows: int, files: bool) -> int:
-    """The number of rows that match; for a common word in a large file estimated from samples."""
-    matches = f"from {name} where {name} match ? and {_id_range(files)}"
-    if rows <= _EXACT_COUNT_ROWS:
-        return int(db.value(f"select count(*) {matches}", (match,)))
-    few = int(db.value(f"select count(*) from (select 1 {matches} limit {_MIN_COUNTED})", (match,)))
-    if few < _MIN_COUNTED:
-        return few
-    width = int(rows * _WINDOW)
-    found = 0
-    for first in range(rows // _WINDOWS - width, rows, rows // _WINDOWS):  # each quarter's end
-        part = f"select count(*) from {name} where {name} match ? and rowid between ? and ?"
-        ends = (-first - width, -first - 1) if files else (first + 1, first + width)
-        found += db.value(part, (match, *ends))
-    return max(few, round(found / (_WINDOWS * _WINDOW)))
+    return sum(word_tables.count(db, name, quoted(word), rows, False) for word in terms.content_words(text))
 
 
 _CONDITION_OF = {

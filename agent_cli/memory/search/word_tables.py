@@ -1,4 +1,4 @@
-"""The tables of the word and trigram indexes: created, merged, repaired and rewritten.
+"""The tables of the word and trigram indexes: created, merged, repaired, rewritten and counted.
 
 They store no text of their own: FTS5 reads it from the view passage_text (external content). Those of an import are
 found by words first: their trigrams, which find parts of words and misspelt ones, are made behind it, and until then
@@ -10,6 +10,10 @@ from collections.abc import Iterable, Iterator
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
 
+_EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted exactly
+_WINDOWS, _WINDOW = 4, 0.005  # samples beyond, and the share of all rows in each
+_MIN_COUNTED = 500  # rows up to which a rare word is counted exactly in any case
+_LARGE, _CHANGED = 20_000, 0.01  # rows from which common words are counted again only when so many were added
 _UNMERGED = 12  # new passages left unmerged; with 16 segments a turn would have to merge them itself
 
 _WORDS = """create virtual table {name} using fts5(own, author, date, facts, grams, content='passage_text',
@@ -196,3 +200,43 @@ def rewrite(db: Database, how: str = "optimize") -> None:
                 rebuild(db, index, name)
             else:
                 db.execute(f"insert into {name} ({name}) values (?)", (how,))
+
+
+def id_range(files: bool, id: str = "rowid") -> str:
+    """SQL: whether a passage is of a file, or of anything else."""
+    return f"{id} < 0" if files else f"{id} > 0"
+
+
+_common: dict[tuple[str, str, bool], tuple[int, int]] = {}
+"""Rows with common words of large files, and how many rows these had in all when they were counted."""
+
+
+def count(db: Database, name: str, match: str, rows: int, files: bool) -> int:
+    """The number of rows of a table of words that match, of so many in all; of a common word in a large file as of
+    late."""
+    if db.in_memory or rows < _LARGE:
+        return _counted(db, name, match, rows, files)
+    key = db.path, match, files
+    before, count = _common.get(key, (0, 0))
+    if abs(rows - before) > _CHANGED * rows:
+        count = _counted(db, name, match, rows, files)
+        if count >= _MIN_COUNTED:
+            _common[key] = rows, count
+    return count
+
+
+def _counted(db: Database, name: str, match: str, rows: int, files: bool) -> int:
+    """The number of rows that match; for a common word in a large file estimated from samples."""
+    matches = f"from {name} where {name} match ? and {id_range(files)}"
+    if rows <= _EXACT_COUNT_ROWS:
+        return int(db.value(f"select count(*) {matches}", (match,)))
+    few = int(db.value(f"select count(*) from (select 1 {matches} limit {_MIN_COUNTED})", (match,)))
+    if few < _MIN_COUNTED:
+        return few
+    width = int(rows * _WINDOW)
+    found = 0
+    for first in range(rows // _WINDOWS - width, rows, rows // _WINDOWS):  # each quarter's end
+        part = f"select count(*) from {name} where {name} match ? and rowid between ? and ?"
+        ends = (-first - width, -first - 1) if files else (first + 1, first + width)
+        found += db.value(part, (match, *ends))
+    return max(few, round(found / (_WINDOWS * _WINDOW)))
