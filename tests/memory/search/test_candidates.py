@@ -29,8 +29,9 @@ def garden(db, session):
     return db
 
 
-def proposed(db, question):
-    return [id for id, _ in candidates.by_words(db, candidates.parse_query(db, question), Filter(PERSON))]
+def proposed(db, question, **allowed):
+    parsed = candidates.parse_query(db, question)
+    return [id for id, _ in candidates.by_words(db, parsed, Filter(PERSON, **allowed))]
 
 
 def test_messages_with_only_a_common_word_are_proposed_when_few_have_a_rare_one(garden):
@@ -44,3 +45,41 @@ def test_a_common_word_still_decides_among_messages_with_a_rarer_one(garden):
     best = proposed(garden, "garden terrace")[:50]
 
     assert all(4 <= id <= 103 and id % 2 == 0 for id in best)  # ids are one above their numbers
+
+
+@pytest.mark.parametrize("apart", [candidates.APART, 0])
+@pytest.mark.parametrize("allowed", [{}, {"since": 0.0}, {"kinds": ("message",)}])
+def test_a_common_word_decides_among_messages_with_one_of_several_rarer_ones(garden, monkeypatch, apart, allowed):
+    monkeypatch.setattr(candidates, "APART", apart)
+
+    best = proposed(garden, "garden terrace lantern", **allowed)
+
+    assert best[:3] == [2, 1, 3]  # of those with the rarest word the second has the common one too
+    assert all(4 <= id <= 103 and id % 2 == 0 for id in best[3:53])
+    assert all(4 <= id <= 103 and id % 2 for id in best[53:103])
+
+
+def terraces(db, session, lanterns):
+    """A log of 2,000 messages: some with a rare word, 200 with a less rare one, 20 of these with a common one too."""
+
+    def words(number):
+        rare = "lantern" if number < lanterns else "terrace" if 100 <= number < 300 else "gravel"
+        return f"The {rare} {number} of the {'garden' if 280 <= number < 700 else 'number'}"
+
+    said = [log.ImportedMessage(str(number), NOON, "user", words(number)) for number in range(2000)]
+    with db.write():
+        log.append_imported(db, session, HERE, said)
+    catch_up(db)
+
+
+@pytest.mark.parametrize(("lanterns", "alone"), [(100, False), (20, True)])
+def test_a_less_rare_word_counts_alone_only_where_few_have_a_rarer_one(db, session, monkeypatch, lanterns, alone):
+    terraces(db, session, lanterns)
+    monkeypatch.setattr(candidates, "LEADING", 150)
+    monkeypatch.setattr(candidates, "MIN_BUDGET", 350)
+    monkeypatch.setattr(candidates, "DECISIVE", 0.5)
+
+    found = set(proposed(db, "lantern terrace garden"))
+
+    assert set(range(1, lanterns + 1)) | set(range(281, 301)) <= found  # the latter with the common word
+    assert bool(found & set(range(101, 281))) == alone
