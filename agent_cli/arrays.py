@@ -34,33 +34,46 @@ def counts_bits() -> bool:
 
 
 class VectorRows:
-    """Vectors of signed bytes, each with an id: as bits, and the bytes too while there is room for them.
+    """Vectors of signed bytes, each with an id: as bits, and while they are not too many as bytes too.
 
     One thread may append while others search.
     """
 
-    def __init__(self, dimension: int, room: int = 0):
-        """`room`: how many rows' bytes are kept; of more rows none are."""
+    def __init__(self, dimension: int, most: int = 0):
+        """`most`: up to how many rows their bytes are stored; of more rows none are."""
         self._dimension = dimension
         self._words = -(-dimension // (8 * _WORD))
         self._ids = numpy().empty(0, numpy().int64)  # ascending
         self._blocks: list[Any] = []  # the bits as a column for each word
-        self._bytes = numpy().empty((room, dimension), numpy().int8)  # pages in use alone take room
+        self._bytes = numpy().empty((0, dimension), numpy().int8)
+        self._most = most
         self._count = 0  # rows; every block but the last is full
+
+    @property
+    def last(self) -> int:
+        """The id of the last row, or 0."""
+        return int(self._ids[self._count - 1]) if self._count else 0
 
     def append(self, ids: Sequence[int], signed: bytes) -> None:
         """Add a row for each id, all greater than those before: a bit for each byte, set where that is above zero."""
         np = numpy()
         packed = self._packed(signed, len(ids))
-        self._ids = np.concatenate([self._ids, np.array(ids, np.int64)])
-        if len(self._ids) > len(self._bytes):
+        first, total = self._count, self._count + len(ids)
+        self._ids = np.concatenate(
+            [self._ids[:first], np.array(ids, np.int64)]
+        )  # [:first]: some may have been cut short
+        if total > self._most:
             self._bytes = np.empty((0, self._dimension), np.int8)
         else:
-            self._bytes[self._count : len(self._ids)] = np.frombuffer(signed, np.int8).reshape(len(ids), -1)
+            if total > len(self._bytes):
+                grown = np.empty((min(2 * total, self._most), self._dimension), np.int8)
+                grown[:first] = self._bytes[:first]
+                self._bytes = grown
+            self._bytes[first:total] = np.frombuffer(signed, np.int8).reshape(len(ids), -1)
         done = 0
         while done < len(ids):
             filled = self._count % _BLOCK
-            if not filled:
+            if self._count == _BLOCK * len(self._blocks):
                 self._blocks.append(np.empty((self._words, _BLOCK), np.uint64))
             end = min(len(ids), done + _BLOCK - filled)
             self._blocks[-1][:, filled : filled + end - done] = packed[:, done:end]
@@ -68,9 +81,10 @@ class VectorRows:
             done = end
 
     def cosines(self, signed: bytes, ids: Sequence[int]) -> dict[int, float] | None:
-        """The cosine of each of these rows that there is to a vector; None when their bytes are not kept."""
+        """The cosine of each of these rows that there is to a vector; None when their bytes are not stored."""
         np = numpy()
-        stored, existing, wanted = self._bytes, self._ids[: self._count], np.array(ids, np.int64)
+        existing, wanted = self._ids[: self._count], np.array(ids, np.int64)
+        stored = self._bytes  # read last: those of these rows are in it, unless they were dropped
         if not 0 < len(existing) <= len(stored):
             return None
         places = np.searchsorted(existing, wanted)

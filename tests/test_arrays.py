@@ -88,3 +88,24 @@ def test_a_vector_of_zeros_is_like_none():
     rows.append([1], bytes(2))
 
     assert rows.cosines(bytes([0, 1]), [1]) == {1: 0.0}
+
+
+def test_an_append_that_was_cut_short_is_made_good_by_the_next():
+    class CutShort(list):
+        def __getitem__(self, place):
+            raise KeyboardInterrupt
+
+    rows = VectorRows(2, 100)
+    rows.append([1], bytes([1, 0]))
+    blocks = rows._blocks
+    rows._blocks = CutShort(blocks)
+    with pytest.raises(KeyboardInterrupt):
+        rows.append([2, 3], bytes([0, 1, 1, 1]))
+    rows._blocks = blocks
+    assert (rows.last, rows.cosines(bytes([0, 1]), [2])) == (1, {})
+
+    rows.append([2, 3], bytes([0, 1, 1, 1]))
+
+    assert rows.last == 3
+    assert rows.nearest(bytes([0, 1]), 1) == [2]
+    assert rows.cosines(bytes([0, 1]), [1, 2, 3]) == pytest.approx({1: 0.0, 2: 1.0, 3: 0.5**0.5})

@@ -1,15 +1,16 @@
 """Candidates for an answer: hits of the word index, and of the trigram index for words that it lacks.
 
 A query is an OR of its content words, because few passages hold all of them. In a large file words are taken from the
-rarest on, up to a budget of rows, and the common ones are added by a second query: dropping them outright costs four to
-fifteen points of recall.
+rarest on, up to a budget of rows, and the common ones count where they stand beside these: dropping them outright costs
+four to fifteen points of recall.
 """
 
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate, chain, islice
 
 from agent_cli import kinds
@@ -28,7 +29,7 @@ APART = 8  # common words that are looked for one by one: up to twelve or so it 
 SURE = 60  # hits that no row with further words may exceed, or they lead too
 ASKING = 0.4  # weight of a word that need not be in the answer, as "now" and "remember"
 _PAST, _FUTURE = (languages.pattern(rf"\b<{each}_QUESTION>\b") for each in ("PAST", "FUTURE"))
-_MOST = 1.6  # times its idf: about the most that a word adds to a score
+_MOST, _ONCE = 1.6, 1.3  # times its idf: about the most that a word adds to a score, and that one said once adds
 
 _NONE: Mapping[str, float] = {}
 _Hits = Mapping[int, float]  # passages, and the score of each
@@ -85,10 +86,10 @@ class ParsedQuery:
 
 def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> ParsedQuery:
     """Take a question apart and weigh its words. `excluded_rows`: rows that are the question and do not count."""
-    name, rows = word_tables.table(db, "words"), size(db, files)
+    rows, name = size(db, files), cache(partial(word_tables.table, db, "words"))
 
     def count(phrase: str) -> int:
-        return max(0, word_tables.count(db, name, phrase, rows, files) - excluded_rows)
+        return max(0, word_tables.count(db, name(), phrase, rows, files) - excluded_rows)
 
     words = {word: count(quoted(word)) for word in terms.content_words(query)}
     runs = {run: count(gram_phrase(run)) for run in terms.unspaced_runs(query)}
@@ -150,20 +151,20 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
     phrases = {quoted(word): count for word, count in question.words.items() if count}
     phrases |= {gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
-    idfs = {phrase: ranking.idf(question.rows, phrases[phrase]) for phrase in ordered}
+    idfs = {phrase: _idf(question.rows, phrases[phrase]) for phrase in ordered}
     totals = list(accumulate(phrases[phrase] for phrase in ordered))
     first = max(1, bisect_right(totals, LEADING))
     budget = max(MIN_BUDGET, int(BUDGET * question.rows))
     decisive = min(max(MIN_BUDGET, DECISIVE * question.rows), question.rows / 2)  # FTS5 weighs no commoner word
     useful = [phrase for phrase in ordered if phrases[phrase] <= decisive]
-    matching = partial(_matching, db, word_tables.table(db, "words"), allowed)
+    matching = partial(_matching, db, word_tables.table(db, "words") if phrases else "", allowed)
     best = _best(matching, ordered[:first], {phrase: idfs[phrase] for phrase in useful[first:]})
     sure = sorted(best.values(), reverse=True)[SURE - 1] if len(best) >= SURE else 0.0
     last = bisect_right(totals, budget)
     while last > first and _MOST * idfs[ordered[last - 1]] < sure:
         last -= 1
     if last > first:
-        alone = idfs[ordered[first]] >= sure  # about what such a word adds, said once
+        alone = _ONCE * idfs[ordered[first]] >= sure or last - first > APART
         further = _best(matching, ordered[first:last], {phrase: idfs[phrase] for phrase in useful[last:]}, alone=alone)
         best = _greatest((best, further))
     if allowed.kinds:
@@ -181,7 +182,7 @@ def _best(
     `common`: common words and their idfs. `alone`: whether hits count that hold one word only.
     """
     either = " OR ".join(rare)
-    if alone and len(rare) > 1 and len(common) <= APART:
+    if alone and len(rare) > 1 and len(common) <= APART:  # of one rare word too many rows have no other word
         return matching(either, common)
     wanted = [f"({either}) AND ({' OR '.join(common)})"] if common else []
     if not alone:
@@ -190,6 +191,11 @@ def _best(
     if alone and rare and (len(rare) > 1 or len(best) < WORDS):  # hits of one word rank after hits of another word too
         best = _greatest((best, matching(either)))
     return best
+
+
+def _idf(rows: int, found: int) -> float:
+    """What FTS5 weighs a word: log((N - n + 1/2) / (n + 1/2)), and next to nothing one that most rows hold."""
+    return max(1e-6, math.log((max(0, rows - found) + 0.5) / (found + 0.5)))
 
 
 def _greatest(found: Iterable[_Hits]) -> _Hits:
@@ -203,14 +209,17 @@ def _greatest(found: Iterable[_Hits]) -> _Hits:
 
 def _matching(db: Database, name: str, allowed: Filter, match: str, common: Mapping[str, float] = _NONE) -> _Hits:
     """What matches, and its score. `common`: phrases and what each adds: FTS5 would count all rows that hold one."""
-    condition = f"{name} match :{{}} and {word_tables.id_range(allowed.files)}"
+
+    def matches(parameter: str) -> str:
+        return f"{name} match :{parameter} and {word_tables.id_range(allowed.files)}"
+
     values = {"match": match, **bindings(allowed)}
     tables, score = list[str](), f"bm25({name}, 1, 2, .5, 1, 1)"
     for number, (phrase, idf) in enumerate(common.items()):
-        tables.append(f"t{number} as materialized (select rowid from {name} where {condition.format(f't{number}')})")
+        tables.append(f"t{number} as materialized (select rowid from {name} where {matches(f't{number}')})")
         score += f" - :idf{number} * (rowid in t{number})"
         values |= {f"t{number}": f"({match}) AND {phrase}", f"idf{number}": idf}
-    scored = f"select rowid as id, {score} as s from {name} where {condition.format('match')}"
+    scored = f"select rowid as id, {score} as s from {name} where {matches('match')}"
     limit = 2 * WORDS if allowed.kinds else WORDS  # other kinds are left out afterwards
     sql = f"{scored} order by s limit {limit}"
     if allowed.is_narrow:  # bm25() does not work in a join

@@ -40,9 +40,11 @@ class QueryEmbedder(Protocol):
 
 _SAMPLE = 1024
 NEAREST = 100
-_PORTION = 32 << 20  # bytes of vectors whose bits are read behind a search
-_AT_ONCE = 1_000  # new rows whose bits are read before a search
-_MOST_HELD = 128 << 20  # bytes in memory: a million vectors of 768 dimensions take 96 MB as bits
+_PORTION = 32 << 20  # bytes of vectors that are read into memory behind a search
+_AT_ONCE = 1_000  # new ones that are read before a search
+_MOST_HELD = (
+    128 << 20
+)  # bytes of a set in memory, of bits or of vectors: a million of 768 dimensions take 96 MB as bits
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
@@ -69,8 +71,8 @@ class VectorSet:
         """The set of sections of files, by the same embedder; its tables exist only when there is one."""
         return replace(self, part="f")
 
-    def signed(self, ids: Iterable[int]) -> list[int]:
-        """Ids of passages as they are in memory, and the reverse: those of files are negative, and in memory not."""
+    def flipped(self, ids: Iterable[int]) -> list[int]:
+        """The ids of passages as in memory, where they ascend, and the reverse: those of files are negative."""
         return [-id for id in ids] if self.part else list(ids)
 
 
@@ -214,11 +216,12 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
         return []
     held = _held_rows(db, vector_set)
     if held and len(query) == vector_set.dimension:
-        ids = vector_set.signed(held.nearest(_query_bytes(tuple(query)), NEAREST))
-        near = _best_first(cosines(db, vector_set, query, ids))[: 2 * limit]
+        ids = vector_set.flipped(held.nearest(_query_bytes(tuple(query)), NEAREST))
+        found = cosines(db, vector_set, query, ids)
+        near = _best_first(found)[: 2 * limit]  # some may be gone from the file
         sql = f"select f.id from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
         existing = {id for (id,) in db.rows(sql, ([id for id, _ in near],))}
-        if len(existing) > min(len(ids), 2 * limit) // 2:
+        if len(found) > len(ids) // 2 and len(existing) > len(near) // 2:
             return [hit for hit in near if hit[0] in existing][:limit]
         _held.pop((db.path, vector_set.part), None)  # too many of those in memory were deleted: they are read again
     return _best_first(cosines(db, vector_set, query, _nearest_stored(db, vector_set, query)))[:limit]
@@ -245,7 +248,6 @@ class Held:
     def __init__(self, of: VectorSet):
         self.of = of
         self.rows: VectorRows | None = None
-        self.last = 0  # id of the last row read, of files without its sign
         self.reading = threading.Lock()
 
 
@@ -274,7 +276,7 @@ def _held_rows(db: Database, vector_set: VectorSet, last: int | None = None) -> 
     held = _held.get((db.path, vector_set.part))
     if held is None or held.of != vector_set or held.rows is None:
         return None
-    has_all = held.last >= last if last else held.last == _newest(db, vector_set)
+    has_all = held.rows.last >= last if last else held.rows.last == _newest(db, vector_set)
     return held.rows if has_all or not _read(db, held, _AT_ONCE) else None
 
 
@@ -293,14 +295,13 @@ def _read(db: Database, held: Held, most: int) -> bool:
         ids, signed = db.row(  # in one row: SQLite reads them all without Python's lock
             f"""select json_group_array(abs(id)), cast(group_concat(e, '') as blob) from
                 (select id, e from {of.table} where length(e) = {of.dimension} and {following} limit ?)""",
-            (held.last, most),
+            (held.rows.last if held.rows else 0, most),
         ) or ("[]", b"")
         if read := json.loads(ids):
             if held.rows is None:
                 fits = _newest(db, of) * of.dimension <= _MOST_HELD
                 held.rows = VectorRows(of.dimension, _MOST_HELD // of.dimension if fits else 0)
             held.rows.append(read, signed)
-            held.last = read[-1]
         return len(read) == most
     finally:
         held.reading.release()
@@ -310,11 +311,11 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     """The cosine of each of some passages to the query."""
     if vector_set.part and not _has_tables(db, vector_set):
         return {}
-    numbers = vector_set.signed(ids)
+    numbers = vector_set.flipped(ids)
     held = _held_rows(db, vector_set, max(numbers, default=0)) if len(query) == vector_set.dimension else None
     in_memory = held.cosines(_query_bytes(tuple(query)), numbers) if held else None
     if in_memory is not None:
-        return dict(zip(vector_set.signed(in_memory), in_memory.values(), strict=True))
+        return dict(zip(vector_set.flipped(in_memory), in_memory.values(), strict=True))
     rows = db.rows(
         f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value",
         (_query_bytes(tuple(query)), ids),

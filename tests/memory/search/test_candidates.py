@@ -4,9 +4,10 @@ import pytest
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.search import candidates
+from agent_cli.memory.search import candidates, recall
 from agent_cli.memory.search.candidates import Filter
-from tests.conftest import HERE, NOON
+from agent_cli.store.db import Database
+from tests.conftest import HERE, NOON, empty
 from tests.recalling import catch_up
 
 
@@ -83,3 +84,28 @@ def test_a_less_rare_word_counts_alone_only_where_few_have_a_rarer_one(db, sessi
 
     assert set(range(1, lanterns + 1)) | set(range(281, 301)) <= found  # the latter with the common word
     assert bool(found & set(range(101, 281))) == alone
+
+
+def test_words_that_nearly_half_of_all_hold_do_not_outweigh_a_second_rare_one(db, session):
+    def words(number):
+        rare = "quince" if number < 400 else "barn" if number < 800 else "plain"
+        return f"{rare} {'garden letter river winter' if number % 20 < 9 else 'gravel stone'} number {number}"
+
+    texts = ["the quince behind the old wooden barn carries fruit again", *map(words, range(1, 4000))]
+    said = [log.ImportedMessage(str(number), NOON, "user", text) for number, text in enumerate(texts)]
+    with db.write():
+        log.append_imported(db, session, HERE, said)
+    catch_up(db)
+
+    assert proposed(db, "quince barn garden letter river winter")[0] == 1
+
+
+@pytest.mark.parametrize("question", ["", "???"])
+def test_a_question_without_words_needs_no_index(tmp_path, question):
+    empty(tmp_path / "memory.db").close()
+    db = Database(tmp_path / "memory.db", read_only=True)
+    db.prepare()
+
+    assert recall.mentions(db, question, Filter(PERSON), NOON, 5) == ()
+    assert recall.find(db, question, Filter(PERSON), NOON).damaged == ()
+    db.close()

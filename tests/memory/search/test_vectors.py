@@ -310,8 +310,8 @@ def test_cosines_are_those_of_the_file_from_memory_too(db, monkeypatch, room, pa
         if part:
             vectors._make(db, among)
         for number, direction in enumerate((EAST, NORTH, [0.0, 0.0], NORTHEAST), 1):
-            vectors.insert(db, among, among.signed([number])[0], direction)
-    asked, five = among.signed([4, 1, 3, 9, 2]), among.signed([5])[0]
+            vectors.insert(db, among, among.flipped([number])[0], direction)
+    asked, five = among.flipped([4, 1, 3, 9, 2]), among.flipped([5])[0]
     stored = vectors.cosines(db, among, NORTHEAST, asked)
     nearest = vectors.nearest(db, among, NORTHEAST, 4)
     monkeypatch.setattr(vectors, "_MOST_HELD", room)  # 8 bytes: those of four vectors
