@@ -59,9 +59,8 @@ class VectorRows:
         np = numpy()
         packed = self._packed(signed, len(ids))
         first, total = self._count, self._count + len(ids)
-        self._ids = np.concatenate(
-            [self._ids[:first], np.array(ids, np.int64)]
-        )  # [:first]: some may have been cut short
+        # Ids behind the first ones are of an append that was cut short.
+        self._ids = np.concatenate([self._ids[:first], np.array(ids, np.int64)])
         if total > self._most:
             self._bytes = np.empty((0, self._dimension), np.int8)
         else:

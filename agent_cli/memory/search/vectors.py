@@ -42,9 +42,7 @@ _SAMPLE = 1024
 NEAREST = 100
 _PORTION = 32 << 20  # bytes of vectors that are read into memory behind a search
 _AT_ONCE = 1_000  # new ones that are read before a search
-_MOST_HELD = (
-    128 << 20
-)  # bytes of a set in memory, of bits or of vectors: a million of 768 dimensions take 96 MB as bits
+_MOST_HELD = 128 << 20  # bytes of a set in memory, as bits or in full: a million of 768 dimensions take 96 MB as bits
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 

@@ -11,6 +11,13 @@ from tests.conftest import HERE, NOON, empty
 from tests.recalling import catch_up
 
 
+def say_all(db, session, texts):
+    said = [log.ImportedMessage(str(number), NOON, "user", text) for number, text in enumerate(texts)]
+    with db.write():
+        log.append_imported(db, session, HERE, said)
+    catch_up(db)
+
+
 @pytest.fixture
 def garden(db, session):
     """A log in which one word is common, another in a hundred messages, and another in three."""
@@ -23,10 +30,7 @@ def garden(db, session):
             else f"The {rare} of the number {number}"
         )
 
-    said = [log.ImportedMessage(str(number), NOON, "user", words(number)) for number in range(3300)]
-    with db.write():
-        log.append_imported(db, session, HERE, said)
-    catch_up(db)
+    say_all(db, session, map(words, range(3300)))
     return db
 
 
@@ -67,10 +71,7 @@ def terraces(db, session, lanterns):
         rare = "lantern" if number < lanterns else "terrace" if 100 <= number < 300 else "gravel"
         return f"The {rare} {number} of the {'garden' if 280 <= number < 700 else 'number'}"
 
-    said = [log.ImportedMessage(str(number), NOON, "user", words(number)) for number in range(2000)]
-    with db.write():
-        log.append_imported(db, session, HERE, said)
-    catch_up(db)
+    say_all(db, session, map(words, range(2000)))
 
 
 @pytest.mark.parametrize(("lanterns", "alone"), [(100, False), (20, True)])
@@ -91,11 +92,8 @@ def test_words_that_nearly_half_of_all_hold_do_not_outweigh_a_second_rare_one(db
         rare = "quince" if number < 400 else "barn" if number < 800 else "plain"
         return f"{rare} {'garden letter river winter' if number % 20 < 9 else 'gravel stone'} number {number}"
 
-    texts = ["the quince behind the old wooden barn carries fruit again", *map(words, range(1, 4000))]
-    said = [log.ImportedMessage(str(number), NOON, "user", text) for number, text in enumerate(texts)]
-    with db.write():
-        log.append_imported(db, session, HERE, said)
-    catch_up(db)
+    both = "the quince behind the old wooden barn carries fruit again"
+    say_all(db, session, [both, *map(words, range(1, 4000))])
 
     assert proposed(db, "quince barn garden letter river winter")[0] == 1
 
