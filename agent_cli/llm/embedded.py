@@ -4,6 +4,7 @@ Weak beside a real embedding model (10 points of recall), but enough to find the
 15 microseconds a text.
 """
 
+import threading
 from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ from typing import Any
 from agent_cli import arrays
 
 DIMENSION = 256
-_MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB
+_MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB: only pages in use take room
 _WORD_START = "▁"  # what the first token of a word begins with, and no other
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
@@ -35,8 +36,8 @@ class EmbeddedEmbedder:
     similarity_floor = 0.15
 
     def __init__(self) -> None:
-        self._rows: dict[str, int] = {}  # of words, in the table of their vectors
-        self._vectors: Any = None
+        self._lock = threading.Lock()
+        self._words: tuple[_Rows, Any] = _Rows(), ()  # those met so far, and a table of their vectors
 
     def identity(self) -> str:
         return IDENTITY
@@ -63,30 +64,47 @@ class EmbeddedEmbedder:
         """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
         np = arrays.numpy()
         filled = [text for text in texts if text]
-        rows = self._rows_of([*words, *chain.from_iterable(filled)])
-        different, where = np.unique(rows[len(words) :], return_inverse=True)
-        cosines = (self._vectors[different] @ self._vectors[rows[: len(words)]].T)[where]
-        starts = np.cumsum([0, *(len(text) for text in filled)])[:-1]
+        table, rows = self._rows_of([*words, *chain.from_iterable(filled)])
+        asked, held = rows[: len(words)], rows[len(words) :]
+        is_held = np.zeros(len(table), bool)  # in less than np.unique takes
+        is_held[held] = True
+        different = np.flatnonzero(is_held)
+        cosines = (table[different] @ table[asked].T)[np.searchsorted(different, held)]
+        starts = np.cumsum([0, *map(len, filled)])[:-1]
         best = iter(np.maximum.reduceat(cosines, starts, axis=0).tolist() if filled else ())
         return [next(best) if text else [0.0] * len(words) for text in texts]
 
-    def _rows_of(self, words: Sequence[str]) -> Any:
-        """The rows of the words in the table of word vectors, which new ones are added to."""
+    def _rows_of(self, words: Sequence[str]) -> tuple[Any, Any]:
+        """A table of word vectors, and the row of each of these words in it."""
         np = arrays.numpy()
-        new = list(set(words).difference(self._rows))
-        if self._vectors is None or len(self._rows) + len(new) > len(self._vectors):
-            self._rows, new = {}, list(set(words))
-            self._vectors = np.empty((max(_MAX_WORDS, len(new)), DIMENSION), np.float32)  # pages in use alone take room
-        if new:
-            tokenizer, tokens = load()
-            # As one text, they take half the time of one by one.
-            encoded = tokenizer.encode_batch_fast([" ".join(new)], add_special_tokens=False)[0]
-            starts = [place for place, token in enumerate(encoded.ids) if _begins_word(token)]
-            counts = np.diff([*starts, len(encoded.ids)])
-            known = len(self._rows)
-            self._vectors[known : known + len(new)] = _mean_vectors(tokens, encoded.ids, counts)
-            self._rows |= {word: known + number for number, word in enumerate(new)}
-        return np.fromiter(map(self._rows.__getitem__, words), int, len(words))
+        with self._lock:
+            known, table = self._words
+            if len(known) + len(words) > len(table):
+                known, table = _Rows(), np.empty((max(_MAX_WORDS, len(words)), DIMENSION), np.float32)
+            self._words = _Rows(), ()  # until all have a vector: Ctrl-C may come between
+            rows = np.fromiter(map(known.__getitem__, words), int, len(words))
+            if new := known.new:
+                tokenizer, tokens = load()
+                # As one text, they take half the time of one by one.
+                encoded = tokenizer.encode_batch_fast([" ".join(new)], add_special_tokens=False)[0]
+                starts = [place for place, token in enumerate(encoded.ids) if _begins_word(token)]
+                counts = np.diff([*starts, len(encoded.ids)])
+                table[len(known) - len(new) : len(known)] = _mean_vectors(tokens, encoded.ids, counts)
+                known.new = []
+            self._words = known, table
+        return table, rows
+
+
+class _Rows(dict[str, int]):
+    """The rows of words in a table: a new word takes the next."""
+
+    def __init__(self) -> None:
+        self.new: list[str] = []
+
+    def __missing__(self, word: str) -> int:
+        self[word] = row = len(self)
+        self.new.append(word)
+        return row
 
 
 @cache

@@ -1,7 +1,10 @@
 """The embedded embedder: words are compared without a server."""
 
+import threading
+
 import pytest
 
+from agent_cli.llm import embedded
 from agent_cli.llm.embedded import EmbeddedEmbedder
 
 
@@ -22,3 +25,38 @@ def test_words_that_were_seen_before_are_matched_the_same():
     first = embedder.match_words(["bike"], [["bicycle"]])
     embedder.match_words(["boat"], [["harbour", "sea"]])
     assert embedder.match_words(["bike"], [["sea", "bicycle"]])[0] == pytest.approx(first[0], abs=1e-5)
+
+
+def test_a_match_that_is_cut_short_leaves_no_words_without_vectors(monkeypatch):
+    embedder = EmbeddedEmbedder()
+    right = embedder.match_words(["bike"], [["bicycle"]])[0]
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(embedded, "_mean_vectors", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            embedder.match_words(["boat"], [["harbour", "sea"]])
+    fresh = EmbeddedEmbedder().match_words(["boat"], [["harbour", "sea"]])[0]
+    assert embedder.match_words(["boat"], [["harbour", "sea"]])[0] == pytest.approx(fresh, abs=1e-5)
+    assert embedder.match_words(["bike"], [["bicycle"]])[0] == pytest.approx(right, abs=1e-5)
+
+
+def test_threads_that_match_at_once_give_each_word_its_own_vector():
+    shared, start = EmbeddedEmbedder(), threading.Barrier(4)
+    words = [[f"{thing}{number}" for number in range(200)] for thing in ("bike", "boat", "river", "garden")]
+
+    def match(own):
+        start.wait()
+        for word in own:
+            shared.match_words([], [[word]])
+
+    threads = [threading.Thread(target=match, args=(own,)) for own in words]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    texts = [[word] for own in words for word in own]
+    found, expected = (each.match_words(["bicycle"], texts) for each in (shared, EmbeddedEmbedder()))
+    assert [one for (one,) in found] == pytest.approx([one for (one,) in expected], abs=1e-5)
+
+
+def _interrupt(*arguments):
+    raise KeyboardInterrupt
