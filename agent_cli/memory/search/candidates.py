@@ -96,7 +96,7 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     for run in [run for run, found in runs.items() if not found]:  # the run may be a whole sentence
         del runs[run]
         runs |= {pair: count(gram_phrase(pair)) for pair in terms.content_pairs(run)}
-    stems = {word: db.tokens(word) for word in words}
+    stems = dict(zip(words, db.tokens_of(words), strict=True))
     counts = {stem: min(count, rows) for word, count in words.items() for stem in stems[word]}
     counts |= {run: min(count, rows) for run, count in runs.items()}
     only_asking = {stem for word in words if terms.only_asks(word) for stem in stems[word]}

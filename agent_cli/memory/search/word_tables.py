@@ -6,6 +6,7 @@ the last passage that has them is noted. Segments are not merged during an impor
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
@@ -234,9 +235,8 @@ def _counted(db: Database, name: str, match: str, rows: int, files: bool) -> int
     if few < _MIN_COUNTED:
         return few
     width = int(rows * _WINDOW)
-    found = 0
-    for first in range(rows // _WINDOWS - width, rows, rows // _WINDOWS):  # each quarter's end
-        part = f"select count(*) from {name} where {name} match ? and rowid between ? and ?"
-        ends = (-first - width, -first - 1) if files else (first + 1, first + width)
-        found += db.value(part, (match, *ends))
+    firsts = range(rows // _WINDOWS - width, rows, rows // _WINDOWS)  # each quarter's end
+    ends = [(-first - width, -first - 1) if files else (first + 1, first + width) for first in firsts]
+    part = f"(select count(*) from {name} where {name} match ?1 and rowid between ? and ?)"
+    found = int(db.value(f"select {' + '.join([part] * len(ends))}", (match, *chain.from_iterable(ends))))
     return max(few, round(found / (_WINDOWS * _WINDOW)))
