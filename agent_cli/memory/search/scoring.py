@@ -304,9 +304,10 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     def search(db: Database) -> list[tuple[int, float]]:
         return vectors.nearest(db, vector_set, vector, VECTORS)
 
-    if _use(request, "vectors", lambda: vectors.is_held(request.db, vector_set), False):
-        return Pending(lambda: search(request.db))
+    held = _use(request, "vectors", lambda: vectors.is_held(request.db, vector_set), False)
     found = index.search_in_background(request.db, search)
+    if held:
+        return Pending(found)  # in memory they are found as soon as words are: to wait beats reading in two parts
     index.search_in_background(request.db, lambda other: vectors.hold(other, vector_set))  # behind it, for the next
     return found
 
