@@ -47,14 +47,11 @@ class NamedFact:
     words: frozenset[str] = frozenset()  # words of the question that the fact answers to, though it may not hold them
 
 
-def facts(db: Database, owner: str, question: str, candidates: Sequence[int] = ()) -> dict[int, NamedFact]:
-    """The facts of what a question names: those with most of the names first, then the newest, then what is related.
+def facts(db: Database, named: Sequence[Mention], candidates: Sequence[int] = ()) -> dict[int, NamedFact]:
+    """The facts of what is named: those with most of the names first, then the newest, then what is related.
 
     `candidates`: ids of facts that count as well, where they are about the same, however many newer ones there are.
     """
-    named = mentions(db, owner, question)
-    if not named:
-        return {}
     found: dict[int, NamedFact] = {}
     counts: dict[int, int] = {}
     for each in named:

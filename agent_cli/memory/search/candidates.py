@@ -233,10 +233,13 @@ def by_names(
     db: Database, owner: str, query: str, question: ParsedQuery, hits: Sequence[int]
 ) -> dict[int, tuple[float, frozenset[str]]]:
     """The passages of facts about what the question names: the weight of each, and the stems that it answers to."""
+    mentions = named_entities.mentions(db, owner, query)
+    if not mentions:
+        return {}
     among_hits = db.rows(
         "select p.row from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'f'", (hits,)
     )
-    named = named_entities.facts(db, owner, query, [fact for (fact,) in among_hits])
+    named = named_entities.facts(db, mentions, [fact for (fact,) in among_hits])
     rows = db.rows(
         "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value",
         (named.keys(),),

@@ -16,7 +16,7 @@ def learn(db, statement, subject="", predicate="", object="", scope=HERE):
 
 
 def named(db, owner, question):
-    return list(named_entities.facts(db, owner, question))
+    return list(named_entities.facts(db, named_entities.mentions(db, owner, question)))
 
 
 def names(db):
