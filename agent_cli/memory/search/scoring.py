@@ -32,8 +32,9 @@ from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context
 VECTORS = 10  # the same, of the vectors
-READ = 60  # of many messages proposed those whose texts are read: with more of them the same was found
+READ = 52  # of many messages proposed those whose texts are read: with more of them the same was found
 WITH_NEIGHBOURS = 16  # word hits that bring their neighbours: from 10 to 20 recall differs by single questions
+VECTORS_WITH_NEIGHBOURS = 5  # the same, of the vectors: with all of them the same was found
 
 T = TypeVar("T")
 
@@ -185,7 +186,8 @@ def _by_trigrams(
 def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
     """Read candidates and their neighbours, or these `alone`."""
     request, db = search.request, search.request.db
-    single = ids if alone else {id for id, _ in search.hits[WITH_NEIGHBOURS:]}
+    others = {id for id, _ in search.hits}.union(search.nearest[VECTORS_WITH_NEIGHBOURS:])
+    single = ids if alone else others.difference(id for id, _ in search.hits[:WITH_NEIGHBOURS])
     places = passage_context.neighbours(db, list(ids), single)
     cosines = _use(request, "vectors", lambda: _cosines(request, places), dict[int, float]())
     outlines = passage_context.outlines(db, places, request.allowed, request.now)

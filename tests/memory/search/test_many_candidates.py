@@ -69,7 +69,7 @@ def test_what_is_near_by_its_meaning_is_read_before_what_only_has_a_common_word(
 
 @pytest.mark.parametrize("floor", [0.15, 0.5])
 def test_what_has_no_vector_yet_is_read_too(db, others, floor):
-    for number in range(MANY + 8):
+    for number in range(58):
         session = session_of(db)
         for words in ("Well", "The pear in the corner of my garden", "Fine"):
             say(db, session, f"{words}, number {number}")
