@@ -283,7 +283,13 @@ def _shortcuts(data: Path) -> None:
     print("\nrecall of real conversations (share of the evidence among the first 10), without and with facts")
     whole: dict[Any, dict[str, float]] = {
         candidates: {"MIN_BUDGET": 10**9, "BUDGET": 1.0, "LEADING": 10**9},
-        scoring: {"RESCORED": 150, "VECTORS": 100, "WITH_NEIGHBOURS": 150, "READ": 10**9},
+        scoring: {
+            "RESCORED": 150,
+            "VECTORS": 100,
+            "WITH_NEIGHBOURS": 150,
+            "VECTORS_WITH_NEIGHBOURS": 100,
+            "READ": 10**9,
+        },
         vectors: {"NEAREST": 4000},
     }
     ways: dict[str, dict[Any, dict[str, float]]] = {

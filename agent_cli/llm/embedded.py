@@ -79,7 +79,7 @@ class EmbeddedEmbedder:
         np = arrays.numpy()
         with self._lock:
             known, table = self._words
-            if len(known) + len(words) > len(table):
+            if len(known) + len(words) >= len(table):
                 known, table = _Rows(), np.empty((max(_MAX_WORDS, len(words)), DIMENSION), np.float32)
             self._words = _Rows(), ()  # until all have a vector: Ctrl-C may come between
             rows = np.fromiter(map(known.__getitem__, words), int, len(words))

@@ -25,7 +25,7 @@ from agent_cli.memory.search import (
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.passage_context import Around
 from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
-from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
+from agent_cli.memory.search.vectors import QueryEmbedder, Scan, VectorSet
 from agent_cli.store.db import Database, IndexDamaged, Row
 from agent_cli.store.read_worker import Pending
 from agent_cli.values import frozen
@@ -34,7 +34,7 @@ RESCORED = 60  # hits of the word index that are scored again with their context
 VECTORS = 10  # the same, of the vectors
 READ = 52  # of many messages proposed those whose texts are read: with more of them the same was found
 WITH_NEIGHBOURS = 16  # word hits that bring their neighbours: from 10 to 20 recall differs by single questions
-VECTORS_WITH_NEIGHBOURS = 5  # the same, of the vectors: with all of them the same was found
+VECTORS_WITH_NEIGHBOURS = 5  # the nearest that bring theirs, unless words found them: with ten the same was found
 
 T = TypeVar("T")
 
@@ -303,13 +303,12 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     if vector_set is None or vector is None:
         return Pending(list)
 
-    def search(db: Database) -> list[tuple[int, float]]:
-        return vectors.nearest(db, vector_set, vector, VECTORS)
+    def search(db: Database, scan: Scan | None = None) -> list[tuple[int, float]]:
+        return vectors.nearest(db, vector_set, vector, VECTORS, scan)
 
-    held = _use(request, "vectors", lambda: vectors.is_held(request.db, vector_set), False)
+    if scan := _use(request, "vectors", lambda: vectors.start_scan(request.db, vector_set, vector), None):
+        return Pending(lambda: search(request.db, scan))
     found = index.search_in_background(request.db, search)
-    if held:
-        return Pending(found)  # in memory they are found as soon as words are: to wait beats reading in two parts
     index.search_in_background(request.db, lambda other: vectors.hold(other, vector_set))  # behind it, for the next
     return found
 

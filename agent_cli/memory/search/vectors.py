@@ -10,11 +10,10 @@ bits, and while they are not too many the vectors too.
 
 import json
 import random
-import struct
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Protocol
 
 from agent_cli import arrays
@@ -22,10 +21,15 @@ from agent_cli.arrays import VectorRows
 from agent_cli.errors import StoreError
 from agent_cli.store import damaged_indexes, meta
 from agent_cli.store.db import Database, IndexDamaged
+from agent_cli.store.read_worker import ReadWorker
 from agent_cli.values import frozen
 
 Embed = Callable[[Sequence[str]], list[list[float] | None]]
 """Gives the unit vectors of texts; None for one that cannot be embedded."""
+
+
+Scan = Callable[[], tuple[list[int], list[float]]]
+"""Gives the nearest rows in memory, and their cosines; no cosines when only bits are there."""
 
 
 class QueryEmbedder(Protocol):
@@ -41,6 +45,7 @@ class QueryEmbedder(Protocol):
 _SAMPLE = 1024
 NEAREST = 100
 _PORTION = 32 << 20  # bytes of vectors that are read into memory behind a search
+_MANY = 20_000  # rows from which another thread is worth it
 _AT_ONCE = 1_000  # new ones that are read before a search
 _MOST_HELD = 128 << 20  # bytes of a set in memory, as bits or in full: a million of 768 dimensions take 96 MB as bits
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
@@ -69,9 +74,10 @@ class VectorSet:
         """The set of sections of files, by the same embedder; its tables exist only when there is one."""
         return replace(self, part="f")
 
-    def flipped(self, ids: Iterable[int]) -> list[int]:
-        """The ids of passages as in memory, where they ascend, and the reverse: those of files are negative."""
-        return [-id for id in ids] if self.part else list(ids)
+    @property
+    def sign(self) -> int:
+        """Of the ids of its passages: those of files are negative. In memory ids have none, and ascend."""
+        return -1 if self.part else 1
 
 
 def current(db: Database) -> VectorSet | None:
@@ -194,8 +200,8 @@ def _fill(db: Database, into: VectorSet, embed: Embed, limit: int) -> int:
 
 
 def insert(db: Database, into: VectorSet, id: int, vector: Sequence[float]) -> None:
-    db.execute(f"insert into {into.bits} (rowid, e) values (?, vec_bit(?))", (id, _bits(vector)))
-    db.execute(f"insert into {into.table} values (?, ?)", (id, to_bytes(vector)))
+    db.execute(f"insert into {into.bits} (rowid, e) values (?, vec_bit(?))", (id, arrays.to_bits(vector)))
+    db.execute(f"insert into {into.table} values (?, ?)", (id, arrays.to_bytes(tuple(vector))))
 
 
 def erase(db: Database, ids: Sequence[int]) -> None:
@@ -208,19 +214,39 @@ def erase(db: Database, ids: Sequence[int]) -> None:
                 db.execute(f"delete from {each.table} where id = ?", (id,))
 
 
-def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: int) -> list[tuple[int, float]]:
-    """(passage, cosine) of the nearest, best first."""
+def start_scan(db: Database, vector_set: VectorSet, query: Sequence[float]) -> Scan | None:
+    """Begin to look for the nearest in memory; None when not all of the set is there, nor can be at once.
+
+    Of many rows it is done on another thread, if that is idle, else when its result is called for.
+    """
+    held = _held_rows(db, vector_set) if len(query) == vector_set.dimension else None
+    if held is None:
+        return None
+    scan = partial(held.scan, arrays.to_bytes(tuple(query)), NEAREST)
+    return _scanner().submit(lambda _: scan()) if len(held) >= _MANY and _scanner().is_idle else scan
+
+
+@cache
+def _scanner() -> ReadWorker[None]:
+    """A thread that scans while others search words."""
+    return ReadWorker(lambda: None)
+
+
+def nearest(
+    db: Database, vector_set: VectorSet, query: Sequence[float], limit: int, scan: Scan | None = None
+) -> list[tuple[int, float]]:
+    """(passage, cosine) of the nearest, best first. `scan`: of those in memory, when it was started before."""
     if vector_set.part and not _has_tables(db, vector_set):
         return []
-    held = _held_rows(db, vector_set)
-    if held and len(query) == vector_set.dimension:
-        ids = vector_set.flipped(held.nearest(_query_bytes(tuple(query)), NEAREST))
-        found = cosines(db, vector_set, query, ids)
-        near = _best_first(found)[: 2 * limit]  # some may be gone from the file
+    if scan := scan or start_scan(db, vector_set, query):
+        near, known = scan()
+        ids = [vector_set.sign * id for id in near]
+        found = dict(zip(ids, known, strict=True)) if known else cosines(db, vector_set, query, ids)
+        best = _best_first(found)[: 2 * limit]  # some may be gone from the file
         sql = f"select f.id from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
-        existing = {id for (id,) in db.rows(sql, ([id for id, _ in near],))}
-        if len(found) > len(ids) // 2 and len(existing) > len(near) // 2:
-            return [hit for hit in near if hit[0] in existing][:limit]
+        existing = {id for (id,) in db.rows(sql, ([id for id, _ in best],))}
+        if len(found) > len(ids) // 2 and len(existing) > len(best) // 2:
+            return [hit for hit in best if hit[0] in existing][:limit]
         _held.pop((db.path, vector_set.part), None)  # too many of those in memory were deleted: they are read again
     return _best_first(cosines(db, vector_set, query, _nearest_stored(db, vector_set, query)))[:limit]
 
@@ -231,7 +257,7 @@ def _best_first(found: Mapping[int, float]) -> list[tuple[int, float]]:
 
 def _nearest_stored(db: Database, vector_set: VectorSet, query: Sequence[float]) -> list[int]:
     """The passages whose bits in the file are nearest."""
-    bits = _bits(query)
+    bits = arrays.to_bits(query)
     found = db.value(
         f"""select json_group_array(rowid) from {vector_set.bits}
             where e match vec_bit(?) and k = {NEAREST} and distance <= ?""",
@@ -262,11 +288,6 @@ def hold(db: Database, vector_set: VectorSet) -> None:
         _held[key] = Held(vector_set)
     elif arrays.counts_bits() and _newest(db, vector_set) * vector_set.dimension <= 8 * _MOST_HELD:
         _read(db, _held[key], _PORTION // vector_set.dimension)
-
-
-def is_held(db: Database, vector_set: VectorSet) -> bool:
-    """Whether all of a set is in memory, or can be at once."""
-    return _held_rows(db, vector_set) is not None
 
 
 def _held_rows(db: Database, vector_set: VectorSet, last: int | None = None) -> VectorRows | None:
@@ -309,33 +330,16 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     """The cosine of each of some passages to the query."""
     if vector_set.part and not _has_tables(db, vector_set):
         return {}
-    numbers = vector_set.flipped(ids)
+    numbers = [vector_set.sign * id for id in ids]
     held = _held_rows(db, vector_set, max(numbers, default=0)) if len(query) == vector_set.dimension else None
-    in_memory = held.cosines(_query_bytes(tuple(query)), numbers) if held else None
+    in_memory = held.cosines(arrays.to_bytes(tuple(query)), numbers) if held else None
     if in_memory is not None:
-        return dict(zip(vector_set.flipped(in_memory), in_memory.values(), strict=True))
+        return {vector_set.sign * id: cosine for id, cosine in in_memory.items()}
     rows = db.rows(
         f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value",
-        (_query_bytes(tuple(query)), ids),
+        (arrays.to_bytes(tuple(query)), ids),
     )
     return dict(rows)
-
-
-def to_bytes(vector: Sequence[float]) -> bytes:
-    """A unit vector with one signed byte for each dimension."""
-    return struct.pack(f"{len(vector)}b", *[round(127 * x) for x in vector])
-
-
-@lru_cache(4)
-def _query_bytes(query: tuple[float, ...]) -> bytes:
-    """As `to_bytes`: a search compares its vector three times."""
-    return to_bytes(query)
-
-
-def _bits(vector: Sequence[float]) -> bytes:
-    """The sign of each dimension, the first in the lowest bit."""
-    signs = "".join(["1" if x > 0 else "0" for x in reversed(vector)])
-    return int(signs, 2).to_bytes(-(-len(vector) // 8), "little")
 
 
 _samples: dict[tuple[str, str, int], list[int]] = {}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent_cli.memory.search import scoring, vectors
-from tests.conftest import HERE
+from agent_cli.memory.search import index, passage_context, scoring, vectors
+from tests.conftest import HERE, empty
 from tests.recalling import EMBEDDED, STRANGER, catch_up, day, handles, reply, say, session_of
 
 MANY = scoring.READ - 10  # so that those beside them are too many
@@ -67,9 +67,45 @@ def test_what_is_near_by_its_meaning_is_read_before_what_only_has_a_common_word(
     assert left_out[0]
 
 
+def test_of_what_only_vectors_find_the_nearest_few_bring_what_stands_beside_them(db, others, monkeypatch):
+    for number in range(2 * scoring.VECTORS):
+        exchanges(db, f"Dentist appointment on day {number}", "Fine", 1)
+    embed(db, 0.15)
+    question, asked, neighbours = "When do I see the doctor?", [], passage_context.neighbours
+
+    def watched(db, ids, alone):
+        asked.append(alone)
+        return neighbours(db, ids, alone)
+
+    monkeypatch.setattr(passage_context, "neighbours", watched)
+    handles(db, question, meaning=EMBEDDED)
+    vector = EMBEDDED.embed_query(question)
+    nearest = [id for id, _ in vectors.nearest(db, vectors.current(db), vector, scoring.VECTORS)]
+
+    assert [id in asked[0] for id in nearest] == [False] * 5 + [True] * 5
+
+
+def test_the_same_is_found_by_vectors_in_memory_as_in_the_file(tmp_path, monkeypatch):
+    db = empty(tmp_path / "memory.db")
+    said = say(db, session_of(db), "Dentist appointment on Friday at 3pm")
+    for words in ("The mill by the river", "A bridge of stone", "We walked for an hour"):
+        say(db, session_of(db), words)
+    embed(db, 0.15)
+    monkeypatch.setattr(index, "_MIN_FOR_THREAD", 1)
+    monkeypatch.setattr(vectors, "_MANY", 1)  # so that they are read, and another thread looks for the nearest
+    started, start = [], vectors.start_scan
+    monkeypatch.setattr(vectors, "start_scan", lambda *given: started.append(start(*given)) or started[-1])
+
+    found = [handles(db, "When do I see the doctor?", meaning=EMBEDDED) for _ in range(4)]
+
+    assert found == [[said]] * 4
+    assert (started[0], started[-1] is None) == (None, False)
+    db.close()
+
+
 @pytest.mark.parametrize("floor", [0.15, 0.5])
 def test_what_has_no_vector_yet_is_read_too(db, others, floor):
-    for number in range(58):
+    for number in range(scoring.READ + 6):
         session = session_of(db)
         for words in ("Well", "The pear in the corner of my garden", "Fine"):
             say(db, session, f"{words}, number {number}")

@@ -49,6 +49,12 @@ def held(db, among):
     return bits
 
 
+def is_held(db, among):
+    """Whether all of a set is in memory, or can be at once."""
+    scan = vectors.start_scan(db, among, [1.0] * among.dimension)
+    return scan is not None and bool(scan())
+
+
 def vector_tables(db):
     rows = db.rows("select name from sqlite_schema where name glob 'bits_*' or name glob 'vectors_*' order by name")
     return [name for (name,) in rows if name.count("_") == 1]
@@ -250,7 +256,7 @@ def test_among_many_the_bound_leaves_out_most_and_none_of_the_nearest(large):
     db, made, all_ = large
     for vector in all_[:5]:
         agreeing = [sum(a == b for a, b in zip(vector, each, strict=True)) for each in all_]
-        bound = vectors._distance_bound(db, made, vectors._bits(vector))
+        bound = vectors._distance_bound(db, made, arrays.to_bits(vector))
         within = sum(WIDE - same <= bound for same in agreeing)
         found = vectors.nearest(db, made, vector, 15)
 
@@ -266,14 +272,14 @@ def test_a_few_vectors_with_ids_far_apart_are_all_looked_at(db):
         for id, direction in ((1, EAST), (1_000_000, NORTH), (1_000_001, WEST)):
             vectors.insert(db, made, id, direction)
 
-    assert vectors._distance_bound(db, made, vectors._bits(NORTH)) == 8
+    assert vectors._distance_bound(db, made, arrays.to_bits(NORTH)) == 8
     assert [id for id, _ in vectors.nearest(db, made, WEST, 3)] == [1_000_001, 1_000_000, 1]
 
 
 def hold_all(db, among):
     """Search until the bits of a set are in memory; returns how often it was not."""
     searches = 0
-    while not vectors.is_held(db, among) and searches < 5:
+    while not is_held(db, among) and searches < 5:
         vectors.nearest(db, among, [1.0] * among.dimension, 1)
         vectors.hold(db, among)
         searches += 1
@@ -301,6 +307,31 @@ def test_many_bits_are_read_behind_several_searches_and_find_what_the_file_finds
         )
 
 
+def test_many_in_memory_are_scanned_on_another_thread_unless_that_is_busy(large, monkeypatch):
+    db, made, all_ = large
+    hold_all(db, made)
+    threads, scan, begun, end = [], arrays.VectorRows.scan, threading.Event(), threading.Event()
+
+    def watched(*arguments):
+        threads.append(threading.current_thread())
+        return scan(*arguments)
+
+    def keep_busy(_):
+        begun.set()
+        return end.wait(60)
+
+    monkeypatch.setattr(arrays.VectorRows, "scan", watched)
+    wanted = vectors.nearest(db, made, all_[0], 15)
+    busy = vectors._scanner().submit(keep_busy)
+    begun.wait(60)
+    found = vectors.nearest(db, made, all_[0], 15)
+    end.set()
+
+    assert found == wanted
+    assert [each is threading.current_thread() for each in threads] == [False, True]
+    assert busy()
+
+
 @pytest.mark.parametrize("room", [vectors._MOST_HELD, 2 * 4])
 @pytest.mark.parametrize("part", ["", "f"])
 def test_cosines_are_those_of_the_file_from_memory_too(db, monkeypatch, room, part):
@@ -310,8 +341,8 @@ def test_cosines_are_those_of_the_file_from_memory_too(db, monkeypatch, room, pa
         if part:
             vectors._make(db, among)
         for number, direction in enumerate((EAST, NORTH, [0.0, 0.0], NORTHEAST), 1):
-            vectors.insert(db, among, among.flipped([number])[0], direction)
-    asked, five = among.flipped([4, 1, 3, 9, 2]), among.flipped([5])[0]
+            vectors.insert(db, among, among.sign * number, direction)
+    asked, five = [among.sign * id for id in (4, 1, 3, 9, 2)], among.sign * 5
     stored = vectors.cosines(db, among, NORTHEAST, asked)
     nearest = vectors.nearest(db, among, NORTHEAST, 4)
     monkeypatch.setattr(vectors, "_MOST_HELD", room)  # 8 bytes: those of four vectors
@@ -338,7 +369,7 @@ def test_what_is_said_and_erased_later_is_so_among_the_bits_in_memory_too(db):
 
     found = vectors.nearest(db, made, NORTH, 5)
 
-    assert vectors.is_held(db, made)
+    assert is_held(db, made)
     assert (len(found), found[0][1], north in dict(found)) == (4, pytest.approx(1.0, abs=0.01), False)
 
 
@@ -361,7 +392,7 @@ def test_the_bits_of_a_set_that_was_dropped_are_not_taken_for_those_of_the_next(
     with db.write():
         vectors.insert(db, vectors.current(db), 77, WEST)
 
-    assert not vectors.is_held(db, vectors.current(db))
+    assert not is_held(db, vectors.current(db))
     assert [id for id, _ in vectors.nearest(db, vectors.current(db), NORTH, 5)] == [77]
 
 
