@@ -27,7 +27,6 @@ from agent_cli.values import frozen
 Embed = Callable[[Sequence[str]], list[list[float] | None]]
 """Gives the unit vectors of texts; None for one that cannot be embedded."""
 
-
 Scan = Callable[[], tuple[list[int], list[float]]]
 """Gives the nearest rows in memory, and their cosines; no cosines when only bits are there."""
 
@@ -45,7 +44,7 @@ class QueryEmbedder(Protocol):
 _SAMPLE = 1024
 NEAREST = 100
 _PORTION = 32 << 20  # bytes of vectors that are read into memory behind a search
-_MANY = 20_000  # rows from which another thread is worth it
+MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _AT_ONCE = 1_000  # new ones that are read before a search
 _MOST_HELD = 128 << 20  # bytes of a set in memory, as bits or in full: a million of 768 dimensions take 96 MB as bits
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
@@ -223,7 +222,7 @@ def start_scan(db: Database, vector_set: VectorSet, query: Sequence[float]) -> S
     if held is None:
         return None
     scan = partial(held.scan, arrays.to_bytes(tuple(query)), NEAREST)
-    return _scanner().submit(lambda _: scan()) if len(held) >= _MANY and _scanner().is_idle else scan
+    return _scanner().submit(lambda _: scan()) if len(held) >= MIN_FOR_THREAD and _scanner().is_idle else scan
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_cli.memory.search import index, passage_context, scoring, vectors
+from agent_cli.memory.search import passage_context, scoring, vectors
 from tests.conftest import HERE, empty
 from tests.recalling import EMBEDDED, STRANGER, catch_up, day, handles, reply, say, session_of
 
@@ -91,8 +91,7 @@ def test_the_same_is_found_by_vectors_in_memory_as_in_the_file(tmp_path, monkeyp
     for words in ("The mill by the river", "A bridge of stone", "We walked for an hour"):
         say(db, session_of(db), words)
     embed(db, 0.15)
-    monkeypatch.setattr(index, "_MIN_FOR_THREAD", 1)
-    monkeypatch.setattr(vectors, "_MANY", 1)  # so that they are read, and another thread looks for the nearest
+    monkeypatch.setattr(vectors, "MIN_FOR_THREAD", 1)  # so that they are read, and another thread looks for the nearest
     started, start = [], vectors.start_scan
     monkeypatch.setattr(vectors, "start_scan", lambda *given: started.append(start(*given)) or started[-1])
 
