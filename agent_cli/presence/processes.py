@@ -31,20 +31,27 @@ def above(pid: int) -> Iterator[Process]:
         pid = process.parent
 
 
-def at_terminal_of(pid: int) -> Iterator[int]:
-    """The other processes that the same terminal controls; none elsewhere than on Linux."""
-    if terminal := _terminal(str(pid)):
-        numbers = (each.name for each in _PROC.iterdir() if each.name.isdigit() and each.name != str(pid))
-        yield from (int(each) for each in numbers if _terminal(each) == terminal)
+def at_terminal_of(pid: int) -> list[int]:
+    """The other processes that the same terminal controls, the oldest first; none elsewhere than on Linux.
+
+    Numbers do not tell the age: after the highest they begin anew.
+    """
+    terminal, _ = _terminal_and_start(str(pid))
+    if not terminal:
+        return []
+    others = [each.name for each in _PROC.iterdir() if each.name.isdigit() and each.name != str(pid)]
+    found = {int(each): _terminal_and_start(each) for each in others}
+    return sorted((each for each in found if found[each][0] == terminal), key=lambda each: (found[each][1], each))
 
 
-def _terminal(pid: str) -> int:
-    """The number of the terminal that controls a process; 0 where there is none, and once the process has ended."""
+def _terminal_and_start(pid: str) -> tuple[int, int]:
+    """The number of the terminal that controls a process, 0 where there is none and once the process has ended, and
+    when it was started, in ticks since the machine was."""
     try:
         state, *fields = (_PROC / pid / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except (OSError, ValueError):
-        return 0
-    return 0 if state in _ENDED else int(fields[3])
+        return 0, 0
+    return (0, 0) if state in _ENDED else (int(fields[3]), int(fields[18]))
 
 
 def _process(pid: int) -> Process | None:
