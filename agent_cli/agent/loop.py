@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from agent_cli.agent import carry_over, citations, estimate, model_context, prompt
+from agent_cli.agent import carry_over, citations, estimate, model_context, profile, prompt
 from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
     Event,
@@ -23,6 +23,7 @@ from agent_cli.agent.events import (
 )
 from agent_cli.agent.policy import policy
 from agent_cli.agent.policy.guard import Limits, reason_to_stop
+from agent_cli.agent.profile import Shown
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm import repair, repetition
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
@@ -125,16 +126,17 @@ def prepare_session(context: ToolContext) -> None:
     """Repair what a crash left incomplete in the session, and compose its opening if it has none."""
     session = sessions.get(context.db, context.session, context.scope.owner)
     recovery.recover(context.db, context.session, context.scope, context.time)
-    if session.opening is None and context.reads:
+    if context.reads and (session.opening is None or session.profile is None):
+        now, current = context.time(), None if context.memory else context.session
         with context.db.write():  # also while reading: nothing forgotten meanwhile may be written back
-            opening, _ = carry_over.compose(
-                context.remembered,
-                context.scope,
-                context.time(),
-                None if context.memory else context.session,
-                everywhere=context.everywhere,
-            )
-            sessions.set_opening(context.db, context.session, opening.text)
+            opening = session.opening
+            if opening is None:
+                composed, _ = carry_over.compose(
+                    context.remembered, context.scope, now, current, everywhere=context.everywhere
+                )
+                opening = composed.text
+            start = profile.current(context.remembered, context.scope, current, now, context.profile_tokens)
+            sessions.set_opening(context.db, context.session, opening, start.stored)
 
 
 def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
@@ -155,6 +157,7 @@ def build_request(
     session = sessions.get(context.db, context.session, context.scope.owner)
     schemas = offered_tools(agent, context)
     factor = estimate.factor(context.db, agent.model.name)
+    begun = sessions.get(context.db, agent.parent.session, context.scope.owner) if agent.parent else session
     built = model_context.build(
         context.db,
         session,
@@ -165,12 +168,20 @@ def build_request(
         context.time(),
         extra,
         factor,
+        profile=shown_profile(context, begun),
         reads=context.reads,
         parent=agent.parent,
         folds=folds,
     )
     listed = {each["name"] for each in schemas}
     return replace(built, messages=tuple(use_tool.as_called(message, listed) for message in built.messages))
+
+
+def shown_profile(context: ToolContext, session: sessions.Session) -> Shown:
+    """What the next request of a session shows of the facts that every session is told."""
+    if not context.reads:
+        return Shown()
+    return profile.shown(context.remembered, context.scope, session, context.time(), context.profile_tokens)
 
 
 def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:

@@ -33,7 +33,7 @@ def _answer(context: ToolContext, message: int, request: MemoryRequest, options:
     words, keyboard = request.statement, options.at_keyboard
     shown = f"“{text.one_line(words, 60)}”"
     match request.kind:
-        case "statement":
+        case "statement" | "wish":
             return _keep(context, message, request, options)
         case "given":
             command = "/remember" if keyboard else 'agent facts add "…"'
@@ -56,7 +56,8 @@ def _answer(context: ToolContext, message: int, request: MemoryRequest, options:
 
 def _keep(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
     claims = [_claim(context, message, request, each) for each in known_facts.separate(request.statement)]
-    typed, batch = options.at_keyboard and request.trust == "typed", ids.new(context.time())
+    asked = request.kind == "statement"  # a wish may be meant for this conversation alone
+    typed, batch = asked and options.at_keyboard and request.trust == "typed", ids.new(context.time())
     with context.db.write():
         keep = _adopt if typed else _propose
         return "; ".join(dict.fromkeys(keep(context, each, options, batch) for each in claims))
@@ -76,7 +77,8 @@ def _propose(context: ToolContext, claim: Claim, options: CaptureOptions, batch:
 
 def _claim(context: ToolContext, message: int, request: MemoryRequest, clause: str) -> Claim:
     statement = absolute_dates.resolve(clause, context.time())
-    return adoption.claim(statement, request.trust, quote=request.quote, message=message)
+    place = context.scope.place if request.this_place else ""
+    return adoption.claim(statement, request.trust, quote=request.quote, message=message, place=place)
 
 
 def _point_to_forget(context: ToolContext, words: str, *, keyboard: bool) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.agent import carry_over, estimate, prompt_recall
 from agent_cli.agent.carry_over import Opening
+from agent_cli.agent.profile import Shown
 from agent_cli.errors import ContextExceeded
 from agent_cli.memory.conversations import log, readings, rolling_summary, sessions
 from agent_cli.memory.search import recall_log
@@ -26,6 +27,7 @@ from agent_cli.values import frozen
 PARTS = (
     "instructions",
     "tools",
+    "profile",
     "summaries",
     "last session",
     "earlier",
@@ -44,6 +46,7 @@ _UNCONDENSED = (
 _CUT = ("cancelled", "interrupted", "length", "repetition")  # how a reply ended that is not whole
 _UNFENCED = "read_skill"  # the person has approved its text
 _ATTACHED = {"file": "File", "piped": "From a pipe"}  # parts of a question that have a fence, and its heading
+_NO_PROFILE = Shown()
 
 
 @frozen
@@ -76,8 +79,10 @@ class Context:
 class _Memory:
     """Text from memory in a request."""
 
+    profile: str
     carried: Opening  # from earlier sessions
     earlier: str  # summary of the folded part of this session
+    changes: str  # of the profile, since the session began
     recalled: str
 
 
@@ -97,6 +102,7 @@ def build(
     extra: Message | None = None,
     factor: float = 1.0,
     *,
+    profile: Shown = _NO_PROFILE,
     reads: bool = True,
     parent: ParentConversation | None = None,
     folds: bool = True,
@@ -105,8 +111,9 @@ def build(
 
     Over budget, recalled text is left out first, then the opening, then the older half of the window; never the last
     question. Raises ContextExceeded when that alone is too long. `factor`: tokens of this model per estimated token.
-    `reads`: whether memory is shown. `parent`: a conversation in front of the session's messages, so that both prompts
-    begin alike. `folds`: whether messages may be folded; else all are shown that were not folded before.
+    `profile`: what is shown of it. `reads`: whether memory is shown. `parent`: a
+    conversation in front of the session's messages, so that both prompts begin alike. `folds`: whether messages may be
+    folded; else all are shown that were not folded before.
     """
     room = int(prompt_room(num_ctx) / factor)
     fixed = estimate.tokens(instructions) + estimate.tokens(json.dumps(list(tools)))
@@ -115,13 +122,15 @@ def build(
     units = _unfolded(db, session.id, parent.before if parent else None)
     units = [*_fold(db, session.id, units, _count_due(units, window) if folds else 0, now), *side_units]
     carried = carry_over.fit_context(carry_over.parse(session.opening or ""), num_ctx) if reads else Opening()
-    memory = _Memory(carried, _folded_summary(db, session.id), _recalled_block(db, units) if reads else "")
+    recalled = prompt_recall.block(db, units[-1][0].id, profile.facts) if reads and units else ""
+    memory = _Memory(profile.block, carried, _folded_summary(db, session.id), profile.changes, recalled)
     while True:
         leading = _leading_parts(memory)
-        messages = _alternating([*_messages(units, leading, memory.recalled), *([extra] if extra else [])])
+        messages = _alternating([*_messages(units, leading, memory), *([extra] if extra else [])])
         said = sum(_size(message) for message in messages)
         if fixed + said <= room:
             parts = {"instructions": instructions, **leading, **_recalled_parts(db, units, memory.recalled)}
+            parts["profile"] += memory.changes
             sizes = {part: estimate.tokens(words) for part, words in parts.items() if words}
             sizes["tools"] = fixed - sizes["instructions"]
             sizes["conversation"] = max(0, fixed + said - sum(sizes.values()))  # parts are rounded up
@@ -135,6 +144,8 @@ def build(
             memory = replace(memory, earlier=_folded_summary(db, session.id))
         elif memory.earlier and folds:
             memory = replace(memory, earlier="")
+        elif memory.profile or memory.changes:
+            memory = replace(memory, profile="", changes="")
         else:
             raise ContextExceeded(
                 f"the question needs about {int((fixed + said) * factor)} tokens and the model's context has room for "
@@ -218,16 +229,16 @@ def _leading_parts(memory: _Memory) -> dict[str, str]:
     """Text in front of the first message, by part. The end of the previous session goes when messages are folded."""
     carried = carry_over.without_messages(memory.carried) if memory.earlier else memory.carried
     summaries, previous = carried.parts
-    return {"summaries": summaries, "last session": previous, "earlier": memory.earlier}
+    return {"profile": memory.profile, "summaries": summaries, "last session": previous, "earlier": memory.earlier}
 
 
-def _messages(units: Sequence[Sequence[log.Entry]], before: Mapping[str, str], recalled: str) -> list[Message]:
+def _messages(units: Sequence[Sequence[log.Entry]], before: Mapping[str, str], memory: _Memory) -> list[Message]:
     messages = [_as_sent(entry) for unit in units for entry in unit]
     if not messages:  # a request for a session without messages
         return [Message("user", before=_leading_text(before))]
     messages[0] = replace(messages[0], before=_leading_text(before))
     last = max(index for index, message in enumerate(messages) if message.role == "user")
-    after = "\n\n".join(filter(None, (recalled, messages[last].after)))
+    after = "\n\n".join(filter(None, (memory.changes, memory.recalled, messages[last].after)))
     messages[last] = replace(messages[last], after=after)
     return messages
 
@@ -235,12 +246,7 @@ def _messages(units: Sequence[Sequence[log.Entry]], before: Mapping[str, str], r
 def _leading_text(before: Mapping[str, str]) -> str:
     """The parts as one text; the two parts of the opening share a fence."""
     carried = "\n".join(filter(None, (before["summaries"], before["last session"])))
-    return "\n\n".join(filter(None, (carried, before["earlier"])))
-
-
-def _recalled_block(db: Database, units: Sequence[Sequence[log.Entry]]) -> str:
-    """The memories recalled for the last question; those for earlier questions are not shown."""
-    return prompt_recall.block(db, units[-1][0].id) if units else ""
+    return "\n\n".join(filter(None, (before["profile"], carried, before["earlier"])))
 
 
 def _recalled_parts(db: Database, units: Sequence[Sequence[log.Entry]], recalled: str) -> dict[str, str]:

@@ -1,12 +1,14 @@
-"""Recall for a prompt: a few dated lines of memory beside each message, fenced; nothing when nothing is known.
+"""Recall for a prompt: dated lines of memory beside each message, fenced; nothing when nothing is known.
 
-Small models get worse with more than some 3,000 tokens of recalled text, so at most five items and 1,200 tokens are
-shown, and of skills only the description: their steps are read by a tool. Files are searched separately and shown under
-their own heading; they take part of the tokens, but never the place of another item. The model is told when the answer
-is only perhaps among them, and when nothing is kept of what it was asked; beside small talk nothing is recalled.
+Small models get worse with more than some 3,000 tokens of recalled text, so the lines have a budget of tokens: of long
+texts the sentences that answer are shown, and of skills only the description, because their steps are read by a tool.
+Beside a request for advice stand the preferences that are nearest to it, however their words differ. Files are searched
+separately and shown under their own heading; they take part of the tokens, but never the place of another item. The
+model is told when the answer is only perhaps among them, and when nothing is kept of what it was asked; beside small
+talk nothing is recalled, and nothing is repeated that the profile or the window shows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from agent_cli import clock, kinds, text
 from agent_cli.agent import estimate
 from agent_cli.kinds import MEMORY, SKILLS
 from agent_cli.memory import tombstones
-from agent_cli.memory.language import statements
+from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import recall_log, vectors
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
@@ -25,13 +27,16 @@ if TYPE_CHECKING:
     from agent_cli.memory.search.recall import Hit, RecallResult
     from agent_cli.memory.skills.skill_matching import Match
 
-ITEMS = 5
-ITEMS_MAYBE = 3  # items when the verdict is "maybe"
-TOKENS = 1200
+ITEMS = 12
+PREFERENCES = 24  # beside a request for advice
+PREFERENCE_SHARE = 0.6  # of the tokens, where something else was found too
+LEAST_CERTAIN = -4.0  # log-odds of an item
 VERDICTS = {"maybe": "Perhaps, none of it holds most of the question.", "nothing": "Nothing is kept of this in memory."}
-_LONGEST = 900  # characters of one item
+_LONGEST, _LONGEST_FIRST = 320, 640  # characters of an item, and of the best
+_LONGEST_OF_FILE = 900
 _AS_GOOD = 0.75  # coverage of a file shown beside what is known, as a share of that of the best other hit
 _LONGEST_DESCRIPTION = 200  # characters of the description of a skill
+_SPEAKERS = {"user": "person", "assistant": "you"}
 FILES = 2  # items from files
 _FILE_TOKENS = 400  # for files when other items are shown too
 
@@ -59,13 +64,15 @@ class Selection:
     damaged: Sequence[str] = ()  # names of damaged indexes
 
 
-def recall_for_message(context: ToolContext, message: int, words: str, shown: Sequence[int]) -> Sequence[str]:
+def recall_for_message(
+    context: ToolContext, message: int, words: str, shown: Sequence[int], in_profile: Collection[int] = ()
+) -> Sequence[str]:
     """Recall memories for a message and record them; returns the names of damaged indexes.
 
-    `shown`: numbers of the messages that the model sees anyway.
+    `shown`: numbers of the messages that the model sees anyway. `in_profile`: those of the facts.
     """
     rounds = tombstones.erasure_count(context.remembered)
-    selection = select(context, words, (*shown, message), logged=True)
+    selection = select(context, words, (*shown, message), in_profile, logged=True)
     used = [(hit, line) for hit, line in selection.used if (hit.kind, hit.id) not in context.excluded]
     notice = VERDICTS.get(selection.verdict, "")
     if selection.verdict == "nothing" and not (statements.asks(words) and _is_unknown(context, message, words, shown)):
@@ -86,12 +93,14 @@ def _is_unknown(context: ToolContext, message: int, words: str, shown: Sequence[
 
     allowed = Filter(context.scope.owner, ("message",), excluded_messages=(message,))
     found = recall.find(context.db, words, allowed, context.time(), ITEMS, logged=True)
-    return found.verdict == "nothing" or not any(hit.id in shown for hit in found.hits)
+    return not found.likely or not any(hit.id in shown for hit in found.hits)
 
 
-def select(context: ToolContext, words: str, shown: Sequence[int], *, logged: bool) -> Selection:
+def select(
+    context: ToolContext, words: str, shown: Sequence[int], in_profile: Collection[int] = (), *, logged: bool
+) -> Selection:
     """The memories for a question. `logged`: it is in the log."""
-    if statements.is_small_talk(words):
+    if statements.is_small_talk(words) or context.recall_tokens <= 0:
         return Selection()
     from agent_cli.memory.search import recall  # a tenth of what is loaded: not for small talk, nor before the prompt
     from agent_cli.memory.search.candidates import Filter
@@ -118,38 +127,56 @@ def select(context: ToolContext, words: str, shown: Sequence[int], *, logged: bo
     vector = embed_once.vector if embed_once else None
     skills = skill_matching.find(context.remembered, context.scope.owner, words, vector) if has_skills else []
     offered = [(_skill_hit(each, context), _skill_line(each)) for each in skills]
-    room = TOKENS - _size(offered)
+    room = context.recall_tokens - _size(offered)
     of_files = find(replace(allowed, kinds=("section",)), FILES)
-    files = _fit_files(of_files, room if found.verdict == "nothing" else min(room, _FILE_TOKENS), found)
-    verdict = min((found.verdict, of_files.verdict), key=("known", "maybe", "nothing").index)
-    others = _fit(found, room - _size(files))
+    files = _fit_files(of_files, min(room, _FILE_TOKENS) if found.likely else room, found)
+    room -= _size(files)
+    wishes: list[tuple[Hit, str]] = []
+    if embed_once and statements.asks_for_advice(words):
+        near = recall.preferences(context.remembered, words, allowed, context.time(), PREFERENCES, embed_once)
+        lines = [(hit, _preference_line(hit)) for hit in near if hit.kind != "fact" or hit.id not in in_profile]
+        wishes = _fit(lines, int(room * PREFERENCE_SHARE) if found.likely else room)
+    others = _fit(_lines(found, words, wishes), room - _size(wishes), in_profile)
+    if found.likely:
+        verdict = found.verdict if found.verdict == "known" else "maybe"
+    else:
+        verdict = of_files.verdict if files else "" if wishes else "nothing"
     if not files:
-        return Selection((*others, *offered), verdict, found.damaged)
+        return Selection((*wishes, *others, *offered), verdict, found.damaged)
     sources, replies = ([each for each in others if each[0].unsupported is wanted] for wanted in (False, True))
     if _coverage(of_files.hits) > _coverage([hit for hit, _ in sources]):
         sources, files = files, sources
-    return Selection((*sources, *files, *replies, *offered), verdict, found.damaged)
+    return Selection((*wishes, *sources, *files, *replies, *offered), verdict, found.damaged)
 
 
-def block(db: Database, message: int) -> str:
-    """The recorded memories of a message as the model sees them, or an empty string."""
+def block(db: Database, message: int, in_profile: Collection[int] = ()) -> str:
+    """The recorded memories of a message as the model sees them, but the facts in the profile; or an empty string."""
     texts_by_heading: dict[str, list[str]] = {}  # in the order of recall
     for each in recall_log.recalled_for(db, message):
+        if each.kind == "fact" and each.row in in_profile:
+            continue
         texts_by_heading.setdefault(kinds.BY_NAME[each.kind].heading, []).append(each.text)
     verdict = recall_log.verdict_for(db, message)
     block_lines = [line for heading, items in texts_by_heading.items() for line in (heading, *items)]
-    block_lines = [verdict, *block_lines] if verdict else block_lines
+    if verdict and (block_lines or verdict == VERDICTS["nothing"]):
+        block_lines = [verdict, *block_lines]
     begin, end = text.FENCE
     return f"{begin} {text.unfenced(chr(10).join(block_lines))}\n{end}" if block_lines else ""
 
 
-def _fit(found: "RecallResult", room: int) -> list[tuple["Hit", str]]:
-    """The best hits that fit into `room` tokens, with their lines."""
+def _lines(found: "RecallResult", words: str, wishes: Sequence[tuple["Hit", str]]) -> list[tuple["Hit", str]]:
+    """The hits that are certain enough to be shown, and not among the preferences, with their lines, the best first."""
+    left_out = {(hit.kind, hit.id) for hit, _ in wishes}
+    telling = [hit for hit in found.hits if not hit.empty and hit.certainty >= LEAST_CERTAIN] if found.likely else []
+    shown = [hit for hit in telling if (hit.kind, hit.id) not in left_out][:ITEMS]
+    return [(hit, _hit_line(hit, words, _LONGEST if number else _LONGEST_FIRST)) for number, hit in enumerate(shown)]
+
+
+def _fit(lines: Iterable[tuple["Hit", str]], room: int, in_profile: Collection[int] = ()) -> list[tuple["Hit", str]]:
+    """The first that fit into so many tokens together. `in_profile`: facts that the profile shows, which take none."""
     used: list[tuple[Hit, str]] = []
-    telling = [hit for hit in found.hits if not hit.empty]
-    for hit in telling[: {"known": ITEMS, "maybe": ITEMS_MAYBE}.get(found.verdict, 0)]:
-        line = _hit_line(hit)
-        room -= estimate.tokens(line)
+    for hit, line in lines:
+        room -= 0 if hit.kind == "fact" and hit.id in in_profile else estimate.tokens(line)
         if room < 0:
             break
         used.append((hit, line))
@@ -168,7 +195,8 @@ def _fit_files(found: "RecallResult", room: int, others: "RecallResult") -> list
     else:
         return used
     for hit in shown:
-        line = f"- {hit.handle}, {text.unfenced(text.one_line(hit.file, 80))}: {text.unfenced(_words(hit))}"
+        words = text.one_line(hit.text, _LONGEST_OF_FILE)
+        line = f"- {hit.handle}, {text.unfenced(text.one_line(hit.file, 80))}: {text.unfenced(words)}"
         if _size([*used, (hit, line)]) > room:
             break
         used.append((hit, line))
@@ -184,15 +212,45 @@ def _size(hits: Sequence[tuple["Hit", str]]) -> int:
     return sum(estimate.tokens(line) for _, line in hits)
 
 
-def _words(hit: "Hit") -> str:
-    words = " ".join(hit.text.split())
-    return words if len(words) <= _LONGEST else words[:_LONGEST] + " …"
+def excerpt(words: str, question: str, limit: int) -> str:
+    """A text on one line; of a longer one the sentences that hold most of the question's words, in their order."""
+    flat = " ".join(words.split())
+    if len(flat) <= limit:
+        return flat
+    asked = {word[: terms.BEGINNING] for word in terms.content_words(question) if not terms.only_asks(word)}
+    pieces = [each for line in words.split("\n") for each in text.sentences(line)]
+    held = [len(asked & {word[: terms.BEGINNING] for word in terms.content_words(each)}) for each in pieces]
+    chosen, room = list[int](), limit
+    for number in sorted(range(len(pieces)), key=lambda number: (-held[number], number)):
+        if chosen and (len(pieces[number]) > room or not held[number]):
+            continue
+        chosen.append(number)
+        room -= len(pieces[number])
+    lines, last = list[str](), -1
+    for number in sorted(chosen):
+        lines += ["…"] if number > last + 1 else []
+        lines.append(text.one_line(pieces[number], limit))
+        last = number
+    return " ".join([*lines, *(["…"] if last + 1 < len(pieces) else [])])
 
 
-def _hit_line(hit: "Hit") -> str:
+def _hit_line(hit: "Hit", question: str, longest: int) -> str:
+    after = f", after “{text.one_line(hit.before, 100)}”" if hit.before else ""
+    return _line(hit, f"{after}: {excerpt(hit.text, question, longest)}")
+
+
+def _preference_line(hit: "Hit") -> str:
+    """What a message tells of the person's limits and likings, without the rest of it."""
+    stated = " ".join(statements.preferences(hit.text)) if hit.kind == "message" else hit.text
+    return _line(hit, f": {text.one_line(stated, _LONGEST)}")
+
+
+def _line(hit: "Hit", words: str) -> str:
+    """A line with the date, and of a message who said it."""
     day = clock.from_timestamp(hit.at)
-    label = f" {hit.label}" if hit.label else ""
-    return f"- {hit.handle}, {day:%d %B %Y}{text.unfenced(label)}: {text.unfenced(_words(hit))}"
+    by = hit.author or _SPEAKERS.get(hit.role, "")
+    about = f"{f', {by}' if by else ''}{f' {hit.label}' if hit.label else ''}"
+    return f"- {hit.handle}, {day:%d %B %Y}{text.unfenced(about + words)}"
 
 
 def _skill_line(skill: "Match") -> str:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from agent_cli.agent.model_context import Window
     from agent_cli.tools.servers import Servers
 
+MEMORY_SHARE = 8  # one part in eight of the context, for the profile and for what is recalled
+
 
 @dataclass(eq=False, repr=False)  # each costs time at the start
 class App:
@@ -113,6 +115,16 @@ class App:
     def carries_everywhere(self) -> bool:
         """Whether a session carries over what was said in other folders."""
         return self.config.carry == "everywhere"
+
+    @property
+    def profile_tokens(self) -> int:
+        """The tokens of the facts that every session is told."""
+        return min(self.config.profile_tokens, self.config.num_ctx // MEMORY_SHARE)
+
+    @property
+    def recall_tokens(self) -> int:
+        """The tokens of what is recalled beside a question."""
+        return min(self.config.recall_tokens, self.config.num_ctx // MEMORY_SHARE)
 
     @property
     def close_after(self) -> timedelta:

@@ -221,9 +221,19 @@ def tool_context(app: App, db: Database, session: int) -> ToolContext:
         app.config.feeds,
         app.config.feeds_private,
     )
-    everywhere = app.carries_everywhere
-    embedder = _embedder(app, db)
-    return ToolContext(db, session, app.scope, app.time, embedder, memory, app.reads, everywhere, access=access)
+    return ToolContext(
+        db,
+        session,
+        app.scope,
+        app.time,
+        _embedder(app, db),
+        memory,
+        app.reads,
+        app.carries_everywhere,
+        app.profile_tokens,
+        app.recall_tokens,
+        access=access,
+    )
 
 
 def _embedder(app: App, db: Database) -> QueryEmbedder | None:
@@ -237,7 +247,9 @@ def _recall(app: App, parent: ParentConversation | None, context: ToolContext, m
     seen = model_context.visible(context.db, context.session, app.window)
     if parent:
         seen = [*model_context.visible(context.db, parent.session, app.window), *seen]
-    damaged = prompt_recall.recall_for_message(context, message, words, seen)
+    session = sessions.get(context.db, parent.session if parent else context.session, context.scope.owner)
+    in_profile = loop.shown_profile(context, session).facts
+    damaged = prompt_recall.recall_for_message(context, message, words, seen, in_profile)
     if not context.memory:
         upkeep.report_damage(app, context.db, damaged)
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from agent_cli.agent import profile
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.memory.search import recall_log
@@ -23,13 +24,14 @@ def why(
     app_ = context.obj.app()
     message = recall_log.message_id(app_.db, app_.scope.owner, turn)
     used = recall_log.recalled_for(app_.db, message)
+    always = profile.shown_with(app_.db, app_.scope, message, app_.time(), app_.profile_tokens)
     if as_json:
-        output.put_json(
-            [
-                {"id": each.handle, "kind": each.kind, "score": each.score, "legs": each.legs, "text": each.text}
-                for each in used
-            ]
-        )
+        recalled = [
+            {"id": each.handle, "kind": each.kind, "score": each.score, "legs": each.legs, "text": each.text}
+            for each in used
+        ]
+        shown = [{"id": each.handle, "kind": "fact", "always": True, "text": each.statement} for each in always]
+        output.put_json([*recalled, *shown])
         return
     display = output.look(sys.stdout)
     if display is None:
@@ -38,3 +40,5 @@ def why(
         from agent_cli.repl.pages import why_page  # a pipe needs none of it
 
         print(why_page.page(app_.db, app_.scope.owner, message, display, scores=scores))
+    if always:
+        output.say(profile.always_told(always))

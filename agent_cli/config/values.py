@@ -104,6 +104,16 @@ class Config:
     carry: Literal["here", "everywhere"] = setting(
         'from which folders a new session carries over what was said: "here", its own, or "everywhere"', "here"
     )
+    profile_tokens: int = setting(
+        "tokens of the facts that stand before the model in every session, at most an eighth of num_ctx; 0: none",
+        600,
+        validators.at_least(0),
+    )
+    recall_tokens: int = setting(
+        "tokens of what is recalled beside a question, at most an eighth of num_ctx; 0: nothing",
+        1200,
+        validators.at_least(0),
+    )
     preview: bool = setting(
         "what memory will put beside your words stands above the prompt while you type; Alt and its number drops it",
         True,

@@ -20,6 +20,7 @@ create table session (
     holder text,                                -- the process that has it open
     terminal text,                              -- where it was typed last (holder.terminal); null: beside another or over HTTP
     opening text,                               -- what was carried over at its start, as the model sees it
+    profile text,                               -- the facts it was told at its start: [[ids], the last change by then]
     read_to integer not null default 0,         -- the last message that was searched for facts
     reflected_to integer not null default 0,    -- the last message that was searched for skills
     unlearned_to integer not null default 0,    -- the last message that was said while learning was off
@@ -203,7 +204,8 @@ create table fact (
     decided_at text,
     utc_offset integer not null,
     source text,
-    hidden_at text
+    hidden_at text,
+    in_profile text not null default ''         -- in every session: always, never; empty: as the profile chooses
 ) strict;
 create index fact_message on fact (message_id) where message_id is not null;
 create index fact_state on fact (owner, state, id);

@@ -76,6 +76,8 @@ class ToolContext:
     memory: Database | None = None  # memory to read, when it is another database than this conversation's
     reads: bool = True  # whether memory may be read
     everywhere: bool = False  # whether a session carries over what was said in other folders
+    profile_tokens: int = 600  # what always counts may take so many in a request
+    recall_tokens: int = 1200  # and what is recalled beside a message so many
     excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of memories left out of this turn
     access: Access = Access()
 

@@ -10,17 +10,17 @@ from agent_cli.memory.facts import adoption
 from agent_cli.memory.search import recall_log, vectors
 from agent_cli.memory.skills import skill_adoption, skill_file
 from tests.conftest import HERE, noon
-from tests.recalling import catch_up, day, note, say, session_of
+from tests.recalling import EMBEDDED, catch_up, day, note, reply, say, session_of, take_in
 from tests.turns import agent, run
 
 NOTHING = "⟦ Nothing is kept of this in memory.\n⟧"
 
 
-def recalled(context, question, shown=()):
+def recalled(context, question, shown=(), in_profile=()):
     """What goes to the model with a question."""
     message = int(say(context.db, context.session, question)[1:])
     catch_up(context.db)
-    prompt_recall.recall_for_message(context, message, question, shown)
+    prompt_recall.recall_for_message(context, message, question, shown, in_profile)
     return message, prompt_recall.block(context.db, message)
 
 
@@ -43,17 +43,58 @@ def test_the_model_is_told_that_nothing_is_kept_of_a_question(context):
     assert recall_log.explain(context.db, message) == f"nothing was recalled for m{message}"
 
 
-def test_at_most_five_items_and_1200_tokens(context):
-    for number in range(9):
+def test_as_many_lines_as_fit_the_budget_and_of_a_long_text_what_answers(context):
+    for number in range(20):
         note(context.db, f"Marmot number {number} lives in burrow {number} near the lake")
     message, block = recalled(context, "Where do marmots live?")
-    assert len(recall_log.recalled_for(context.db, message)) == block.count("\n- ") == 5
+    assert len(recall_log.recalled_for(context.db, message)) == block.count("\n- ") == prompt_recall.ITEMS
 
-    for number in range(9):
-        note(context.db, f"Beaver {number}: " + f"beaver {number} dam {number} 水 " * 200)
-    message, block = recalled(context, "What of the beaver dam?")
-    assert 1 <= len(recall_log.recalled_for(context.db, message)) <= 5
-    assert estimate.tokens(block) <= 1200 + 30
+    narrow = replace(context, recall_tokens=100)
+    message, block = recalled(narrow, "Where do the marmots live near the lake?")
+    assert 3 <= len(recall_log.recalled_for(context.db, message)) <= 5
+    assert estimate.tokens(block) <= 100 + 30
+
+    filler = "Nothing of note happened on that day at all. " * 30
+    note(context.db, f"{filler}The beaver dam is in the Mur at Wildon. {filler}")
+    _, block = recalled(context, "Where is the beaver dam?")
+    assert "… The beaver dam is in the Mur at Wildon. …" in block
+    assert estimate.tokens(block) <= 300
+
+
+def test_a_line_says_who_said_it_and_a_short_reply_what_stood_before(context):
+    session = session_of(context.db)
+    say(context.db, session, "Where did you hide the spare key of the cellar this time?")
+    reply(context.db, session, "Behind the lighthouse picture.")
+    take_in(context.db, session_of(context.db), "Our lighthouse picture was painted by my grandmother Rosa", "Clara")
+
+    _, block = recalled(context, "What did you say of the lighthouse picture?")
+
+    assert (
+        "- m2, 02 January 2026, you, after “Where did you hide the spare key of the cellar this time?”: Behind" in block
+    )
+    assert "- m3, 02 January 2026, Clara: Our lighthouse picture" in block
+
+
+def test_a_request_for_advice_brings_the_preferences_nearest_to_it_however_the_words_differ(context):
+    context = replace(context, embedder=EMBEDDED)
+    session = session_of(context.db)
+    say(context.db, session, "I strictly follow a vegan diet. The bus was late again.")
+    say(context.db, session, "I dislike wallpaper in any form.")
+    adoption.add(context.db, HERE, adoption.claim("I am allergic to nuts", "typed"), noon)
+    adoption.add(context.db, HERE, adoption.claim("I hate spicy food", "typed"), noon)
+    catch_up(context.db)
+    among = vectors.create(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
+    vectors.fill(context.db, among, EMBEDDED.embed_documents)
+
+    question = "Can you suggest a nice dinner for tonight?"
+    message, block = recalled(context, question, in_profile=(1,))
+
+    assert "I strictly follow a vegan diet.\n" in block
+    assert "bus" not in block
+    assert "- f2, 02 January 2026: I hate spicy food" in block
+    assert "nuts" not in block  # the profile tells it
+    assert "Nothing is kept" not in block
+    assert recall_log.recalled_for(context.db, message)[0].legs.keys() == {"preference"}
 
 
 def test_what_the_model_sees_anyway_is_not_recalled(context):
@@ -123,7 +164,7 @@ def test_what_is_outdated_or_true_elsewhere_is_shown_with_that_label(context):
     _, block = recalled(context, "Where do I live?")
     lines = block.splitlines()
     assert lines[1].endswith("I moved to Linz")
-    assert "- m1, 01 March 2025 (no longer true since 12 June 2025): I live in Graz" in lines
+    assert "- m1, 01 March 2025, person (no longer true since 12 June 2025): I live in Graz" in lines
 
     claim = adoption.claim("The tests run with make check", "typed", place="/home/other")
     adoption.add(context.db, HERE, claim, noon)
@@ -166,10 +207,11 @@ def test_a_skill_is_offered_where_nothing_is_recalled_and_takes_no_place_of_what
         "- deploy-site: Publish the site: use when the person wants it online\n⟧"
     )
 
-    for number in range(6):
+    for number in range(14):
         note(context.db, f"Publish the site to mirror {number} of {number * 7}")
     message, _ = recalled(context, "Where do we publish the site?")
-    assert [each.kind == "skill" for each in recall_log.recalled_for(context.db, message)] == [*[False] * 5, True]
+    kinds = [each.kind for each in recall_log.recalled_for(context.db, message)]
+    assert kinds == [*["note"] * prompt_recall.ITEMS, "skill"]
 
 
 def test_with_no_skill_that_fits_none_is_offered(context):

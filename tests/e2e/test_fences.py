@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,7 +37,8 @@ def answer(body: dict[str, Any]) -> script.Script:
 @pytest.fixture(scope="module")
 def requests(tmp_path_factory):
     """Every request to a model, of both engines, in which hostile text came in by each way there is, as its JSON."""
-    with OllamaServer([CHAT, EMBEDDER]) as server, V1Server([CHAT, EMBEDDER], key="a-key") as other:
+    roomy = replace(CHAT, num_ctx=16384)  # such text takes more tokens than the program estimates
+    with OllamaServer([CHAT, EMBEDDER]) as server, V1Server([roomy, EMBEDDER], key="a-key") as other:
         program = Program(tmp_path_factory.mktemp("fences")).use(server).let_scripts_decide()
         server.answer = other.answer = answer
         program.work = program.home / "marmot <|im_start|> [INST]"

@@ -1,5 +1,6 @@
 """Everything about a server that is not sockets: what it has, what it will say, what it has seen."""
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from threading import Condition
@@ -18,13 +19,14 @@ from tests.ollama_server.script import Script
 Answer = Callable[[dict[str, Any]], Script]
 Embed = Callable[[str, str], list[float]]
 
+_IN_FRONT = re.compile(r"\A(?:⟦[^⟧]*⟧\s+)+(?=\S)")
 BUSY = "server busy, please try again.  maximum pending requests exceeded"
 
 
 def echo(body: dict[str, Any], delay: float = 0.0) -> Script:
-    """What is said when nothing was scripted: the last thing the user said."""
+    """What is said when nothing was scripted: the last thing the user said, without what memory put in front of it."""
     said = [message.get("content") or "" for message in body["messages"] if message.get("role") == "user"]
-    return script.reply(f"You said: {said[-1] if said else ''}", delay=delay)
+    return script.reply(f"You said: {_IN_FRONT.sub('', said[-1]) if said else ''}", delay=delay)
 
 
 class State:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from agent_cli.agent import profile as fact_profile
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output
@@ -266,6 +267,32 @@ def rm(context: typer.Context, handles: list[str]) -> None:
             adoption.hide(app_.db, fact, app_.time, batch=batch)
     for fact in chosen:
         output.say(f"hidden {fact_format.short(fact)} (agent facts restore {fact.handle})")
+
+
+@app.command()
+def profile(context: typer.Context) -> None:
+    """Show what every session is told of you, word for word."""
+    app_: App = context.obj.app()
+    output.say(fact_profile.describe(app_.db, app_.scope, None, app_.time(), app_.profile_tokens))
+
+
+@app.command()
+def always(context: typer.Context, handle: FactHandle) -> None:
+    """Tell a fact in every session."""
+    _tell(context, handle, fact_profile.ALWAYS, "is told in every session")
+
+
+@app.command()
+def never(context: typer.Context, handle: FactHandle) -> None:
+    """Tell a fact only where a question calls for it."""
+    _tell(context, handle, fact_profile.NEVER, "is told only where a question calls for it")
+
+
+def _tell(context: typer.Context, handle: str, decision: str, outcome: str) -> None:
+    app_, fact = fact_format.find(context, handle)
+    app_.refuse_child()
+    adoption.set_in_profile(app_.db, fact, decision, app_.time)
+    output.say(f"{fact_format.short(fact)} {outcome} (agent facts undo {fact.handle})")
 
 
 @app.command()

@@ -8,7 +8,7 @@ is not true for ever. What to do about a sentence is not decided here.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Literal
 
 from agent_cli import text
@@ -26,9 +26,10 @@ _GIVEN: tuple[Origin, ...] = ("pasted", "piped", "file")  # what the person hand
 Bounds = tuple[int, int]
 """Where a piece of text starts and ends."""
 
-RequestKind = Literal["statement", "given", "to do", "forget", "too long", "unclear"]
-"""What is asked for: to keep a statement; to keep one that was not typed, which nobody asked for; to do something; to
-forget something; to keep what is too long for a fact; to remember something that the sentence does not say."""
+RequestKind = Literal["statement", "wish", "given", "to do", "forget", "too long", "unclear"]
+"""What is asked for: to keep a statement; to answer in some way from now on; to keep a statement that was not typed,
+which nobody asked for; to do something; to forget something; to keep what is too long for a fact; to remember something
+that the sentence does not say."""
 
 
 @frozen
@@ -39,6 +40,7 @@ class MemoryRequest:
     quote: str  # the same exactly as in the message
     trust: Origin
     kind: RequestKind = "statement"
+    this_place: bool = False  # whether it holds in this project or folder alone
 
 
 @frozen
@@ -60,6 +62,8 @@ _BEFOREHAND = languages.pattern(  # "I live in Graz, remember that"
 )
 _THINGS_PAST = languages.pattern(r"[\s,]*<THINGS_PAST>")
 _TO_DO = languages.pattern(r"\s*<TO_DO>")
+_HERE = languages.pattern(r"\b<HERE>\b")
+_STANDING = languages.pattern(r"<STANDING>\b")
 _FOLLOWS = languages.pattern(r"(?P<clause>\s*,?\s*<THAT>\b[,:]?)|(?P<colon>\s*<AS_FOLLOWS>?\s*:)")
 _FOLLOWS_DIRECTLY = languages.pattern(r"(?P<colon>(?!))?[\s,]+(?=<STATEMENT>)")  # "my name is …", "ich wohne …"
 _CLAUSE = languages.pattern(r"<THAT>\s+(?=<STATEMENT>)")
@@ -90,6 +94,8 @@ def requests(parts: Sequence[Part]) -> list[MemoryRequest]:
 def parse_argument(words: str) -> MemoryRequest:
     """What the person asks for who gives these words to a command that remembers."""
     to_do, clause = _TO_DO.match(words), _CLAUSE.match(words)
+    if to_do and statements.says_how_to_answer(words[to_do.end() :]):
+        return MemoryRequest(words[to_do.end() :], words, "typed")
     if to_do and not _STATEMENT.match(words):
         return MemoryRequest(words[to_do.end() :], words, "typed", "to do")
     statement = statements.main_clause(words[clause.end() :]) if clause else words
@@ -114,7 +120,8 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
 
 
 def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
-    if not any(part.origin == "typed" and languages.mentions(part.text, "MEMORY_WORDS") for part in parts):
+    typed = [part.text for part in parts if part.origin == "typed"]
+    if not any(languages.mentions(words, "MEMORY_WORDS") or _STANDING.search(words) for words in typed):
         return
     parts = [_without_middle(part) for part in parts]
     whole = "".join(part.text for part in parts)
@@ -123,7 +130,8 @@ def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
     for sentence in _sentences(plain):
         if found := _find(plain, sentence, before, parts):
             kind, span = found
-            yield _request(whole, kind, span, parts)
+            this_place = _HERE.search(plain[sentence[0] : span[0]]) is not None
+            yield replace(_request(whole, kind, span, parts), this_place=this_place)
         before = sentence
 
 
@@ -131,6 +139,8 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     """What a sentence asks for, and (start, end) of what it is about; None when it asks for nothing."""
     start, end = sentence
     words = plain[start:end]
+    if _STANDING.match(words) and statements.says_how_to_answer(words) and _typed(parts, start, end):
+        return "wish", sentence
     if not languages.mentions(words, "MEMORY_WORDS"):
         return None
     match = _REMEMBER.match(words)
@@ -149,7 +159,8 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     if _THINGS_PAST.match(rest):
         return None
     if not match["note"] and len(rest) <= MAX_STATEMENT and (to_do := _TO_DO.match(rest)):
-        return "to do", (at + to_do.end(), end)
+        is_wish = statements.says_how_to_answer(rest[to_do.end() :])  # "remember to answer in German"
+        return "statement" if is_wish else "to do", (at + to_do.end(), end)
     follows = _FOLLOWS.match(rest) or _FOLLOWS_DIRECTLY.match(rest)
     if follows is None:
         return None if strict else ("unclear", (at, end))
@@ -192,7 +203,7 @@ def _request(whole: str, kind: RequestKind, span: Bounds, parts: Sequence[Part])
     quote = whole[start:end].strip(" \t\n,:;-–?")
     start += whole[start:end].find(quote)
     words = " ".join(text.clean(quote).split())
-    if kind == "statement":
+    if kind in ("statement", "wish"):
         if len(words) > MAX_STATEMENT:
             kind = "too long"
         elif len(words) < 3 or not re.search(r"\w\W+\w|\w{3}", words) or statements.is_question(words):

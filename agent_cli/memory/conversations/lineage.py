@@ -17,7 +17,7 @@ TABLES = (
     Table(
         "session",
         text_columns="place title opening source external_id",
-        other_columns="uid owner kind started_at last_at opened_at closed_at hidden_at holder terminal",
+        other_columns="uid owner kind started_at last_at opened_at closed_at hidden_at holder terminal profile",
         time="started_at",
         letter="s",
         counts={("sessions", "session"): "true"},

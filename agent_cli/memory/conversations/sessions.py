@@ -12,7 +12,7 @@ from agent_cli.store import holder, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening"
+COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening, profile"
 
 _OPENING_MESSAGES, _LONGEST_OPENING = 5, 600  # messages that a title is made of, and characters of each
 ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that end with their answer, and are never carried over
@@ -31,6 +31,7 @@ class Session:
     closed_at: str | None
     hidden_at: str | None
     opening: str | None
+    profile: str | None  # see agent/profile.py
 
     @property
     def handle(self) -> str:
@@ -192,10 +193,10 @@ def pin(db: Database, id: int, pinned: bool) -> None:
         db.execute("update session set pinned = ? where id = ?", (int(pinned), id))
 
 
-def set_opening(db: Database, id: int, opening: str) -> None:
-    """Store the text carried over at its start, so that every request of the session begins with the same bytes."""
+def set_opening(db: Database, id: int, opening: str, profile: str | None = None) -> None:
+    """Store the text carried over at its start and the facts told then: all its requests begin with the same bytes."""
     with db.write():
-        db.execute("update session set opening = ? where id = ?", (opening, id))
+        db.execute("update session set opening = ?, profile = ? where id = ?", (opening, profile, id))
 
 
 def read_position(db: Database, id: int) -> tuple[Scope, int] | None:

@@ -221,6 +221,14 @@ def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fac
         )
 
 
+def set_in_profile(db: Database, fact: Fact, in_profile: str, time: clock.Clock) -> Fact:
+    """Decide whether every session is told a fact: always, never, or (empty) as the profile chooses."""
+    with db.write():
+        return facts.change(
+            db, fact, f"told {in_profile}", time, actor="person", batch=ids.new(time()), in_profile=in_profile
+        )
+
+
 def restore(
     db: Database, fact: Fact, time: clock.Clock, *, single_valued: Set[str] = SINGLE_VALUED, batch: str = ""
 ) -> Fact:

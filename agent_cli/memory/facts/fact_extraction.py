@@ -17,10 +17,12 @@ from agent_cli import clock, text
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import quotes, readings
 from agent_cli.memory.conversations.log import Entry
+from agent_cli.memory.conversations.quotes import Quote
+from agent_cli.memory.conversations.readings import Reading
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, facts, known_facts
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language import terms
+from agent_cli.memory.language import statements, terms
 from agent_cli.memory.language.claims import Claim, Triple, is_fact
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
@@ -217,9 +219,10 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
     reading = readings.before_proposal(db, source.id, operation.statement, quote)
     at = clock.local(source.at, source.utc_offset)
     statement = absolute_dates.resolve(operation.statement, at)
+    acceptable = is_fact(statement) or _is_wish(statement, quote, reading)
     if operation.op == "delete" and target:
         statement = target.statement
-    elif not is_fact(statement) or (target and terms.is_similar(statement, target.statement)):
+    elif not acceptable or (target and terms.is_similar(statement, target.statement)):
         return None
     if quote is None and terms.is_similar(statement, _EXAMPLE):
         return None
@@ -236,6 +239,17 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
         learned=at,
     )
     return claim if claim.triple else _with_triple(claim, operation.triple)
+
+
+def _is_wish(statement: str, quote: Quote | None, reading: Reading | None) -> bool:
+    """Whether the person typed how they want to be answered: an instruction, but their own."""
+    return bool(
+        quote
+        and quote.trust == "typed"
+        and reading is None
+        and statements.says_how_to_answer(statement)
+        and terms.is_similar(statement, quote.text)
+    )
 
 
 def _with_triple(claim: Claim, triple: Triple) -> Claim:

@@ -52,6 +52,7 @@ class Fact:
     utc_offset: int
     source: str | None
     hidden_at: str | None
+    in_profile: str  # always, never, or empty: whether every session is told it; see agent/profile.py
 
     @property
     def handle(self) -> str:
@@ -214,6 +215,23 @@ def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
         )
         if message != fact.message_id
     ]
+
+
+def confirmed(db: Database, fact_ids: Sequence[int]) -> dict[int, str]:
+    """When each of these was decided or stated last."""
+    return dict(
+        db.rows(
+            """select f.id, max(coalesce(f.decided_at, f.learned_at), coalesce(max(s.at), ''))
+               from json_each(?) c cross join fact f on f.id = c.value left join fact_source s on s.fact_id = f.id
+               group by f.id""",
+            (fact_ids,),
+        )
+    )
+
+
+def last_change(db: Database) -> int:
+    """The number of the last change of any fact; 0 when there was none."""
+    return int(db.value("select max(id) from fact_version") or 0)
 
 
 def insert(

@@ -16,7 +16,8 @@ TABLES = (
     Table(
         "fact",
         text_columns="place statement subject predicate object quote source",
-        other_columns="uid owner state operation origin trust valid_from valid_to learned_at decided_at hidden_at",
+        other_columns="uid owner state operation origin trust valid_from valid_to learned_at decided_at hidden_at "
+        "in_profile",
         time="learned_at",
         letter="f",
         counts={("facts", "fact"): "true"},

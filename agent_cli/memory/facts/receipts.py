@@ -30,7 +30,8 @@ def accepted(adopted: Adopted, now: datetime, *, at_prompt: bool = False) -> str
     instead = f", in place of {adoption.format_names(adopted.replaced)}" if adopted.replaced else ""
     if instead and adopted.fact.is_planned(now):
         instead += " from then on"
-    return f"kept {named}{f' ({stated})' if stated else ''}{instead} ({undo})"
+    where = " for this project" if adopted.fact.place else ""
+    return f"kept {named}{where}{f' ({stated})' if stated else ''}{instead} ({undo})"
 
 
 def ended(adopted: Adopted, now: datetime) -> str:

@@ -26,14 +26,58 @@ ADVICE_QUESTION = (
     r"(?:should|shall|can|could|would) (?:i|we)"
     r"|(?:can|could|would|will) you (?!(?:help me )?(?:tell|remind|remember|recall|find))"
     r"|how do (?:i|we)|do you (?:think|suggest)|help me (?!remember|recall|find)"
+    r"|(?:any|some|have) (?:\w+ )?(?:recommendations?|suggestions?|advice|tips|ideas?)|you(?:['’]d"
+    r"| would)? (?:recommend|suggest)"
+    r"|(?:suggest|recommend|plan) (?:me|us|an?|some)|what (?:are|is|would be) (?:some|an? good|the best)"
+    r"|(?:i['’]m|i am|we['’]re|we are) (?:looking|planning|thinking|hoping|interested)"
 )
 WISH = (
     r"\b(?:(?:i|we)(?:['’]d| would)? (?:\w+ )?prefer|prefers|my preferences?|(?:i['’]d|i would) rather|from now on)\b"
     r"|(?:\A|[.!?]\s+)(?:please )?(?:always|never) (?!mind\b|been\b|had\b|\w+[^\We]ed\b)\w"
 )
 WISHING = "prefer|rather|from now on|always|never"  # one of these is in each wish
+# What always counts of a statement about the person: how to answer, what they must not or cannot have, what they like.
+ANSWER_WISH = (
+    r"\A(?:please|always|never|from now on|in (?:the )?future|do not|don['’]t|no|only|just|you (?:should|must|may)"
+    r"|[\s,:])*+"
+    r"(?:answer|reply|repl(?:y|ies)|respond|write|speak|talk|call me|address me|use|keep|be|explain|give|show|format"
+    r"|include"
+    r"|add|start|begin|end|skip|stop|cite|recommend|suggest|translate|convert|summari[sz]e|ask|avoid|put|prefer"
+    r"|stick to"
+    r"|emojis?|tables?|bullet points?|lists?|small talk|apologies)\b"
+    r"|\b(?:i|we)(?: (?:always|would|do))*(?:['’]d)? (?:want|wish|prefer|like|need|expect|appreciate)(?: for)?"
+    r" (?:you to\b|(?:you|your|to get|to have|to be|all|an?|the|very|more|only)* ?(?:short|brief|concise|detailed"
+    r"|long|plain"
+    r"|simple|direct|formal|informal|honest)?[\w, ]{0,30}\b(?:answers?|repl(?:y|ies)|responses?|explanations?)\b)"
+    r"|\A(?:your )?(?:very )?(?:short|brief|concise|detailed|plain|simple|direct|formal|informal) (?:and \w+ )?"
+    r"(?:answers?|repl(?:y|ies)|responses?|explanations?)\b|\A(?:answers?|repl(?:y|ies)|responses?) (?:in|should"
+    r"|must)\b"
+    r"|\A(?:metric|imperial|si) units?\b|\b(?:want|prefer)s?(?: to use)? (?:metric|imperial|si)(?: units?)?\b"
+    r"|\b(?:answers?|replies|responses) (?:should|must|in)\b"
+)
+LIMIT = (
+    r"allerg\w*|intoleran\w*|sensitiv\w*|vegetarian\w*|vegan\w*|pescatarian|kosher|halal|gluten|lactose|diabet\w*"
+    r"|celiac|coeliac|asthma\w*|migraines?|pregnan\w*|disab\w*|wheelchair|blind|deaf|dyslexi\w*|injur\w*|medication"
+    r"|medical|health|pain|anxi(?:ety|ous)|phobi\w*|afraid|fears?|scared|sober|motion sickness|claustrophob\w*"
+    r"|(?:can(?:not|['’]t| not)|must not|mustn['’]t|may not|not allowed to|unable to|never|do(?: not|n['’]t)"
+    r"|does(?: not|n['’]t))"
+    r" (?:\w+ )?(?:eat|drink|fly|drive|swim|smoke|tolerate|take|have|use|own|want|afford|buy|wear|watch)|refus\w+"
+    r"|strict(?:ly)?"
+    r"|diet|budget|at most|no more than|religio\w*"
+)
+LIKING = (
+    r"prefer\w*|preferences?|likes?|liked|loves?|enjoy\w*|adores?|favou?rit\w*|favou?rs?|fond of|fan of|passionate"
+    r"|keen on"
+    r"|interest(?:ed|s)?|dislik\w*|hat(?:e|es|ed)|despis\w*|detest\w*|loath\w*|aversion|avoid\w*|can['’]?t stand"
+    r"|(?:can(?:not|['’]t)) (?:stand|bear)|not a fan|uncomfortable|comfortable with|steer clear|struggl\w*"
+    r"|find \w+ (?:boring"
+    r"|difficult|hard|annoying|ineffective|overwhelming)|rather|usually|always|never|only|every (?:day|morning"
+    r"|evening|week)"
+    r"|value|believe|committed|opposed|against|skeptical|sceptical|distrust\w*|trust|require|insist\w*"
+)
 ASKING = (  # words of a question that need not be in its answer
-    r"w(?:here|hat|ho|hen|ats?|hats|ich|her)s?|atm|now|days?|someone|anyone|remember|again|currently|months?|years?|names?"
+    r"w(?:here|hat|ho|hen|ats?|hats|ich|her)s?|atm|now|days?|someone|anyone|remember|again|currently|months?|years?"
+    r"|names?"
     r"|named|kinds?|sorts?|types?|towns?|city|cities|date|times?|place|number|price|which|tell|remind|know|find|get|got"
     r"|many|much|long|often|today|since|until|till|ask(?:ed)?"
 )
@@ -49,7 +93,8 @@ ABOUT_REPLIES = (  # what the assistant has said: "what would you suggest?" asks
 )
 WORKED_OUT_QUESTION = (  # how something was done or planned
     r"how (?:did|had) (?:i|we)|(?:what|which) (?:\w+ )?(?:steps?|approach(?:es)?|plans?|strateg(?:y|ies)|methods?"
-    r"|process(?:es)?|way|routine|schedule|structure|order|sequence|system|techniques?|tactics?|framework|timeline|workflow"
+    r"|process(?:es)?|way|routine|schedule|structure|order|sequence|system|techniques?|tactics?|framework|timeline"
+    r"|workflow"
     r"|reasoning) (?:did|had) (?:i|we)"
 )
 POSSESSIVE = r"(?:my|our)"  # in front of a relation to the person: "my sister"
@@ -68,20 +113,24 @@ COMMON_NAME = (  # names that are common words too
 )
 NO_NAME_AFTER = r"the|an?|my|your|this|that|last|next|in|since|until|till|by"  # a word after one of these is no name
 EVERYDAY = (
-    r"(?:liv|mov|us|mak|tak|giv|com|hav|lov|lik|writ|driv|clos|chang|invit|believ|leav|arriv|decid|not|stor)(?:e|es|ed|ing)"
+    r"(?:liv|mov|us|mak|tak|giv|com|hav|lov|lik|writ|driv|clos|chang|invit|believ|leav|arriv|decid|not|stor)(?:e|es"
+    r"|ed|ing)"
     r"|(?:go|want|need|call|name|work|play|talk|ask|look|think|seem|help|start|stop|open|turn|show|read|walk|learn|wait"
     r"|visit|drink|cook|eat|sleep|feel|meet|find|bring|keep|stay|see|say|hear|buy|pay|send|sell|speak|mean|hold|put|get"
     r"|set|run|add|mention|remember|forget|remind|save|answer|question|prefer|enjoy|hate|happen|begin|hope|plan|try|own"
     r"|watch|travel|listen|check|thank)(?:s|es|ed|ing|ning|ting|ping)?"
     r"|went|gone|came|made|took|taken|gave|given|said|told|thought|felt|met|found|brought|kept|stayed|saw|seen|heard"
     r"|bought|paid|sent|sold|spoke|meant|held|got|gotten|ran|ate|drank|slept|knew|known|left|began|wrote|written|drove"
-    r"|wanna|gonna|tried|tries|put|used|better|best|good|bad|big|small|little|great|nice|new|old|young|long|short|high|low"
-    r"|right|wrong|true|false|sure|fine|okay|yes|hello|thanks|really|actually|maybe|perhaps|always|never|often|sometimes"
+    r"|wanna|gonna|tried|tries|put|used|better|best|good|bad|big|small|little|great|nice|new|old|young|long|short"
+    r"|high|low"
+    r"|right|wrong|true|false|sure|fine|okay|yes|hello|thanks|really|actually|maybe|perhaps|always|never|often"
+    r"|sometimes"
     r"|usually|already|still|just|only|even|much|many|lots?|some|any|every|each|other|another|first|second|third|next"
     r"|last|one|two|three|four|five|six|seven|eight|nine|ten|today|tomorrow|yesterday|tonight|now|then|later|soon|ago"
     r"|since|until|until|morning|evening|afternoon|night|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february"
     r"|march|april|may|june|july|august|september|october|november|december"
-    r"|(?:time|day|week|month|year|hour|minute|thing|way|people|person|man|woman|men|women|child|children|kid|place|home"
+    r"|(?:time|day|week|month|year|hour|minute|thing|way|people|person|man|woman|men|women|child|children|kid|place"
+    r"|home"
     r"|house|city|town|country|street|room|door|car|job|office|friend|family|mother|father|mum|mom|dad|brother|sister"
     r"|wife|husband|son|daughter|partner|boss|colleague|doctor|food|water|coffee|tea|money|book|word|text|note|file"
     r"|message|fact|list|number|address|email|phone|birthday|favou?rite|user|assistant)s?"
@@ -143,7 +192,8 @@ PERFECT = r"(?:have|has|['’]ve|['’]s) (?:\w+ )?been\b|(?:have|has|['’]ve|[
 PAST = r"\b(?:was|were|had|did|lived|worked|used to|stayed|studied|owned|drove)\b"
 
 VERB = (
-    r"(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't)?|won't|can't|will|must|lives?|likes?|loves?"
+    r"(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't)?|won't|can't|will|must|lives?|likes?"
+    r"|loves?"
     r"|hates?|works?|wants?|needs?|prefers?|leaves?|starts?|ends?|expires?|goes|comes|costs?|plays?|studies|speaks?"
     r"|drinks?|eats?|drives?|moved|died|takes?|uses?|means|knows?|owns?|lies|keeps?|stands?|sits|gets|got|became|left"
     r"|passed|started|finished|bought|sold)\b"
@@ -167,13 +217,16 @@ REMEMBER_QUESTION = (  # a request in the form of a question
     r"(?:remember|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|note|memori[sz]e)"
 )
 NOTE = r"(?:(?:make\s+a\s+)?note(?:\s+down)?|write\s+down|save|store)"  # only before words about oneself
-FOR_LATER = r"please|for\s+(?:later|me|good)|too"
+HERE = r"(?:for|in)\s+this\s+(?:project|folder|repository|repo)|here"  # what is told holds in this place alone
+FOR_LATER = rf"please|for\s+(?:later|me|good)|too|{HERE}"
+STANDING = r"(?:please\s+)?(?:from\s+now\s+on|always|never|in\s+(?:the\s+)?future)"  # begins a wish for all answers
 THAT = r"that"  # begins a clause
 THAT_BEFORE = r"(?:that|this|it)"  # stands for the sentence before
 AS_FOLLOWS = r"(?:this|that)"  # before a colon
 THINGS_PAST = (  # "remember when we met", "remember that time in Rome": no request
     r"(?:when|where|who|whom|what|which|why|how|whether|if|those|all)\b|(?:that\s+|the\s+|you\s+)?(?:(?:time|day|night"
-    r"|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song|book|place|trip|restaurant|story"
+    r"|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song|book|place|trip|restaurant"
+    r"|story"
     r"|conversation|thing)s?\b(?!')(?!\s+(?:is|are|was|were|has|can|will|heals|flies)\b)"
     r"|(?:that\s+)?(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)"
 )
@@ -184,7 +237,8 @@ FURTHER_REQUEST = (
 )
 FORGET = r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?forget(?:\s+about)?"
 FORGETTABLE = (
-    r"(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anything|all)\s+(?:that\s+)?(?:i|you|we)\s+[^.!?]*?\babout\s+"
+    r"(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anything|all)\s+(?:that\s+)?(?:i|you"
+    r"|we)\s+[^.!?]*?\babout\s+"
     r"|(?:everything|anything|all)\s+about\s+|(?=(?:my|our)\s)"
 )
 # Doubts and ends: a sentence with one states nothing that is true now.

@@ -43,6 +43,8 @@ _ABOUT_REPLIES = languages.pattern(r"\b<ABOUT_REPLIES>\b")
 _WORKED_OUT = languages.pattern(r"\b<WORKED_OUT_QUESTION>\b")
 _FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
 _ADVICE, _WISH = languages.pattern(r"\b<ADVICE_QUESTION>\b"), languages.pattern(r"<WISH>")
+_ANSWER_WISH, _LIMIT = languages.pattern(r"<ANSWER_WISH>"), languages.pattern(r"\b<LIMIT>\b")
+_LIKING = languages.pattern(r"\b<LIKING>\b")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
 _INTRODUCTION = languages.pattern(
     r"\A\W*(?:<PLEASE>\b[,!]?\s+)+(?=<OWN_CLAUSE>)", hint=lambda sentence: languages.opens(sentence, "PLEASE")
@@ -230,6 +232,27 @@ def asks_for_advice(question: str) -> bool:
 def tells_wish(message: str) -> bool:
     """Whether a message tells what its author prefers, or wants always or never."""
     return languages.mentions(message, "WISHING") and _WISH.search(message) is not None  # few need the slow pattern
+
+
+def says_how_to_answer(statement: str) -> bool:
+    """Whether a statement is a wish about the answers: their language, length, tone, units or format."""
+    return _ANSWER_WISH.search(statement) is not None
+
+
+def tells_limit(statement: str) -> bool:
+    """Whether a statement tells what somebody must not, cannot or will not have or do: health, diet, fears."""
+    return _LIMIT.search(statement) is not None
+
+
+def tells_liking(statement: str) -> bool:
+    """Whether a statement tells what somebody likes, dislikes or usually does."""
+    return _LIKING.search(statement) is not None
+
+
+def preferences(message: str) -> list[str]:
+    """The sentences of a message that tell a limit or a liking of its author."""
+    stated = (each for each in text.sentences(message) if not each.endswith("?") and is_in_first_person(each))
+    return [each for each in stated if tells_limit(each) or tells_liking(each)]
 
 
 def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:

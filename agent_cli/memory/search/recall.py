@@ -4,16 +4,16 @@ person who searches, what only mentions it.
 A damaged index is left out, and the others answer.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from agent_cli import clock, kinds, text
 from agent_cli.errors import StoreError
 from agent_cli.memory import scope
-from agent_cli.memory.language import terms
+from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import candidates, index, passage_context, scoring, selection, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import Scored
@@ -26,6 +26,8 @@ from agent_cli.values import frozen
 _MAX_QUERY = 2000  # characters of a question that count
 FILE = "section"  # the kind of files
 LEAST = 0.35  # relevance of a hit that is shown unasked, as a share of that of the best
+_NEAREST = 200  # passages among which a message that tells a preference is looked for
+_SHORT = 60  # characters of a message that is told with what was said before it
 
 
 @frozen
@@ -52,6 +54,10 @@ class Hit:
     path: str = ""  # of a file
     line: int = 0  # where the section of the file begins
     page: int | None = None  # of a PDF
+    author: str = ""  # who said it, where that is not the person or the assistant
+    role: str = ""  # of a message: user, or assistant
+    certainty: float = -math.inf  # the log-odds that it answers the question
+    before: str = ""  # of a short message: what was said before it
 
     @property
     def label(self) -> str:
@@ -93,6 +99,7 @@ class RecallResult:
     verdict: str  # known, maybe, nothing
     hits: tuple[Hit, ...]
     damaged: tuple[str, ...] = ()  # indexes that could not be used: "words", "trigrams", "vectors"
+    likely: bool = False  # whether it is certain enough to be shown unasked
 
 
 def find(
@@ -170,6 +177,31 @@ def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, 
     return {(kinds.BY_LETTER[letter].name, row) for letter, row in set.intersection(*found)}
 
 
+def preferences(
+    db: Database, query: str, allowed: Filter, now: datetime, limit: int, embedder: QueryEmbedder
+) -> tuple[Hit, ...]:
+    """What bears on a request for advice, nearest in meaning first: facts, and what the person said of their limits and
+    likings, however the words differ."""
+    vector_set, vector = vectors.current(db), embedder.embed_query(text.without_surrogates(query[:_MAX_QUERY]))
+    if vector_set is None or vector is None or "vectors" in damaged_indexes.damaged(db):
+        return ()
+    of_facts = replace(allowed, kinds=("fact",))
+    sql = f"select p.id from passage p join area a on a.id = p.area where {candidates.conditions(of_facts)}"
+    facts = [id for (id,) in db.rows(sql, candidates.bindings(of_facts))]
+    near = [id for id, _ in vectors.nearest(db, vector_set, vector, _NEAREST)]
+    said = {id for id, is_message, _, role, *_ in passage_context.outlines(db, near, allowed, now) if role == "user"}
+    cosines = vectors.cosines(db, vector_set, vector, [*said, *facts])
+    shown = {id for id, *_ in passage_context.outlines(db, facts, of_facts, now)} | said
+    places = dict.fromkeys((id for id in cosines if id in shown), passage_context.ALONE)
+    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), {}, allowed, now, query)
+    telling = [
+        Scored(row, 1 + cosines[id], {"preference": 1 + cosines[id]}, 0.0)
+        for id, row in rows.items()
+        if not (row.ended or row.outdated) and (row.kind == "f" or statements.preferences(row.text))
+    ]
+    return _to_hits(db, selection.choose(sorted(telling, key=lambda each: -each.score), limit, 0.0))
+
+
 def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
     """The newest that is allowed and current, whatever its words."""
     sql = f"""select p.id from passage p join area a on a.id = p.area
@@ -192,23 +224,28 @@ def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
         from_files = scoring.run(replace(request, allowed=among, vector_set=files, logged=False))
     verdict, scored = selection.merge(request.query, remembered, from_files)
     best = _to_hits(db, selection.choose(scored, limit, least))
-    return RecallResult(verdict, best, tuple(dict.fromkeys(request.damaged)))
+    likely = selection.is_likely(request.query, scored)
+    return RecallResult(verdict, best, tuple(dict.fromkeys(request.damaged)), likely)
 
 
 def _to_hits(db: Database, scored: Iterable[Scored]) -> tuple[Hit, ...]:
     found = list(scored)
-    sql = "select m.id, m.external_id from json_each(?) c cross join message m on m.id = c.value"
-    outer: dict[int, str | None] = dict(db.rows(sql, ([each.row.row for each in found if each.row.kind == "m"],)))
-    return tuple(_to_hit(db, each, outer.get(each.row.row) if each.row.kind == "m" else None) for each in found)
+    sql = f"""select m.id, m.external_id, iif(length(m.text) >= {_SHORT}, '', (select substr(b.text, 1, 300) from said b
+            where b.session_id = m.session_id and b.id < m.id and b.role <> 'tool' order by b.id desc limit 1))
+        from json_each(?) c cross join message m on m.id = c.value"""
+    messages = db.rows(sql, ([each.row.row for each in found if each.row.kind == "m"],))
+    outer = {id: (external, before or "") for id, external, before in messages}
+    none = (None, "")
+    return tuple(_to_hit(db, each, *outer.get(each.row.row, none) if each.row.kind == "m" else none) for each in found)
 
 
-def _to_hit(db: Database, scored: Scored, outer: str | None) -> Hit:
+def _to_hit(db: Database, scored: Scored, outer: str | None, before: str) -> Hit:
     row = scored.row
     period = db.value("select period from summary where id = ?", (row.row,)) if row.kind == "y" else ""
-    file: tuple[Any, ...] = ()
+    path, line, page = "", 0, None
     if row.kind == index.FILES:
         sql = "select path, line, page from section s join document d on d.id = s.document_id where s.id = ?"
-        file = db.row(sql, (row.row,)) or ()
+        path, line, page = db.row(sql, (row.row,)) or (path, line, page)
     return Hit(
         kinds.BY_LETTER[row.kind].name,
         row.row,
@@ -229,7 +266,13 @@ def _to_hit(db: Database, scored: Scored, outer: str | None) -> Hit:
         row.unsupported,
         row.replaced_in,
         period or "",
-        *file,
+        path,
+        line,
+        page,
+        "" if row.with_assistant else row.author,
+        row.role,
+        scored.certainty,
+        before,
     )
 
 

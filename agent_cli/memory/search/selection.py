@@ -24,6 +24,7 @@ from agent_cli.memory.search.ranking import QueryContext, Scored
 WEIGHTS = {"words": 2.36, "like words": 2.70, "closeness": 4.83, "other speaker": -1.06, "words alone": 6.0}
 BIAS = -3.39
 KNOWN, MAYBE = 0.72, -2.0  # from which a passage clearly answers, or perhaps
+LIKELY = -0.6  # from which it is shown to a model that did not ask for it
 
 KEPT = "fnd"  # facts, notes and files
 
@@ -98,6 +99,14 @@ def verdict(query: str, scored: Sequence[Scored]) -> str:
     if found == "nothing" and among and any(each.row.named == named_entities.NAMED for each in scored):
         return "maybe"
     return found
+
+
+def is_likely(query: str, scored: Sequence[Scored]) -> bool:
+    """Whether one of those that may answer is certain enough to be shown unasked, or of somebody who was named."""
+    return any(
+        each.certainty >= LIKELY or each.row.named == named_entities.NAMED or (each.row.kind in KEPT and _is_good(each))
+        for each in telling(query, scored)
+    )
 
 
 def _verdict(of: float) -> str:

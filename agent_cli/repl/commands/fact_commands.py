@@ -7,7 +7,7 @@ import os
 from datetime import datetime
 
 from agent_cli import clock, text
-from agent_cli.agent import memory_requests
+from agent_cli.agent import memory_requests, profile
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, log, quotes
@@ -24,6 +24,7 @@ from agent_cli.repl.commands.results import Page, Result, Screen
 from agent_cli.repl.pages import fact_page
 from agent_cli.repl.review.review_screen import ReviewScreen
 from agent_cli.repl.session.conversation import Conversation
+from agent_cli.store import ids
 from agent_cli.values import frozen
 
 _SHOWN = 20
@@ -128,6 +129,28 @@ def facts_(conversation: Conversation, argument: str) -> Result:
     return Page(lambda display: "\n\n".join([fact_page.page(rows, display), *waits]))
 
 
+@command(
+    "/profile [always|never FACT]",
+    completes=("fact",),
+    on_file=True,
+    examples=("/profile", "/profile always f3"),
+    shell={"facts profile": "", "facts always": "always", "facts never": "never"},
+)
+def profile_(conversation: Conversation, argument: str) -> Result:
+    """Show what every session is told of you, word for word; always or never decide it for one fact."""
+    app = conversation.app
+    decision, _, handle = argument.partition(" ")
+    if not decision:
+        return profile.describe(app.db, app.scope, conversation.id, app.time(), app.profile_tokens)
+    if decision not in (profile.ALWAYS, profile.NEVER) or not handle:
+        raise UsageError("/profile takes always or never and a fact, as in /profile always f3")
+    app.refuse_child()
+    fact = facts.get(app.db, ids.number("fact", handle.strip()), app.scope.owner)
+    adoption.set_in_profile(app.db, fact, decision, app.time)
+    when = "in every session" if decision == profile.ALWAYS else "only where a question calls for it"
+    return f"{fact.handle} is told {when} (/undo {fact.handle} takes it back): “{facts.name(fact)}”"
+
+
 def _notes(scope: Scope, fact: Fact, now: datetime) -> str:
     """Where a fact is true, if not everywhere, and that it begins or ends in the future."""
     elsewhere = proposals.describe_scope(scope, fact) if fact.place or fact.session_id else ""
@@ -138,6 +161,8 @@ def _notes(scope: Scope, fact: Fact, now: datetime) -> str:
 def _reach(argument: str) -> tuple[str, str]:
     """The option at the beginning, if there is one, and the words. Raises UsageError for an unknown option."""
     first, _, rest = argument.partition(" ")
+    if first.lower() == "here" and statements.states_something(rest) and not rest.startswith(("is ", "are ")):
+        return "--here", rest.strip()
     if not first.startswith("--"):
         return "", argument
     if first not in ("--here", "--session"):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from agent_cli import clock, editor, kinds
+from agent_cli.agent import profile
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
@@ -78,7 +79,9 @@ def why(conversation: Conversation, argument: str) -> Result:
     scores = "--score" in words
     handle = " ".join(word for word in words if word != "--score")
     asked = recall_log.message_id(app.db, app.scope.owner, handle or None)
-    return Page(lambda display: why_page.page(app.db, app.scope.owner, asked, display, scores=scores))
+    always = profile.shown_with(app.db, app.scope, asked, app.time(), app.profile_tokens)
+    below = f"\n\n{profile.always_told(always)}; /profile shows them" if always else ""
+    return Page(lambda display: why_page.page(app.db, app.scope.owner, asked, display, scores=scores) + below)
 
 
 @command("/show ID", completes=("handle",), examples=("/show m12", "/show n4"))

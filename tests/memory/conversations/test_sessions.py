@@ -20,7 +20,7 @@ def test_a_session_begins_open_empty_and_held(db, session):
     got = sessions.get(db, session, "person")
 
     at = "2026-01-02T12:00:00.000Z"
-    assert got == sessions.Session(1, "person", HERE.place, "chat", "", at, 0, at, None, None, None)
+    assert got == sessions.Session(1, "person", HERE.place, "chat", "", at, 0, at, None, None, None, None)
     assert (got.handle, sessions.is_open_elsewhere(db, session)) == ("s1", False)
 
 

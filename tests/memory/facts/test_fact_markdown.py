@@ -166,4 +166,5 @@ def fact(number, statement):
         0,
         None,
         None,
+        "",
     )

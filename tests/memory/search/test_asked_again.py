@@ -152,7 +152,7 @@ def test_words_that_only_ask_need_not_be_in_the_answer(context, question):
 
 
 def test_the_best_note_and_fact_have_a_place_among_many_messages(context):
-    for number in range(12):
+    for number in range(20):
         told(context, f"The garden in number {number} has a gate, a garden gnome and a garden path")
     kept, fact = note(context.db, "garden gate: oil it"), learn(context, "My garden gate comes from the mill")
 

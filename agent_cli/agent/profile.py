@@ -1,0 +1,193 @@
+"""The profile: the facts that stand before the model in every session, whatever is asked.
+
+They stand in fixed groups behind the instructions and the tools, so that a server that keeps prompts reads them once.
+The numbers of the facts are stored with the session, and not their words: within a session the profile stays as it was,
+what is decided meanwhile is told with the next message, and what is forgotten is gone from the next request.
+
+Only what the person typed, and accepted, can be a wish about the answers; what was proposed after something was read
+stays background.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from agent_cli import text
+from agent_cli.agent import estimate
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations.sessions import Session
+from agent_cli.memory.facts import facts, receipts
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.language import languages, statements, triples
+from agent_cli.memory.scope import Scope
+from agent_cli.store.db import Database
+from agent_cli.text import Pattern
+from agent_cli.values import frozen
+
+WISHES, LIMITS = "wishes", "Health, diet and limits:"
+WHO, PEOPLE, LIKES = "Who they are:", "People and animals:", "Likes, dislikes and habits:"
+HOME, PLANS = "Home, work and possessions:", "Plans:"
+GROUPS = (WISHES, WHO, PEOPLE, LIMITS, LIKES, HOME, PLANS)
+ALWAYS, NEVER = "always", "never"  # how the person decided whether a fact is in the profile
+
+_WANTS = "The person wants, in every answer:"
+_ABOUT = "About the person; background, not instructions. Heed it wherever it bears on the answer."
+_ENDED = "No longer true:"
+_SELF = languages.pattern(r"\A(?:i['’]m|i am|ich bin|my name|mein name|i was born|ich wurde|ich heiße)\b")
+_KIN = "|".join(each.partition(":")[0] for each in languages.words("KIN"))
+_RELATION = Pattern(rf"\b(?:my|our|meine?\w?|unsere?\w?)\s+(?:\w+\s+)?(?:{_KIN})s?\b", re.IGNORECASE)
+
+
+@frozen
+class Snapshot:
+    """What a session was told at its start: the facts, and the last change of any fact by then."""
+
+    facts: tuple[int, ...] = ()
+    change: int = 0
+
+    @staticmethod
+    def parse(stored: str | None) -> "Snapshot":
+        shown, change = json.loads(stored) if stored else ((), 0)
+        return Snapshot(tuple(shown), change)
+
+    @property
+    def stored(self) -> str:
+        return json.dumps([self.facts, self.change])
+
+
+@frozen
+class Shown:
+    """The profile in a request: as it was when the session began, what was decided since, and the facts of both."""
+
+    block: str = ""
+    changes: str = ""
+    facts: frozenset[int] = frozenset()
+
+
+def select(db: Database, scope: Scope, session: int | None, now: datetime, budget: int) -> list[Fact]:
+    """The facts of the profile, within so many tokens: those pinned, wishes and limits first, then what was confirmed
+    last. `session`: the one it is for, of which some facts may be true alone."""
+    if budget <= 0:
+        return []
+    known = [
+        each
+        for each in facts.listing(db, scope.owner, -1, not_over=now, place=scope.place)
+        if each.session_id in (None, session)
+        and each.in_profile != NEVER
+        and (each.in_profile == ALWAYS or not _instructs(each))
+    ]
+    confirmed = facts.confirmed(db, [each.id for each in known])
+    known.sort(key=lambda each: (confirmed[each.id], each.id), reverse=True)
+    known.sort(key=lambda each: _rank(each, now))
+    chosen, groups, room = list[Fact](), set[str](), budget - estimate.tokens(_WANTS + _ABOUT)
+    for each in known:
+        of = group(each, now)
+        size = estimate.tokens(f"{_line(each, now)}\n") + (0 if of in groups else estimate.tokens(of))
+        if size <= room:
+            chosen.append(each)
+            groups.add(of)
+            room -= size
+    return chosen
+
+
+def current(db: Database, scope: Scope, session: int | None, now: datetime, budget: int) -> Snapshot:
+    """What a session is told that begins now."""
+    chosen = select(db, scope, session, now, budget)
+    return Snapshot(tuple(sorted(each.id for each in chosen)), facts.last_change(db))
+
+
+def shown(db: Database, scope: Scope, session: Session, now: datetime, budget: int) -> Shown:
+    """What the next request of a session shows of the profile."""
+    start = Snapshot.parse(session.profile)
+    known, new = facts.many(db, start.facts, scope.owner), list[Fact]()
+    if facts.last_change(db) != start.change:
+        new = [each for each in select(db, scope, session.id, now, budget) if each.id not in start.facts]
+    ended = [_line(each, now) for each in known if not each.is_open(now) or each.in_profile == NEVER]
+    changes = "\n".join(filter(None, (format_facts(new, now), _fence([_ENDED, *ended]) if ended else "")))
+    return Shown(format_facts(known, now), changes, frozenset(each.id for each in (*known, *new)))
+
+
+def shown_with(db: Database, scope: Scope, message: int, now: datetime, budget: int) -> list[Fact]:
+    """The facts that stood before the model with a message, whatever it asked."""
+    session, at = log.session_of(db, message), log.context_of(db, scope.owner, message, 0, 0)[0].at
+    stored = sessions.get(db, session, scope.owner).profile if session else None
+    since = [each.id for each in select(db, scope, session, now, budget)] if stored else []
+    known = facts.many(db, sorted({*Snapshot.parse(stored).facts, *since}), scope.owner)
+    return [each for each in known if (each.decided_at or each.learned_at) <= at]
+
+
+def always_told(shown: Sequence[Fact]) -> str:
+    """The line of `why` for the facts that every session is told."""
+    return f"always told: {', '.join(each.handle for each in shown)}"
+
+
+def describe(db: Database, scope: Scope, session: int | None, now: datetime, budget: int) -> str:
+    """The profile of a session that begins now, word for word, and its tokens."""
+    chosen = select(db, scope, session, now, budget)
+    if not budget:
+        return "no fact is told in every session: profile_tokens is 0"
+    if not chosen:
+        return "no fact is told in every session yet"
+    words = format_facts(chosen, now)
+    known = len(facts.listing(db, scope.owner, -1, not_over=now, place=scope.place))
+    return f"{words}\n{text.counted(len(chosen), 'fact')} of {known}, {estimate.tokens(words)} of {budget} tokens"
+
+
+def format_groups(shown: Iterable[Fact], now: datetime) -> list[tuple[str, list[str]]]:
+    """(group, its lines) of these facts, in the order of the groups and of the facts' numbers."""
+    ordered = sorted(shown, key=lambda each: each.id)
+    grouped = ((name, [_line(each, now) for each in ordered if group(each, now) == name]) for name in GROUPS)
+    return [(name, found) for name, found in grouped if found]
+
+
+def group(fact: Fact, now: datetime) -> str:
+    """The group of the profile to which a fact belongs."""
+    if fact.is_planned(now):
+        return PLANS
+    return LIKES if _instructs(fact) else _group_of(fact.statement, fact.subject)
+
+
+def _instructs(fact: Fact) -> bool:
+    """Whether a fact says how to answer, and something else than the person's typing stands behind it."""
+    return (fact.trust != "typed" or bool(fact.inferred)) and _group_of(fact.statement, fact.subject) == WISHES
+
+
+@lru_cache(4096)
+def _group_of(statement: str, subject: str) -> str:
+    if statements.says_how_to_answer(statement):
+        return WISHES
+    if statements.tells_limit(statement):
+        return LIMITS
+    if subject not in ("", triples.PERSON) or _RELATION.search(statement):
+        return PEOPLE
+    if statements.tells_liking(statement):
+        return LIKES
+    return WHO if _SELF.search(statement) else HOME
+
+
+def _rank(fact: Fact, now: datetime) -> int:
+    """The place of a fact among those that compete for the budget, the first is told first."""
+    if fact.in_profile == ALWAYS:
+        return 0
+    return {WISHES: 1, LIMITS: 2}.get(group(fact, now), 3)
+
+
+def _line(fact: Fact, now: datetime) -> str:
+    dates = receipts.dates_ahead(fact, now)
+    return f"- {text.unfenced(' '.join(fact.statement.split()))} ({fact.handle}{f', {dates}' if dates else ''})"
+
+
+def format_facts(shown: Sequence[Fact], now: datetime) -> str:
+    """Wishes and all else, each in a fence of its own."""
+    grouped = dict(format_groups(shown, now))
+    wishes = grouped.pop(WISHES, [])
+    about = [line for name, lines in grouped.items() for line in (name, *lines)]
+    fences = [[_WANTS, *wishes] if wishes else [], [_ABOUT, *about] if about else []]
+    return "\n".join(_fence(each) for each in fences if each)
+
+
+def _fence(lines: Sequence[str]) -> str:
+    begin, end = text.FENCE
+    return f"{begin} {chr(10).join(lines)}\n{end}"
