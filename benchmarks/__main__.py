@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from benchmarks import (
+    applied,
     crash,
     crowd,
     damage,
@@ -32,6 +33,7 @@ BENCHMARKS: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "crash": lambda options: crash.run(),
     "crowd": lambda options: crowd.run(),
     "recall": recall.run,
+    "applied": applied.run,
     "damage": damage.run,
     "faults": faults.run,
     "attacks": attacks.run,
@@ -52,6 +54,7 @@ TOOLS: Mapping[str, Callable[[Sequence[str]], bool]] = {  # run only when named
     "real_model": real_model.run,
 }
 WITH_OPTIONS = (
+    "applied",
     "attacks",
     "damage",
     "faults",
