@@ -2,10 +2,12 @@
 
 As in llama.cpp, the slot holds the tokens of the last prompt and of what was said to it. The next prompt is compared
 with them, and only what differs is read, at a settable speed; who hangs up leaves behind what was read until then.
+Ollama since 0.30 keeps earlier prompts in memory as well: `kept` says how many in all.
 """
 
 import json
 import time
+from os.path import commonpath
 from threading import Event
 from typing import Any
 
@@ -29,14 +31,15 @@ class PromptCache:
 
     def __init__(self, chars_per_token: float) -> None:
         self._chars_per_token = chars_per_token
-        self._held: dict[str, str] = {}
+        self._held: dict[str, list[str]] = {}  # the last first
+        self.kept = 1
         self.tokens_a_second = 0.0
         self.go_on: Event | None = None
 
     def read(self, model: str, text: str, exchange: Exchange) -> None:
         """Read the prompt, taking so long as it needs. Raises Gone."""
-        held = self._held.get(model, "")
-        same = next((n for n, (a, b) in enumerate(zip(held, text, strict=False)) if a != b), min(len(held), len(text)))
+        held = self._held.get(model, [])
+        same = max((len(commonpath((each, text))) for each in held), default=0)
         tokens = exchange.request.read_tokens = round((len(text) - same) / self._chars_per_token)
         began = time.monotonic()
         try:
@@ -50,7 +53,8 @@ class PromptCache:
             same += round((time.monotonic() - began) * self.tokens_a_second * self._chars_per_token)
             raise
         finally:
-            self._held[model] = text[:same]
+            others = [each for each in held if not text.startswith(each)]
+            self._held[model] = [text[:same], *others][: self.kept]
 
     def drop(self, model: str) -> None:
         """Forget what was held, as when the model is loaded anew."""
@@ -58,4 +62,5 @@ class PromptCache:
 
     def said(self, model: str, words: str) -> None:
         """Hold what was generated too."""
-        self._held[model] = self._held.get(model, "") + words
+        last, *others = self._held.get(model) or [""]
+        self._held[model] = [last + words, *others]

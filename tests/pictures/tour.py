@@ -42,8 +42,10 @@ REPLIES = (
     script.reply("Noted: no nuts for Anna."),
     script.reply("A lovely town."),
     script.reply("So the river is at your door now."),
+    script.reply("Good to know."),
     script.reply("The person's sister Anna is allergic to nuts. The person moved from Graz to Linz in June 2026."),
     script.reply("A lemon cake with poppy seeds: she cannot eat nuts."),
+    script.reply("A risotto with peas and mint, without meat."),
     script.reply(calls=[("propose_fact", _FACT)]),
     script.reply("Welcome to Wels."),
 )
@@ -51,11 +53,13 @@ FIRST = (
     Step("Remember that my sister Anna is allergic to nuts.", "Noted: no nuts"),
     Step("Remember that I live in Graz.", "A lovely town."),
     Step("Remember that I moved to Linz in June 2026.", "So the river", 4.0),
+    Step("Remember that I am vegetarian.", "Good to know"),
     Step("/close", "closed s1"),
 )
 LATER = (
     Step("What can I bake for my sister Anna?", "A lemon cake", 4.0),
-    Step("/why", "you wrote", 5.0, "why"),
+    Step("What shall I cook tonight?", "A risotto", 4.0),
+    Step("/why", "always told", 5.0, "why"),
     Step("I live in Wels now.", "Welcome", 4.0),
     Step("/review", "quit", 5.0, "review", (("y", "1 kept"),)),
     Step("/search Anna", "Facts", 5.0, "search"),
