@@ -24,7 +24,7 @@ _HINT = Pattern(
     r"|(?:last|next|letzt|nächst)",
     re.IGNORECASE,
 )
-_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
+_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|`[^`\n]*`")
 _PAST_TENSE = Pattern(
     r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt|hat|habe|haben|war|waren"
     r"|wurde\w*)\b"

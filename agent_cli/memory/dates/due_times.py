@@ -46,7 +46,7 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     left, at = "", 0
     for each in found.matches:
         left, at = f"{left}{sentence[at : each.start()]} ", each.end()
-    words = re.sub(r"\s+([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
+    words = re.sub(r" ([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
         words = words[match.end() :]
     return words, _due_time(found, now, zone) if found.matches else None
@@ -153,7 +153,7 @@ def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: t
     words = _with_digits(re.sub(r"anderthalb|eineinhalb|\b(?:an?|one)\s+and\s+a\s+half", "1.5", words))
     words = re.sub(r"\b(\d+)\s+and\s+a\s+half", r"\1.5", words)
     words = re.sub(r"\b(an?|\d+)\s+([a-z]+)\s+and\s+a\s+half", _and_a_half, words)
-    words = re.sub(r"\s+from\s+now$", "", re.sub(r"\b(?:about|etwa|ca\.?)\s+", "", words))
+    words = re.sub(r"(?<!\s)\s++from\s+now$", "", re.sub(r"\b(?:about|etwa|ca\.?)\s+", "", words))
     words = words if words.startswith("in ") else f"in {words}"
     exact = re.match(r"s|mi|h", (match["unit"] or match["unit3"]).casefold()) or "minutes" in words
     base = now.astimezone(UTC).replace(tzinfo=None) if exact else wall

@@ -14,7 +14,7 @@ from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 _MOMENT = timedelta(milliseconds=1)  # an end is the last moment at which it is true
-_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
+_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|`[^`\n]*`")
 _CHANGE = Pattern(languages.alternatives("CHANGE"), re.IGNORECASE)
 _FUTURE = Pattern(languages.alternatives("FUTURE"), re.IGNORECASE)
 _PAST = Pattern(languages.alternatives("PAST"), re.IGNORECASE)
