@@ -18,6 +18,7 @@ from agent_cli.memory.dates.moments import DueTime, format_moment
 from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, locate
 
 _MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
+_MAX_SENTENCE = 2000  # characters of a task with its words for time
 MORNING = time(9)  # for a day without a time
 _NOON = 12
 _NO_TIME = text.Pattern(
@@ -41,7 +42,9 @@ _DATEPARSER_SETTINGS = {  # UTC, because it is given local times without a zone
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     """The sentence without its words for time, and the due time or None. Raises UsageError for past or impossible
-    ones."""
+    ones, and for a sentence that no task can be."""
+    if len(sentence) > _MAX_SENTENCE:
+        raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     found = locate(sentence)
     left, at = "", 0
     for each in found.matches:

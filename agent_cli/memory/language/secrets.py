@@ -179,7 +179,8 @@ def _rules() -> list[_SecretRule]:
         _SecretRule(
             "private key",
             re.compile(
-                rf"-----BEGIN {pem}(?:(?:(?!-----BEGIN )[\s\S]){{0,20000}}?-----END {pem}|(?:\s*+[A-Za-z0-9+/=]{{16,}}+)*+)"
+                rf"-----BEGIN {pem}(?:(?:(?!-----BEGIN )[\s\S]){{0,20000}}?-----END {pem}"
+                r"|(?:\s*+[A-Za-z0-9+/=]{16,}+)*+)"
                 r"|Private-Lines: \d+(?:\s+[A-Za-z0-9+/=]{16,})+"
             ),
             _whole_match,
