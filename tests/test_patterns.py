@@ -5,6 +5,7 @@ pattern, or a new function that reads a text, is tried without a line here.
 """
 
 import ast
+import gc
 import importlib
 import inspect
 import io
@@ -29,6 +30,7 @@ from agent_cli import text
 from agent_cli.agent.citations import Citations
 from agent_cli.errors import AgentError
 from agent_cli.llm import repair
+from agent_cli.memory.documents import document_text
 from agent_cli.memory.language import claims, languages, triples
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
@@ -47,11 +49,35 @@ HARMLESS = (
 SHORT = {  # what is read by patterns that the module itself gives a short text only
     "agent_cli.memory.language.endings.": claims.MAX_LENGTH,
     "agent_cli.memory.language.triples.": triples._MAX_LENGTH,
-    "agent_cli.memory.documents.document_sections._HEADING": 120,
+    "agent_cli.memory.documents.document_sections._HEADING": document_text.MAX_HEADING,
 }
-PIECES = (
-    *(" ", "\t", "\n", "a", "A", "1", ",", ".", "(", "[", "{", '"', "'", "`", "\\", "-", "*", "_", "#", "|", "<", "?"),
-    *("“", "é", "a ", "A ", "1 ", ", ", " \n", "a,", "a.", "1.", "a-", "[a](", "`\\", "a'", "Ab ", "ich ", "and then "),
+RUNS = (
+    " ",
+    "\t",
+    "\n",
+    "a",
+    "A",
+    "1",
+    ",",
+    ".",
+    "(",
+    "[",
+    "{",
+    '"',
+    "'",
+    "`",
+    "\\",
+    "-",
+    "*",
+    "_",
+    "#",
+    "|",
+    "<",
+    "?",
+    "“",
+)
+MIXTURES = (
+    *("é", "a ", "A ", "1 ", ", ", " \n", "a,", "a.", "1.", "a-", "[a](", "`\\", "a'", "Ab ", "ich ", "and then "),
     *("hi ", "please, ", "f1 ", "5 may ", "password is "),
 )
 OPENINGS = ("remember that I", "merk dir, dass ich", "I live in", "what did I do", "password is", "my", "```", "- ")
@@ -176,7 +202,7 @@ def example(tree: Any, chance: random.Random, repeated: list[tuple[str, str]], b
 
 def hostile(pattern: re.Pattern[str], size: int) -> Iterator[str]:
     """Texts of this size that begin as the pattern does and never end as it wants."""
-    found, chance = dict.fromkeys(("", each) for each in PIECES), random.Random(1)
+    found, chance = dict.fromkeys(("", each) for each in RUNS), random.Random(1)
     tree = parser.parse(pattern.pattern, pattern.flags)
     for _ in range(3):
         repeated: list[tuple[str, str]] = []
@@ -198,12 +224,13 @@ class _TookTooLong(BaseException):
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Of processor time; it is stopped after three times what is allowed."""
+    """Of processor time, without the collection of garbage; it is stopped after three times what is allowed."""
 
     def stop(*_: object) -> None:
         raise _TookTooLong
 
     before, began = signal.signal(signal.SIGVTALRM, stop), time.process_time()
+    gc.disable()
     signal.setitimer(signal.ITIMER_VIRTUAL, 3 * SECONDS)
     try:
         with suppress(_TookTooLong, AgentError, ValueError, LookupError):
@@ -211,6 +238,7 @@ def seconds(work: Callable[[], object]) -> float:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        gc.enable()
     return time.process_time() - began
 
 
@@ -297,7 +325,7 @@ def readers(db: Database) -> dict[str, Callable[[str], object]]:
 
 
 def test_no_text_keeps_a_parser_busy(readers):
-    texts = [long(each) for each in PIECES]
+    texts = [long(each) for each in (*RUNS, *MIXTURES)]
     texts += [f"{opening}{long(each)}live in Graz" for opening in OPENINGS for each in (" ", "a ")]
     slow = set()
     for name, work in readers.items():
