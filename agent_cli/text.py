@@ -74,7 +74,7 @@ FENCE = "⟦", "⟧"
 _LIKENESS = 0.75  # of a mistyped name to the one that was meant
 _WITHOUT_FENCE = str.maketrans({FENCE[0]: "[[", FENCE[1]: "]]"})
 _SURROGATE = Pattern("[\ud800-\udfff]")
-_SENTENCE_END = Pattern(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』”’）]*|\n+")
+_SENTENCE_END = Pattern(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = Pattern(
     r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
 )

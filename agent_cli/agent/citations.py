@@ -18,7 +18,7 @@ _MARK = re.compile(
     rf"\[(?P<cited>{_LETTERS}\d{{1,9}}(?:, ?{_LETTERS}\d{{1,9}}){{0,9}})\](?!\()"
 )
 _OPEN = re.compile(
-    rf"(?:`+|~+|\s?\[(?:{_LETTERS}|[0-9, ]){{0,120}}\]?|\s)\Z"
+    rf"(?:(?<!`)`++|(?<!~)~++|\s?\[(?:{_LETTERS}|[0-9, ]){{0,120}}\]?|\s)\Z"
 )  # an end that the next piece may complete
 _FENCE = 3
 

@@ -176,7 +176,7 @@ def parse_calls(text: str, schemas: Schemas) -> list[tuple[str, dict[str, Any]]]
     body = text.strip()
     if body.startswith(OPEN_TAG):
         blocks = [block for block in body.replace(CLOSE_TAG, "").split(OPEN_TAG) if block.strip()]
-    elif fenced := re.fullmatch(r"```(?:json|tool_call|tool_code)?\s*(.*?)\s*```", body, re.DOTALL):
+    elif fenced := re.fullmatch(r"```(?:json|tool_call|tool_code)?\s*+(.*\S|)\s*+```", body, re.DOTALL):
         blocks = [fenced[1]]
     else:
         blocks = [body]

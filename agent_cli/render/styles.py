@@ -45,7 +45,7 @@ _DONE = Pattern(
     r"|ok  "
 )
 _ASIDE = Pattern(r"used (?:[a-z]\d+ ?)+·")
-_NEEDS_YOU = Pattern(r"\b(?:waits?|to review)\b.*(?:/review|facts review)|\?\Z")
+_NEEDS_YOU = Pattern(r"\b(?:waits?|to review)\b.{0,200}(?:/review|facts review)|\?\Z")
 _FAILED = Pattern(r"\S+ (?:failed|was not allowed)\b|the turn was ended\b|some background work failed\b|NOT  ")
 
 

@@ -92,6 +92,31 @@ def test_the_file_of_a_schedule_is_named(told):
     assert told("forget", "--verify").code == 0
 
 
+def test_the_file_of_an_erased_schedule_is_named_as_long_as_it_is_there(told):
+    written = told.home / "news.txt"
+    told("schedule", "add", "@daily", "--prompt", f"what is new about {NAME}?", "--to-file", str(written))
+    written.write_text(f"Nothing is new about {NAME}.\n")
+    assert forget(told).code == 8
+    assert told.rows("select * from schedule") == []
+    for words in ((), (NAME,)):
+        ran = told("forget", "--verify", *words)
+        assert (ran.code, f"1 left (the file {written})" in ran.out) == (8, True), ran
+    written.unlink()
+    assert told("forget", "--verify").code == 0
+    assert told.rows("select value from meta where key = 'files of erased schedules'") == [("[]",)]
+
+
+def test_what_a_salvage_saved_and_what_it_read_are_named(told):
+    saved = told.home / "saved.db"
+    assert told("db", "salvage", str(saved)).code == 0
+    ran = forget(told)
+    assert (ran.code, f"in the backup {saved}: delete it" in ran.err) == (8, True), ran
+    ran = told("--db", str(saved), "forget", "--topic", NAME, "--yes")
+    assert (ran.code, f"in the backup {told.db}: delete it" in ran.err) == (8, True), ran
+    saved.unlink()
+    assert told("forget", "--verify").code == 0
+
+
 def test_what_an_editor_left_is_named(told):
     told.env["EDITOR"] = "sh -c 'echo Bartholomew >> $0; exit 3'"
     ran = subprocess.run(

@@ -23,8 +23,8 @@ from agent_cli.values import frozen
 
 _SOURCE = "source:"
 _MCP_SOURCE = Pattern(r"mcp\.[\w-]+", re.ASCII)
-_MCP_TOOL = Pattern(r"[\w-]+__[\w-]+", re.ASCII)
-_ARGUMENT = Pattern(r"\s+(\w+)=")
+_MCP_TOOL = Pattern(r"(?>[\w-]+?__)[\w-]+", re.ASCII)
+_ARGUMENT = Pattern(r"(?<!\s)\s++(\w++)=")
 _GLOB = Pattern(r"[*?\[]")
 
 

@@ -78,7 +78,9 @@ class OpenAIModel(ServerModel):
 
 def _names_tools(fault: ServerFault) -> bool:
     """Whether the server refuses tools: Ollama's sentence, and what llama.cpp and vLLM must be started with."""
-    return fault.kind == "no tools" or bool(re.search(r"tool.*(--jinja|--enable-auto-tool-choice)", fault.message))
+    return fault.kind == "no tools" or bool(
+        re.search(r"--jinja|--enable-auto-tool-choice", fault.message.partition("tool")[2])
+    )
 
 
 def message_json(message: Message) -> dict[str, Any]:

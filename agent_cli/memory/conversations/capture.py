@@ -53,29 +53,31 @@ class CaptureOptions:
     keeps: bool = True  # False: incognito, nothing is saved
 
 
-_OPENING = r"(?:<PLEASE>\b[,!]?\s+)*"
-_LATER = r"(?:\s+<FOR_LATER>\b)*"
+_OPENING = r"(?:<PLEASE>\b[,!]?\s++){0,9}+"
+_LATER = r"(?:\s++<FOR_LATER>\b)*+"
 _REMEMBER = languages.pattern(rf"{_OPENING}(?:(?P<question><REMEMBER_QUESTION>)|<REMEMBER>|(?P<note><NOTE>))\b{_LATER}")
-_REFERENCE = languages.pattern(rf"\s*,?\s+<THAT_BEFORE>{_LATER}[\s.!?]*$")  # "remember that": the sentence before
+_REFERENCE = languages.pattern(
+    rf"(?:\s*+,)?\s++<THAT_BEFORE>{_LATER}[\s.!?]*+$"
+)  # "remember that": the sentence before
 _BEFOREHAND = languages.pattern(  # "I live in Graz, remember that"
-    rf"(?P<statement><STATEMENT>.*?)(?:[,;–—]|\s-)\s*{_OPENING}<REMEMBER>{_LATER}(?:\s+<THAT_BEFORE>)?{_LATER}[\s.!]*$"
+    rf"(?P<statement><STATEMENT>.*?)(?:[,;–—]|\s-)\s*+{_OPENING}<REMEMBER>{_LATER}(?:\s++<THAT_BEFORE>)?{_LATER}[\s.!]*+$"
 )
-_THINGS_PAST = languages.pattern(r"[\s,]*<THINGS_PAST>")
-_TO_DO = languages.pattern(r"\s*<TO_DO>")
+_THINGS_PAST = languages.pattern(r"[\s,]*+<THINGS_PAST>")
+_TO_DO = languages.pattern(r"\s*+<TO_DO>")
 _HERE = languages.pattern(r"\b<HERE>\b")
 _STANDING = languages.pattern(r"<STANDING>\b")
-_FOLLOWS = languages.pattern(r"(?P<clause>\s*,?\s*<THAT>\b[,:]?)|(?P<colon>\s*<AS_FOLLOWS>?\s*:)")
-_FOLLOWS_DIRECTLY = languages.pattern(r"(?P<colon>(?!))?[\s,]+(?=<STATEMENT>)")  # "my name is …", "ich wohne …"
-_CLAUSE = languages.pattern(r"<THAT>\s+(?=<STATEMENT>)")
-_STATEMENT = languages.pattern(r"\s*<STATEMENT>")
-_OWN_STATEMENT = languages.pattern(r"\s*<OWN_STATEMENT>")
+_FOLLOWS = languages.pattern(r"(?P<clause>\s*+(?:,\s*+)?<THAT>\b[,:]?)|(?P<colon>\s*+(?:<AS_FOLLOWS>\s*+)?:)")
+_FOLLOWS_DIRECTLY = languages.pattern(r"(?P<colon>(?!))?[\s,]++(?=<STATEMENT>)")  # "my name is …", "ich wohne …"
+_CLAUSE = languages.pattern(r"<THAT>\s++(?=<STATEMENT>)")
+_STATEMENT = languages.pattern(r"\s*+<STATEMENT>")
+_OWN_STATEMENT = languages.pattern(r"\s*+<OWN_STATEMENT>")
 _DO_NOT_FORGET = languages.pattern(r".*<DO_NOT_FORGET>")
-_FURTHER_REQUEST = languages.pattern(r"\s*[,;]?\s+<FURTHER_REQUEST>.*$")
-_POLITE_END = languages.pattern(r"(?:[\s,]+<POLITE_END>)+[.!]*$")
-_FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*<FORGETTABLE>")
+_FURTHER_REQUEST = languages.pattern(r"(?<!\s)(?:\s*+[,;])?\s++<FURTHER_REQUEST>.*$")
+_POLITE_END = languages.pattern(r"(?<![\s,])(?:[\s,]++<POLITE_END>){1,9}+[.!]*+$")
+_FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
 _QUOTED = Pattern(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|»[^«\n]*«"
-    r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"
+    r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^‘’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
 

@@ -24,7 +24,7 @@ _HINT = Pattern(
     r"|(?:last|next|letzt|nächst)",
     re.IGNORECASE,
 )
-_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
+QUOTED = Pattern(r"\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|`[^`\n]*`")
 _PAST_TENSE = Pattern(
     r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt|hat|habe|haben|war|waren"
     r"|wurde\w*)\b"
@@ -39,7 +39,7 @@ def resolve(text: str, now: datetime) -> str:
         return text
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     parts, at = [], 0
-    for quoted in _QUOTED.finditer(text):
+    for quoted in QUOTED.finditer(text):
         parts += [_replace_all(text[at : quoted.start()], today, not at), quoted[0]]
         at = quoted.end()
     return "".join([*parts, _replace_all(text[at:], today, not at)])

@@ -18,6 +18,7 @@ from agent_cli.memory.dates.moments import DueTime, format_moment
 from agent_cli.memory.dates.time_words import HOURS, PARTS, POINTS, TimeWords, locate
 
 _MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
+_MAX_SENTENCE = 2000  # characters of a task with its words for time
 MORNING = time(9)  # for a day without a time
 _NOON = 12
 _NO_TIME = text.Pattern(
@@ -41,12 +42,14 @@ _DATEPARSER_SETTINGS = {  # UTC, because it is given local times without a zone
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     """The sentence without its words for time, and the due time or None. Raises UsageError for past or impossible
-    ones."""
+    ones, and for a sentence that no task can be."""
+    if len(sentence) > _MAX_SENTENCE:
+        raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     found = locate(sentence)
     left, at = "", 0
     for each in found.matches:
         left, at = f"{left}{sentence[at : each.start()]} ", each.end()
-    words = re.sub(r"\s+([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
+    words = re.sub(r" ([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
         words = words[match.end() :]
     return words, _due_time(found, now, zone) if found.matches else None
@@ -153,7 +156,7 @@ def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: t
     words = _with_digits(re.sub(r"anderthalb|eineinhalb|\b(?:an?|one)\s+and\s+a\s+half", "1.5", words))
     words = re.sub(r"\b(\d+)\s+and\s+a\s+half", r"\1.5", words)
     words = re.sub(r"\b(an?|\d+)\s+([a-z]+)\s+and\s+a\s+half", _and_a_half, words)
-    words = re.sub(r"\s+from\s+now$", "", re.sub(r"\b(?:about|etwa|ca\.?)\s+", "", words))
+    words = re.sub(r"(?<!\s)\s++from\s+now$", "", re.sub(r"\b(?:about|etwa|ca\.?)\s+", "", words))
     words = words if words.startswith("in ") else f"in {words}"
     exact = re.match(r"s|mi|h", (match["unit"] or match["unit3"]).casefold()) or "minutes" in words
     base = now.astimezone(UTC).replace(tzinfo=None) if exact else wall

@@ -9,12 +9,12 @@ appointment has a date too. Times are those of the zone of `now`.
 import re
 from datetime import datetime, timedelta
 
+from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.language import date_phrases, languages
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 _MOMENT = timedelta(milliseconds=1)  # an end is the last moment at which it is true
-_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`")
 _CHANGE = Pattern(languages.alternatives("CHANGE"), re.IGNORECASE)
 _FUTURE = Pattern(languages.alternatives("FUTURE"), re.IGNORECASE)
 _PAST = Pattern(languages.alternatives("PAST"), re.IGNORECASE)
@@ -36,7 +36,7 @@ def find(statement: str, now: datetime, *, begins: bool = False) -> Validity:
     `begins`: "in June" is its beginning, whatever the verb.
     """
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    plain = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), statement)
+    plain = absolute_dates.QUOTED.sub(lambda quoted: " " * len(quoted[0]), statement)
     begins, ahead = begins or bool(_CHANGE.search(plain)), bool(_FUTURE.search(plain))
     since = until = None
     for phrase in date_phrases.PHRASE.finditer(plain):

@@ -24,7 +24,7 @@ _MAX_ENTITIES = 20
 NAMED, RELATED = 1.0, 0.5  # weight of a fact about what is named by a proper name or a relation, and of any other
 
 _WORD = re.compile(r"\w+")
-_SENTENCE_BEGINS = Pattern(r"(?:^|[.!?:…]|\n)\W*$")
+_SENTENCE_BEGINS = Pattern(r"(?:^|[.!?:…\n])[^\w.!?:…\n]*$")
 _POSSESSIVE = Pattern(rf"{languages.alternatives('POSSESSIVE')}\s+(\w+)(?:\s+(\w+))?(?:\s+(\w+))?", re.IGNORECASE)
 _FAMILY_NAME = Pattern(rf"{languages.alternatives('FAMILY_NAME')}", re.IGNORECASE)
 _COMMON_NAME = Pattern(rf"{languages.alternatives('COMMON_NAME')}", re.IGNORECASE)

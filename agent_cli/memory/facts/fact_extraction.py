@@ -85,7 +85,7 @@ _RETRY = """{question}
 Your last answer could not be read: {error}. It began: {answer}
 Answer again with the JSON alone."""
 
-_FENCED = Pattern(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+_FENCED = Pattern(r"```(?:json)?\s*+(.*?)```", re.DOTALL)
 
 
 class UnreadableAnswer(AgentError):
@@ -150,11 +150,11 @@ def parse(answer: str) -> list[Operation]:
 def parse_json(answer: str) -> Any:
     """The JSON in an answer. Raises ValueError with what is wrong."""
     fenced = _FENCED.search(answer)
-    found = re.search(r"[\[{].*[\]}]", fenced[1] if fenced else answer, re.DOTALL)
+    found = re.match(r"[^\[{]*+(.*[\]}])", fenced[1] if fenced else answer, re.DOTALL)
     if found is None:
         raise ValueError("there is no JSON in it")
     try:
-        return json.loads(text.without_surrogates(found[0]))
+        return json.loads(text.without_surrogates(found[1]))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is not JSON ({text.one_line(str(error))})") from error
 

@@ -165,7 +165,8 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
 
 def copies_of(db: Database) -> list[Path]:
     """The known backups that exist, and the temporary files of backups and restores."""
-    return traces.files("", [*backup.known_copies(db), *map(str, leftovers.found(db))])
+    copies = [each for each in backup.known_copies(db) if Path(each) != Path(db.path)]
+    return traces.files("", [*copies, *map(str, leftovers.found(db))])
 
 
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[Path] = ()) -> Receipt:

@@ -28,6 +28,7 @@ def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: S
 
     `drafts`: temporary files of the editor.
     """
+    schedule_outputs.remember(db)  # forgets those that are gone
     text_files = [*schedule_outputs.existing(db), *drafts]
     named = tuple(dict.fromkeys(each for word in words for each in keywords.plain(word).split()))
     if named:

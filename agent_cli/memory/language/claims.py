@@ -9,7 +9,7 @@ from agent_cli.values import frozen
 
 MAX_LENGTH = 300  # characters of a statement
 _NOT_A_FACT = languages.pattern(  # a question, or an instruction to the assistant
-    r"^<QUESTION_START>\b(?=.*\?)|\?\W*$|^<INSTRUCTION>\b|\b<INSTRUCTIONS_MEANT>\b|\b<ASSISTANT_MUST>\b"
+    r"^<QUESTION_START>\b(?=.*\?)|\?[^\w?]*$|^<INSTRUCTION>\b|\b<INSTRUCTIONS_MEANT>\b|\b<ASSISTANT_MUST>\b"
 )
 
 

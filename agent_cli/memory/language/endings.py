@@ -7,7 +7,7 @@ memory/facts/endings.py.
 import re
 
 from agent_cli.memory.language import date_phrases, languages, terms, triples
-from agent_cli.memory.language.claims import Triple
+from agent_cli.memory.language.claims import MAX_LENGTH, Triple
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -43,7 +43,7 @@ _OPINION = _pattern(rf"\b(?:{_SELF}) (?:\S+ )?{languages.alternatives('OPINION')
 
 def parse(statement: str) -> Ending | None:
     """What a sentence says is over; None when it says nothing of the kind, or not for sure."""
-    if is_doubtful(statement):
+    if len(statement) > MAX_LENGTH or is_doubtful(statement):
         return None
     sentence = date_phrases.without(" ".join(statement.split()).strip(" .!"), times=True)
     if replaced := _BEFORE.fullmatch(sentence) or _AFTER.fullmatch(sentence):

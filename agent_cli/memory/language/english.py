@@ -232,13 +232,12 @@ THINGS_PAST = (  # "remember when we met", "remember that time in Rome": no requ
 )
 TO_DO = r"to\s+(?=\w)"  # begins what is to be done
 FURTHER_REQUEST = (
-    r"(?:and|then)\s+(?:then\s+|now\s+|also\s+|please\s+)*"
+    r"(?:and|then)\s+(?:(?:then|now|also|please)\s++){0,9}"
     r"(?:tell|give|show|write|explain|list|what|how|why|can\s+you|could\s+you)\b"
 )
 FORGET = r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?forget(?:\s+about)?"
 FORGETTABLE = (
-    r"(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anything|all)\s+(?:that\s+)?(?:i|you"
-    r"|we)\s+[^.!?]*?\babout\s+"
+    r"(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anything|all)\s+(?:that\s+)?(?:i|you|we)\s++[^.!?]*?\babout\s+"
     r"|(?:everything|anything|all)\s+about\s+|(?=(?:my|our)\s)"
 )
 # Doubts and ends: a sentence with one states nothing that is true now.

@@ -67,7 +67,7 @@ ASKING = (
 )
 PAST_QUESTION = (
     r"war(?:en|st)?|hatten?|wurden?|früher|damals|vorher|zuvor|einst"
-    r"|(?:bin|bist|ist|sind|habe?|hast|hat|haben)\b.*\b(?!gern)\w{0,4}ge\w{2,}(?:t|en)"
+    r"|(?:bin|bist|ist|sind|habe?|hast|hat|haben)\b.{0,100}\b(?!gern)\w{0,4}ge\w{2,}(?:t|en)"
 )
 FUTURE_QUESTION = (
     r"werden?|wirst|wird|nächste[rsmn]?|bald|künftig|demnächst|plan(?:e|st|t|en)?|pläne|vor(?:habe|hast)|zukunft"
@@ -172,7 +172,7 @@ TIME_AS_TOPIC = (
     r"|\b(?:was|wer|wie|warum|wo|dass|ob|ich|wir|er|sie)\b"
 )
 CHANGE = (  # the person begins something: the date in the sentence is its beginning
-    r"\b(?:ich|wir)\b.*\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen|gewechselt|umgestiegen|geheiratet"
+    r"\b(?:ich|wir)\b.{0,200}\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen|gewechselt|umgestiegen|geheiratet"
     r"|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?) (?:ich|wir)\b"
     r"|\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"
 )
@@ -183,7 +183,7 @@ FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
 DURATION = r"seit"
 UNITS = (r"tag\w*", r"woche\w*", r"monat\w*", r"jahr\w*")
 PERFECT = r"seit"
-PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .*ge\w+(?:t|en))\b"
+PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .{0,100}ge\w+(?:t|en))\b"
 
 VERB = (
     r"(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst|isst"
@@ -226,16 +226,16 @@ THAT = r"(?:dass|daß)"
 THAT_BEFORE = r"(?:das|es)"
 AS_FOLLOWS = r"(?:das|folgendes)"
 THINGS_PAST = r"(?:wann|wo|wer|wen|wem|was|welche[rsnm]?|warum|wie|ob|als|damals)\b"
-TO_DO = r",?\s*(?!(?:dass|daß|ich|wir)\b)(?=(?:[^,:]*\s)?(?:zu\s+\w+n|\w+zu\w+n)\s*[.!]*$)"
+TO_DO = r"(?:,\s*+)?(?!(?:dass|daß|ich|wir)\b)(?=(?:[^,:]*\s)?(?:zu\s+\w+n|(?>\w+?zu)\w{2,}+(?<=n))\s*+[.!]*+$)"
 FURTHER_REQUEST = (
-    r"(?:und|dann)\s+(?:dann\s+|jetzt\s+|bitte\s+)*(?:sag|gib|zeig|schreib|erklär|was|wie|warum|kannst\s+du)\b"
+    r"(?:und|dann)\s+(?:(?:dann|jetzt|bitte)\s++){0,9}(?:sag|gib|zeig|schreib|erklär|was|wie|warum|kannst\s+du)\b"
 )
 FORGET = (
     r"(?:vergiss|vergesst|vergessen\s+sie|(?:kannst|könntest|würdest)\s+du\s+(?:bitte\s+)?vergessen)"
     r"(?:\s+(?:bitte|mal|doch|wieder))*"
 )
 FORGETTABLE = (
-    r",?\s*(?:dass|daß)\s+|,?\s*(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s+[^.!?]*?\b(?:über|von|zu)\s+|alles\s+über\s+"
+    r"(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s++[^.!?]*?\b(?:über|von|zu)\s+|alles\s+über\s+"
     r"|(?=(?:meine?|unsere?)[rsnm]?\s)"
 )
 # Doubts and ends: a sentence with one states nothing that is true now.

@@ -51,7 +51,7 @@ _NOT_A_PROMISE = Pattern(
     re.IGNORECASE,
 )
 _QUOTED = Pattern(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
 )
 _MAX_READ = 20_000  # characters of a reply
 

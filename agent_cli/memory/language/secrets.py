@@ -69,8 +69,8 @@ _KEYS = r"""
   | ATATT3[\w=-]{50,512} | AGE-SECRET-KEY-1[A-Z0-9]{58} | sbp_[a-f0-9]{40} | hvs\.[\w-]{20,255}
   | \d{8,10}:AA[\w-]{33}                                        # Telegram
 """
-_IS = r"(?:\s*(?:[:=]|=>)\s*|\s+(?:is|was|ist|war|lautet|lautete|heißt|are)\s*:?\s+)"
-_ABOUT = r"(?:\s+(?:for|of|to|on|at|from|von|vom|für|zu|zum|zur|bei|im|am)\s+[^\n.:;,!?=[]{1,40}?)?"
+_IS = r"(?:\s*+(?:[:=]|=>)\s*+|\s++(?:is|was|ist|war|lautet|lautete|heißt|are)(?:\s*+:)?\s++)"
+_ABOUT = r"(?:\s+(?:for|of|to|on|at|from|von|vom|für|zu|zum|zur|bei|im|am)\s++[^\n.:;,!?=[]{1,40}?)?"
 _QUOTED = r"[\"'`„“”‚‘«»]"
 
 # What may follow "the password is" without being a password.
@@ -83,7 +83,9 @@ _WORDS = """
     stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut schlecht einfach
     mein dein sein ihr unser kein keine notwendig nötig"""
 _ORDINARY = frozenset(_WORDS.split())
-_PARTICIPLE = Pattern(r"[a-zäöü]+(?:ed|ing|able|ible|ly|lich|bar|iert|ert)$|ge[a-zäöü]+t$")
+_PARTICIPLE = Pattern(
+    r"(?<=[a-zäöü])(?:ed|ing|able|ible|ly|lich|bar|iert|ert)$|(?<![a-zäöü])(?>[a-zäöü]*?ge)[a-zäöü]{2,}+(?<=t)$"
+)
 _ORDER_LABEL = Pattern(
     r"(?:order|invoice|tracking|ticket|parcel|isbn|imei|ean|bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
     r"|customer)[^\d\n]{0,15}$",
@@ -177,7 +179,8 @@ def _rules() -> list[_SecretRule]:
         _SecretRule(
             "private key",
             re.compile(
-                rf"-----BEGIN {pem}(?:[\s\S]{{0,20000}}?-----END {pem}|(?:\s*[A-Za-z0-9+/=]{{16,}})*)"
+                rf"-----BEGIN {pem}(?:(?:(?!-----BEGIN )[\s\S]){{0,20000}}?-----END {pem}"
+                r"|(?:\s*+[A-Za-z0-9+/=]{16,}+)*+)"
                 r"|Private-Lines: \d+(?:\s+[A-Za-z0-9+/=]{16,})+"
             ),
             _whole_match,

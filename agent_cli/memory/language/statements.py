@@ -13,26 +13,26 @@ from agent_cli import text
 from agent_cli.memory.language import languages, terms
 from agent_cli.text import Pattern
 
-_ENDS_AS_QUESTION = Pattern(r"\?\W*$")
+_ENDS_AS_QUESTION = Pattern(r"\?[^\w?]*$")
 _SENTENCE = Pattern(r"(?<=[.!?…。！？])\s*")
-_SMALL_TALK = languages.pattern(r"\W*(?:<SMALL_TALK>\b\W*)+")
+_WORD, _SMALL_TALK = Pattern(r"\w+"), languages.pattern("<SMALL_TALK>")
 _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
 _STEM = 3  # letters by which words of small talk are told from others
 _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
 _LONGEST_QUESTION = 200  # characters
 _MAX_EMPTY_REPLY = 400  # characters
+_LONGEST_CLAUSE = 600  # characters of one that is rewritten
 LONGEST_TOPIC = 60  # characters
 
-_OPENING = languages.pattern(r"\W*\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
-_GREETED_OPENING = languages.pattern(r"\W*(?:\b<SMALL_TALK>\b\W+)+\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
+_OPENING = languages.pattern(r"\W*+\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
 _SEEKING = languages.pattern(r"\W*<SEEKING>\b")
 _NEEDING = languages.pattern(r"\W*<NEEDING>\b")
 _LATER_QUESTION = languages.pattern(r"\W*<LATER_QUESTION>\b")
 _CLAUSE = Pattern(r"(?<=[,;:–—])\s+")
 _QUESTION_END = languages.pattern(r"(?<!\w)<QUESTION_END>\W*$")
 _INVERTED = languages.pattern(r"\b(?:<QUESTION_END>|<INVERSION>)\b|\?")
-_KEYWORDS = Pattern(r"\W*(?:[a-zà-ɏ'’]+[ \t-]+){0,4}[a-zà-ɏ]+\W*", re.IGNORECASE)
+_KEYWORDS = Pattern(r"\W*+(?:[a-zà-ɏ'’]+[ \t-]+){0,4}[a-zà-ɏ]+\W*", re.IGNORECASE)
 _VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
 _STATEMENT = languages.pattern(r"<STATEMENT_CLAUSE>")
 _IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
@@ -47,14 +47,14 @@ _ANSWER_WISH, _LIMIT = languages.pattern(r"<ANSWER_WISH>"), languages.pattern(r"
 _LIKING = languages.pattern(r"\b<LIKING>\b")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
 _INTRODUCTION = languages.pattern(
-    r"\A\W*(?:<PLEASE>\b[,!]?\s+)+(?=<OWN_CLAUSE>)", hint=lambda sentence: languages.opens(sentence, "PLEASE")
+    r"\A\W*+(?>(?:<PLEASE>)\b[,!]?\s+)+(?=<OWN_CLAUSE>)", hint=lambda sentence: languages.opens(sentence, "PLEASE")
 )
 _NAMED_CLAUSE = r"(?-i:[A-ZÄÖÜ])[\w.-]+(?: (?-i:[A-ZÄÖÜ])[\w.-]+)? <VERB>"
 _CLAUSE_MARK = languages.pattern(  # two patterns, so that a sentence with one of the two compiles no more than that
-    rf"\s*[,;–—]\s+(?:<CLAUSE_OPENING>\s+)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})", (*",;–—",)
+    rf"(?<!\s)\s*+[,;–—]\s++(?:<CLAUSE_OPENING>\s++)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})", (*",;–—",)
 )
 _CLAUSE_WORD = languages.pattern(
-    r"\s+<CLAUSE_OPENING>\s+(?=<OWN_CLAUSE>)",
+    r"(?<!\s)\s++<CLAUSE_OPENING>\s++(?=<OWN_CLAUSE>)",
     hint=lambda sentence: not languages.first_words("CLAUSE_OPENING").isdisjoint(sentence.casefold().split()),
 )
 _CITATION = Pattern(r"\[[a-z]\d")
@@ -75,17 +75,32 @@ def _opens_as_question(words: str) -> bool:
     """Whether it begins as questions do, perhaps behind small talk."""
     if _OPENING.match(words):
         return True
-    first = text.words(words[:_LONGEST_SMALL_TALK])[:1]
-    if not _may_be_small_talk(first) or not _OPENING.search(words, 1):
+    greeting = words[:_LONGEST_SMALL_TALK]
+    if not _may_be_small_talk(text.words(greeting)[:1]):
         return False
-    return _GREETED_OPENING.match(words) is not None
+    return any(_OPENING.match(words, end) for end in _small_talk_ends(greeting))
 
 
 def is_small_talk(words: str) -> bool:
     """Whether it only greets, thanks, agrees or takes leave."""
     if len(words) > _LONGEST_SMALL_TALK or not _may_be_small_talk(text.words(words)):
         return False
-    return _SMALL_TALK.fullmatch(words) is not None
+    return any(not _WORD.search(words, end) for end in _small_talk_ends(words))
+
+
+def _small_talk_ends(words: str) -> list[int]:
+    """Where each phrase of the small talk ends with which it begins.
+
+    One pattern for all of it would try each way to divide "good morning good morning …" into phrases.
+    """
+    places = [word.span() for word in _WORD.finditer(words)]
+    begins, found = {0}, list[int]()  # numbers of words
+    for number, (start, _) in enumerate(places):
+        for last, (_, end) in enumerate(places[number:], number + 1) if number in begins else ():
+            if last not in begins and _SMALL_TALK.fullmatch(words[start:end]):
+                begins.add(last)
+                found.append(end)
+    return found
 
 
 def _may_be_small_talk(words: Iterable[str]) -> bool:
@@ -108,7 +123,7 @@ def main_clause(clause: str) -> str:
 
     Only when safe: one clause, a plain subject, and no separable verb ("aufstehe").
     """
-    for language in languages.ALL:
+    for language in languages.ALL if len(clause) <= _LONGEST_CLAUSE else ():
         match = re.fullmatch(language.VERB_LAST_CLAUSE, clause)
         if match is None or re.match(language.SEPARABLE_PREFIX, match["verb"]):
             continue
@@ -305,9 +320,10 @@ def _first_sentence(words: str, *ends: str) -> str:
 
 def _without(words: str, name: str) -> str:
     """The words behind the phrases of this name with which they begin."""
-    folded = words.casefold()
-    for phrase in languages.phrases(name):
-        rest = words[len(phrase) :]
-        if folded.startswith(phrase) and not rest[:1].isalnum():
-            return _without(rest.lstrip(" ,.!:–-"), name)
+    while phrase := next((each for each in languages.phrases(name) if _begins_with(words, each)), ""):
+        words = words[len(phrase) :].lstrip(" ,.!:–-")
     return words
+
+
+def _begins_with(words: str, phrase: str) -> bool:
+    return words[: len(phrase)].casefold() == phrase and not words[len(phrase) :][:1].isalnum()

@@ -20,8 +20,8 @@ _GENERIC_WORDS = """
 """
 _GENERIC = frozenset(_GENERIC_WORDS.split())
 _NATIONALITY = Pattern(
-    r"(?:\w{3,}(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim|Jew|Vegan"
-    r"|\w{4,}(?:in|er|eur|ist|ent|ant))$"
+    r"(?:(?<=\w{3})(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim|Jew|Vegan"
+    r"|(?<=\w{4})(?:in|er|eur|ist|ent|ant))$"
 )
 
 

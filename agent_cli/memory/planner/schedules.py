@@ -13,6 +13,7 @@ from typing import Any, Literal
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import zones
+from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, holder, ids, meta
 from agent_cli.store.db import Database
@@ -382,5 +383,7 @@ def blank_errors(db: Database, found: Sequence[int]) -> None:
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete schedules; the result of a current run is dropped. Runs in the caller's transaction."""
+    """Delete schedules; the result of a current run is dropped, their files stay. Runs in the caller's transaction."""
+    if found:
+        schedule_outputs.remember(db)
     db.execute("delete from schedule where id in (select value from json_each(?))", (found,))

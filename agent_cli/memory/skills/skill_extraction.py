@@ -255,7 +255,7 @@ def _amended(before: str, found: ExtractedSkill) -> str:
 
 def _with_description(head: str, description: str, end: str) -> str:
     line = f"description: {json.dumps(description, ensure_ascii=False)}{end}"
-    return re.sub(r"(?m)^description:.*\n(?:[ \t]+.*\n|[ \t\r]*\n)*", lambda match: line, head, count=1)
+    return re.sub(r"(?m)^description:.*\n(?:[ \t].*\n|\r*\n)*", lambda match: line, head, count=1)
 
 
 def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None) -> bool:

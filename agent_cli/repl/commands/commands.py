@@ -25,7 +25,7 @@ _GROUPS = (  # what commands are for, and the modules in which they stand
     ("Model", "who answers, and what it sees", "request_commands"),
     ("Program", "settings, checks and records", "setting_commands commands"),
 )
-_SHELL_COMMAND = Pattern(r"“[^”]*”|`agent ([^`\n]+)`", words=("`agent ",))  # quoted words are not the program's
+_SHELL_COMMAND = Pattern(r"“[^“”]*”|`agent ([^`\n]+)`", words=("`agent ",))  # quoted words are not the program's
 
 
 @cache

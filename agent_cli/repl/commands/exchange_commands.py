@@ -64,7 +64,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
     -m MODEL: another model answers this once. --no-memory: the answer stays, and one for which memory is not read is
     shown beside it, with the differences.
     """
-    options = re.fullmatch(r"(?:-m\s+(?P<one>\S+)\s*)?(?P<plain>--no-memory)?(?:\s*-m\s+(?P<other>\S+))?", argument)
+    options = re.fullmatch(r"(?:-m\s+(?P<one>\S+)\s*+)?(?P<plain>--no-memory)?(?:\s*+-m\s+(?P<other>\S+))?", argument)
     if options is None:
         raise UsageError("/retry takes -m MODEL and --no-memory; nothing was asked; /help /retry says more")
     name = options["one"] or options["other"]

@@ -21,6 +21,7 @@ from agent_cli.serve.core.limits import ServerLimits
 TurnWork = Callable[[Cancel], Iterator[JsonObject]]
 """Runs on the turn's thread; the last it gives is an event "end", or "cut" before it raises."""
 
+_CUT_SECONDS = 2.0  # that a turn has to end once its time is over
 _NEVER_BEGAN = "the turn did not begin in time, and nothing of it is kept: ask again later"
 
 
@@ -39,7 +40,7 @@ class QueuedTurn:
         self.task: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         self._work, self._seconds = work, seconds
-        self._timed_out = False
+        self._timed_out = self._given_up = False
         self._error: BaseException | None = None
 
     async def next_event(self) -> JsonObject | None:
@@ -54,14 +55,16 @@ class QueuedTurn:
             self.task.cancel()
 
     def time_out(self) -> None:
-        """Abandon the turn because its time is over."""
+        """Abandon the turn because its time is over. Its caller waits no longer, though its thread may, for a lock."""
         self._timed_out = True
         self.abandon()
+        if self.began:
+            asyncio.get_running_loop().call_later(_CUT_SECONDS, self._give_up)
 
     def raise_error(self) -> None:
         """Raise what ended the turn: Refused, or an error that is a bug."""
         error = self._error
-        if isinstance(error, Cancelled) and self._timed_out and self.began:
+        if self._given_up or (isinstance(error, Cancelled) and self._timed_out and self.began):
             error = TimedOut(f"no whole answer within {self._seconds:g} s; what arrived is kept")
         if isinstance(error, AgentError):
             raise refusals.from_error(error)
@@ -70,9 +73,18 @@ class QueuedTurn:
 
     def finish(self, error: BaseException | None = None) -> None:
         self._error = self._error or error
+        self.ended.set()
+        self._release_caller()
+
+    def _give_up(self) -> None:
+        if not self.answered.is_set():
+            self._given_up = True
+            self._release_caller()
+
+    def _release_caller(self) -> None:
         self._events.put_nowait(None)
-        for event in (self.started, self.answered, self.ended):
-            event.set()
+        self.started.set()
+        self.answered.set()
 
     async def run(self) -> None:
         """Run the work on a thread; returns when that has ended, whatever is cancelled meanwhile."""

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -98,6 +98,14 @@ def record_copy(db: Database, path: Path) -> None:
         copy = text.without_surrogates(str(path))
         if copy not in known:
             meta.put(db, _KEY, json.dumps([*known, copy]))
+
+
+def record_salvaged(damaged: Path, saved: Path) -> None:
+    """Store the path of each of these files in the other; in a damaged one nothing is written."""
+    for path, other in ((damaged, saved), (saved, damaged)):
+        with suppress(StoreError), closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
+            if not _damage(db):
+                record_copy(db, other)
 
 
 def known_copies(db: Database) -> list[str]:

@@ -74,6 +74,7 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
             except StoreError:
                 raise error from error.__cause__
         backup.move_into_place(part, path)
+    backup.record_salvaged(damaged, path)
     return saved
 
 
