@@ -41,7 +41,7 @@ class EmbedOnce:
 
     def __init__(self, embedder: vectors.QueryEmbedder):
         self._embedder, self._embedded = embedder, False
-        self.match_words = embedder.match_words
+        self.match_words, self.knows_word = embedder.match_words, embedder.knows_word
         self.vector: list[float] | None = None
 
     def embed_query(self, question: str) -> list[float] | None:

@@ -178,7 +178,8 @@ def _by_trigrams(
     request: RecallRequest, question: ParsedQuery, words: Iterable[str], but: Collection[int] = ()
 ) -> dict[int, frozenset[str]]:
     def search() -> dict[int, frozenset[str]]:
-        return candidates.by_trigrams(request.db, words, question.excluded_rows, files=request.allowed.files, but=but)
+        files, knows = request.allowed.files, request.embedder.knows_word if request.embedder else lambda _: False
+        return candidates.by_trigrams(request.db, words, knows, question.excluded_rows, files=files, but=but)
 
     return _use(request, "trigrams", search, {})
 
