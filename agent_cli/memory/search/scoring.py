@@ -106,7 +106,7 @@ def run(request: RecallRequest) -> list[Scored]:
     passage_context.add_surroundings(request.db, closely, search.question)
     scored = ranking.score_closely(question, scored, request.embedder)
     found = [each for each in scored if _is_found(search, each, later)]
-    scored = selection.later_first(selection.judge(question, found))
+    scored = selection.plausible(question, selection.later_first(selection.judge(question, found)))
     if request.allowed.place is None and request.allowed.current_place is not None:  # facts of others if clearly meant
         return [each for each in scored if not each.row.place or selection.is_clear(each)]
     return scored

@@ -27,7 +27,11 @@ KNOWN, MAYBE = 0.72, -2.0  # from which a passage clearly answers, or perhaps
 
 KEPT = "fnd"  # facts, notes and files
 
+_CLOSE = 0.03  # closeness of what may answer without a telling word
+_BESIDE = 0.4  # share of the telling words that stand beside it, instead
+
 _GUESSED = 0.6  # share of its weight that a word loses when it is only taken for a misspelt one
+_FOUND_OTHERWISE = {"entity", "exchange", "later"}  # legs of what was found otherwise than by words and meaning
 _LIKE = 0.4  # cosine from which words are taken for alike
 _VERDICTS = ("known", "maybe", "nothing")
 _FILES = 0.9  # weight of the best file beside an equally good message
@@ -102,6 +106,24 @@ def verdict(query: str, scored: Sequence[Scored]) -> str:
 
 def _verdict(of: float) -> str:
     return "known" if of >= KNOWN else "maybe" if of >= MAYBE else "nothing"
+
+
+def plausible(question: QueryContext, scored: list[Scored]) -> list[Scored]:
+    """Of what perhaps answers only what holds a telling word, stands beside such words, or is close in meaning."""
+    if verdict(question.text, scored) != "maybe":
+        return scored
+    words = _asked_for(question)
+    return [each for each in scored if _is_plausible(question, each, words)]
+
+
+def _is_plausible(question: QueryContext, each: Scored, words: Mapping[str, float]) -> bool:
+    row = each.row
+    if (each.closeness or 0.0) > _CLOSE or each.legs.keys() & _FOUND_OTHERWISE:
+        return True
+    if words.keys() & question.words_in({**question.held_by(row), **row.date, **row.facts, **row.by}):
+        return True
+    beside = words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
+    return sum(words[word] for word in beside) > _BESIDE * sum(words.values())
 
 
 def is_clear(each: Scored) -> bool:

@@ -7,9 +7,9 @@ import pytest
 from agent_cli.agent import prompt_recall
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import recall_log
+from agent_cli.memory.search import recall_log, vectors
 from tests.conftest import HERE, empty, noon
-from tests.recalling import EMBEDDED, catch_up, find, note, reply, say, session_of
+from tests.recalling import EMBEDDED, catch_up, find, note, reply, say, session_of, take_in
 from tests.tables import for_each
 from tests.turns import summarise
 
@@ -23,6 +23,16 @@ WORDINGS = (
     "Can you tell me the place of my passport?",
     "Have you any idea where the passport could be?",
     "Wo ist mein passport?",
+)
+TALK = (
+    "Good to hear, congratulations",
+    "Thank you so much, that means a lot",
+    "The backups are on the drive",
+    "Oh wow, how lovely",
+    "You deserve it, take care",
+    "The violets bloom early",
+    "Her bicycle has a flat tyre",
+    "Fingers crossed then",
 )
 IGNORANT = ("I do not know that.", "Sorry, I have no information about your passport.", "Das weiß ich leider nicht.")
 
@@ -187,6 +197,26 @@ def test_what_is_misspelt_and_part_of_a_longer_word_is_found_beside_an_embedder(
     with closing(empty()) as db:
         kept = note(db, said)
         assert [hit.handle for hit in find(db, asked, meaning=EMBEDDED).hits] == [kept]
+
+
+@for_each(
+    ("asked", "telling"),
+    [
+        ("what car does John drive", "The backups are on the drive"),
+        ("is the bike broken", "Her bicycle has a flat tyre"),
+    ],
+)
+def test_what_neither_holds_a_word_nor_is_close_in_meaning_is_not_told_as_perhaps(asked, telling):
+    with closing(empty()) as db:
+        session = session_of(db)
+        for number, words in enumerate(TALK):
+            take_in(db, session, words, ("Nate", "Joanna")[number % 2])
+        catch_up(db)
+        among = vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
+        vectors.fill(db, among, EMBEDDED.embed_documents)
+
+        found = find(db, asked, meaning=EMBEDDED)
+        assert (found.verdict, [hit.text for hit in found.hits]) == ("maybe", [telling])
 
 
 @pytest.mark.parametrize(
