@@ -68,7 +68,9 @@ def recall_for_message(context: ToolContext, message: int, words: str, shown: Se
     selection = select(context, words, (*shown, message), logged=True)
     used = [(hit, line) for hit, line in selection.used if (hit.kind, hit.id) not in context.excluded]
     notice = VERDICTS.get(selection.verdict, "")
-    if selection.verdict == "nothing" and not (statements.asks(words) and _is_unknown(context, message, words, shown)):
+    if selection.verdict == "nothing" and not (
+        statements.asks_what_was_told(words) and _is_unknown(context, message, words, shown)
+    ):
         notice = ""
     if used or notice:
         with context.db.write():
