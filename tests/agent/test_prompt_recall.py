@@ -36,7 +36,7 @@ def test_a_note_stands_in_the_fence_with_handle_and_date(context):
 
 def test_the_model_is_told_that_nothing_is_kept_of_a_question(context):
     note(context.db, "dentist appointment Friday 3pm")
-    assert recalled(context, "Which submarine sank near Murmansk?")[1] == ""  # nobody told it: it asks for what is known
+    assert recalled(context, "Which submarine sank near Murmansk?")[1] == ""  # general knowledge
     message, block = recalled(context, "Which submarine did I visit near Murmansk?")
 
     assert block == NOTHING
