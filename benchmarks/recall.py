@@ -83,6 +83,9 @@ class Served:
     def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> None:
         return None
 
+    def knows_word(self, word: str) -> bool:
+        return False
+
 
 Way = tuple[str, vectors.QueryEmbedder | None]
 """Of searching: what the questions are made of, and the embedder."""

@@ -175,6 +175,10 @@ class EmbedderSelection:
         fix = f"{pull}, or " if pull else ""
         return "none: search by words alone", f"{fix}pip install 'agent-cli[embedded]'"
 
+    def knows_word(self, word: str) -> bool:
+        """Whether the embedded table has a word, also when vectors come from a server, which cannot be asked."""
+        return embedded.is_installed() and self._embedded.knows_word(word)
+
     def _pick_on_server(self) -> str:
         """The name of the engine's embedding model. Raises ModelMissing, ModelUnavailable."""
         tag = pick_embedder(self._model, self._engine.listing())
@@ -229,6 +233,9 @@ class _DatabaseEmbedder:
     def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[float]] | None:
         chosen = self._selection.current(self._db)
         return chosen.match_words(words, texts) if isinstance(chosen, embedded.EmbeddedEmbedder) else None
+
+    def knows_word(self, word: str) -> bool:
+        return self._selection.knows_word(word)
 
 
 def _model(vector_set: vectors.VectorSet) -> list[str]:

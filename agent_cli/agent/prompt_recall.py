@@ -46,7 +46,7 @@ class EmbedOnce:
 
     def __init__(self, embedder: vectors.QueryEmbedder):
         self._embedder, self._embedded = embedder, False
-        self.match_words = embedder.match_words
+        self.match_words, self.knows_word = embedder.match_words, embedder.knows_word
         self.vector: list[float] | None = None
 
     def embed_query(self, question: str) -> list[float] | None:
@@ -75,7 +75,9 @@ def recall_for_message(
     selection = select(context, words, (*shown, message), in_profile, logged=True)
     used = [(hit, line) for hit, line in selection.used if (hit.kind, hit.id) not in context.excluded]
     notice = VERDICTS.get(selection.verdict, "")
-    if selection.verdict == "nothing" and not (statements.asks(words) and _is_unknown(context, message, words, shown)):
+    if selection.verdict == "nothing" and not (
+        statements.asks_what_was_told(words) and _is_unknown(context, message, words, shown)
+    ):
         notice = ""
     if used or notice:
         with context.db.write():

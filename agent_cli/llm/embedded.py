@@ -74,6 +74,10 @@ class EmbeddedEmbedder:
         best = iter(np.maximum.reduceat(cosines, starts, axis=0).tolist() if filled else ())
         return [next(best) if text else [0.0] * len(words) for text in texts]
 
+    def knows_word(self, word: str) -> bool:
+        """Whether its table has a word whole, as it is written: of the rest it has parts."""
+        return load()[0].token_to_id(_WORD_START + word) is not None
+
     def _rows_of(self, words: Sequence[str]) -> tuple[Any, Any]:
         """A table of word vectors, and the row of each of these words in it."""
         np = arrays.numpy()

@@ -36,7 +36,8 @@ def test_a_note_stands_in_the_fence_with_handle_and_date(context):
 
 def test_the_model_is_told_that_nothing_is_kept_of_a_question(context):
     note(context.db, "dentist appointment Friday 3pm")
-    message, block = recalled(context, "Which submarine sank near Murmansk?")
+    assert recalled(context, "Which submarine sank near Murmansk?")[1] == ""  # general knowledge
+    message, block = recalled(context, "Which submarine did I visit near Murmansk?")
 
     assert block == NOTHING
     assert recall_log.recalled_for(context.db, message) == []
@@ -216,7 +217,7 @@ def test_a_skill_is_offered_where_nothing_is_recalled_and_takes_no_place_of_what
 
 def test_with_no_skill_that_fits_none_is_offered(context):
     skilled(context)
-    assert recalled(context, "Which submarine sank near Murmansk?")[1] == NOTHING
+    assert recalled(context, "Which submarine did I visit near Murmansk?")[1] == NOTHING
 
 
 def test_a_description_cannot_end_the_fence(context):

@@ -107,7 +107,7 @@ def test_a_preview_embeds_its_question_before_it_locks_the_file(app, tmp_path, m
     asked = []
 
     class Slow:
-        match_words = EMBEDDED.match_words
+        match_words, knows_word = EMBEDDED.match_words, EMBEDDED.knows_word
 
         def embed_query(self, question):
             with closing_database(Database(tmp_path / "m.db")) as other:

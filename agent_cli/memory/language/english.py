@@ -87,15 +87,51 @@ _SAID = (
     r"(?:recommended|suggested|advised|proposed|explained|described|mentioned|listed|provided|outlined|offered|written"
     r"|given|told|said)"
 )
-ABOUT_REPLIES = (  # what the assistant has said: "what would you suggest?" asks for something new
+_YOU_SAID = (
     rf"(?:did|were) you|(?:have|had) you (?:ever |already )?{_SAID}|you (?:have |had |ever |already )*{_SAID}"
-    r"|you (?:gave|wrote)|your (?:advice|suggest|recommend|explan|answer|repl)\w*"
+    r"|you (?:gave|wrote)"
 )
+# What the assistant has said: "what would you suggest?" asks for something new.
+ABOUT_REPLIES = rf"{_YOU_SAID}|your (?:advice|suggest|recommend|explan|answer|repl)\w*"
 WORKED_OUT_QUESTION = (  # how something was done or planned
     r"how (?:did|had) (?:i|we)|(?:what|which) (?:\w+ )?(?:steps?|approach(?:es)?|plans?|strateg(?:y|ies)|methods?"
     r"|process(?:es)?|way|routine|schedule|structure|order|sequence|system|techniques?|tactics?|framework|timeline"
     r"|workflow"
     r"|reasoning) (?:did|had) (?:i|we)"
+)
+RECALLING = (  # asks for what is remembered, whatever it is about
+    r"do you (?:still )?(?:remember|recall)|remind me|we discussed|(?:i|we) (?:told|asked) you"
+    r"|(?:did|do|have|had) (?:i|we) (?:ever |already )?(?:tell|told|say|said|(?:mention|ask|discuss|report)(?:ed)?)\b"
+    rf"|(?:what|anything|everything) (?:do )?you know about (?:me|us)\b|{_YOU_SAID}"
+    r"|(?:i|we) (?:forgot|forget|(?:can['’]?t|cannot|don['’]?t) (?:remember|recall|find))"
+)
+NEW_WANTED = (  # asks for something new: a task, advice, or a way to do something
+    r"(?:can|could|would|will|won['’]t) you (?!(?:please |maybe |also )?(?:tell me|remind|remember|recall|look up)\b)"
+    r"|you (?:recommend|suggest|advise|think)|you['’]d|help me (?!remember|recall|find (?:my|our)\b)"
+    r"|what(?:['’]s| is| are| would be) (?:your|an?|any|(?:the )?(?:best|most|good|common|easiest|fastest|cheapest))\b"
+    r"|what are some (?!\w+ (?-i:[A-Z]))|what to \w|what (?:\w+ ){0,4}(?:can|could) (?:i|we)\b"
+    r"|any (?:suggestions|ideas|tips|recommendations|advice|good)|are there (?:any|some)|is there (?:an?|any)"
+    r"|how (?:(?:can|could|should|would|might|do) (?:i|we|you|one)\b(?! (?:usually|normally|know))|to )"
+    r"|(?<!deadline )(?<!time )(?:should|shall) (?:i|we)|(?:can|could|may|must) (?:i|we) (?!find)"
+    r"|where can (?:i|we) (?:buy|get|eat|go|see|learn)\b|\w+er than\b"
+    r"|\A\W*(?:please )?(?:explain|describe|write|draft|translate"
+    r"|(?:show|give|tell) me (?:an?|some|how to|something|\d+)) "
+)
+_PERSON = r"(?-i:[A-ZÀ-Þ][a-zß-ɏ][\w-]{0,30})"
+_NO_PLACE = r"(?<!\b(?:in|at|to|of|on|an))(?<!\b(?:the|for))(?<!\b(?:from|near|last|next|into))"  # behind such a word
+ABOUT_PEOPLE = (  # asks about the person or somebody whom they know
+    r"\b(?:i|my|mine|we|our|ours)\b|\b(?:his|her) \w"
+    r"|(?:does|did|do|is|was|has|had|will|would|can|might|could) (?:he|she)\b"
+    rf"|\b(?:do|does|did|has|have|had|will|would|might|could|should|by|both|according to) {_PERSON}"
+    rf"(?! (?:work|mean|cost|start|begin|end|happen)\b)|\b{_PERSON}['’]s? \w"
+    rf"|\b(?:is|are|was|were) {_PERSON} (?:and {_PERSON} )?"
+    r"(?:\w+ing\b|in\b|excited|a |on\b|\w+ (?:to|about|by)\b)"
+    rf"|(?:how old (?:is|was)|who(?:['’]s| is)|where(?:['’]s| is| was)) {_PERSON}\b"
+    r"|\b(?:who|what|which|when|where|why|how|does|did|is|are|has|have)\b"
+    rf".{{0,200}}?\b\w+{_NO_PLACE} {_PERSON} \w"
+    r"|\b(?:does|did) \w+ (?:say|tell|live|like|love|hate|want|prefer|enjoy|visit|study|feel|buy|own|play|drive"
+    r"|attend|ask|invite|meet|celebrate|get|go)\b|what was (?:discussed|said|agreed|decided|planned)|this project"
+    r"|(?:appointment|deadline|meeting|submission)\b"
 )
 POSSESSIVE = r"(?:my|our)"  # in front of a relation to the person: "my sister"
 # Relations to the person; behind a colon stands the predicate, where it is another word.

@@ -76,15 +76,36 @@ _SAID = (
     r"(?:empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt|erwähnt|beschrieben|geschrieben|gegeben|aufgelistet"
     r"|angeboten)"
 )
-ABOUT_REPLIES = (
-    rf"(?:hast|hattest) du\b.{{0,80}}?\b{_SAID}|{_SAID} (?:hast|hattest)"
-    r"|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
-)
+_YOU_SAID = rf"(?:hast|hattest) du\b.{{0,80}}?\b{_SAID}|{_SAID} (?:hast|hattest)"
+ABOUT_REPLIES = rf"{_YOU_SAID}|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
 WORKED_OUT_QUESTION = (
     r"wie (?:hab|habe|hatte|bin|war) ich|wie (?:haben|hatten|sind|waren) wir|(?:was für|welche[nrs]?) (?:\w+ )?"
     r"(?:schritte?|ansatz|ansätze|vorgehen(?:sweise)?|plan|pläne|zeitplan|strategien?|methoden?|technik(?:en)?|system"
     r"|ablauf|weg|reihenfolge|routine)"
     r" (?:hab|habe|haben|hatten?|wollten?) (?:ich|wir)"
+)
+RECALLING = (
+    r"erinnerst du dich|weißt du noch|erinnere? mich|was weißt du (?:alles )?(?:über|von) (?:mich|mir|uns)"
+    r"|(?:hab|habe|hatte) ich (?:dir )?.{0,60}\b(?:gesagt|erzählt|erwähnt|gefragt|berichtet)"
+    rf"|ich (?:habe? .{{0,60}}\bvergessen|finde .{{0,60}}\bnicht|weiß nicht mehr)|{_YOU_SAID}"
+)
+NEW_WANTED = (
+    r"(?:kannst|könntest|würdest|magst) du"
+    r" (?!(?:mir )?(?:bitte |noch |mal |vielleicht )?(?:sagen|dich|mich erinnern|nachsehen)\b)"
+    r"|soll(?:te|ten|en)? (?:ich|wir)|(?:kann|könnte|darf) (?:ich|man)|(?:können|könnten|dürfen) wir"
+    r"|wie \w+t man|wie (?:mach|schreib|koch|back|bau|lern|lös|komm|reinig|berechn)e? ich"
+    r"|(?:empfiehlst|rätst|meinst|schlägst) du|hast du .{0,40}\b(?:ideen?|tipps?|vorschläge?|empfehlung\w*)"
+    r"|was (?:sind|wäre|wären) (?:ein|gute|die besten)|gibt es (?:ein|gute)|was (?:koche?|schenke?) ich|hilf mir"
+    r"|\A\W*(?:bitte )?(?:erklär|beschreib|schreib|übersetz|entwirf|formulier"
+    r"|(?:zeig|gib|erzähl|sag) mir (?:ein|wie man))"
+)
+_PERSON = r"(?-i:[A-ZÄÖÜ][a-zäöüß][\w-]{0,30})"
+ABOUT_PEOPLE = (
+    r"\b(?:ich|mir|mich|wir|uns|(?:mein|unser|sein|ihr)(?:e[nmrs]?)?)\b"
+    r"|\b(?:hat|hatte|ist|war|wird|will|kann|mag|wohnt|lebt|arbeitet) er\b"
+    r"|\b(?:wohnt|lebt|arbeitet|heißt|heisst|mag|isst|trinkt|studiert|fährt|spielt|kommt|hat|hatte|möchte|will"
+    rf"|sagt|sagte) (?:sie\b|{_PERSON})|\b(?:ist|war) {_PERSON} (?:am|im|in|bei|auf|nach|schon|noch|gerade)\b"
+    rf"|(?:wer|wie alt) ist {_PERSON}"
 )
 POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
 # Relations to the person; behind a colon stands the predicate, where it is another word.

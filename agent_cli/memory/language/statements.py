@@ -45,6 +45,8 @@ _FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
 _ADVICE, _WISH = languages.pattern(r"\b<ADVICE_QUESTION>\b"), languages.pattern(r"<WISH>")
 _ANSWER_WISH, _LIMIT = languages.pattern(r"<ANSWER_WISH>"), languages.pattern(r"\b<LIMIT>\b")
 _LIKING = languages.pattern(r"\b<LIKING>\b")
+_RECALLING, _NEW_WANTED = languages.pattern(r"\b<RECALLING>"), languages.pattern(r"(?:\b|\A)<NEW_WANTED>")
+_ABOUT_PEOPLE = languages.pattern(r"<ABOUT_PEOPLE>")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
 _INTRODUCTION = languages.pattern(
     r"\A\W*+(?>(?:<PLEASE>)\b[,!]?\s+)+(?=<OWN_CLAUSE>)", hint=lambda sentence: languages.opens(sentence, "PLEASE")
@@ -242,6 +244,18 @@ def asks_how_it_was_done(question: str) -> bool:
 def asks_for_advice(question: str) -> bool:
     """Whether a question asks for advice or help, on which what the person wishes in general bears."""
     return _ADVICE.search(question) is not None
+
+
+def asks_what_was_told(message: str) -> bool:
+    """Whether a message asks for what the person, or somebody they know, told, did, has or likes: no task, no advice,
+    and no general knowledge."""
+    return any(_asks_for_told(each) for each in text.sentences(message) if asks(each))
+
+
+def _asks_for_told(sentence: str) -> bool:
+    if _RECALLING.search(sentence):
+        return True
+    return not _NEW_WANTED.search(sentence) and _ABOUT_PEOPLE.search(sentence) is not None
 
 
 def tells_wish(message: str) -> bool:

@@ -1,7 +1,7 @@
 """The words of texts and questions, and the similarity of texts."""
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from difflib import SequenceMatcher
 from typing import TypeVar
 
@@ -11,6 +11,8 @@ from agent_cli.text import Pattern
 T = TypeVar("T")
 
 STOP_WORDS = languages.words("STOP_WORDS")
+SHORTEST_GUESSED = 4  # letters of a word that is looked for in longer ones; one more, and it may be misspelt
+_LONGEST_ENDING = 2  # letters
 BEGINNING = 5  # letters of a word by which it is compared where its ending may differ
 
 # Han, kana, Hangul, Thai, Lao, Burmese, Khmer: words are written without spaces.
@@ -148,3 +150,36 @@ def contains_similar(word: str, text: str, least: float = 0.75) -> bool:
         and SequenceMatcher(None, word, other).ratio() >= least
         for other in set(re.findall(as_long, folded))
     )
+
+
+def contains_likely(word: str, text: str, knows: Callable[[str], bool]) -> bool:
+    """Whether a text contains a (case folded) word in another form, as part of a longer one, or misspelt.
+
+    `knows`: whether it is sure that this is a word of a language: then it is no misspelling, nor part of another.
+    """
+    if may_be_misspelt(word, knows):
+        return contains_similar(word, text)
+    others = {each for each in _WORD.findall(text.casefold()) if word in each or each in word}
+    return any(_is_form(word, other, knows) or _is_part(word, other, knows) for other in others)
+
+
+def may_be_misspelt(word: str, knows: Callable[[str], bool]) -> bool:
+    return len(word) > SHORTEST_GUESSED and not _is_known(word, knows)
+
+
+def _is_known(word: str, knows: Callable[[str], bool]) -> bool:
+    return knows(word) or knows(word.capitalize())
+
+
+def _is_form(word: str, other: str, knows: Callable[[str], bool]) -> bool:
+    """Whether one is the other with an ending, as in "Kirchen"."""
+    shorter, longer = sorted((word, other), key=len)
+    is_longer = longer.startswith(shorter) and len(longer) - len(shorter) <= _LONGEST_ENDING
+    return is_longer and len(shorter) >= SHORTEST_GUESSED and not knows(longer)
+
+
+def _is_part(word: str, other: str, knows: Callable[[str], bool]) -> bool:
+    """Whether it begins or ends the other, as in "Zahnarzttermin" and its plural."""
+    at = other.find(word) if len(word) > SHORTEST_GUESSED else -1
+    is_part = at == 0 or (at > 0 and len(other) - at - len(word) <= 1) or other.endswith(word)
+    return is_part and not _is_known(other, knows)

@@ -21,6 +21,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 WORDS = 150  # most hits of the word index
+_GUESSED = 20  # most hits of a word that is looked for by its letters
 _FEW = 30  # rows that the idfs assume at least: in a new file the only word of a note would weigh next to nothing
 MIN_BUDGET, BUDGET = 5_000, 0.08  # rows that may be scored, and their share of all
 DECISIVE = 0.12  # share of the rows up to which a word decides among hits of rarer ones: commoner ones gain nothing
@@ -265,13 +266,19 @@ def only_in(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> set[st
 
 
 def by_trigrams(
-    db: Database, words: Iterable[str], excluded_rows: int = 0, *, files: bool = False, but: Collection[int] = ()
+    db: Database,
+    words: Iterable[str],
+    knows: Callable[[str], bool],
+    excluded_rows: int = 0,
+    *,
+    files: bool = False,
+    but: Collection[int] = (),
 ) -> dict[int, frozenset[str]]:
     """Passages, but these, with something similar to words that the word index lacks, and the stems of such words."""
     guessed: dict[int, frozenset[str]] = {}
     for word in words:
-        similar = _similar(db, word, excluded_rows, files, but)
-        if len(similar) <= excluded_rows:
+        similar = _similar(db, word, knows, excluded_rows, files, but)
+        if len(similar) <= excluded_rows and terms.may_be_misspelt(word, knows):
             similar += _with_near_stems(db, word, files, but)
         for id in similar:
             guessed[id] = guessed.get(id, frozenset()).union(db.tokens(word))
@@ -279,10 +286,10 @@ def by_trigrams(
 
 
 def _similar(
-    db: Database, word: str, excluded_rows: int, files: bool, but: Collection[int], limit: int = 20
+    db: Database, word: str, knows: Callable[[str], bool], excluded_rows: int, files: bool, but: Collection[int]
 ) -> list[int]:
-    """Passages that hold this word within a longer one, or misspelt."""
-    if len(word) < 3:
+    """Passages that hold this word within a longer one, in another form, or misspelt."""
+    if len(word) < terms.SHORTEST_GUESSED:
         return []
     name = word_tables.table(db, "trigrams")
     folded = word.casefold()
@@ -299,11 +306,11 @@ def _similar(
         "select t.id, t.own, t.facts from json_each(?) c cross join passage_text t on t.id = c.value",
         (found,),
     )
-    similar = (id for id, own_text, facts in texts if terms.contains_similar(folded, f"{own_text}\n{facts or ''}"))
-    return list(islice(similar, limit))
+    similar = (id for id, *words in texts if terms.contains_likely(folded, "\n".join(filter(None, words)), knows))
+    return list(islice(similar, _GUESSED))
 
 
-def _with_near_stems(db: Database, word: str, files: bool, but: Collection[int], limit: int = 20) -> list[int]:
+def _with_near_stems(db: Database, word: str, files: bool, but: Collection[int]) -> list[int]:
     """Passages with a stem of the index that begins as the word does and is like it: of "blodd" those with "blood"."""
     name, stem = word_tables.table(db, "words"), next(iter(db.tokens(word)), "")
     db.execute(f"create virtual table if not exists temp.{name}_stems using fts5vocab('main', '{name}', 'row')")
@@ -316,8 +323,8 @@ def _with_near_stems(db: Database, word: str, files: bool, but: Collection[int],
     if not near:
         return []
     sql = f"select rowid from {name} where {name} match ? and {word_tables.id_range(files)} order by rank limit ?"
-    found = (id for (id,) in db.rows(sql, (" OR ".join(near), limit + len(but))) if id not in but)
-    return list(islice(found, limit))
+    found = (id for (id,) in db.rows(sql, (" OR ".join(near), _GUESSED + len(but))) if id not in but)
+    return list(islice(found, _GUESSED))
 
 
 def size(db: Database, files: bool) -> int:

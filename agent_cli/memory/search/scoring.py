@@ -106,7 +106,7 @@ def run(request: RecallRequest) -> list[Scored]:
     passage_context.add_surroundings(request.db, closely, search.question)
     scored = ranking.score_closely(question, scored, request.embedder)
     found = [each for each in scored if _is_found(search, each, later)]
-    scored = selection.later_first(selection.judge(question, found))
+    scored = selection.plausible(question, selection.later_first(selection.judge(question, found)))
     if request.allowed.place is None and request.allowed.current_place is not None:  # facts of others if clearly meant
         return [each for each in scored if not each.row.place or selection.is_clear(each)]
     return scored
@@ -178,7 +178,8 @@ def _by_trigrams(
     request: RecallRequest, question: ParsedQuery, words: Iterable[str], but: Collection[int] = ()
 ) -> dict[int, frozenset[str]]:
     def search() -> dict[int, frozenset[str]]:
-        return candidates.by_trigrams(request.db, words, question.excluded_rows, files=request.allowed.files, but=but)
+        files, knows = request.allowed.files, request.embedder.knows_word if request.embedder else lambda _: False
+        return candidates.by_trigrams(request.db, words, knows, question.excluded_rows, files=files, but=but)
 
     return _use(request, "trigrams", search, {})
 

@@ -28,7 +28,11 @@ LIKELY = -0.6  # from which it is shown to a model that did not ask for it
 
 KEPT = "fnd"  # facts, notes and files
 
+_CLOSE = 0.03  # closeness of what may answer without a telling word
+_BESIDE = 0.4  # share of the telling words that stand beside it, instead
+
 _GUESSED = 0.6  # share of its weight that a word loses when it is only taken for a misspelt one
+_FOUND_OTHERWISE = {"entity", "exchange", "later"}  # legs of what was found otherwise than by words and meaning
 _LIKE = 0.4  # cosine from which words are taken for alike
 _VERDICTS = ("known", "maybe", "nothing")
 _FILES = 0.9  # weight of the best file beside an equally good message
@@ -104,13 +108,32 @@ def verdict(query: str, scored: Sequence[Scored]) -> str:
 def is_likely(query: str, scored: Sequence[Scored]) -> bool:
     """Whether one of those that may answer is certain enough to be shown unasked, or of somebody who was named."""
     return any(
-        each.certainty >= LIKELY or each.row.named == named_entities.NAMED or (each.row.kind in KEPT and _is_good(each))
+        each.certainty >= (MAYBE if each.closeness is None or each.row.kind in KEPT else LIKELY)
+        or each.row.named == named_entities.NAMED
         for each in telling(query, scored)
     )
 
 
 def _verdict(of: float) -> str:
     return "known" if of >= KNOWN else "maybe" if of >= MAYBE else "nothing"
+
+
+def plausible(question: QueryContext, scored: list[Scored]) -> list[Scored]:
+    """Of what perhaps answers only what holds a telling word, stands beside such words, or is close in meaning."""
+    if verdict(question.text, scored) != "maybe":
+        return scored
+    words = _asked_for(question)
+    return [each for each in scored if _is_plausible(question, each, words)]
+
+
+def _is_plausible(question: QueryContext, each: Scored, words: Mapping[str, float]) -> bool:
+    row = each.row
+    if (each.closeness or 0.0) > _CLOSE or each.legs.keys() & _FOUND_OTHERWISE:
+        return True
+    if words.keys() & question.words_in({**question.held_by(row), **row.date, **row.facts, **row.by}):
+        return True
+    beside = words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
+    return sum(words[word] for word in beside) > _BESIDE * sum(words.values())
 
 
 def is_clear(each: Scored) -> bool:

@@ -40,6 +40,9 @@ class QueryEmbedder(Protocol):
     def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[float]] | None:
         """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
 
+    def knows_word(self, word: str) -> bool:
+        """Whether it is sure that this, as it is written, is a word of a language."""
+
 
 _SAMPLE = 1024
 NEAREST = 100
@@ -334,11 +337,8 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     in_memory = held.cosines(arrays.to_bytes(tuple(query)), numbers) if held else None
     if in_memory is not None:
         return {vector_set.sign * id: cosine for id, cosine in in_memory.items()}
-    rows = db.rows(
-        f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value",
-        (arrays.to_bytes(tuple(query)), ids),
-    )
-    return dict(rows)
+    sql = f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
+    return dict(db.rows(sql, (arrays.to_bytes(tuple(query)), ids)))
 
 
 _samples: dict[tuple[str, str, int], list[int]] = {}

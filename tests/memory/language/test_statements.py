@@ -149,3 +149,150 @@ def test_a_message_that_holds_what_is_looked_for_only_where_it_asks_is_a_questio
     assert statements.emptiness(message, "user", ["passport", "attic"]) == "question"
     assert statements.emptiness(message, "user", ["fly"]) == ""
     assert statements.emptiness(message, "user") == ""
+
+
+@for_each(
+    "words",
+    [
+        *("What is my sister's name?", "whats my blood type?", "When did I last see the dentist?", "my locker number?"),
+        *("What did Anna say about the trip?", "what did anna say about the trip?", "where does Caroline live?"),
+        *("where does caroline live", "Do you remember the name of the café?", "Did I tell you when I fly?"),
+        *(
+            "Have I ever been to Rome?",
+            "How many times have we met?",
+            "What car does John drive?",
+            "What cat does he have?",
+        ),
+        *("Where does she work?", "What is her dog called?", "When is Anna's birthday?", "How old is Oliver?"),
+        *(
+            "Who is Katarzyna?",
+            "What do you know about me?",
+            "Remind me when my flight leaves",
+            "Where is my passport?",
+        ),
+        *(
+            "I can't remember where my passport is",
+            "Can you tell me where I parked?",
+            "Could you remind me what I ordered?",
+        ),
+        *(
+            "Which book did Nate recommend to Joanna?",
+            "What did you recommend for the first phase?",
+            "Am I vegetarian?",
+        ),
+        *(
+            "What is Joanna allergic to?",
+            "Has Maria adopted a second dog?",
+            "Why did we choose Graz?",
+            "Where do I work?",
+        ),
+        *("Hi! When does our train leave?", "I moved to Linz. When was that again, and did I tell you the street?"),
+        *(
+            "What was discussed in the workshop?",
+            "According to Gina, what makes a good guide?",
+            "Who are my neighbours?",
+        ),
+        *("How much did I pay for the bike?", "Is Jon looking for a studio?", "What is the name of Maria's puppy?"),
+        *("Wie heißt meine Schwester?", "Was habe ich gestern gemacht?", "Wo ist mein Reisepass?", "Wo wohnt Anna?"),
+        *(
+            "Wann war ich zuletzt beim Zahnarzt?",
+            "Was hat Anna über die Reise gesagt?",
+            "Weißt du noch, wie der Wirt hieß?",
+        ),
+        *(
+            "Erinnerst du dich an das Lokal in Linz?",
+            "Welches Auto fährt Johannes?",
+            "Was isst Eva gern?",
+            "Wie alt ist Max?",
+        ),
+        *(
+            "Kannst du mir sagen, wo mein Auto steht?",
+            "Hab ich dir gesagt, wann ich fliege?",
+            "Was weißt du über mich?",
+        ),
+        *(
+            "Wer ist Katharina?",
+            "Was war nochmal unser Treffpunkt?",
+            "Wann hat sie Geburtstag?",
+            "Wie heißt sein Hund?",
+        ),
+        *("Bin ich gegen Nüsse allergisch?", "trink ich noch Kaffee", "Wie viel hat mein Fahrrad gekostet?"),
+        *(
+            "Was hast du mir gestern empfohlen?",
+            "Wo arbeitet er?",
+            "Wann fahren wir nach Graz?",
+            "Erinnere mich, wo ich parke",
+        ),
+        *("Welche Sprache lerne ich?", "Hat Eva Katzen?", "Mein Kennzeichen?", "Wann war Anna in Rom?"),
+    ],
+)
+def test_a_question_asks_what_was_told(words):
+    assert statements.asks_what_was_told(words)
+
+
+@for_each(
+    "words",
+    [
+        *(
+            "Write a poem about autumn",
+            "Recipe for apple strudel",
+            "What is the weather in Graz?",
+            "Thanks, that helps",
+        ),
+        *(
+            "How many grams are in an ounce?",
+            "Can you suggest a dinner?",
+            "Explain my code",
+            "Draft a mail to my landlord",
+        ),
+        *(
+            "Translate this into German",
+            "What shall I cook tonight?",
+            "How far is it to Vienna?",
+            "Help me with my essay",
+        ),
+        *("What should I wear to the wedding?", "How do I boil an egg?", "Could you fix the bug in my script?", "Why?"),
+        *(
+            "What are some good films for my evening?",
+            "Any tips for my garden?",
+            "Is there a faster way to sort a list?",
+        ),
+        *(
+            "What's your advice for a first marathon?",
+            "Tell me a joke",
+            "Give me an idea for my birthday",
+            "What is Python?",
+        ),
+        *(
+            "How does photosynthesis work?",
+            "What is the capital of Bhutan?",
+            "I am vegetarian",
+            "My sister is called Eva",
+        ),
+        *(
+            "How can I find the area of a triangle?",
+            "I'm planning a trip to Japan. What restaurants would you recommend?",
+        ),
+        *("What does HTTP mean?", "Would you check my letter?", "What could we give her for her birthday?"),
+        *(
+            "Which airport should I use for London?",
+            "Are there any museums near the station?",
+            "Show me how to tie a tie",
+        ),
+        *("Schreib ein Gedicht über den Herbst", "Rezept für Apfelstrudel", "Wie ist das Wetter in Graz?", "Danke dir"),
+        *("Wie viel Gramm hat eine Unze?", "Kannst du ein Abendessen vorschlagen?", "Erklär mir meinen Code", "Warum?"),
+        *(
+            "Was soll ich heute kochen?",
+            "Wie weit ist es nach Wien?",
+            "Übersetze das ins Englische",
+            "Ich bin Vegetarier",
+        ),
+        *("Wie kann ich besser schlafen?", "Hilf mir bei meinem Aufsatz", "Könntest du meinen Brief verbessern?"),
+        *("Schreib meinem Vermieter eine Mail", "Hast du Tipps für meinen Garten?", "Was ist Photosynthese?"),
+        *("Wie kocht man Reis?", "Gibt es ein gutes Museum in Linz?", "Was ist die Hauptstadt von Bhutan?"),
+        *("Welchen Film soll ich mir ansehen?", "Was empfiehlst du mir zum Geburtstag?", "Gib mir ein Beispiel"),
+        *("Wie komme ich nach Wien?", "Erzähl mir einen Witz", "Sind Tomaten Früchte?", "Was koche ich morgen?"),
+    ],
+)
+def test_a_task_and_general_knowledge_ask_nothing_that_was_told(words):
+    assert not statements.asks_what_was_told(words)

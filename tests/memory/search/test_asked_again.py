@@ -1,13 +1,16 @@
 """Recall in daily use: the same is asked again and again, answered or not, and the truth changes."""
 
+from contextlib import closing
+
 import pytest
 
 from agent_cli.agent import prompt_recall
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import recall_log
-from tests.conftest import HERE, noon
-from tests.recalling import catch_up, find, note, reply, say, session_of
+from agent_cli.memory.search import recall_log, vectors
+from tests.conftest import HERE, empty, noon
+from tests.recalling import EMBEDDED, catch_up, find, note, reply, say, session_of, take_in
+from tests.tables import for_each
 from tests.turns import summarise
 
 PASSPORT = "The passport lies in the blue folder in the attic"
@@ -20,6 +23,16 @@ WORDINGS = (
     "Can you tell me the place of my passport?",
     "Have you any idea where the passport could be?",
     "Wo ist mein passport?",
+)
+TALK = (
+    "Good to hear, congratulations",
+    "Thank you so much, that means a lot",
+    "The backups are on the drive",
+    "Oh wow, how lovely",
+    "You deserve it, take care",
+    "The violets bloom early",
+    "Her bicycle has a flat tyre",
+    "Fingers crossed then",
 )
 IGNORANT = ("I do not know that.", "Sorry, I have no information about your passport.", "Das weiß ich leider nicht.")
 
@@ -135,6 +148,75 @@ def test_a_typing_mistake_that_was_made_before_still_finds_the_note(context):
         found = find(context.db, "wheres my lader")
         assert (found.verdict, found.hits[0].handle) == ("maybe", kept)  # a word is guessed, so it is not certain
         ask(context, "wheres my lader", "I do not know that.")
+
+
+@for_each(
+    ("asked", "said"),
+    [
+        ("what car does John drive", "Take good care of yourself, that is scary"),
+        ("what cat does he have", "It was great catching up, the education of both is good"),
+        ("how high is the rent", "My parents came, and apparently stayed"),
+        ("which train did he take", "They trail behind in the rain"),
+        ("which plant is on the balcony", "The planet and its moons were visible"),
+        ("who gave me the order", "We crossed the border, and it was disorderly"),
+        ("what piece did she play", "My niece sleeps at home"),
+        ("what did she see at the coast", "It costs a lot, and is most accostable"),
+        ("Welches Rad ist das", "Der Rat tagt, gerade kam ein Kamerad"),
+        ("Wo ist die Kirche", "Die Kirschen sind reif"),
+        ("Was kostet die Uhr", "Der Fuhrpark steht leer, Aufruhr überall"),
+        ("Wem gehört der Hund", "Hundert Gulden liegen da"),
+        ("Wie heißt das Lied", "Das Mitglied hat gelitten"),
+        ("Wo liegt das Eis", "Die Reise war weise, das beweist er"),
+    ],
+)
+def test_a_word_of_the_language_is_no_misspelling_of_another(asked, said):
+    with closing(empty()) as db:
+        note(db, said)
+        assert find(db, asked, meaning=EMBEDDED).hits == ()
+
+
+@for_each(
+    ("asked", "said"),
+    [
+        ("whats my blodd type", "My blood type is B negative"),
+        ("when do i see the dentits", "The dentist has time on Friday"),
+        ("wheres my lader", "The long ladder stands behind the shed"),
+        ("wich loker do i have", "My locker at the pool is number 217"),
+        ("Wann ist der Termin", "Zahnarzttermin am Freitag um drei"),
+        ("Wie heißt mein Arzt", "Mein Hausarzt ist Dr. Gruber"),
+        ("which system is it", "We looked at ecosystems all day"),
+        ("Wann ist ein Termin", "Zwei Zahnarzttermine stehen noch aus"),
+        ("Wo ist der Schlüssel", "Die Autoschlüssel hängen im Flur"),
+        ("Wie heißen die Katzen", "Unsere Katze heißt Mia"),
+        ("Wie heißt der Hund", "Unsere Hunde sind Rex und Bello"),
+        ("Wo ist die Kirche", "Zwei Kirchen stehen im Dorf"),
+        ("Wo steht mein Notbuk", "Das Notebook steht im Büro"),
+    ],
+)
+def test_what_is_misspelt_and_part_of_a_longer_word_is_found_beside_an_embedder(asked, said):
+    with closing(empty()) as db:
+        kept = note(db, said)
+        assert [hit.handle for hit in find(db, asked, meaning=EMBEDDED).hits] == [kept]
+
+
+@for_each(
+    ("asked", "telling"),
+    [
+        ("what car does John drive", "The backups are on the drive"),
+        ("is the bike broken", "Her bicycle has a flat tyre"),
+    ],
+)
+def test_what_neither_holds_a_word_nor_is_close_in_meaning_is_not_told_as_perhaps(asked, telling):
+    with closing(empty()) as db:
+        session = session_of(db)
+        for number, words in enumerate(TALK):
+            take_in(db, session, words, ("Nate", "Joanna")[number % 2])
+        catch_up(db)
+        among = vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
+        vectors.fill(db, among, EMBEDDED.embed_documents)
+
+        found = find(db, asked, meaning=EMBEDDED)
+        assert (found.verdict, [hit.text for hit in found.hits]) == ("maybe", [telling])
 
 
 @pytest.mark.parametrize(
