@@ -17,6 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
 
+from agent_cli import kinds
 from agent_cli.agent import prompt_recall
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.policy import policy
@@ -43,7 +44,8 @@ class Tally:
     wishes: list[float] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)  # that memory takes in each request
     recalled: list[int] = field(default_factory=list)  # of these, what was recalled
-    nothing: list[bool] = field(default_factory=list)  # whether the model is told that nothing is kept
+    nothing: list[bool] = field(default_factory=list)  # whether nothing answers it, perhaps apart from preferences
+    told_so: list[bool] = field(default_factory=list)  # whether the model is told that nothing is kept
 
 
 def run(options: Sequence[str]) -> bool:
@@ -162,7 +164,8 @@ def _ask(app: App, asked: Iterable[tuple[str, Sequence[str]]], wishes: Sequence[
         tally.wishes.append(len(held & set(wishes)) / (len(wishes) or 1))
         tally.tokens.append(sum(shown.sizes.get(part, 0) for part in PARTS))
         tally.recalled.append(shown.sizes.get("recalled", 0))
-        tally.nothing.append(prompt_recall.VERDICTS["nothing"] in request)
+        tally.nothing.append(kinds.MEMORY not in request)
+        tally.told_so.append(prompt_recall.VERDICTS["nothing"] in request)
     return tally
 
 
@@ -184,6 +187,8 @@ def _told(
     if strangers.found:
         met.append(_row("nothing, strangers", 100 * fmean(strangers.nothing), nothing))
         print(f"  {'nothing, own':<28} {100 * fmean(own.nothing):7.1f}")
+        told_so = (100 * fmean(each.told_so) for each in (strangers, own))
+        print("  {:<28} {:7.1f}, own {:.1f}".format("and the model is told so", *told_so))
         met.append(_row("recalled, strangers / own", fmean(strangers.recalled) / fmean(own.recalled), 0.5, most=True))
     return all(met)
 

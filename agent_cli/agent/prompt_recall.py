@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent_cli import clock, kinds, text
 from agent_cli.agent import estimate
-from agent_cli.kinds import MEMORY, SKILLS
+from agent_cli.kinds import MEMORY, PREFERENCES, SKILLS
 from agent_cli.memory import tombstones
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import recall_log, vectors
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent_cli.memory.skills.skill_matching import Match
 
 ITEMS = 12
-PREFERENCES = 24  # beside a request for advice
+ITEMS_FOR_ADVICE = 24  # preferences beside a request for advice
 PREFERENCE_SHARE = 0.6  # of the tokens, where something else was found too
 LEAST_CERTAIN = -4.0  # log-odds of an item
 VERDICTS = {"maybe": "Perhaps, none of it holds most of the question.", "nothing": "Nothing is kept of this in memory."}
@@ -135,14 +135,14 @@ def select(
     room -= _size(files)
     wishes: list[tuple[Hit, str]] = []
     if embed_once and statements.asks_for_advice(words):
-        near = recall.preferences(context.remembered, words, allowed, context.time(), PREFERENCES, embed_once)
+        near = recall.preferences(context.remembered, words, allowed, context.time(), ITEMS_FOR_ADVICE, embed_once)
         lines = [(hit, _preference_line(hit)) for hit in near if hit.kind != "fact" or hit.id not in in_profile]
         wishes = _fit(lines, int(room * PREFERENCE_SHARE) if found.likely else room)
     others = _fit(_lines(found, words, wishes), room - _size(wishes), in_profile)
     if found.likely:
         verdict = found.verdict if found.verdict == "known" else "maybe"
     else:
-        verdict = of_files.verdict if files else "" if wishes else "nothing"
+        verdict = of_files.verdict if files else "nothing"
     if not files:
         return Selection((*wishes, *others, *offered), verdict, found.damaged)
     sources, replies = ([each for each in others if each[0].unsupported is wanted] for wanted in (False, True))
@@ -157,7 +157,8 @@ def block(db: Database, message: int, in_profile: Collection[int] = ()) -> str:
     for each in recall_log.recalled_for(db, message):
         if each.kind == "fact" and each.row in in_profile:
             continue
-        texts_by_heading.setdefault(kinds.BY_NAME[each.kind].heading, []).append(each.text)
+        heading = PREFERENCES if "preference" in each.legs else kinds.BY_NAME[each.kind].heading
+        texts_by_heading.setdefault(heading, []).append(each.text)
     verdict = recall_log.verdict_for(db, message)
     block_lines = [line for heading, items in texts_by_heading.items() for line in (heading, *items)]
     if verdict and (block_lines or verdict == VERDICTS["nothing"]):
