@@ -39,6 +39,7 @@ GOALS: Mapping[str, tuple[str, ...]] = {
 CHANGES: Mapping[str, tuple[str, ...]] = {  # for which a person needs no key, since they can be taken back
     "hide a fact": ("facts", "rm", "f3"),
     "reject a proposal": ("facts", "reject", "f1"),
+    "keep a fact from the profile": ("facts", "never", "f3"),
 }
 
 
@@ -113,7 +114,7 @@ def _decisions(path: Path) -> dict[str, Any]:
     try:
         return {
             "facts": db.rows(
-                """select statement, state, hidden_at is null, valid_to is null from fact
+                """select statement, state, hidden_at is null, valid_to is null, in_profile from fact
                    where state not in ('pending', 'expired') order by id"""
             ),
             "accepted": db.rows("select id from fact where id = 1 and state not in ('pending', 'expired')"),

@@ -58,8 +58,8 @@ FIRST = (
 )
 LATER = (
     Step("What can I bake for my sister Anna?", "A lemon cake", 4.0),
-    Step("What shall I cook tonight?", "A risotto", 4.0),
     Step("/why", "always told", 5.0, "why"),
+    Step("What shall I cook tonight?", "A risotto", 4.0),
     Step("I live in Wels now.", "Welcome", 4.0),
     Step("/review", "quit", 5.0, "review", (("y", "1 kept"),)),
     Step("/search Anna", "Facts", 5.0, "search"),
