@@ -117,3 +117,16 @@ def test_each_clause_that_is_understood_is_kept_by_itself_in_one_line(lines):
     [line] = lines("remember that I sold the Skoda on 3 May 2026, I drive a Renault Zoe now")
     assert line.startswith("ended f1 “I drive a Skoda” (true until 3 May 2026)")
     assert "; kept f3 “I drive a Renault Zoe now”" in line
+
+
+def test_a_wish_for_all_answers_waits_and_one_to_be_remembered_is_kept(lines, db):
+    assert lines("From now on answer in German.") == ["f1 waits for your yes: “From now on answer in German” (/review)"]
+    assert lines("Remember to always answer briefly") == ["kept f2 “always answer briefly” (/undo f2 takes it back)"]
+    assert kept(db) == [("From now on answer in German", "pending"), ("always answer briefly", "accepted")]
+
+
+def test_what_is_for_one_project_is_kept_for_that_alone(lines, db):
+    assert lines("Remember for this project that we use tabs") == [
+        "kept f1 “we use tabs” for this project (/undo f1 takes it back)"
+    ]
+    assert db.rows("select statement, place from fact") == [("we use tabs", HERE.place)]

@@ -510,3 +510,32 @@ def test_ask_says_on_standard_error_what_a_sentence_ends_and_how(program, server
     assert "f1 says" not in program("ask", "--json", "I no longer live in Wels").out
     shell = terminal("-c").wait_prompt()
     shell.enter("/update").wait("ended f1 “I live in Wels” (true until 2 Jan 2026)")
+
+
+def test_every_session_is_told_what_always_counts_and_the_person_decides_what(program, server):
+    for statement in ("I am vegetarian", "Answer me in German", "I live in Graz"):
+        assert program("facts", "add", statement).code == 0
+    shown = program("facts", "profile").out
+    assert shown.endswith("\n3 facts of 3, 67 of 600 tokens\n")
+
+    program.env["OLLAMA_HOST"] = server.host
+    asked = json.loads(program("ask", "--dry-run", "what shall I cook tonight?").out)
+    (first,) = [each["content"] for each in asked["messages"] if each["role"] == "user"]
+    assert first.startswith(shown.rpartition("\n3 facts")[0])
+
+    assert program("facts", "never", "f3").out == (
+        "f3 “I live in Graz” is told only where a question calls for it (agent facts undo f3)\n"
+    )
+    assert "Graz" not in program("facts", "profile").out
+    assert "I live in Graz" in program("facts", "always", "f3").out
+    assert "Graz" in program("facts", "profile").out
+    assert program("facts", "undo", "f3").code == 0
+    assert "Graz" not in program("facts", "profile").out
+
+    assert program("ask", "what shall I cook tonight?").code == 0
+    assert program("why").out.endswith("always told: f1, f2\n")
+    told = [each["id"] for each in json.loads(program("why", "--json").out) if each.get("always")]
+    assert told == ["f1", "f2"]
+
+    program.env["AGENT_PROFILE_TOKENS"] = "0"
+    assert "vegetarian" not in program("ask", "--dry-run", "hello there, my dear").out

@@ -43,7 +43,7 @@ ANSWER_WISH = (
     r"|\bich (?:möchte|will|wünsche mir|bevorzuge|mag|hätte gern|brauche)\b[^.!?]{0,60}\b(?:antwort(?:en)?"
     r"|erklärung(?:en)?"
     r"|dass du)\b|\A(?:(?:sehr )?kurze|knappe|ausführliche|einfache|klare) (?:antworten|erklärungen)\b"
-    r"|\A(?:antworten|metrische einheiten)\b"
+    r"|\A(?:antworten|metrische einheiten)\b|\A(?:ab jetzt|ab sofort|von nun an|künftig)\b[^.!?]{0,60}\bantworten?\b"
 )
 LIMIT = (
     r"\w*allerg\w*|unverträglich\w*|intoleran\w*|vegetari\w*|vegan\w*|koscher|halal|gluten\w*|laktose\w*|diabet\w*"

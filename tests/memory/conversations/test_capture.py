@@ -306,3 +306,26 @@ def test_a_promise_to_remember_is_recognised(reply):
 @for_each("reply", NOT_PROMISED)
 def test_what_is_no_promise_is_none(reply):
     assert not promises.is_promise(reply)
+
+
+@for_each(
+    ("words", "kind", "statement", "this_place"),
+    [
+        ("Remember for this project that we use tabs.", "statement", "we use tabs", True),
+        ("Remember here that the tests run with make check", "statement", "the tests run with make check", True),
+        ("Merk dir für dieses Projekt, dass wir Tabs verwenden", "statement", "wir verwenden Tabs", True),
+        ("Remember that I park in this project garage here", "statement", "I park in this project garage here", False),
+        ("Remember to always answer in German.", "statement", "always answer in German", False),
+        ("From now on answer in German.", "wish", "From now on answer in German", False),
+        ("Ab jetzt antworte bitte kurz.", "wish", "Ab jetzt antworte bitte kurz", False),
+        ("Remember to buy milk.", "to do", "buy milk", False),
+    ],
+)
+def test_wishes_and_what_holds_in_this_place_alone_are_understood(words, kind, statement, this_place):
+    found = [(each.kind, each.statement, each.this_place) for each in capture.requests([Part(words, "typed")])]
+    assert found == [(kind, statement, this_place)]
+
+
+@for_each("words", ["Always the same weather.", "I always answer late.", "Never mind.", "Immer dieser Regen."])
+def test_what_only_begins_like_a_wish_asks_for_nothing(words):
+    assert capture.requests([Part(words, "typed")]) == []

@@ -296,3 +296,85 @@ def test_a_question_asks_what_was_told(words):
 )
 def test_a_task_and_general_knowledge_ask_nothing_that_was_told(words):
     assert not statements.asks_what_was_told(words)
+
+
+ANSWER_WISHES = (
+    "Answer me in German",
+    "Always use metric units.",
+    "Keep your answers short",
+    "short answers",
+    "I prefer short and simple answers.",
+    "Please be brief.",
+    "Call me Max",
+    "from now on answer in French",
+    "Never use emojis",
+    "No emojis please",
+    "I want you to explain things simply",
+    "I'd like your answers to be short",
+    "I prefer metric units",
+    "You should be brief",
+    "Antworte auf Deutsch",
+    "Immer kurz antworten",
+    "Ich möchte kurze Antworten",
+    "Nenn mich Max",
+    "Bitte keine Emojis",
+    "Verwende metrische Einheiten",
+    "ab jetzt nur auf Englisch antworten",
+)
+NO_ANSWER_WISHES = (
+    "I always take an umbrella",
+    "I use vim",
+    "I keep bees",
+    "My landlord answers late",
+    "I like to be on time",
+    "I want a new car",
+    "We use tabs",
+    "Ich mag kurze Filme",
+    "Ich will ein Haus kaufen",
+)
+
+
+@for_each("words", ANSWER_WISHES)
+def test_how_somebody_wants_to_be_answered_is_a_wish(words):
+    assert statements.says_how_to_answer(words)
+
+
+@for_each("words", NO_ANSWER_WISHES)
+def test_what_somebody_does_or_likes_is_no_wish_about_the_answers(words):
+    assert not statements.says_how_to_answer(words)
+
+
+@for_each(
+    ("words", "told"),
+    [
+        ("I strictly follow a vegan diet. The bus was late.", ["I strictly follow a vegan diet."]),
+        ("I dislike wallpaper in any form.", ["I dislike wallpaper in any form."]),
+        ("I get extremely anxious in crowded airports.", ["I get extremely anxious in crowded airports."]),
+        ("Ich vertrage keine Laktose. Danke!", ["Ich vertrage keine Laktose."]),
+        ("Ich höre am liebsten Jazz.", ["Ich höre am liebsten Jazz."]),
+        ("Do I like tea?", []),
+        ("The bus was late again.", []),
+        ("Anna hates tea.", []),
+    ],
+)
+def test_of_a_message_the_sentences_tell_a_preference_that_name_a_limit_or_a_liking_of_the_person(words, told):
+    assert statements.preferences(words) == told
+
+
+@for_each(
+    ("words", "asks"),
+    [
+        ("Can you suggest a nice dinner?", True),
+        ("What are some good books for the summer?", True),
+        ("I'm looking for a new laptop.", True),
+        ("Any ideas for a present?", True),
+        ("Was soll ich heute kochen?", True),
+        ("Welcher Film passt zu einem Regentag?", True),
+        ("Hast du einen Buchtipp?", True),
+        ("What is my sister's name?", False),
+        ("How many grams are in an ounce?", False),
+        ("Wie heißt meine Schwester?", False),
+    ],
+)
+def test_who_asks_for_suggestions_asks_for_advice(words, asks):
+    assert statements.asks_for_advice(words) is asks
