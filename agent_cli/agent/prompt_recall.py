@@ -144,11 +144,11 @@ def select(
     else:
         verdict = of_files.verdict if files else "nothing"
     if not files:
-        return Selection((*wishes, *others, *offered), verdict, found.damaged)
+        return Selection((*others, *wishes, *offered), verdict, found.damaged)
     sources, replies = ([each for each in others if each[0].unsupported is wanted] for wanted in (False, True))
     if _coverage(of_files.hits) > _coverage([hit for hit, _ in sources]):
         sources, files = files, sources
-    return Selection((*wishes, *sources, *files, *replies, *offered), verdict, found.damaged)
+    return Selection((*sources, *files, *replies, *wishes, *offered), verdict, found.damaged)
 
 
 def block(db: Database, message: int, in_profile: Collection[int] = ()) -> str:

@@ -22,7 +22,7 @@ ADVICE_QUESTION = (
     r"|würden sie|wie (?:mache?|schreibe?|richte|komme|bereite|finde|würze|installiere) ich|hilf (?:mir|uns)"
     r"|helfen sie mir"
     r"|wo (?:finde|bekomme|kaufe) ich|was (?:mache|ziehe|nehme|koche|backe|bestelle) (?:ich|wir)|was machen wir"
-    r"|plane?\b"
+    r"|plane? (?:mir|uns|meine?n?)\b"
     r"|empfiehl\w*|empfehl\w*|empfohlen|vorschlag|vorschläge|schlage? (?:mir|uns)|\w*tipps?|idee(?:n)?|rat(?:schlag)?"
     r"|(?:soll|sollen|sollte|könnte|kann) (?:ich|wir|mir|uns)|welche\w* (?:\w+ ){1,3}(?:passt|passen|lohnt|backe"
     r"|bestelle|könnte)"

@@ -280,7 +280,7 @@ def tells_liking(statement: str) -> bool:
 
 def preferences(message: str) -> list[str]:
     """The sentences of a message that tell a limit or a liking of its author."""
-    stated = (each for each in text.sentences(message) if not each.endswith("?") and is_in_first_person(each))
+    stated = (each for each in text.sentences(message) if is_in_first_person(each) and not is_question(each))
     return [each for each in stated if tells_limit(each) or tells_liking(each)]
 
 

@@ -108,8 +108,8 @@ def verdict(query: str, scored: Sequence[Scored]) -> str:
 def is_likely(query: str, scored: Sequence[Scored]) -> bool:
     """Whether one of those that may answer is certain enough to be shown unasked, or of somebody who was named."""
     return any(
-        each.certainty >= (MAYBE if each.closeness is None or each.row.kind in KEPT else LIKELY)
-        or each.row.named == named_entities.NAMED
+        each.certainty >= (MAYBE if each.closeness is None or each.row.guessed or each.row.kind in KEPT else LIKELY)
+        or each.row.named > 0
         for each in telling(query, scored)
     )
 
