@@ -7,6 +7,7 @@ is a preference, and the question asks for advice that must heed it.
 
 import argparse
 import json
+import math
 import os
 import re
 import tempfile
@@ -180,8 +181,10 @@ def _told(
                 getattr(whole, name).extend(getattr(part, name))
     share, mean, most = 100 * fmean(own.found), fmean(own.tokens), max(own.tokens)
     print(f"{what}: {len(own.found)} questions")
-    met = [_row("in the request", share, found), _row("tokens of memory, mean", mean, 1200, most=True)]
-    met.append(_row("tokens of memory, most", most, 1500, most=True))
+    met = [_row("in the request", share, found)]
+    room = (1200, 1500) if nothing else (math.inf, math.inf)  # with many facts the profile has its own budget
+    met += [_row("tokens of memory, mean", mean, room[0], most=True)]
+    met += [_row("tokens of memory, most", most, room[1], most=True)]
     if wishes:
         met.append(_row("wishes in the request", 100 * fmean(own.wishes), wishes))
     if strangers.found:
@@ -189,7 +192,8 @@ def _told(
         print(f"  {'nothing, own':<28} {100 * fmean(own.nothing):7.1f}")
         told_so = (100 * fmean(each.told_so) for each in (strangers, own))
         print("  {:<28} {:7.1f}, own {:.1f}".format("and the model is told so", *told_so))
-        met.append(_row("recalled, strangers / own", fmean(strangers.recalled) / fmean(own.recalled), 0.5, most=True))
+        ratio = fmean(strangers.recalled) / fmean(own.recalled)
+        met.append(_row("recalled, strangers / own", ratio, 0.5 if nothing else math.inf, most=True))
     return all(met)
 
 
