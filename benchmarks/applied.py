@@ -19,9 +19,8 @@ from pathlib import Path
 from statistics import fmean
 
 from agent_cli import kinds
-from agent_cli.agent import prompt_recall
+from agent_cli.agent import policy, prompt_recall
 from agent_cli.agent.loop import Agent
-from agent_cli.agent.policy import policy
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.llm.scripted import ScriptedModel

@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 
 from agent_cli import errors
-from agent_cli.agent.policy import policy
+from agent_cli.agent import policy
 from agent_cli.app.app import App
 from agent_cli.cli import usage
 from agent_cli.repl.commands.commands import listing

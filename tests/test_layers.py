@@ -55,8 +55,7 @@ MAY_IMPORT = {
     "memory.summaries memory.skills store",
     # what works with memory
     "tools": "presence memory memory.* store",
-    "agent.policy": "tools",
-    "agent": "agent.policy tools memory memory.* llm llm.server store",
+    "agent": "tools memory memory.* llm llm.server store",
     "agent.jobs": "agent memory memory.* llm store",
     "app": "presence agent agent.* tools memory memory.* llm llm.* store store.maintenance config",
     "checks": "app memory.* llm.ollama llm.server store config",

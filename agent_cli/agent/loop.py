@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from agent_cli.agent import carry_over, citations, estimate, model_context, profile, prompt
+from agent_cli.agent import carry_over, citations, estimate, model_context, policy, profile, prompt
 from agent_cli.agent.draft import Draft
 from agent_cli.agent.events import (
     Event,
@@ -21,8 +21,7 @@ from agent_cli.agent.events import (
     ToolStarted,
     TurnEnded,
 )
-from agent_cli.agent.policy import policy
-from agent_cli.agent.policy.guard import Limits, reason_to_stop
+from agent_cli.agent.policy import Limits, reason_to_stop
 from agent_cli.agent.profile import Shown
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm import repair, repetition

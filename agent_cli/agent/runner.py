@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
 from agent_cli.agent.events import ApprovalNeeded, Event, TurnFailed
-from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.policy import Approve
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import ToolCall
 

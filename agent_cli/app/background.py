@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from agent_cli import text
-from agent_cli.agent import loop
+from agent_cli.agent import loop, policy
 from agent_cli.agent.jobs.job_context import JobContext
-from agent_cli.agent.policy import policy
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from agent_cli.agent.policy import rules
+from agent_cli.agent import policy
 from agent_cli.config import checks
 from agent_cli.config.reading import Loaded
 from agent_cli.errors import ConfigError
@@ -15,7 +15,7 @@ def check_rules(configured: Mapping[str, object], where: Callable[[str], str]) -
     from agent_cli.tools import registry  # loads all tools: 10 ms that most commands do not need
 
     for key in configured:
-        if wrong := rules.find_error(key, registry.BUILT_IN, registry.SOURCES):
+        if wrong := policy.find_error(key, registry.BUILT_IN, registry.SOURCES):
             raise ConfigError(f"{where(key)}rules.{key}: {wrong}")
 
 
@@ -32,4 +32,4 @@ def place_of_rule(loaded: Loaded, key: str) -> str:
     file, _, line = loaded.origins["rules"].rpartition(":")
     if file != str(loaded.file):
         return f"{loaded.origins['rules']}: "
-    return f"{file}, line {rules.line_number(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "
+    return f"{file}, line {policy.line_number(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "

@@ -7,14 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from agent_cli.agent import loop, model_context, prompt, prompt_recall
+from agent_cli.agent import loop, model_context, policy, prompt, prompt_recall
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.model_context import ParentConversation
-from agent_cli.agent.policy import policy
-from agent_cli.agent.policy.guard import ROUNDS, Limits
-from agent_cli.agent.policy.policy import Approve, Ruling
+from agent_cli.agent.policy import ROUNDS, Approve, Limits, Ruling
 from agent_cli.agent.transcript import Transcript
 from agent_cli.agent.turns import ChooseModel
 from agent_cli.app import models, tool_set, upkeep

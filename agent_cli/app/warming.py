@@ -12,10 +12,10 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import field, replace
 
+from agent_cli.agent import policy
 from agent_cli.agent.jobs import person_first
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.model_context import Context
-from agent_cli.agent.policy import policy
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.config.values import Config

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from agent_cli.agent import policy
 from agent_cli.agent.events import Event, Noticed, TextArrived, TextWasThinking, ToolFinished, ToolStarted, TurnEnded
-from agent_cli.agent.policy import policy
 from agent_cli.agent.transcript import JsonObject, Transcript
 from agent_cli.cli import output
 from agent_cli.cli.ask_options import AskOptions

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from agent_cli import clock
+from agent_cli.agent import policy
 from agent_cli.agent import turns as agent_turns
-from agent_cli.agent.policy import policy
 from agent_cli.agent.transcript import Transcript
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App

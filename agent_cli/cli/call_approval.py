@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent_cli.agent.policy import policy
+from agent_cli.agent import policy
 from agent_cli.cli import output
 from agent_cli.cli.ask_options import AskOptions
 from agent_cli.cli.invocation import Invocation

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from agent_cli.agent.policy import policy
+from agent_cli.agent import policy
 from agent_cli.app import tool_set
 from agent_cli.app.app import App
 from agent_cli.cli import output

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from agent_cli.agent.events import ToolFinished
-from agent_cli.agent.policy.guard import Limits
+from agent_cli.agent.policy import Limits
 from agent_cli.errors import Cancelled
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log

@@ -1,5 +1,6 @@
 import pytest
 
+from agent_cli.agent import policy
 from agent_cli.agent.events import (
     Noticed,
     QuestionLogged,
@@ -9,7 +10,6 @@ from agent_cli.agent.events import (
     TurnEnded,
 )
 from agent_cli.agent.loop import CUT_OFF
-from agent_cli.agent.policy import policy
 from agent_cli.errors import ModelFailed
 from agent_cli.llm.model import Done, Notice, Text, Thinking
 from agent_cli.llm.scripted import Reply

@@ -4,7 +4,7 @@ from contextlib import closing as closing_database
 
 import pytest
 
-from agent_cli.agent.policy import policy
+from agent_cli.agent import policy
 from agent_cli.app import models, turns
 from agent_cli.app.app import open_app
 from agent_cli.app.turns import Outcome

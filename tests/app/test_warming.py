@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_cli.agent.policy import policy
+from agent_cli.agent import policy
 from agent_cli.app import models, turns
 from agent_cli.app.app import open_app
 from agent_cli.app.warming import Warmer

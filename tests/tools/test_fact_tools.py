@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent_cli.agent.policy import policy
+from agent_cli.agent import policy
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.documents import documents

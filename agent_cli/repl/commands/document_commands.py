@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agent_cli.agent.events import Event, Noticed, Progressed
 from agent_cli.agent.jobs.job_context import INDEX
-from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError

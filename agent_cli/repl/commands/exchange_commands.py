@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent_cli.agent.events import Event, Noticed
-from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import models
 from agent_cli.editor import edited

@@ -4,9 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from agent_cli.agent import estimate, model_context
+from agent_cli.agent import estimate, model_context, policy
 from agent_cli.agent.model_context import Context
-from agent_cli.agent.policy import policy
 from agent_cli.app import models, tool_set
 from agent_cli.llm.template_tokens import broken
 from agent_cli.messages import Message

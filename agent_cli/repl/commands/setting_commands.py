@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 from agent_cli import checks
 from agent_cli.agent.events import Event, Noticed
-from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import settings
 from agent_cli.errors import UsageError

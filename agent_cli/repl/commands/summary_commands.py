@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from agent_cli import text
 from agent_cli.agent.events import Event, Noticed, TextArrived
 from agent_cli.agent.jobs import summariser
-from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import background
 from agent_cli.llm.model import Cancel

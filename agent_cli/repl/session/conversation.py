@@ -8,11 +8,11 @@ from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 
+from agent_cli.agent import policy
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.model_context import Context, ParentConversation
-from agent_cli.agent.policy import policy
-from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.transcript import Transcript
 from agent_cli.app import background, engines, model_choice, models, turns, upkeep

@@ -11,7 +11,7 @@ from dataclasses import replace
 from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event, Noticed, TextArrived, TurnEnded
 from agent_cli.agent.model_context import ParentConversation
-from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import turns, upkeep
 from agent_cli.llm.model import Cancel, ChatModel

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 
 from agent_cli.agent.events import Event, Noticed, Progressed
-from agent_cli.agent.policy.policy import Approve
+from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.app import engines, model_choice, models
 from agent_cli.app.app import App

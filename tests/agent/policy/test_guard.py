@@ -1,4 +1,4 @@
-from agent_cli.agent.policy.guard import Limits, fingerprint, reason_to_stop
+from agent_cli.agent.policy import Limits, fingerprint, reason_to_stop
 from agent_cli.messages import ToolCall
 from tests.tables import for_each
 

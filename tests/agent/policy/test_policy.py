@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_cli.agent import policy
 from agent_cli.agent.events import Noticed, ToolFinished
-from agent_cli.agent.policy import policy, rules
-from agent_cli.agent.policy.policy import PolicyDecision
+from agent_cli.agent.policy import PolicyDecision
 from agent_cli.app.app import open_app
 from agent_cli.app.rule_check import check_setting
 from agent_cli.errors import ConfigError
@@ -163,7 +163,7 @@ def test_a_rule_that_would_mean_nothing_is_refused_with_what_there_is(tmp_path, 
 
 @pytest.mark.parametrize("key", ["source:mcp.engram", "engram__save", "engram__save text=*x*"])
 def test_a_rule_for_a_server_is_taken_unchecked(key):
-    assert rules.find_error(key, BUILT_IN, SOURCES) == ""
+    assert policy.find_error(key, BUILT_IN, SOURCES) == ""
 
 
 def test_a_name_with_a_dot_needs_quotes(tmp_path):

@@ -1,4 +1,10 @@
-"""Parses, checks and matches the person's rules for tool calls.
+"""Decides whether a tool call may run: by the person's rules, else by the tool's risk.
+
+The most specific rule counts: one with matching arguments before one for the tool, and that before one for its source.
+Of several the strictest counts. A rule that permits more counts only where the resolved arguments match, with links and
+.. followed; one that is stricter counts where the arguments match in any form, in upper or lower case.
+
+Parses, checks and matches the person's rules for tool calls.
 
     [rules]
     save_note = "allow"                      # a tool
@@ -9,17 +15,88 @@ A glob must match the whole value as text: * is any characters, also /, ? is one
 with / or ~ is a path, and links in its folder are followed. A tool of an MCP server is named SERVER__TOOL, because
 models accept only letters, digits, _ and - in a name. The tools of such a server are not known here, so rules for them
 and for their source, mcp.SERVER, are not checked.
+
+Stops a turn that calls too many tools or repeats itself.
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any, Literal
 
 from agent_cli import limits
+from agent_cli.messages import ToolCall
 from agent_cli.text import Pattern
 from agent_cli.tools.tool import Tool
 from agent_cli.values import frozen
+
+Ruling = Literal["allow", "ask", "deny"]
+Approve = Callable[[ToolCall], bool | None]
+"""Asks the person about a call with resolved arguments; returns None where nobody can be asked."""
+
+NOT_ALLOWED = "refused: the person did not allow this call"
+DENIED = "refused: a rule of the person's does not allow this call"
+
+BY_RISK: Mapping[str, Ruling] = {
+    "read": "allow",
+    "session": "allow",
+    "propose": "allow",
+    "write": "ask",
+    "network": "ask",
+}
+_STRICTNESS: Mapping[Ruling, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+@frozen
+class PolicyDecision:
+    ruling: Ruling
+    by: Literal["default", "rule"] = "default"
+
+
+def decide(
+    tool: Tool, configured: Mapping[str, Ruling], written: Mapping[str, Any], resolved: Mapping[str, Any]
+) -> PolicyDecision:
+    """The decision on a call. `written`: the arguments as the model wrote them; `resolved`: without links and `..`."""
+    written, resolved = {**tool.defaults, **written}, {**tool.defaults, **resolved}
+    tool_rules = [(each, value) for key, value in configured.items() if (each := read(key)).tool == tool.name]
+    fitting = [(each, value) for each, value in tool_rules if each.patterns]
+    for_tool = [value for each, value in tool_rules if not each.patterns]
+    for_source = [value for key, value in configured.items() if read(key).source == tool.source]
+    matching = [value for each, value in fitting if matches_exactly(each, resolved)]
+    applicable = matching or for_tool or for_source
+    base: Ruling = _strictest(applicable) if applicable else BY_RISK[tool.risk]
+    stricter = [value for each, value in fitting if may_match(each, written, resolved)]
+    ruling = _strictest([base, *stricter])
+    return PolicyDecision(ruling, "rule" if applicable or ruling != base else "default")
+
+
+def denied_paths(configured: Mapping[str, Ruling]) -> Callable[[str], bool]:
+    """A function that tells whether a path is not simply allowed by a rule, so that searches leave it out."""
+    globs = {
+        glob
+        for key, value in configured.items()
+        if value != "allow"
+        for name, glob in read(key).patterns
+        if name in ("path", "folder")
+    }
+    path_rules = [Rule(patterns=(("path", glob),)) for glob in globs]
+    return lambda path: any(may_match(each, {"path": path}) for each in path_rules)
+
+
+def no_approver(call: ToolCall) -> None:
+    """The `Approve` of a run without a person: a call that needs approval is refused with a `refusal_notice`."""
+
+
+def refusal_notice(call: ToolCall) -> str:
+    """The notice where a call needs approval and nobody can be asked."""
+    return f"the model wanted to call {call.name}; that needs your yes, so it was refused here"
+
+
+def _strictest(rulings: Iterable[Ruling]) -> Ruling:
+    return max(rulings, key=_STRICTNESS.__getitem__)
+
 
 _SOURCE = "source:"
 _MCP_SOURCE = Pattern(r"mcp\.[\w-]+", re.ASCII)
@@ -140,3 +217,34 @@ def _pattern(glob: str) -> re.Pattern[str]:
 
     below = translate(glob)
     return re.compile(f"{translate(glob[:-2])}|{below}" if glob[:1] in ("/", "~") and glob.endswith("/*") else below)
+
+
+ROUNDS = 6  # of tool calls in a turn of a conversation
+
+
+@frozen
+class Limits:
+    """The limits of one turn."""
+
+    rounds: int = ROUNDS
+    repeats: int = 3
+    calls: int = 40  # in all: a reply may hold any number
+    seconds: float = 60.0  # for one tool call
+
+
+def fingerprint(call: ToolCall) -> str:
+    """SHA-256 of the name and the arguments in canonical form."""
+    import hashlib  # 3 ms, for the turns in which a tool is called
+
+    canonical = json.dumps([call.name, call.arguments], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def reason_to_stop(calls: Sequence[ToolCall], limits: Limits) -> str:
+    """Why neither the last of these calls nor any further one may run, or an empty string."""
+    latest = [fingerprint(call) for call in calls[-limits.repeats :]]
+    if len(latest) == limits.repeats and len(set(latest)) == 1:
+        return f"the same call of {calls[-1].name} was made {limits.repeats} times in a row"
+    if len(calls) > limits.calls:
+        return f"{limits.calls} calls were made"
+    return ""
