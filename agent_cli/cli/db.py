@@ -17,7 +17,7 @@ from agent_cli.cli.progress import ProgressLine
 from agent_cli.config import reading
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.search import index_check
-from agent_cli.memory.transfers import row_export
+from agent_cli.memory.transfers import transfer
 from agent_cli.store import file as files
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.store.maintenance import backup as backups
@@ -79,7 +79,7 @@ def export(
 ) -> None:
     """Print everything that is remembered as JSON lines."""
     app_: App = context.obj.app()
-    for row in row_export.export_rows(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
+    for row in transfer.export_rows(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
         output.put_json_line(row)
 
 

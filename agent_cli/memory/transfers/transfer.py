@@ -3,22 +3,27 @@
 Exported JSON lines can be imported again, here or elsewhere: ids are kept as external ids, unique for each source and
 session, so that importing twice adds nothing. The exports of other programs are converted to the same rows elsewhere
 (from_chatgpt, from_claude, from_llm) and imported by `import_sessions`.
+
+Exports the rows of every kind that the registry calls exportable, for other programs.
+
+Exports that can be imported again belong to the commands of a kind (`agent sessions export`, `agent facts export`).
 """
 
 import gc
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from agent_cli import clock, limits, text
+from agent_cli import clock, kinds, limits, text
+from agent_cli.kinds import Kind
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part, ToolCall, encode_parts
-from agent_cli.store import events
+from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -310,3 +315,25 @@ def to_markdown(db: Database, session: sessions.Session) -> str:
         lines += [f"    {call.name}({json.dumps(call.arguments, ensure_ascii=False)})" for call in message.calls]
         lines += [""] if message.calls else []
     return "\n".join(lines)
+
+
+_PAGE = 500
+
+
+def export_rows(db: Database, owner: str, names: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+    """An owner's rows of the named kinds, or of all, the oldest of each first: `kind`, `id` (the handle) and whatever
+    columns hold something."""
+    for kind in kinds.KINDS:
+        if kind.exportable and (not names or kind.name in names):
+            yield from _rows(db, owner, kind)
+
+
+def _rows(db: Database, owner: str, kind: Kind) -> Iterator[dict[str, Any]]:
+    columns = [name for (name,) in db.rows("select name from pragma_table_info(?)", (kind.table,))]
+    page = f"select {', '.join(columns)} from {kind.table} where owner = ? and id > ? order by id limit {_PAGE}"
+    last = 0
+    while found := db.rows(page, (owner, last)):
+        for values in found:
+            row = {name: value for name, value in zip(columns, values, strict=True) if value not in (None, "")}
+            last = row["id"]
+            yield {"kind": kind.shown, **row, "id": ids.handle(kind.name, last)}
