@@ -20,7 +20,7 @@ def propose_fact(
     replaces: str = "",
 ) -> ToolResult:
     """Propose a lasting fact about the person, in their voice; they decide."""
-    from agent_cli.memory.conversations import quotes, readings
+    from agent_cli.memory.conversations import readings
     from agent_cli.memory.dates import absolute_dates
     from agent_cli.memory.facts import adoption, receipts
     from agent_cli.memory.language import claims
@@ -29,7 +29,7 @@ def propose_fact(
         raise ToolFailed("a fact is a statement of at most 300 characters, not a question or an instruction")
     target = _target(context, replaces) if replaces.strip() else None
     said = log.history(context.db, context.session)
-    source = quotes.find(reversed(said), quote)
+    source = readings.find(reversed(said), quote)
     asked = next((entry.id for entry in reversed(said) if entry.message.role == "user"), None)
     reading = readings.before_proposal(context.db, asked, statement, source) if asked else None
     claim = adoption.claim(

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import Literal
 
 from agent_cli import text
-from agent_cli.memory.conversations import quotes
+from agent_cli.memory.conversations import readings
 from agent_cli.memory.language import languages, statements
 from agent_cli.memory.language.predicates import SINGLE_VALUED
 from agent_cli.messages import Origin, Part
@@ -212,7 +212,7 @@ def _request(whole: str, kind: RequestKind, span: Bounds, parts: Sequence[Part])
             kind = "unclear"
     words = _POLITE_END.sub("", words).rstrip(".!") or words
     statement = statements.main_clause(words) if kind in ("statement", "forget") else words
-    return MemoryRequest(statement, quote, quotes.trust(parts, start, start + len(quote)), kind)
+    return MemoryRequest(statement, quote, readings.trust(parts, start, start + len(quote)), kind)
 
 
 def _sentences(plain: str) -> list[Bounds]:
@@ -227,7 +227,7 @@ def _sentences(plain: str) -> list[Bounds]:
 
 
 def _typed(parts: Sequence[Part], start: int, end: int) -> bool:
-    return quotes.trust(parts, start, end) == "typed"
+    return readings.trust(parts, start, end) == "typed"
 
 
 def _pasted_after(parts: Sequence[Part], at: int) -> Bounds | None:

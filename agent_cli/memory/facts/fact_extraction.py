@@ -15,10 +15,9 @@ from typing import Any, TypeVar
 
 from agent_cli import clock, text
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory.conversations import quotes, readings
+from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.conversations.quotes import Quote
-from agent_cli.memory.conversations.readings import Reading
+from agent_cli.memory.conversations.readings import Quote, Reading
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, facts, known_facts
 from agent_cli.memory.facts.facts import Fact
@@ -212,7 +211,7 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
     target = _target(db, owner, operation.target) if operation.op != "insert" else None
     if operation.op != "insert" and target is None:
         return None
-    quote = quotes.find(reversed(messages), operation.quote)
+    quote = readings.find(reversed(messages), operation.quote)
     source = next((entry for entry in messages if quote and entry.id == quote.message), None) or _best_source(
         operation, messages
     )

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import quotes, readings
+from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import fact_extraction
 from agent_cli.memory.language import secrets, terms
@@ -193,7 +193,7 @@ def least_trusted(db: Database, entries: Sequence[Entry]) -> Origin:
     used = [entry for entry in entries if entry.message.role != "assistant" and entry.message.tool_name != READ_SKILL]
     read = [readings.after(db, entry.id) for entry in used if entry.message.role == "user"]
     origins = [part.origin for entry in used for part in entry.parts if part.text]
-    return quotes.least_trusted([*origins, *(each.origin for each in read if each)])
+    return readings.least_trusted([*origins, *(each.origin for each in read if each)])
 
 
 def draft(db: Database, owner: str, found: ExtractedSkill, shown: Sequence[SkillRead]) -> SkillDraft | None:

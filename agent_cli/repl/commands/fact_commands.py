@@ -10,7 +10,7 @@ from agent_cli import clock, text
 from agent_cli.agent import memory_requests, profile
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import capture, log, quotes
+from agent_cli.memory.conversations import capture, log, readings
 from agent_cli.memory.facts import adoption, contradictions, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements
@@ -215,7 +215,7 @@ def _last_said(conversation: Conversation) -> list[_Statement]:
         return [
             _Statement(
                 each.statement,
-                quotes.least_trusted((conversation.origin, each.trust)),
+                readings.least_trusted((conversation.origin, each.trust)),
                 each.quote,
                 last.id,
                 by_hand and each.kind == "given" and len(each.statement) <= memory_requests.MAX_SHOWN,
@@ -232,7 +232,7 @@ def _last_said(conversation: Conversation) -> list[_Statement]:
     if not stated:
         raise UsageError(f"your last message, “{text.one_line(words, 60)}”, {_refusal(words)}")
     quote = words[words.index(stated[0]) : words.rindex(stated[-1]) + len(stated[-1])]
-    origin = quotes.least_trusted((conversation.origin, *(part.origin for part in handed)))
+    origin = readings.least_trusted((conversation.origin, *(part.origin for part in handed)))
     return [_Statement(" ".join(stated), origin, quote, last.id)]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from agent_cli import clock, kinds
-from agent_cli.memory.conversations import quotes, sessions
+from agent_cli.memory.conversations import readings, sessions
 from agent_cli.memory.language import terms
 from agent_cli.memory.search.recall import Hit
 from agent_cli.render.display import Display
@@ -41,7 +41,7 @@ def _groups(db: Database, owner: str, hits: Sequence[Hit]) -> Iterator[tuple[str
         if isinstance(key, int):
             session = sessions.get(db, key, owner)
             day = clock.local(session.last_at, session.utc_offset)
-            roles = quotes.roles(db, [hit.id for hit in group])
+            roles = readings.roles(db, [hit.id for hit in group])
             shown = [(hit, _SPEAKERS.get(roles.get(hit.id, ""), "")) for hit in group]
             yield f"{session.handle} “{sessions.name(db, session)}”, {day:%-d %B %Y}", shown
         else:
