@@ -13,14 +13,14 @@ from agent_cli.cli.options import AsJson
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.lifecycle import retention
-from agent_cli.memory.lifecycle.retention import Policy
-from agent_cli.memory.lifecycle.retention_candidates import (
+from agent_cli.memory.lifecycle.retention import (
     HAS_SOURCES,
     NOT_SUMMARISED,
     OPEN,
     PINNED,
     SESSION,
     WORKING,
+    Policy,
     RetentionCandidate,
 )
 from agent_cli.memory.summaries import summaries

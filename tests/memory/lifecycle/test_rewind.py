@@ -13,7 +13,7 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import forget, provenance, topic
 from agent_cli.memory.language.claims import Claim
-from agent_cli.memory.lifecycle import closing, recovery, retention_candidates, rewind
+from agent_cli.memory.lifecycle import closing, recovery, retention, rewind
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import token_usage
 from agent_cli.memory.search import handle_completion, index, recall, recall_log
@@ -293,7 +293,7 @@ def test_retention_takes_a_session_of_which_all_was_taken_back(db, session):
     take_back(db, session, exchange(db, session, "The printer is called Gutenberg.", "A fine name."))
     closing.close(db, session, noon)
     db.execute("update job set state = 'done'")
-    [item] = retention_candidates.messages(db, NOON + timedelta(days=3))
+    [item] = retention.messages(db, NOON + timedelta(days=3))
     assert (item.count, item.kept_because) == (2, "")
 
 
