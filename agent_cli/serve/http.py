@@ -23,8 +23,8 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.serve import connections
 from agent_cli.serve.core import refusals
-from agent_cli.serve.core.health import OK
 from agent_cli.serve.core.limits import ServerLimits
+from agent_cli.serve.core.metrics import OK
 from agent_cli.serve.core.refusals import Refused
 from agent_cli.serve.core.state import ServerState
 from agent_cli.serve.gate import Asgi, Gate

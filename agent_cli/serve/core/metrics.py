@@ -3,13 +3,93 @@
 A caller sees its own figures and nobody else's: how busy another is, is its own business. One that was granted the
 person's memory sees all, by the callers' names, and the jobs of the file. No label holds a word that a model or a
 client made up: a tool that is not there counts as "other".
+
+How long a model is waited for, apart from the rest of a turn.
+
+Whether the server can work: its database can be read and written, the disk has room, a model server answers.
 """
 
+import os
+import shutil
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from agent_cli.app import engines
+from agent_cli.app.app import App
+from agent_cli.errors import AgentError
+from agent_cli.llm.model import Cancel, ChatModel, Chunk
+from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.callers import Caller
+from agent_cli.messages import Message
+from agent_cli.store.db import Database
+
+
+class TimedModel:
+    """A ChatModel that counts the seconds in which another one is waited for."""
+
+    def __init__(self, model: ChatModel):
+        self.name = model.name
+        self.seconds = 0.0
+        self._model = model
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[dict[str, Any]] = (),
+        *,
+        think: bool | str | None = None,
+        format: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[Chunk]:
+        """What the other one replies."""
+        chunks = iter(self._model.reply(messages, tools, think=think, format=format, limit=limit, cancel=cancel))
+        while True:
+            began = time.monotonic()
+            try:
+                chunk = next(chunks, None)
+            finally:
+                self.seconds += time.monotonic() - began
+            if chunk is None:
+                return
+            yield chunk
+
+
+OK = "ok"
+_ROOM = 50_000_000  # bytes that must be free for the work of a day
+
+
+def look(app: App, db: Database) -> dict[str, str]:
+    """What was found of each part: "ok", or a sentence. No paths and addresses: whoever asks needs no token."""
+    return {"database": _database(app, db), "disk": _disk(db), "model": _model(app)}
+
+
+def _database(app: App, db: Database) -> str:
+    try:
+        sessions.latest(db, app.scope.owner)
+    except AgentError:
+        return "it cannot be read: `agent db check` says more"
+    return OK if db.in_memory or os.access(db.path, os.W_OK) else "it cannot be written"
+
+
+def _disk(db: Database) -> str:
+    free = shutil.disk_usage(Path(db.path).parent).free if not db.in_memory else _ROOM
+    return OK if free >= _ROOM else f"{free // 1_000_000} MB are free"
+
+
+def _model(app: App) -> str:
+    if app.config.model == "offline" or app.config.model.startswith("scripted:"):
+        return OK
+    try:
+        engines.of(app.config).listing()
+    except AgentError:
+        return "no model server answers"
+    return OK
+
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 

@@ -20,8 +20,8 @@ from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, receipts
 from agent_cli.messages import Part
+from agent_cli.serve.core.metrics import TimedModel
 from agent_cli.serve.core.state import ServerState
-from agent_cli.serve.core.stopwatch import TimedModel
 from agent_cli.serve.core.turn_queue import TurnWork
 from agent_cli.store import ids
 from agent_cli.store.db import Database

@@ -23,7 +23,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.lifecycle import closing
-from agent_cli.serve.core import health
+from agent_cli.serve.core import metrics
 from agent_cli.serve.core.keyed_locks import KeyedLocks
 from agent_cli.serve.core.limits import ServerLimits, TokenBucket
 from agent_cli.serve.core.metrics import Metrics
@@ -138,10 +138,10 @@ class ServerState:
         return await anyio.to_thread.run_sync(partial(self._with_connection, work), limiter=self._limiter)
 
     async def health(self) -> dict[str, str]:
-        """What `health.look` found, at most a few seconds ago: whoever asks needs no token."""
+        """What `metrics.look` found, at most a few seconds ago: whoever asks needs no token."""
         async with self._health_lock:
             if time.monotonic() - self._health_at > _HEALTH_SECONDS:
-                self._health = await self.read(partial(health.look, self.app))
+                self._health = await self.read(partial(metrics.look, self.app))
                 self._health_at = time.monotonic()
         return self._health
 
