@@ -24,10 +24,8 @@ from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.lifecycle import closing
 from agent_cli.serve.core import metrics
-from agent_cli.serve.core.keyed_locks import KeyedLocks
-from agent_cli.serve.core.limits import ServerLimits, TokenBucket
+from agent_cli.serve.core.limits import ConnectionPool, KeyedLocks, ServerLimits, TokenBucket
 from agent_cli.serve.core.metrics import Metrics
-from agent_cli.serve.core.pool import ConnectionPool
 from agent_cli.serve.core.turn_queue import QueuedTurn, TurnQueue
 from agent_cli.store.db import Database
 

@@ -15,8 +15,7 @@ from agent_cli.agent.transcript import JsonObject
 from agent_cli.errors import AgentError, Cancelled, TimedOut
 from agent_cli.llm.model import Cancel
 from agent_cli.serve.core import refusals
-from agent_cli.serve.core.keyed_locks import KeyedLocks
-from agent_cli.serve.core.limits import ServerLimits
+from agent_cli.serve.core.limits import KeyedLocks, ServerLimits
 
 TurnWork = Callable[[Cancel], Iterator[JsonObject]]
 """Runs on the turn's thread; the last it gives is an event "end", or "cut" before it raises."""
