@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from agent_cli.app.app import App, open_app
 from agent_cli.memory.conversations import callers
-from agent_cli.serve import connections, http
+from agent_cli.serve import http
 from agent_cli.serve.core.limits import ServerLimits
 from agent_cli.serve.core.state import ServerState
 from tests.conftest import CHAT, place
@@ -118,7 +118,7 @@ def listening(app: App, limits: ServerLimits = FREE, *, jobs: bool = False):
         access_log=False,
         ws="none",
         lifespan="on",
-        http=connections.limited_protocol(limits),
+        http=http.limited_protocol(limits),
     )
     server = uvicorn.Server(settings)
     sock = http.bound("127.0.0.1", 0, allow_remote=False)
