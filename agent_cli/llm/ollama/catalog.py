@@ -14,7 +14,7 @@ from typing import Any
 
 from agent_cli.errors import AgentError, ModelFailed, ModelMissing
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import faults, tags
+from agent_cli.llm.ollama import replies, tags
 from agent_cli.llm.server import address, engine, wire
 from agent_cli.llm.server import faults as server_faults
 from agent_cli.llm.server.address import Address
@@ -189,7 +189,7 @@ def _translate(error: Any, name: str, server: Address) -> AgentError:
     fault = server_faults.from_error(error.error, error.status_code if error.status_code > 0 else 200)
     if "file does not exist" in fault.message:
         return ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library")
-    return faults.as_error(fault, name, server)
+    return replies.as_error(fault, name, server)
 
 
 def _import_ollama() -> Any:

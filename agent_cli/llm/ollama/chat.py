@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel, Chunk
-from agent_cli.llm.ollama import faults, tags
+from agent_cli.llm.ollama import replies, tags
 from agent_cli.llm.ollama.replies import LineParser
 from agent_cli.llm.server import address, retries
 from agent_cli.llm.server.chat import Request, ServerModel, tool_json, unmarked
@@ -81,7 +81,7 @@ class OllamaModel(ServerModel):
         return set(), ""
 
     def _as_error(self, fault: ServerFault) -> AgentError:
-        return faults.as_error(fault, self.name, self._address, self._num_ctx)
+        return replies.as_error(fault, self.name, self._address, self._num_ctx)
 
 
 def message_json(message: Message) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import faults, tags
+from agent_cli.llm.ollama import replies, tags
 from agent_cli.llm.ollama.chat import parse_keep_alive
 from agent_cli.llm.server import address, embedding, engine, wire
 from agent_cli.llm.server.faults import ServerFault
@@ -38,8 +38,8 @@ class OllamaEmbedder(embedding.ServerEmbedder):
     def _version(self) -> str:
         tag = engine.find(self.model, tags.listing(self._host, timeout=wire.CONNECT_TIMEOUT))
         if tag is None:
-            raise faults.missing(self.model, self._address.url)
+            raise replies.missing(self.model, self._address.url)
         return f"{tag.name} {tag.digest}"
 
     def _as_error(self, fault: ServerFault) -> AgentError:
-        return faults.as_error(fault, self.model, self._address)
+        return replies.as_error(fault, self.model, self._address)

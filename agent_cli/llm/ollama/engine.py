@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Any
 
 from agent_cli.errors import ModelMissing
-from agent_cli.llm.ollama import faults, tags
+from agent_cli.llm.ollama import replies, tags
 from agent_cli.llm.ollama.chat import OllamaModel
 from agent_cli.llm.ollama.embed import OllamaEmbedder
 from agent_cli.llm.server import address, engine, retries
@@ -64,7 +64,7 @@ class OllamaEngine:
 
     def missing(self, model: str = "") -> ModelMissing:
         if model:
-            return faults.missing(model, self.url)
+            return replies.missing(model, self.url)
         return ModelMissing(
             f"the server at {self.url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`"
         )
