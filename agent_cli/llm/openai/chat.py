@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from agent_cli.errors import AgentError
-from agent_cli.llm.openai import faults
+from agent_cli.llm.openai import replies
 from agent_cli.llm.openai.replies import EventParser
 from agent_cli.llm.server import retries
 from agent_cli.llm.server.address import Address
@@ -73,7 +73,7 @@ class OpenAIModel(ServerModel):
         return (named if fault.status in (400, 422, 501) else set()), ""
 
     def _as_error(self, fault: ServerFault) -> AgentError:
-        return faults.as_error(fault, self.name, self._address, self._num_ctx)
+        return replies.as_error(fault, self.name, self._address, self._num_ctx)
 
 
 def _names_tools(fault: ServerFault) -> bool:

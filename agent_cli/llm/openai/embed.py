@@ -5,7 +5,7 @@ from typing import Any
 
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.openai import faults
+from agent_cli.llm.openai import replies
 from agent_cli.llm.server import embedding, wire
 from agent_cli.llm.server.address import Address
 from agent_cli.llm.server.faults import ServerFault
@@ -32,4 +32,4 @@ class OpenAIEmbedder(embedding.ServerEmbedder):
         return self.model.replace(" ", "%20")
 
     def _as_error(self, fault: ServerFault) -> AgentError:
-        return faults.as_error(fault, self.model, self._asked)
+        return replies.as_error(fault, self.model, self._asked)

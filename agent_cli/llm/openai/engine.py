@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent_cli.errors import ConfigError, ModelMissing
-from agent_cli.llm.openai import faults
+from agent_cli.llm.openai import replies
 from agent_cli.llm.openai.chat import OpenAIModel
 from agent_cli.llm.openai.embed import OpenAIEmbedder
 from agent_cli.llm.server import address, engine, retries, wire
@@ -58,7 +58,7 @@ class OpenAIEngine:
             answer = wire.fetch(server, "/models", timeout=timeout)
         except ServerFault as fault:
             if fault.status in (401, 403):
-                raise faults.refused_key(fault, server) from fault
+                raise replies.refused_key(fault, server) from fault
             raise wrong_server(server, fault.message) from fault
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list):
@@ -90,7 +90,9 @@ class OpenAIEngine:
         return ""
 
     def missing(self, model: str = "") -> ModelMissing:
-        return faults.missing(model, self.url) if model else ModelMissing(f"the server at {self.url} has no chat model")
+        return (
+            replies.missing(model, self.url) if model else ModelMissing(f"the server at {self.url} has no chat model")
+        )
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:
