@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agent_cli.llm.server import address, wire
-from agent_cli.llm.server.http_response import HttpResponse
+from agent_cli.llm.server.wire import HttpResponse
 from tests.tables import for_each
 
 OK = b"HTTP/1.1 200 OK\r\n"
