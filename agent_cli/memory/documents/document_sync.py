@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.memory.documents import document_files, document_sections, document_text, document_tombstones, documents
+from agent_cli.memory.documents import document_files, document_sections, document_text, documents
 from agent_cli.memory.documents.document_files import File, Unreachable
 from agent_cli.memory.documents.document_text import UnreadableFile
 from agent_cli.memory.documents.documents import LEFT_OUT, Collection, ReadFile
@@ -150,10 +150,10 @@ def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comp
 
 def _skip_erased(db: Database, found: _Comparison, *, asked: bool) -> int:
     """Skip files erased by their path. With `asked`, return their number plus that of partly erased files, else 0."""
-    out = document_tombstones.erased_paths(db, found.waiting)
+    out = documents.erased_paths(db, found.waiting)
     for path in out:
         del found.waiting[path]
-    return len(out) + len(document_tombstones.partly_erased(db, found.same)) if asked else 0
+    return len(out) + len(documents.partly_erased(db, found.same)) if asked else 0
 
 
 def _missing_warning(among: Collection, found: _Comparison) -> str:

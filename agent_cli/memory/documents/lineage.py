@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
-from agent_cli.memory.documents import document_tombstones, documents
+from agent_cli.memory.documents import documents
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.scope import file_location, short_path
 from agent_cli.store import jobs
@@ -79,7 +79,7 @@ def derive(db: Database, walk: Walk) -> None:
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Tombstones of files use their paths, which all owners share."""
     sections, whole = walk["section"], walk["document"]
-    tombstones.add(db, document_tombstones.to_remember(db, sections, whole), time())
+    tombstones.add(db, documents.to_remember(db, sections, whole), time())
     if documents.erase_all(db, sections, whole, walk["collection"]):
         jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
 
