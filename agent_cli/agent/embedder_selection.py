@@ -37,7 +37,7 @@ class EmbedderSelection:
 
     def __init__(self, engine: Engine, model: str):
         self._engine, self._model = engine, model
-        self._embedded = embedded.EmbeddedEmbedder()
+        self.words = self._embedded = embedded.EmbeddedEmbedder()  # it compares words, whichever embeds texts
         self._on_server: dict[str, ServerEmbedder] = {}  # by the name of the model
 
     def current(self, db: Database) -> Embedder | None:
@@ -102,13 +102,14 @@ class EmbedderSelection:
         vectors.create(db, self._identity(chosen), chosen.dimension(), chosen.similarity_floor, "vectors next")
 
     def _follow_model_change(self, db: Database) -> None:
-        """Begin a new set when the server's model was pulled again since the newest set was begun."""
+        """Begin a new set when the server's model was pulled again since the newest set was begun, or that is of bare
+        words."""
         newest = vectors.being_filled(db) or vectors.current(db)
         if newest is None or not (name := self._engine_model(newest.identity)):
             return
         chosen = self._engine.embedder(name)  # a new instance: it has no cached dimension
         try:
-            if chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
+            if newest.contextual and chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
                 return
             identity, dimension = self._identity(chosen), chosen.dimension()
         except AgentError:
@@ -218,7 +219,8 @@ class _DatabaseEmbedder:
         vector_set, next_set = vectors.current(self._db), vectors.being_filled(self._db)
         if chosen is None or vector_set is None:
             return None
-        if next_set and _model(next_set) == _model(vector_set) and not embedded.made(vector_set.identity):
+        same_model = next_set and _model(next_set) == _model(vector_set) and next_set.identity != vector_set.identity
+        if same_model and not embedded.made(vector_set.identity):
             return None  # the model was pulled again: its vectors cannot be compared until all are made
         try:
             made = chosen.embed_query(question)
@@ -227,8 +229,7 @@ class _DatabaseEmbedder:
         return made if made and len(made) == vector_set.dimension else None
 
     def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[float]] | None:
-        chosen = self._selection.current(self._db)
-        return chosen.match_words(words, texts) if isinstance(chosen, embedded.EmbeddedEmbedder) else None
+        return self._selection.words.match_words(words, texts) if embedded.is_installed() else None
 
 
 def _model(vector_set: vectors.VectorSet) -> list[str]:

@@ -50,6 +50,7 @@ TRAITS: Mapping[str, ModelTraits] = {
     "bge-large": ModelTraits(512, "", _PASSAGE_QUERY),
     "snowflake-arctic-embed": ModelTraits(512, "", _PASSAGE_QUERY),
     "granite-embedding": ModelTraits(512),
+    "multilingual-e5": ModelTraits(512, "passage: ", "query: ", 0.8),
     "all-minilm": ModelTraits(256),
     "paraphrase-multilingual": ModelTraits(128),
 }

@@ -20,30 +20,31 @@ from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-WEIGHTS = {
-    "words": 2.11,
-    "session": 0.77,
-    "meaning": 3.33,
-    "meaning before": 1.34,
-    "meaning after": 1.34,
-    "speaker": 3.12,
-    "mine": 1.52,
-    "reply": -2.60,
-    "exchange": 5.00,
-    "asked reply": 0.30,
-    "time": 2.17,
-    "nearby": 1.87,
-    "around": 2.01,
-    "similar": 2.16,
-    "covered": 1.63,
-    "facts": 1.28,
-    "question": -0.43,
-    "moment": 2.38,
-    "place": 1.93,
-    "number": 1.30,
-    "title": 0.83,
-    "wish": 3.72,
+_LEARNED = {  # for the built-in table of words, and for contextual embedders
+    "words": (2.11, 1.52),
+    "session": (0.77, 0.70),
+    "meaning": (3.33, 3.40),
+    "meaning before": (1.34, 2.14),
+    "meaning after": (1.34, 1.65),
+    "speaker": (3.12, 2.97),
+    "mine": (1.52, 1.98),
+    "reply": (-2.60, -2.60),
+    "exchange": (5.00, 5.00),
+    "asked reply": (0.30, 0.30),
+    "time": (2.17, 2.46),
+    "nearby": (1.87, 1.57),
+    "around": (2.01, 2.34),
+    "similar": (2.16, 3.03),
+    "covered": (1.63, 1.91),
+    "facts": (1.28, 1.51),
+    "question": (-0.43, -0.57),
+    "moment": (2.38, 2.51),
+    "place": (1.93, 2.42),
+    "number": (1.30, 1.08),
+    "title": (0.83, 0.95),
+    "wish": (3.72, 3.72),
 }
+WEIGHTS, CONTEXTUAL = ({name: both[which] for name, both in _LEARNED.items()} for which in (0, 1))
 ENTITY = 1.0  # for a fact about an entity that the question names
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a passage loses when it is no longer true, or not yet
@@ -135,6 +136,21 @@ class CandidateRow:
 
 
 @frozen
+class Scale:
+    """Which cosine tells nothing, and how far above it one counts as 1; a floor of 1 without vectors."""
+
+    floor: float
+    unit: float
+    contextual: bool = False  # whether the weights for contextual embedders count
+
+    def closeness(self, cosine: float) -> float:
+        return (cosine - self.floor) / self.unit if cosine > self.floor else 0.0
+
+
+NO_VECTORS = Scale(1.0, 1.0)
+
+
+@frozen
 class QueryContext:
     """What is known of a question before passages are compared with it."""
 
@@ -144,7 +160,11 @@ class QueryContext:
     average: float = 1.0  # the average length of passages
     sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
     authors: frozenset[str] = frozenset()  # those that it names
-    floor: float = 1.0  # cosine of unrelated texts; 1 without vectors
+    scale: Scale = NO_VECTORS
+
+    @property
+    def feature_weights(self) -> Mapping[str, float]:
+        return CONTEXTUAL if self.scale.contextual else WEIGHTS
 
     @cached_property
     def about_replies(self) -> bool:
@@ -274,7 +294,8 @@ def _close_features(
 def _weighted(
     question: QueryContext, row: CandidateRow, features: Mapping[str, float], cosines: Mapping[str, float] = _NONE
 ) -> Scored:
-    legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
+    weights = question.feature_weights
+    legs = {name: weights[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
     total = sum(legs.values())
@@ -289,7 +310,7 @@ def _weighted(
     if age := total * recency - total:
         legs["age"] = age
     whole = total * recency
-    closeness = features["meaning"] if question.floor < 1 else None
+    closeness = features["meaning"] if question.scale.floor < 1 else None
     return Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole, features, cosines)
 
 
@@ -304,7 +325,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
     exchanges = _exchanges(rows) if question.asks_for_replies else {}
-    floor, made = question.floor, []
+    above, made = question.scale.closeness, []
     for row, word_score in zip(rows, words, strict=True):
         asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
         follows = in_talk or row.role != "user"  # what a person asks the assistant next is another matter
@@ -315,9 +336,9 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
                 "exchange": exchanges.get(row.exchange, 0.0) if exchanges else 0.0,
                 "asked reply": float(asked and row.exchange > 0),
                 "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
-                "meaning": _above(max(row.cosine, before) if asked else row.cosine, floor),
-                "meaning before": _above(before, floor) if follows else 0.0,
-                "meaning after": _above(after, floor),
+                "meaning": above(max(row.cosine, before) if asked else row.cosine),
+                "meaning before": above(before) if follows else 0.0,
+                "meaning after": above(after),
                 **question.said_by(row.author, row.role),
                 "time": float(row.timely),
                 "facts": _in_facts(question, row),
@@ -382,10 +403,6 @@ def brevity(length: int) -> float:
 def _likeness(cosine: float) -> float:
     """How alike two words are, from 0 to 1."""
     return min(1.0, max(0.0, (cosine - _SIMILAR_FLOOR) / (1 - _SIMILAR_FLOOR)))
-
-
-def _above(cosine: float, floor: float) -> float:
-    return (cosine - floor) / (1 - floor) if floor < 1 and cosine > floor else 0.0
 
 
 def _in_facts(question: QueryContext, row: CandidateRow) -> float:

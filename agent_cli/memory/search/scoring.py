@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
 from itertools import chain, islice
+from statistics import fmean, pstdev
 from typing import TypeVar
 
 from agent_cli.memory.dates import time_range
@@ -24,7 +25,7 @@ from agent_cli.memory.search import (
 )
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.passage_context import Around
-from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
+from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scale, Scored
 from agent_cli.memory.search.vectors import QueryEmbedder, Scan, VectorSet
 from agent_cli.store.db import Database, IndexDamaged, Row
 from agent_cli.store.read_worker import Pending
@@ -35,6 +36,8 @@ VECTORS = 10  # the same, of the vectors
 READ = 52  # of many messages proposed those whose texts are read: with more of them the same was found
 WITH_NEIGHBOURS = 16  # word hits that bring their neighbours: from 10 to 20 recall differs by single questions
 VECTORS_WITH_NEIGHBOURS = 5  # the nearest that bring theirs, unless words found them: with ten the same was found
+_SAMPLE, _FEW = 256, 64  # passages that tell how cosines are distributed, and the fewest that do
+_CLOSE = 4  # standard deviations that count as 1
 
 T = TypeVar("T")
 
@@ -70,14 +73,14 @@ class Search:
     words: Mapping[str, Sequence[str]]  # the stems of each content word that names no author, and of each run
     unknown: set[str]  # words that were looked for by their letters
     guessed: dict[int, frozenset[str]]  # passages that hold words like these, and the stems of these
+    scale: Scale  # of its cosines
     nearest: list[int] = field(default_factory=list)  # proposed by vectors
     rows: dict[int, CandidateRow] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)  # candidates that were left out, the most promising first
 
     @property
-    def floor(self) -> float:
-        """The cosine of unrelated texts; 1 when there are no vectors."""
-        return self.request.vector_set.floor if self.request.vector_set and self.nearest else 1.0
+    def closeness(self) -> Scale:
+        return self.scale if self.nearest else ranking.NO_VECTORS
 
 
 def run(request: RecallRequest) -> list[Scored]:
@@ -148,6 +151,7 @@ def _propose(request: RecallRequest) -> Search:
         candidates.stems(db, question, authors),
         unknown,
         guessed,
+        _use(request, "vectors", lambda: _scale(request), ranking.NO_VECTORS),
     )
 
 
@@ -242,7 +246,7 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
 
 def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
     return QueryContext(
-        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.floor
+        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.closeness
     )
 
 
@@ -285,7 +289,7 @@ def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
         return False
     legs = each.legs
     found = "words" in legs or "exchange" in legs or "entity" in legs
-    return found or each.row.cosine > search.floor or each.row.id in later
+    return found or each.row.cosine > search.closeness.floor or each.row.id in later
 
 
 def _named_time(request: RecallRequest) -> Filter | None:
@@ -313,6 +317,23 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     return found
 
 
+def _scale(request: RecallRequest) -> Scale:
+    """What cosines to the question mean. Of a contextual embedder each model, and each question, has its own: they are
+    measured on a sample of the file."""
+    db, among, vector = request.db, request.vector_set, request.vector
+    if among is None or vector is None:
+        return ranking.NO_VECTORS
+    found = (
+        list(vectors.cosines(db, among, vector, vectors.sample(db, among, _SAMPLE)).values())
+        if among.contextual
+        else []
+    )
+    if len(found) < _FEW:
+        return Scale(among.floor, 1 - among.floor)
+    deviation = pstdev(found)
+    return Scale(fmean(found) + deviation, _CLOSE * deviation or 1.0, contextual=True)
+
+
 def _cosines(request: RecallRequest, places: Mapping[int, Around]) -> dict[int, float]:
     """The cosines of passages, and of those before and after them, to the question."""
     if request.vector_set is None or request.vector is None:
@@ -328,14 +349,15 @@ def _least_promising(
 
     Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
     """
-    question, weights = _context(search, search.question.idfs), ranking.WEIGHTS
+    question = _context(search, search.question.idfs)
+    weights, scale = question.feature_weights, search.scale
     if question.asks_for_replies:  # what decides is the whole of a question and its answer
         return []
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
     itself, spread = weights["words"] / best, (weights["nearby"] + weights["covered"]) / best
-    floor = search.request.vector_set.floor if search.request.vector_set else 0.0
+    floor = scale.floor
     itself_alike, before_alike, after_alike = (
-        weights[name] / (1 - floor) for name in ("meaning", "meaning before", "meaning after")
+        weights[name] / scale.unit for name in ("meaning", "meaning before", "meaning after")
     )
 
     @cache

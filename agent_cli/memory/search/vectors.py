@@ -9,7 +9,6 @@ bits, and while they are not too many the vectors too.
 """
 
 import json
-import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -47,18 +46,20 @@ _PORTION = 32 << 20  # bytes of vectors that are read into memory behind a searc
 MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _AT_ONCE = 1_000  # new ones that are read before a search
 _MOST_HELD = 128 << 20  # bytes of a set in memory, as bits or in full: a million of 768 dimensions take 96 MB as bits
+_WITH_AUTHOR = "iif(author in ('', 'user', 'assistant'), own, author || ': ' || own)"  # who else said it is often asked
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
 @frozen
 class VectorSet:
-    """The vectors of one embedder. `floor`: cosines below it are noise."""
+    """The vectors of one embedder. `floor`: cosines below it are noise, for all that is known of a small file."""
 
     number: int
     identity: str
     dimension: int
     floor: float = 0.15
     part: str = ""  # "f": of files, in separate tables, or they would crowd out the nearest of all else
+    contextual: bool = False  # whether a model read each text as a whole, with who said it
 
     @property
     def bits(self) -> str:
@@ -108,7 +109,8 @@ def create(db: Database, identity: str, dimension: int, floor: float, key: str =
     With the key "vectors next" it is filled beside the current one.
     """
     with db.write():
-        made = VectorSet(meta.increase(db, "vector sets"), identity, dimension, floor)
+        number, contextual = meta.increase(db, "vector sets"), not identity.startswith("embedded ")
+        made = VectorSet(number, identity, dimension, floor, contextual=contextual)
         _make(db, made)
         _store(db, key, made)
     return made
@@ -178,7 +180,8 @@ def _fill(db: Database, into: VectorSet, embed: Embed, limit: int) -> int:
     if mark is None:
         return 0
     side = ("id < -?", "id desc") if into.part else ("id > ?", "id")
-    rows = db.rows(f"select id, own from passage_text where {side[0]} order by {side[1]} limit ?", (mark, limit))
+    text = _WITH_AUTHOR if into.contextual else "own"
+    rows = db.rows(f"select id, {text} from passage_text where {side[0]} order by {side[1]} limit ?", (mark, limit))
     if not rows:
         return 0
     made = embed([text for _, text in rows])
@@ -341,25 +344,30 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     return dict(rows)
 
 
+def sample(db: Database, vector_set: VectorSet, count: int) -> range:
+    """About so many ids, from all over the set; of some there may be no vector any more."""
+    sql = f"select (select min(id) from {vector_set.table}), (select max(id) from {vector_set.table})"
+    first, last = (number or 0 for number in db.row(sql) or (0, 0))
+    step = max(1, (last - first) // count)
+    return range(first + step // 2, last + 1, step)
+
+
 _samples: dict[tuple[str, str, int], list[int]] = {}
 
 
 def _distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
     """A distance that includes a few more than the NEAREST vectors, estimated from a sample of the set."""
-    first, last = db.row(
-        f"select (select min(id) from {vector_set.table}), (select max(id) from {vector_set.table})"
-    ) or (0, 0)
-    count = (last or 0) - (first or 0)
+    chosen = sample(db, vector_set, _SAMPLE)
+    count = len(chosen) * chosen.step
     if count < 20 * _SAMPLE:
         return 8 * len(bits)
     key = (db.path, vector_set.table, count >> 14)
     if key not in _samples:
-        chosen = random.sample(range(first, last + 1), _SAMPLE)
         rows = db.rows(f"select b.e from json_each(?) c cross join {vector_set.bits} b on b.rowid = c.value", (chosen,))
         _samples[key] = [int.from_bytes(e) for (e,) in rows]
     query = int.from_bytes(bits)
     distances = sorted((query ^ each).bit_count() for each in _samples[key])
-    existing = count * len(distances) // _SAMPLE  # some ids of a set have been deleted
+    existing = count * len(distances) // len(chosen)  # some ids of a set have been deleted
     if existing < 20 * _SAMPLE:
         return 8 * len(bits)
     return distances[min(len(distances) - 1, int(len(distances) * max(3 * NEAREST / existing, 0.002)))]
