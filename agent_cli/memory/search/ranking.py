@@ -16,33 +16,33 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agent_cli.memory.language import languages, statements, terms
-from agent_cli.memory.search.vectors import QueryEmbedder
+from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 _LEARNED = {  # for the built-in table of words, and for contextual embedders
-    "words": (2.11, 1.52),
-    "session": (0.77, 0.70),
-    "meaning": (3.33, 3.40),
-    "meaning before": (1.34, 2.14),
-    "meaning after": (1.34, 1.65),
-    "speaker": (3.12, 2.97),
-    "mine": (1.52, 1.98),
+    "words": (2.11, 1.54),
+    "session": (0.77, 0.57),
+    "meaning": (3.33, 2.69),
+    "meaning before": (1.34, 1.60),
+    "meaning after": (1.34, 1.53),
+    "speaker": (3.12, 3.11),
+    "mine": (1.52, 1.99),
     "reply": (-2.60, -2.60),
     "exchange": (5.00, 5.00),
     "asked reply": (0.30, 0.30),
-    "time": (2.17, 2.46),
-    "nearby": (1.87, 1.57),
-    "around": (2.01, 2.34),
-    "similar": (2.16, 3.03),
-    "covered": (1.63, 1.91),
-    "facts": (1.28, 1.51),
-    "question": (-0.43, -0.57),
-    "moment": (2.38, 2.51),
+    "time": (2.17, 2.64),
+    "nearby": (1.87, 1.93),
+    "around": (2.01, 2.00),
+    "similar": (2.16, 2.72),
+    "covered": (1.63, 1.94),
+    "facts": (1.28, 1.48),
+    "question": (-0.43, -0.46),
+    "moment": (2.38, 2.50),
     "place": (1.93, 2.42),
-    "number": (1.30, 1.08),
-    "title": (0.83, 0.95),
-    "wish": (3.72, 3.72),
+    "number": (1.30, 1.17),
+    "title": (0.83, 0.99),
+    "wish": (3.72, 2.51),
 }
 WEIGHTS, CONTEXTUAL = ({name: both[which] for name, both in _LEARNED.items()} for which in (0, 1))
 ENTITY = 1.0  # for a fact about an entity that the question names
@@ -136,21 +136,6 @@ class CandidateRow:
 
 
 @frozen
-class Scale:
-    """Which cosine tells nothing, and how far above it one counts as 1; a floor of 1 without vectors."""
-
-    floor: float
-    unit: float
-    contextual: bool = False  # whether the weights for contextual embedders count
-
-    def closeness(self, cosine: float) -> float:
-        return (cosine - self.floor) / self.unit if cosine > self.floor else 0.0
-
-
-NO_VECTORS = Scale(1.0, 1.0)
-
-
-@frozen
 class QueryContext:
     """What is known of a question before passages are compared with it."""
 
@@ -160,11 +145,11 @@ class QueryContext:
     average: float = 1.0  # the average length of passages
     sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
     authors: frozenset[str] = frozenset()  # those that it names
-    scale: Scale = NO_VECTORS
+    vector_set: VectorSet | None = None  # whose cosines count
 
     @property
     def feature_weights(self) -> Mapping[str, float]:
-        return CONTEXTUAL if self.scale.contextual else WEIGHTS
+        return CONTEXTUAL if self.vector_set and self.vector_set.unit else WEIGHTS
 
     @cached_property
     def about_replies(self) -> bool:
@@ -310,7 +295,7 @@ def _weighted(
     if age := total * recency - total:
         legs["age"] = age
     whole = total * recency
-    closeness = features["meaning"] if question.scale.floor < 1 else None
+    closeness = features["meaning"] if question.vector_set else None
     return Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole, features, cosines)
 
 
@@ -325,7 +310,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
     exchanges = _exchanges(rows) if question.asks_for_replies else {}
-    above, made = question.scale.closeness, []
+    above, made = question.vector_set.closeness if question.vector_set else lambda cosine: 0.0, []
     for row, word_score in zip(rows, words, strict=True):
         asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
         follows = in_talk or row.role != "user"  # what a person asks the assistant next is another matter

@@ -9,7 +9,6 @@ from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
 from itertools import chain, islice
-from statistics import fmean, pstdev
 from typing import TypeVar
 
 from agent_cli.memory.dates import time_range
@@ -25,19 +24,17 @@ from agent_cli.memory.search import (
 )
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.passage_context import Around
-from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scale, Scored
+from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
 from agent_cli.memory.search.vectors import QueryEmbedder, Scan, VectorSet
 from agent_cli.store.db import Database, IndexDamaged, Row
 from agent_cli.store.read_worker import Pending
 from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context
-VECTORS = 10  # the same, of the vectors
+VECTORS, CONTEXTUAL_VECTORS = 10, 30  # the same, of the vectors, and of those of a contextual embedder
 READ = 52  # of many messages proposed those whose texts are read: with more of them the same was found
 WITH_NEIGHBOURS = 16  # word hits that bring their neighbours: from 10 to 20 recall differs by single questions
 VECTORS_WITH_NEIGHBOURS = 5  # the nearest that bring theirs, unless words found them: with ten the same was found
-_SAMPLE, _FEW = 256, 64  # passages that tell how cosines are distributed, and the fewest that do
-_CLOSE = 4  # standard deviations that count as 1
 
 T = TypeVar("T")
 
@@ -73,14 +70,14 @@ class Search:
     words: Mapping[str, Sequence[str]]  # the stems of each content word that names no author, and of each run
     unknown: set[str]  # words that were looked for by their letters
     guessed: dict[int, frozenset[str]]  # passages that hold words like these, and the stems of these
-    scale: Scale  # of its cosines
     nearest: list[int] = field(default_factory=list)  # proposed by vectors
     rows: dict[int, CandidateRow] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)  # candidates that were left out, the most promising first
 
     @property
-    def closeness(self) -> Scale:
-        return self.scale if self.nearest else ranking.NO_VECTORS
+    def compared(self) -> VectorSet | None:
+        """The vectors that count, if any."""
+        return self.request.vector_set if self.nearest else None
 
 
 def run(request: RecallRequest) -> list[Scored]:
@@ -151,7 +148,6 @@ def _propose(request: RecallRequest) -> Search:
         candidates.stems(db, question, authors),
         unknown,
         guessed,
-        _use(request, "vectors", lambda: _scale(request), ranking.NO_VECTORS),
     )
 
 
@@ -246,7 +242,7 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
 
 def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
     return QueryContext(
-        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.closeness
+        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.compared
     )
 
 
@@ -289,7 +285,8 @@ def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
         return False
     legs = each.legs
     found = "words" in legs or "exchange" in legs or "entity" in legs
-    return found or each.row.cosine > search.closeness.floor or each.row.id in later
+    near = search.compared is not None and each.row.cosine > search.compared.floor
+    return found or near or each.row.id in later
 
 
 def _named_time(request: RecallRequest) -> Filter | None:
@@ -308,30 +305,13 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
         return Pending(list)
 
     def search(db: Database, scan: Scan | None = None) -> list[tuple[int, float]]:
-        return vectors.nearest(db, vector_set, vector, VECTORS, scan)
+        return vectors.nearest(db, vector_set, vector, CONTEXTUAL_VECTORS if vector_set.unit else VECTORS, scan)
 
     if scan := _use(request, "vectors", lambda: vectors.start_scan(request.db, vector_set, vector), None):
         return Pending(lambda: search(request.db, scan))
     found = index.search_in_background(request.db, search)
     index.search_in_background(request.db, lambda other: vectors.hold(other, vector_set))  # behind it, for the next
     return found
-
-
-def _scale(request: RecallRequest) -> Scale:
-    """What cosines to the question mean. Of a contextual embedder each model, and each question, has its own: they are
-    measured on a sample of the file."""
-    db, among, vector = request.db, request.vector_set, request.vector
-    if among is None or vector is None:
-        return ranking.NO_VECTORS
-    found = (
-        list(vectors.cosines(db, among, vector, vectors.sample(db, among, _SAMPLE)).values())
-        if among.contextual
-        else []
-    )
-    if len(found) < _FEW:
-        return Scale(among.floor, 1 - among.floor)
-    deviation = pstdev(found)
-    return Scale(fmean(found) + deviation, _CLOSE * deviation or 1.0, contextual=True)
 
 
 def _cosines(request: RecallRequest, places: Mapping[int, Around]) -> dict[int, float]:
@@ -349,15 +329,15 @@ def _least_promising(
 
     Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
     """
-    question = _context(search, search.question.idfs)
-    weights, scale = question.feature_weights, search.scale
+    question, among = _context(search, search.question.idfs), search.request.vector_set
+    weights = question.feature_weights
     if question.asks_for_replies:  # what decides is the whole of a question and its answer
         return []
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
     itself, spread = weights["words"] / best, (weights["nearby"] + weights["covered"]) / best
-    floor = scale.floor
+    floor, unit = (among.floor, among.unit or 1 - among.floor) if among else (0.0, 1.0)
     itself_alike, before_alike, after_alike = (
-        weights[name] / scale.unit for name in ("meaning", "meaning before", "meaning after")
+        weights[name] / unit for name in ("meaning", "meaning before", "meaning after")
     )
 
     @cache

@@ -9,6 +9,7 @@ bits, and while they are not too many the vectors too.
 """
 
 import json
+import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -40,26 +41,25 @@ class QueryEmbedder(Protocol):
         """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
 
 
-_SAMPLE = 1024
-NEAREST = 100
+_SAMPLE, NEAREST = 1024, 100
 _PORTION = 32 << 20  # bytes of vectors that are read into memory behind a search
 MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _AT_ONCE = 1_000  # new ones that are read before a search
 _MOST_HELD = 128 << 20  # bytes of a set in memory, as bits or in full: a million of 768 dimensions take 96 MB as bits
-_WITH_AUTHOR = "iif(author in ('', 'user', 'assistant'), own, author || ': ' || own)"  # who else said it is often asked
+_WITH_AUTHOR = "iif(author in ('', 'user', 'assistant'), own, author || ': ' || own)"  # questions name who said it
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
 @frozen
 class VectorSet:
-    """The vectors of one embedder. `floor`: cosines below it are noise, for all that is known of a small file."""
+    """The vectors of one embedder. `floor`: cosines below it are noise."""
 
     number: int
     identity: str
     dimension: int
     floor: float = 0.15
     part: str = ""  # "f": of files, in separate tables, or they would crowd out the nearest of all else
-    contextual: bool = False  # whether a model read each text as a whole, with who said it
+    unit: float | None = None  # of a model that reads a text as a whole: how far above the floor is as near as 1
 
     @property
     def bits(self) -> str:
@@ -68,6 +68,10 @@ class VectorSet:
     @property
     def table(self) -> str:
         return f"vectors_{self.number}{self.part}"
+
+    def closeness(self, cosine: float) -> float:
+        """How near texts are: 0 for unrelated ones."""
+        return (cosine - self.floor) / (self.unit or 1 - self.floor) if cosine > self.floor else 0.0
 
     @property
     def files(self) -> "VectorSet":
@@ -103,14 +107,15 @@ def count_missing(db: Database, vector_set: VectorSet) -> int:
     )
 
 
-def create(db: Database, identity: str, dimension: int, floor: float, key: str = "vectors") -> VectorSet:
+def create(
+    db: Database, identity: str, dimension: int, floor: float, key: str = "vectors", unit: float | None = None
+) -> VectorSet:
     """Create an empty set for an embedder, with new table names.
 
     With the key "vectors next" it is filled beside the current one.
     """
     with db.write():
-        number, contextual = meta.increase(db, "vector sets"), not identity.startswith("embedded ")
-        made = VectorSet(number, identity, dimension, floor, contextual=contextual)
+        made = VectorSet(meta.increase(db, "vector sets"), identity, dimension, floor, unit=unit)
         _make(db, made)
         _store(db, key, made)
     return made
@@ -151,17 +156,15 @@ def recreate(db: Database) -> None:
     """Recreate the sets empty, for the same embedders: they are damaged, or their passages were deleted."""
     with db.write():
         for key in ("vectors", "vectors next"):
-            old = _stored(db, key)
-            if old:
+            if old := _stored(db, key):
                 _drop(db, old)
-                create(db, old.identity, old.dimension, old.floor, key)
+                create(db, old.identity, old.dimension, old.floor, key, old.unit)
         damaged_indexes.clear(db, "vectors")
 
 
 def discard_unfinished(db: Database) -> None:
     """Drop a set that is being filled."""
-    half = being_filled(db)
-    if half:
+    if half := being_filled(db):
         with db.write():
             meta.drop(db, "vectors next")
             _drop(db, half)
@@ -180,7 +183,7 @@ def _fill(db: Database, into: VectorSet, embed: Embed, limit: int) -> int:
     if mark is None:
         return 0
     side = ("id < -?", "id desc") if into.part else ("id > ?", "id")
-    text = _WITH_AUTHOR if into.contextual else "own"
+    text = _WITH_AUTHOR if into.unit else "own"
     rows = db.rows(f"select id, {text} from passage_text where {side[0]} order by {side[1]} limit ?", (mark, limit))
     if not rows:
         return 0
@@ -337,19 +340,8 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     in_memory = held.cosines(arrays.to_bytes(tuple(query)), numbers) if held else None
     if in_memory is not None:
         return {vector_set.sign * id: cosine for id, cosine in in_memory.items()}
-    rows = db.rows(
-        f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value",
-        (arrays.to_bytes(tuple(query)), ids),
-    )
-    return dict(rows)
-
-
-def sample(db: Database, vector_set: VectorSet, count: int) -> range:
-    """About so many ids, from all over the set; of some there may be no vector any more."""
-    sql = f"select (select min(id) from {vector_set.table}), (select max(id) from {vector_set.table})"
-    first, last = (number or 0 for number in db.row(sql) or (0, 0))
-    step = max(1, (last - first) // count)
-    return range(first + step // 2, last + 1, step)
+    sql = f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
+    return dict(db.rows(sql, (arrays.to_bytes(tuple(query)), ids)))
 
 
 _samples: dict[tuple[str, str, int], list[int]] = {}
@@ -357,17 +349,19 @@ _samples: dict[tuple[str, str, int], list[int]] = {}
 
 def _distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
     """A distance that includes a few more than the NEAREST vectors, estimated from a sample of the set."""
-    chosen = sample(db, vector_set, _SAMPLE)
-    count = len(chosen) * chosen.step
+    table = vector_set.table
+    first, last = db.row(f"select (select min(id) from {table}), (select max(id) from {table})") or (0, 0)
+    count = (last or 0) - (first or 0)
     if count < 20 * _SAMPLE:
         return 8 * len(bits)
     key = (db.path, vector_set.table, count >> 14)
     if key not in _samples:
+        chosen = random.sample(range(first, last + 1), _SAMPLE)
         rows = db.rows(f"select b.e from json_each(?) c cross join {vector_set.bits} b on b.rowid = c.value", (chosen,))
         _samples[key] = [int.from_bytes(e) for (e,) in rows]
     query = int.from_bytes(bits)
     distances = sorted((query ^ each).bit_count() for each in _samples[key])
-    existing = count * len(distances) // len(chosen)  # some ids of a set have been deleted
+    existing = count * len(distances) // _SAMPLE  # some ids of a set have been deleted
     if existing < 20 * _SAMPLE:
         return 8 * len(bits)
     return distances[min(len(distances) - 1, int(len(distances) * max(3 * NEAREST / existing, 0.002)))]
@@ -399,9 +393,9 @@ def _drop(db: Database, old: VectorSet) -> None:
     made = [old, old.files] if _has_tables(db, old.files) else [old]
     for each in made:
         meta.drop(db, _key(each))
-    for table in (table for each in made for table in (each.bits, each.table)):
-        try:
-            with db.index_access(), db.write():
-                db.execute(f"drop table if exists {table}")
-        except IndexDamaged:
-            pass  # its pages cannot be read, and nothing refers to them any more
+        for table in (each.bits, each.table):
+            try:
+                with db.index_access(), db.write():
+                    db.execute(f"drop table if exists {table}")
+            except IndexDamaged:
+                pass  # its pages cannot be read, and nothing refers to them any more

@@ -65,7 +65,7 @@ def test_a_file_has_no_vectors_until_a_set_is_begun(db):
 
     made = begin(db)
 
-    assert vectors.current(db) == made == vectors.VectorSet(1, "compass", 2, 0.1, contextual=True)
+    assert vectors.current(db) == made == vectors.VectorSet(1, "compass", 2, 0.1)
     assert (vectors.being_filled(db), vectors.count(db, made), vectors.count_missing(db, made)) == (None, 0, 4)
 
 
@@ -229,8 +229,8 @@ def test_renewed_sets_are_empty_and_of_the_same_embedders(db):
 
     vectors.recreate(db)
 
-    assert vectors.current(db) == vectors.VectorSet(3, "compass", 2, 0.1, contextual=True)
-    assert vectors.being_filled(db) == vectors.VectorSet(4, "other", 2, 0.1, contextual=True)
+    assert vectors.current(db) == vectors.VectorSet(3, "compass", 2, 0.1)
+    assert vectors.being_filled(db) == vectors.VectorSet(4, "other", 2, 0.1)
     assert held(db, vectors.current(db)) == []
     assert damaged_indexes.damaged(db) == []
 
