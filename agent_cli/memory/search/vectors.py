@@ -102,9 +102,8 @@ def count(db: Database, vector_set: VectorSet) -> int:
 def count_missing(db: Database, vector_set: VectorSet) -> int:
     """How many passages the set has not embedded yet."""
     marks = _mark(db, vector_set) or 0, -(_mark(db, vector_set.files) or 0)
-    return int(
-        db.value("select (select count(*) from passage where id > ?) + count(*) from passage where id < ?", marks)
-    )
+    sql = "select (select count(*) from passage where id > ?) + count(*) from passage where id < ?"
+    return int(db.value(sql, marks))
 
 
 def create(
@@ -142,9 +141,9 @@ def _key(of: VectorSet) -> str:
 
 def swap(db: Database) -> None:
     """Make the set being filled the current one, and drop the old one."""
-    filled, old = being_filled(db), current(db)
-    if filled is None:
+    if (filled := being_filled(db)) is None:
         return
+    old = current(db)
     with db.write():
         _store(db, "vectors", filled)
         meta.drop(db, "vectors next")
