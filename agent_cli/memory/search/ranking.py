@@ -7,7 +7,8 @@ ask for a kind of answer: a time, a place, a number, a title.
 
 The weights were learned on conversations of two people and on chats with an assistant together, by
 `python -m benchmarks learn_weights`: those learned on one kind alone fail on the other. benchmarks/README.md has the
-figures, what each feature is worth, and why the weights of replies were chosen near those learned.
+figures, what each feature is worth, and why the weights of replies were chosen near those learned. A model that reads
+a text as a whole tells more than the built-in table of words, so its closeness has weights of its own.
 """
 
 import math

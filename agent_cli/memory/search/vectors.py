@@ -2,10 +2,10 @@
 
 Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first, with a bound on their distance: without one
 the scan costs rows times k. The vectors themselves are stored as bytes (each dimension times 127) and rescore the best.
-A set belongs to one embedder, named with digest, dimension and prefixes; another embedder fills another set.
+A set belongs to one embedder, named with digest, dimension and prefixes; another one fills another set. A model reads
+who said a text too: of what it finds in talks between people it finds half by that.
 
-A process that searches a large file again reads them into memory, a portion behind each search, to scan them there: the
-bits, and while they are not too many the vectors too.
+A process that searches a large file again reads their bits into memory, a portion behind each search, and few vectors too.
 """
 
 import json
