@@ -5,7 +5,7 @@ the scan costs rows times k. The vectors themselves are stored as bytes (each di
 A set belongs to one embedder, named with digest, dimension and prefixes; another one fills another set. A model reads
 who said a text too: of what it finds in talks between people it finds half by that.
 
-A process that searches a large file again reads their bits into memory, a portion behind each search, and few vectors too.
+A process that searches a large file again reads bits into memory, a portion behind each search, and few vectors too.
 """
 
 import json
