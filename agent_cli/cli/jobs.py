@@ -46,19 +46,23 @@ def _displayed(row: dict[str, Any], now: datetime) -> dict[str, str]:
 @app.command()
 def run(
     context: typer.Context,
-    until_idle: Annotated[bool, typer.Option("--until-idle", help="Exit when nothing is due.")] = False,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="Exit when nothing is due or being run.")] = False,
+    due: Annotated[bool, typer.Option("--due", hidden=True)] = False,  # exit when nothing is left to begin
 ) -> None:
     """Run what is due, then wait for more."""
     invocation: Invocation = context.obj
     app_ = invocation.app()
     seen = bool(app_.config.remind_command) or not invocation.quiet  # else a reminder would count as shown
     with reminders.shown_meanwhile(app_, invocation.note) if seen else nullcontext():
-        done = _run(app_, until_idle=until_idle)
+        done = _run(app_, until_idle=until_idle, due=due)
     invocation.note(f"{counted(done, 'job was', 'jobs were')} run")
 
 
-def _run(app_: App, *, until_idle: bool) -> int:
-    """Run what is due, and go on unless `until_idle`; returns how many jobs were run."""
+def _run(app_: App, *, until_idle: bool, due: bool) -> int:
+    """Run what is due, and go on unless only that is wanted; returns how many jobs were run.
+
+    `until_idle`: go on while another process still runs a job.
+    """
     cancel = Cancel()
     job_context = background.job_context(app_, app_.db, cancel)
     done, surveyed = 0, float("-inf")
@@ -68,7 +72,7 @@ def _run(app_: App, *, until_idle: bool) -> int:
             surveyed = time.monotonic()
         while worker.run_one(job_context):
             done += 1
-        if until_idle:
+        if due or (until_idle and not jobs.are_running(app_.db, app_.time())):
             break
         time.sleep(_PAUSE)
     return done

@@ -45,6 +45,10 @@ class EmbeddedEmbedder:
     def dimension(self) -> int:
         return DIMENSION
 
+    def scale(self) -> tuple[float, None]:
+        """The cosine below which texts are unrelated; from there on up to 1."""
+        return self.similarity_floor, None
+
     def embed_documents(self, texts: Sequence[str]) -> list[list[float] | None]:
         """A vector for each text, None for an empty one: the mean of its tokens' vectors, made as long as 1."""
         vectors: list[list[float] | None] = [None] * len(texts)

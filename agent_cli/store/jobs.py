@@ -227,6 +227,12 @@ def any_due(db: Database, now: datetime) -> bool:
     return any(state == "ready" or _may_take_over(held_by, lease, now) for state, held_by, lease in rows)
 
 
+def are_running(db: Database, now: datetime) -> bool:
+    """Whether a living process runs a job."""
+    rows = db.rows("select holder, lease_until from job where state = 'running'")
+    return any(not _may_take_over(held_by, lease, now) for held_by, lease in rows)
+
+
 def retry(db: Database, id: int, now: datetime) -> None:
     """Make a waiting or parked job due now, with all its attempts. Raises UsageError."""
     with db.write():

@@ -13,8 +13,9 @@ from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from tests.conftest import EMBEDDER, NOON, empty
 from tests.llm.asking import engine_of
+from tests.ollama_server.embed import bag_of_words
 from tests.ollama_server.registry import Model
-from tests.recalling import catch_up, note
+from tests.recalling import catch_up, note, session_of, take_in
 
 NOWHERE = OllamaEngine("127.0.0.1:9")
 NOTES = ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna")
@@ -268,6 +269,52 @@ def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
     for _ in selection.fill(db):
         assert selection.query_embedder(db).embed_query("milk") is None  # the last batch is made, not yet swapped in
     assert len(selection.query_embedder(db).embed_query("milk")) == 384
+
+
+def test_vectors_of_texts_without_their_authors_are_searched_until_those_with_them_are_made(db, server):
+    """A version before embedded bare texts with a served model, and knew no unit of its cosines."""
+    session = session_of(db)
+    take_in(db, session, "I sold the boat", "Melanie")
+    take_in(db, session, "I bought a kite", "user")
+    catch_up(db)
+    selection = ours(engine_of(server))
+    filled(selection, db)
+    made = vectors.current(db)
+    before = vectors.create(db, made.identity, made.dimension, 0.5)
+    server.embedded.clear()
+
+    for _ in selection.fill(db):
+        assert len(selection.query_embedder(db).embed_query("milk")) == 768
+
+    after = vectors.current(db)
+    assert (after.identity, after.number > before.number, after.unit) == (made.identity, True, made.unit)
+    texts = [each.text.removeprefix("search_document: ") for each in server.embedded]
+    assert {"Melanie: I sold the boat", "I bought a kite"} <= set(texts)
+
+
+def test_what_a_cosine_means_is_measured_for_each_served_model(db, server):
+    def skewed(model, text):  # as near as those of e5, whatever they say
+        return [10.0, *bag_of_words(model, text, 64)]
+
+    filled(ours(engine_of(server)), db)
+    plain = vectors.current(db)
+    server.embed = skewed
+    selection = ours(engine_of(server))
+    selection.switch(db, server.engine)
+    list(selection.fill(db))
+    near = vectors.current(db)
+
+    assert plain.floor < 0.4 < 0.9 < near.floor
+    assert plain.closeness(0.9) > 0
+    assert near.closeness(0.9) == 0
+    assert near.closeness(1.0) > 0.3
+
+
+def test_words_are_compared_by_the_table_of_words_beside_a_served_model(db, server):
+    selection = ours(engine_of(server))
+    filled(selection, db)
+    [[alike, other]] = selection.query_embedder(db).match_words(["bicycle", "soup"], [["bike"]])
+    assert alike > 0.5 > other
 
 
 def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, server):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -104,6 +106,24 @@ def test_a_question_in_another_process_ends_a_background_request_at_once(talks, 
     assert set(jobs(talks).values()) <= {"done", "ready"}
 
 
+def test_running_jobs_until_idle_waits_for_a_job_that_another_process_runs(talks, server):
+    assert talks("ask", "we live in Graz").code == 0
+    answered = threading.Event()
+    server.play(script.held("So", "it is.", answered))
+    first = talks.start("jobs", "run", "--until-idle")
+    server.wait_until(lambda: server.counters.running == 1)
+
+    second = talks.start("jobs", "run", "--until-idle")
+    with pytest.raises(subprocess.TimeoutExpired):
+        second.wait(timeout=3)
+    assert talks("jobs", "run", "--due").code == 0  # what is started behind a command does not wait
+    answered.set()
+    for each in (first, second):
+        each.communicate(timeout=30)
+        assert each.returncode == 0
+    assert jobs(talks)["learn"] == "done"
+
+
 @pytest.mark.skipif(not hasattr(os, "getpriority"), reason="there are no priorities")
 def test_what_is_left_running_behind_has_a_low_priority(talks, server):
     seen = []
@@ -128,7 +148,7 @@ def nice_of_jobs(db):
         if folder.isdigit():
             try:
                 command, environ = (Path("/proc", folder, name).read_bytes() for name in ("cmdline", "environ"))
-                if b"jobs\0run\0--until-idle" in command and os.fsencode(db) in environ:
+                if b"jobs\0run\0--due" in command and os.fsencode(db) in environ:
                     yield os.getpriority(os.PRIO_PROCESS, int(folder))
             except OSError:
                 continue

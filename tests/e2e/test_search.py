@@ -175,7 +175,7 @@ def test_filters_leave_out_the_rest(filled, options, found):
 
 
 def test_limit_is_the_most_that_is_listed(filled):
-    assert len(filled("search", "cat dog Lisbon", "--limit", "2").out.splitlines()) == 2
+    assert len(filled("search", "cat Lisbon", "--limit", "2").out.splitlines()) == 2
 
 
 def test_a_day_that_is_none_and_a_kind_that_is_none_are_refused(filled):

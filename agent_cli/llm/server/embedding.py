@@ -6,8 +6,10 @@ alone. Texts are cut by characters first: in code or a table, a token may be one
 """
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from statistics import fmean, pstdev
 from typing import Any
 
 from agent_cli.errors import AgentError, ModelFailed
@@ -23,12 +25,11 @@ Vector = list[float]
 
 @frozen
 class ModelTraits:
-    """A model's limit in tokens as Ollama applies it, its prefixes, and its similarity floor."""
+    """A model's limit in tokens as Ollama applies it, and its prefixes."""
 
     tokens: int = 512
     document: str = ""
     query: str = ""
-    similarity_floor: float = 0.3  # the cosine of unrelated texts is lower
 
 
 _SEARCH_PREFIXES = ("search_document: ", "search_query: ")
@@ -44,16 +45,45 @@ TRAITS: Mapping[str, ModelTraits] = {
     "snowflake-arctic-embed2": ModelTraits(2048, "", "query: "),
     "snowflake-arctic-embed-l-v2": ModelTraits(2048, "", "query: "),
     "snowflake-arctic-embed-m-v2": ModelTraits(2048, "", "query: "),
-    "nomic-embed-text-v2-moe": ModelTraits(512, *_SEARCH_PREFIXES, 0.3),
-    "nomic-embed-text": ModelTraits(2048, *_SEARCH_PREFIXES, 0.5),
-    "mxbai-embed-large": ModelTraits(512, "", _PASSAGE_QUERY, 0.5),
+    "nomic-embed-text-v2-moe": ModelTraits(512, *_SEARCH_PREFIXES),
+    "nomic-embed-text": ModelTraits(2048, *_SEARCH_PREFIXES),
+    "mxbai-embed-large": ModelTraits(512, "", _PASSAGE_QUERY),
     "bge-large": ModelTraits(512, "", _PASSAGE_QUERY),
     "snowflake-arctic-embed": ModelTraits(512, "", _PASSAGE_QUERY),
     "granite-embedding": ModelTraits(512),
+    "multilingual-e5": ModelTraits(512, "passage: ", "query: "),
     "all-minilm": ModelTraits(256),
     "paraphrase-multilingual": ModelTraits(128),
 }
 SUGGESTED = "embeddinggemma"
+
+# Unrelated to each other: how near these are tells what a cosine of the model means.
+_QUESTIONS = (
+    "Where did we park the car?",
+    "What does my sister do for a living?",
+    "Which book did you recommend?",
+    "When is the dentist?",
+    "How much was the new bicycle?",
+    "Who baked the bread for the party?",
+    "Why was the flight late?",
+    "What colour is the kitchen?",
+)
+_STATEMENTS = (
+    "The meeting was moved to Thursday.",
+    "I planted tomatoes behind the house.",
+    "Our dog is afraid of thunder.",
+    "She plays the violin in an orchestra.",
+    "The printer is out of paper again.",
+    "We watched a film about whales.",
+    "My knee hurts after running.",
+    "He sold his flat in Vienna.",
+    "I learned to swim last summer.",
+    "The soup needs more salt.",
+    "Their train leaves at noon.",
+    "Please send me the invoice.",
+)
+_NOISE, _NEAR = 2, 6  # standard deviations: above the mean of the unrelated, and from there to as near as 1
+_LEAST = 0.05  # from noise to near; a server's vectors may all be the same
 NAME_PARTS = ("embed", "bert", "minilm", "bge")  # by which an embedding model is known on a server before 0.30
 
 
@@ -78,7 +108,6 @@ class ServerEmbedder(ABC):
 
     def __init__(self, model: str, characters: int = MAX_CHARACTERS):
         self.model = model
-        self.similarity_floor = traits(model).similarity_floor
         self._characters = min(characters, 4 * traits(model).tokens)
         self._dimension = 0
 
@@ -121,6 +150,16 @@ class ServerEmbedder(ABC):
                 raise ModelFailed(f"the model {self.model!r} cannot embed a single word")
             self._dimension = len(vector)
         return self._dimension
+
+    def scale(self) -> tuple[float, float]:
+        """The cosine below which texts are unrelated, and how far above it they are as near as 1. Raises AgentError."""
+        document, query = prefixes_of(self.model)
+        questions, others = self.embed(_QUESTIONS, prefix=query), self.embed(_STATEMENTS, prefix=document)
+        cosines = [sum(map(operator.mul, one, other)) for one in questions if one for other in others if other]
+        if not cosines:
+            raise ModelFailed(f"the model {self.model!r} cannot embed a sentence")
+        deviation = pstdev(cosines)
+        return fmean(cosines) + _NOISE * deviation, max(_LEAST, _NEAR * deviation)
 
     def identity(self) -> str:
         """Model name, version, dimension and prefixes: only vectors of one identity compare. Raises AgentError."""

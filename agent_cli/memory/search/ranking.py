@@ -7,7 +7,8 @@ ask for a kind of answer: a time, a place, a number, a title.
 
 The weights were learned on conversations of two people and on chats with an assistant together, by
 `python -m benchmarks learn_weights`: those learned on one kind alone fail on the other. benchmarks/README.md has the
-figures, what each feature is worth, and why the weights of replies were chosen near those learned.
+figures, what each feature is worth, and why the weights of replies were chosen near those learned. A model that reads
+a text as a whole tells more than the built-in table of words, so its closeness has weights of its own.
 """
 
 import math
@@ -16,34 +17,35 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agent_cli.memory.language import languages, statements, terms
-from agent_cli.memory.search.vectors import QueryEmbedder
+from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-WEIGHTS = {
-    "words": 2.11,
-    "session": 0.77,
-    "meaning": 3.33,
-    "meaning before": 1.34,
-    "meaning after": 1.34,
-    "speaker": 3.12,
-    "mine": 1.52,
-    "reply": -2.60,
-    "exchange": 5.00,
-    "asked reply": 0.30,
-    "time": 2.17,
-    "nearby": 1.87,
-    "around": 2.01,
-    "similar": 2.16,
-    "covered": 1.63,
-    "facts": 1.28,
-    "question": -0.43,
-    "moment": 2.38,
-    "place": 1.93,
-    "number": 1.30,
-    "title": 0.83,
-    "wish": 3.72,
+_LEARNED = {  # for the built-in table of words, and for contextual embedders
+    "words": (2.11, 1.54),
+    "session": (0.77, 0.57),
+    "meaning": (3.33, 2.69),
+    "meaning before": (1.34, 1.60),
+    "meaning after": (1.34, 1.53),
+    "speaker": (3.12, 3.11),
+    "mine": (1.52, 1.99),
+    "reply": (-2.60, -2.60),
+    "exchange": (5.00, 5.00),
+    "asked reply": (0.30, 0.30),
+    "time": (2.17, 2.64),
+    "nearby": (1.87, 1.93),
+    "around": (2.01, 2.00),
+    "similar": (2.16, 2.72),
+    "covered": (1.63, 1.94),
+    "facts": (1.28, 1.48),
+    "question": (-0.43, -0.46),
+    "moment": (2.38, 2.50),
+    "place": (1.93, 2.42),
+    "number": (1.30, 1.17),
+    "title": (0.83, 0.99),
+    "wish": (3.72, 2.51),
 }
+WEIGHTS, CONTEXTUAL = ({name: both[which] for name, both in _LEARNED.items()} for which in (0, 1))
 ENTITY = 1.0  # for a fact about an entity that the question names
 EMPTY = 0.75  # share of its score that a message loses when it tells nothing
 OUTDATED = 0.5  # share of its score that a passage loses when it is no longer true, or not yet
@@ -144,7 +146,11 @@ class QueryContext:
     average: float = 1.0  # the average length of passages
     sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
     authors: frozenset[str] = frozenset()  # those that it names
-    floor: float = 1.0  # cosine of unrelated texts; 1 without vectors
+    vector_set: VectorSet | None = None  # whose cosines count
+
+    @property
+    def feature_weights(self) -> Mapping[str, float]:
+        return CONTEXTUAL if self.vector_set and self.vector_set.unit else WEIGHTS
 
     @cached_property
     def about_replies(self) -> bool:
@@ -274,7 +280,8 @@ def _close_features(
 def _weighted(
     question: QueryContext, row: CandidateRow, features: Mapping[str, float], cosines: Mapping[str, float] = _NONE
 ) -> Scored:
-    legs = {name: WEIGHTS[name] * value for name, value in features.items() if value}
+    weights = question.feature_weights
+    legs = {name: weights[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
     total = sum(legs.values())
@@ -289,7 +296,7 @@ def _weighted(
     if age := total * recency - total:
         legs["age"] = age
     whole = total * recency
-    closeness = features["meaning"] if question.floor < 1 else None
+    closeness = features["meaning"] if question.vector_set else None
     return Scored(row, whole, legs, coverage(row, question.idfs), closeness, about * whole, features, cosines)
 
 
@@ -304,7 +311,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     best_words = max(words, default=0.0) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
     exchanges = _exchanges(rows) if question.asks_for_replies else {}
-    floor, made = question.floor, []
+    above, made = question.vector_set.closeness if question.vector_set else lambda cosine: 0.0, []
     for row, word_score in zip(rows, words, strict=True):
         asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
         follows = in_talk or row.role != "user"  # what a person asks the assistant next is another matter
@@ -315,9 +322,9 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
                 "exchange": exchanges.get(row.exchange, 0.0) if exchanges else 0.0,
                 "asked reply": float(asked and row.exchange > 0),
                 "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
-                "meaning": _above(max(row.cosine, before) if asked else row.cosine, floor),
-                "meaning before": _above(before, floor) if follows else 0.0,
-                "meaning after": _above(after, floor),
+                "meaning": above(max(row.cosine, before) if asked else row.cosine),
+                "meaning before": above(before) if follows else 0.0,
+                "meaning after": above(after),
                 **question.said_by(row.author, row.role),
                 "time": float(row.timely),
                 "facts": _in_facts(question, row),
@@ -382,10 +389,6 @@ def brevity(length: int) -> float:
 def _likeness(cosine: float) -> float:
     """How alike two words are, from 0 to 1."""
     return min(1.0, max(0.0, (cosine - _SIMILAR_FLOOR) / (1 - _SIMILAR_FLOOR)))
-
-
-def _above(cosine: float, floor: float) -> float:
-    return (cosine - floor) / (1 - floor) if floor < 1 and cosine > floor else 0.0
 
 
 def _in_facts(question: QueryContext, row: CandidateRow) -> float:

@@ -31,7 +31,7 @@ from agent_cli.store.read_worker import Pending
 from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context
-VECTORS = 10  # the same, of the vectors
+VECTORS, CONTEXTUAL_VECTORS = 10, 30  # the same, of the vectors, and of those of a contextual embedder
 READ = 52  # of many messages proposed those whose texts are read: with more of them the same was found
 WITH_NEIGHBOURS = 16  # word hits that bring their neighbours: from 10 to 20 recall differs by single questions
 VECTORS_WITH_NEIGHBOURS = 5  # the nearest that bring theirs, unless words found them: with ten the same was found
@@ -75,9 +75,9 @@ class Search:
     unread: list[int] = field(default_factory=list)  # candidates that were left out, the most promising first
 
     @property
-    def floor(self) -> float:
-        """The cosine of unrelated texts; 1 when there are no vectors."""
-        return self.request.vector_set.floor if self.request.vector_set and self.nearest else 1.0
+    def compared(self) -> VectorSet | None:
+        """The vectors that count, if any."""
+        return self.request.vector_set if self.nearest else None
 
 
 def run(request: RecallRequest) -> list[Scored]:
@@ -243,7 +243,7 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
 
 def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
     return QueryContext(
-        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.floor
+        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.compared
     )
 
 
@@ -286,7 +286,8 @@ def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
         return False
     legs = each.legs
     found = "words" in legs or "exchange" in legs or "entity" in legs
-    return found or each.row.cosine > search.floor or each.row.id in later
+    near = search.compared is not None and each.row.cosine > search.compared.floor
+    return found or near or each.row.id in later
 
 
 def _named_time(request: RecallRequest) -> Filter | None:
@@ -305,7 +306,7 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
         return Pending(list)
 
     def search(db: Database, scan: Scan | None = None) -> list[tuple[int, float]]:
-        return vectors.nearest(db, vector_set, vector, VECTORS, scan)
+        return vectors.nearest(db, vector_set, vector, CONTEXTUAL_VECTORS if vector_set.unit else VECTORS, scan)
 
     if scan := _use(request, "vectors", lambda: vectors.start_scan(request.db, vector_set, vector), None):
         return Pending(lambda: search(request.db, scan))
@@ -329,14 +330,15 @@ def _least_promising(
 
     Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
     """
-    question, weights = _context(search, search.question.idfs), ranking.WEIGHTS
+    question, among = _context(search, search.question.idfs), search.request.vector_set
+    weights = question.feature_weights
     if question.asks_for_replies:  # what decides is the whole of a question and its answer
         return []
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
     itself, spread = weights["words"] / best, (weights["nearby"] + weights["covered"]) / best
-    floor = search.request.vector_set.floor if search.request.vector_set else 0.0
+    floor, unit = (among.floor, among.unit or 1 - among.floor) if among else (0.0, 1.0)
     itself_alike, before_alike, after_alike = (
-        weights[name] / (1 - floor) for name in ("meaning", "meaning before", "meaning after")
+        weights[name] / unit for name in ("meaning", "meaning before", "meaning after")
     )
 
     @cache

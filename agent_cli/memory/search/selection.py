@@ -23,6 +23,8 @@ from agent_cli.memory.search.ranking import QueryContext, Scored
 
 WEIGHTS = {"words": 2.36, "like words": 2.70, "closeness": 4.83, "other speaker": -1.06, "words alone": 6.0}
 BIAS = -3.39
+CONTEXTUAL = {"words": 2.35, "like words": 2.71, "closeness": 3.93, "other speaker": -0.16}
+CONTEXTUAL_BIAS = -4.50
 KNOWN, MAYBE = 0.72, -2.0  # from which a passage clearly answers, or perhaps
 LIKELY = -0.6  # from which it is shown to a model that did not ask for it
 
@@ -52,7 +54,9 @@ def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
 
 def _judged(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> Scored:
     signs = _signs(question, each, words, total)
-    certainty = BIAS + sum([WEIGHTS[name] * value for name, value in signs.items()])
+    is_contextual = question.vector_set is not None and question.vector_set.unit
+    bias, weights = (CONTEXTUAL_BIAS, CONTEXTUAL) if is_contextual else (BIAS, WEIGHTS)
+    certainty = bias + sum([weights[name] * value for name, value in signs.items()])
     if each.row.kind in KEPT and each.closeness and each.legs.keys() & ranking.ASKED_FOR.keys():
         certainty = max(MAYBE, certainty)  # "dentist, Friday 3pm" may say when one sees the doctor
     known = each.row, each.score, each.legs, each.coverage, each.closeness, each.relevance, each.features, each.cosines

@@ -2,10 +2,10 @@
 
 Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first, with a bound on their distance: without one
 the scan costs rows times k. The vectors themselves are stored as bytes (each dimension times 127) and rescore the best.
-A set belongs to one embedder, named with digest, dimension and prefixes; another embedder fills another set.
+A set belongs to one embedder, named with digest, dimension and prefixes; another one fills another set. A model reads
+who said a text too: of what it finds in talks between people it finds half by that.
 
-A process that searches a large file again reads them into memory, a portion behind each search, to scan them there: the
-bits, and while they are not too many the vectors too.
+A process that searches a large file again reads bits into memory, a portion behind each search, and few vectors too.
 """
 
 import json
@@ -44,12 +44,12 @@ class QueryEmbedder(Protocol):
         """Whether it is sure that this, as it is written, is a word of a language."""
 
 
-_SAMPLE = 1024
-NEAREST = 100
+_SAMPLE, NEAREST = 1024, 100
 _PORTION = 32 << 20  # bytes of vectors that are read into memory behind a search
 MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _AT_ONCE = 1_000  # new ones that are read before a search
 _MOST_HELD = 128 << 20  # bytes of a set in memory, as bits or in full: a million of 768 dimensions take 96 MB as bits
+_WITH_AUTHOR = "iif(author in ('', 'user', 'assistant'), own, author || ': ' || own)"  # questions name who said it
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
 
 
@@ -62,6 +62,7 @@ class VectorSet:
     dimension: int
     floor: float = 0.15
     part: str = ""  # "f": of files, in separate tables, or they would crowd out the nearest of all else
+    unit: float | None = None  # of a model that reads a text as a whole: how far above the floor is as near as 1
 
     @property
     def bits(self) -> str:
@@ -70,6 +71,10 @@ class VectorSet:
     @property
     def table(self) -> str:
         return f"vectors_{self.number}{self.part}"
+
+    def closeness(self, cosine: float) -> float:
+        """How near texts are: 0 for unrelated ones."""
+        return (cosine - self.floor) / (self.unit or 1 - self.floor) if cosine > self.floor else 0.0
 
     @property
     def files(self) -> "VectorSet":
@@ -100,18 +105,19 @@ def count(db: Database, vector_set: VectorSet) -> int:
 def count_missing(db: Database, vector_set: VectorSet) -> int:
     """How many passages the set has not embedded yet."""
     marks = _mark(db, vector_set) or 0, -(_mark(db, vector_set.files) or 0)
-    return int(
-        db.value("select (select count(*) from passage where id > ?) + count(*) from passage where id < ?", marks)
-    )
+    sql = "select (select count(*) from passage where id > ?) + count(*) from passage where id < ?"
+    return int(db.value(sql, marks))
 
 
-def create(db: Database, identity: str, dimension: int, floor: float, key: str = "vectors") -> VectorSet:
+def create(
+    db: Database, identity: str, dimension: int, floor: float, key: str = "vectors", unit: float | None = None
+) -> VectorSet:
     """Create an empty set for an embedder, with new table names.
 
     With the key "vectors next" it is filled beside the current one.
     """
     with db.write():
-        made = VectorSet(meta.increase(db, "vector sets"), identity, dimension, floor)
+        made = VectorSet(meta.increase(db, "vector sets"), identity, dimension, floor, unit=unit)
         _make(db, made)
         _store(db, key, made)
     return made
@@ -138,9 +144,9 @@ def _key(of: VectorSet) -> str:
 
 def swap(db: Database) -> None:
     """Make the set being filled the current one, and drop the old one."""
-    filled, old = being_filled(db), current(db)
-    if filled is None:
+    if (filled := being_filled(db)) is None:
         return
+    old = current(db)
     with db.write():
         _store(db, "vectors", filled)
         meta.drop(db, "vectors next")
@@ -152,17 +158,15 @@ def recreate(db: Database) -> None:
     """Recreate the sets empty, for the same embedders: they are damaged, or their passages were deleted."""
     with db.write():
         for key in ("vectors", "vectors next"):
-            old = _stored(db, key)
-            if old:
+            if old := _stored(db, key):
                 _drop(db, old)
-                create(db, old.identity, old.dimension, old.floor, key)
+                create(db, old.identity, old.dimension, old.floor, key, old.unit)
         damaged_indexes.clear(db, "vectors")
 
 
 def discard_unfinished(db: Database) -> None:
     """Drop a set that is being filled."""
-    half = being_filled(db)
-    if half:
+    if half := being_filled(db):
         with db.write():
             meta.drop(db, "vectors next")
             _drop(db, half)
@@ -181,7 +185,8 @@ def _fill(db: Database, into: VectorSet, embed: Embed, limit: int) -> int:
     if mark is None:
         return 0
     side = ("id < -?", "id desc") if into.part else ("id > ?", "id")
-    rows = db.rows(f"select id, own from passage_text where {side[0]} order by {side[1]} limit ?", (mark, limit))
+    text = _WITH_AUTHOR if into.unit else "own"
+    rows = db.rows(f"select id, {text} from passage_text where {side[0]} order by {side[1]} limit ?", (mark, limit))
     if not rows:
         return 0
     made = embed([text for _, text in rows])
@@ -346,9 +351,8 @@ _samples: dict[tuple[str, str, int], list[int]] = {}
 
 def _distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
     """A distance that includes a few more than the NEAREST vectors, estimated from a sample of the set."""
-    first, last = db.row(
-        f"select (select min(id) from {vector_set.table}), (select max(id) from {vector_set.table})"
-    ) or (0, 0)
+    table = vector_set.table
+    first, last = db.row(f"select (select min(id) from {table}), (select max(id) from {table})") or (0, 0)
     count = (last or 0) - (first or 0)
     if count < 20 * _SAMPLE:
         return 8 * len(bits)
@@ -391,9 +395,9 @@ def _drop(db: Database, old: VectorSet) -> None:
     made = [old, old.files] if _has_tables(db, old.files) else [old]
     for each in made:
         meta.drop(db, _key(each))
-    for table in (table for each in made for table in (each.bits, each.table)):
-        try:
-            with db.index_access(), db.write():
-                db.execute(f"drop table if exists {table}")
-        except IndexDamaged:
-            pass  # its pages cannot be read, and nothing refers to them any more
+        for table in (each.bits, each.table):
+            try:
+                with db.index_access(), db.write():
+                    db.execute(f"drop table if exists {table}")
+            except IndexDamaged:
+                pass  # its pages cannot be read, and nothing refers to them any more

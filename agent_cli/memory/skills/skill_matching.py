@@ -153,6 +153,5 @@ def _similarities(db: Database, skills: Sequence[int], vector: Sequence[float] |
         return {}
     near: dict[int, float] = {}
     for passage, cosine in cosines.items():
-        share = max(0.0, (cosine - among.floor) / (1 - among.floor))
-        near[passages[passage]] = max(share, near.get(passages[passage], 0.0))
+        near[passages[passage]] = max(min(1.0, among.closeness(cosine)), near.get(passages[passage], 0.0))
     return near

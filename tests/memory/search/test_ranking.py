@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import ranking
 from agent_cli.memory.search.ranking import WEIGHTS, CandidateRow, QueryContext
+from agent_cli.memory.search.vectors import VectorSet
 from tests.tables import for_each
 
 IDFS = {"cat": 2.0, "mia": 4.0, "sister": 1.0}
@@ -26,7 +27,9 @@ def wide(row, average=60):
 
 def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.0, idfs=IDFS):
     stems = {word: [word] for word in idfs}
-    context = QueryContext(query, idfs, stems, 60.0, sessions or {}, named, floor)
+    context = QueryContext(
+        query, idfs, stems, 60.0, sessions or {}, named, VectorSet(1, "", 2, floor) if floor < 1 else None
+    )
     return ranking.score_closely(context, ranking.score(context, rows))
 
 
