@@ -7,7 +7,6 @@ Ollama since 0.30 keeps earlier prompts in memory as well: `kept` says how many 
 
 import json
 import time
-from os.path import commonpath
 from threading import Event
 from typing import Any
 
@@ -26,6 +25,11 @@ def _message(message: dict[str, Any]) -> str:
     return "".join([f"<{message.get('role')}>", *said, calls])
 
 
+def _beginning(held: str, text: str) -> int:
+    """How many characters two prompts have in common at their beginning."""
+    return next((n for n, (a, b) in enumerate(zip(held, text, strict=False)) if a != b), min(len(held), len(text)))
+
+
 class PromptCache:
     """`tokens_a_second`: how fast a prompt is read; 0: at once. `go_on`: the next prompt is read once it is set."""
 
@@ -39,7 +43,7 @@ class PromptCache:
     def read(self, model: str, text: str, exchange: Exchange) -> None:
         """Read the prompt, taking so long as it needs. Raises Gone."""
         held = self._held.get(model, [])
-        same = max((len(commonpath((each, text))) for each in held), default=0)
+        same = max((_beginning(each, text) for each in held), default=0)
         tokens = exchange.request.read_tokens = round((len(text) - same) / self._chars_per_token)
         began = time.monotonic()
         try:
