@@ -23,10 +23,10 @@ MAY_IMPORT = {
     "text": "",
     "messages": "",
     "clock": "",
-    "presence": "values",
-    "editor": "presence",
+    "terminal": "",
+    "editor": "",
     "config": "",
-    "render": "presence",
+    "render": "",
     "store": "",
     "store.maintenance": "store",
     "llm": "",
@@ -54,29 +54,29 @@ MAY_IMPORT = {
     "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
     "memory.summaries memory.skills store",
     # what works with memory
-    "tools": "presence memory memory.* store",
+    "tools": "memory memory.* store",
     "agent.policy": "tools",
     "agent": "agent.policy tools memory memory.* llm llm.server store",
     "agent.jobs": "agent memory memory.* llm store",
-    "app": "presence agent agent.* tools memory memory.* llm llm.* store store.maintenance config",
+    "app": "agent agent.* tools memory memory.* llm llm.* store store.maintenance config",
     "checks": "app memory.* llm.ollama llm.server store config",
     # the doors
     "serve.core": "app agent agent.* tools memory.* llm store",
     "serve.routes": "serve.core app agent memory.* store",
     "serve": "serve.* app agent tools memory memory.* store",
-    "repl.keyboard": "render presence app memory memory.*",
-    "repl.review": "repl.keyboard presence render editor memory.* store",
-    "repl.session": "render presence app agent agent.* tools memory memory.* llm store",
+    "repl.keyboard": "render terminal app memory memory.*",
+    "repl.review": "repl.keyboard render editor memory.* store",
+    "repl.session": "render app agent agent.* tools memory memory.* llm store",
     "repl.pages": "render memory.* store",
-    "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor checks app agent agent.* memory "
-    "memory.* llm store",
-    "repl.prompt": "repl.commands repl.keyboard presence render editor app agent config tools memory.* store",
-    "repl.shell": "repl.* presence render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
-    "cli": "presence serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
+    "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor terminal checks app agent "
+    "agent.* memory memory.* llm store",
+    "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
+    "repl.shell": "repl.* terminal render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
+    "cli": "terminal serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama llm.server store store.maintenance config",
     "cli.facts": "agent cli repl.* editor app memory memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory memory.* store",
-    "cli.schedule": "presence cli cli.skills repl.* app agent.* tools memory.* llm store",
+    "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
 

@@ -11,7 +11,7 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.invocation import Decision, Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.config import reading
@@ -83,13 +83,12 @@ def export(
         output.put_json_line(row)
 
 
-@app.command()
+@app.command(cls=Decision)
 def restore(
     context: typer.Context, file: Annotated[Path, typer.Argument(help="A copy that `agent db backup` wrote.")]
 ) -> None:
     """Replace the database by a copy; the former file is kept."""
     invocation: Invocation = context.obj
-    _refuse_child(invocation)
     place = _path(invocation)
     restored = backups.restore(place, file, clock.now(), invocation.note)  # unopened: it may be damaged
     output.say(f"restored {place} from {file}: {_rows(restored.rows)}")
@@ -184,13 +183,12 @@ def _doubtful(db: Database) -> Sequence[str]:
         return ()  # the index cannot be read: that is what is damaged
 
 
-@app.command()
+@app.command(cls=Decision)
 def salvage(
     context: typer.Context, file: Annotated[Path, typer.Argument(help="The new file.")], as_json: AsJson = False
 ) -> None:
     """Save what can be read of a damaged database into a new file."""
     invocation: Invocation = context.obj
-    _refuse_child(invocation)
     damaged, target = _path(invocation), file.expanduser().absolute()
     if target.exists():
         raise UsageError(f"{target} exists already; name a new file")
@@ -205,22 +203,16 @@ def salvage(
     output.note(f"saved in {target}; `agent --db {target}` looks at it, `agent db restore {target}` puts it in place")
 
 
-@app.command()
+@app.command(cls=Decision)
 def compact(context: typer.Context) -> None:
     """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
     invocation: Invocation = context.obj
-    _refuse_child(invocation)
     before, after = file_status.compact(invocation.app().db)
     output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
 
 
 def _path(invocation: Invocation) -> Path:
     return reading.database(invocation.settings().config, os.environ)
-
-
-def _refuse_child(invocation: Invocation) -> None:
-    if invocation.child:
-        raise UsageError("the assistant started this process, and this is for you alone: run it at your own prompt")
 
 
 def _status_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
