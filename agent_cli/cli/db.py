@@ -21,7 +21,7 @@ from agent_cli.memory.transfers import row_export
 from agent_cli.store import file as files
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.store.maintenance import backup as backups
-from agent_cli.store.maintenance import file_check, file_status
+from agent_cli.store.maintenance import file_check
 from agent_cli.store.maintenance import salvage as salvages
 
 # An enumeration, for an option with a Literal cannot be given again and again.
@@ -46,7 +46,7 @@ def path(context: typer.Context) -> None:
 @app.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show how large the database is and what it holds."""
-    found = file_status.status(context.obj.app().db)
+    found = backups.status(context.obj.app().db)
     if as_json:
         output.put_json(found)
         return
@@ -112,7 +112,7 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
                 "damaged": found.canonical,
                 "doubtful": doubtful,
                 "indexes": indexes,
-                **({"readable": _readable(db), "backups": _backups(db)} if found.canonical else {}),
+                **({"backups": [path for path, _ in backups.at_hand(db)]} if found.canonical else {}),
             }
         )
         if found.canonical or indexes:
@@ -121,8 +121,8 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     for each in (*found.canonical, *(f"{row}: its text or its index is damaged" for row in doubtful), *indexes):
         output.say(each)
     if found.canonical:
-        for line in _next_steps(db):
-            output.say(line)
+        copies = [f"{path} ({at:%Y-%m-%d %H:%M})" for path, at in backups.at_hand(db)]
+        output.say(f"backups: {', '.join(copies) or 'none that this file knows of'}")
         raise StoreError(f"{db.path}: the database is damaged; {_WAYS_OUT}")
     if doubtful:
         raise StoreError(
@@ -135,32 +135,6 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
             "`agent index rebuild` rebuilds it"
         )
     output.say(f"{db.path} is whole: {_rows(backups.counts(db))}")
-
-
-def _next_steps(db: Database) -> list[str]:
-    """What is left of a damaged database, and what to do, one step after the other."""
-    left = [_extent(each) for each in salvages.readable(db) if each.copied or each.lost != 0]
-    copies = [f"{path} ({at:%Y-%m-%d %H:%M})" for path, at in backups.at_hand(db)]
-    return [
-        f"can be read: {', '.join(left) or 'nothing'}",
-        f"backups: {', '.join(copies) or 'none that this file knows of'}",
-        "1. agent db salvage NEW.db        saves what can be read, and counts what is lost; this file is only read",
-        "2. agent --db NEW.db db status    looks at what was saved; the same with a backup",
-        "3. agent db restore NEW.db        puts it, or a backup, in the place of this file, which is kept beside it",
-    ]
-
-
-def _extent(each: salvages.Salvaged) -> str:
-    of = "" if each.lost is None else f" of {each.copied + each.lost}"
-    return f"{each.copied}{of} {kinds.BY_NAME[each.table].shown_plural}"
-
-
-def _readable(db: Database) -> dict[str, dict[str, int | None]]:
-    return {each.table: {"readable": each.copied, "lost": each.lost} for each in salvages.readable(db)}
-
-
-def _backups(db: Database) -> list[str]:
-    return [path for path, _ in backups.at_hand(db)]
 
 
 def _opened_to_check(invocation: Invocation) -> Database:
@@ -207,7 +181,7 @@ def salvage(
 def compact(context: typer.Context) -> None:
     """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
     invocation: Invocation = context.obj
-    before, after = file_status.compact(invocation.app().db)
+    before, after = backups.compact(invocation.app().db)
     output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
 
 
