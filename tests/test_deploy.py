@@ -17,8 +17,8 @@ from agent_cli.cli.main import COMMANDS
 from agent_cli.config import reading
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.store import backup, file_check
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup, file_check
 from benchmarks.__main__ import BENCHMARKS
 from tests.conftest import HERE, NOON, empty, noon
 from tests.recalling import say

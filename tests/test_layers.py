@@ -28,7 +28,6 @@ MAY_IMPORT = {
     "config": "",
     "render": "",
     "store": "",
-    "store.maintenance": "store",
     "llm": "",
     "llm.server": "llm",
     "llm.ollama": "llm llm.server",
@@ -50,7 +49,7 @@ MAY_IMPORT = {
     "memory.skills": "memory memory.language memory.search memory.conversations memory.facts store",
     "memory.review": "memory memory.language memory.conversations memory.facts memory.skills store",
     "memory.forgetting": "memory memory.language memory.dates memory.search memory.conversations memory.facts "
-    "memory.documents memory.planner memory.summaries memory.skills store store.maintenance",
+    "memory.documents memory.planner memory.summaries memory.skills store",
     "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
     "memory.summaries memory.skills store",
     # what works with memory
@@ -58,7 +57,7 @@ MAY_IMPORT = {
     "agent.policy": "tools",
     "agent": "agent.policy tools memory memory.* llm llm.server store",
     "agent.jobs": "agent memory memory.* llm store",
-    "app": "agent agent.* tools memory memory.* llm llm.* store store.maintenance config",
+    "app": "agent agent.* tools memory memory.* llm llm.* store config",
     "checks": "app memory.* llm.ollama llm.server store config",
     # the doors
     "serve.core": "app agent agent.* tools memory.* llm store",
@@ -73,7 +72,7 @@ MAY_IMPORT = {
     "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
     "repl.shell": "repl.* terminal render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
     "cli": "terminal serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
-    "llm.ollama llm.server store store.maintenance config",
+    "llm.ollama llm.server store config",
     "cli.facts": "agent cli repl.* editor app memory memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory memory.* store",
     "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
@@ -82,7 +81,7 @@ MAY_IMPORT = {
 
 LIBRARIES = {
     "anyio": "serve.core serve.routes tools",
-    "apsw": "store store.maintenance",
+    "apsw": "store",
     "cronsim": "memory.planner",
     "dateparser": "memory.dates",
     "dateutil": "memory.dates",
@@ -136,7 +135,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.search": "alias document entity fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",
     "memory.summaries": "fact fact_version message said session",
-    "store.maintenance": "forgotten message session",
+    "store": "forgotten message session",
 }
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
@@ -149,7 +148,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.vectors": "indexes of vectors",
     "memory.search.word_tables": "indexes of words, maintained",
     "memory.versions": "histories of facts and skills",
-    "store.maintenance.file_check": "indexes, checked",
+    "store.file_check": "indexes, checked",
 }
 
 MIGRATIONS = "store.migrations"  # moves rows of any table, once, before a module knows the file

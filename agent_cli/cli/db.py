@@ -1,7 +1,6 @@
 """`agent db`: the one file that holds everything."""
 
 import os
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,13 +15,12 @@ from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.config import reading
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
-from agent_cli.memory.search import index_check
 from agent_cli.memory.transfers import row_export
+from agent_cli.store import backup as backups
 from agent_cli.store import file as files
-from agent_cli.store.db import Database, IndexDamaged
-from agent_cli.store.maintenance import backup as backups
-from agent_cli.store.maintenance import file_check
-from agent_cli.store.maintenance import salvage as salvages
+from agent_cli.store import file_check
+from agent_cli.store import salvage as salvages
+from agent_cli.store.db import Database
 
 # An enumeration, for an option with a Literal cannot be given again and again.
 ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
@@ -103,33 +101,25 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     """Read the whole database and check it. Exit 6 when it is damaged."""
     db = _opened_to_check(context.obj)
     found = file_check.check(db)
-    doubtful = () if found.canonical or not found.mismatched else _doubtful(db)
-    indexes = [*found.derived, *(f"the index {name} does not fit its texts" for name in found.mismatched)]
     if as_json:
         output.put_json(
             {
-                "ok": not (found.canonical or indexes),
+                "ok": not (found.canonical or found.derived),
                 "damaged": found.canonical,
-                "doubtful": doubtful,
-                "indexes": indexes,
+                "indexes": found.derived,
                 **({"backups": [path for path, _ in backups.at_hand(db)]} if found.canonical else {}),
             }
         )
-        if found.canonical or indexes:
+        if found.canonical or found.derived:
             raise typer.Exit(StoreError.exit_code)
         return
-    for each in (*found.canonical, *(f"{row}: its text or its index is damaged" for row in doubtful), *indexes):
+    for each in (*found.canonical, *found.derived):
         output.say(each)
     if found.canonical:
         copies = [f"{path} ({at:%Y-%m-%d %H:%M})" for path, at in backups.at_hand(db)]
         output.say(f"backups: {', '.join(copies) or 'none that this file knows of'}")
         raise StoreError(f"{db.path}: the database is damaged; {_WAYS_OUT}")
-    if doubtful:
-        raise StoreError(
-            f"{db.path}: the rows named above, or their index, are damaged: look at them, compare them with a backup; "
-            "`agent index rebuild` rebuilds the index from their present texts"
-        )
-    if indexes:
+    if found.derived:
         raise StoreError(
             f"{db.path}: an index is damaged, and no damage was found in what it is made of; "
             "`agent index rebuild` rebuilds it"
@@ -148,13 +138,6 @@ def _opened_to_check(invocation: Invocation) -> Database:
             return files.open_damaged(_path(invocation))
         except StoreError:
             raise StoreError(f"{error}; {_WAYS_OUT}") from error
-
-
-def _doubtful(db: Database) -> Sequence[str]:
-    try:
-        return index_check.disagreeing(db)
-    except IndexDamaged:
-        return ()  # the index cannot be read: that is what is damaged
 
 
 @app.command(cls=Decision)

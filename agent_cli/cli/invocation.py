@@ -110,7 +110,7 @@ class Invocation:
         """A sentence about the damage of the database, which may be what a command failed of; empty: it has none."""
         if self._app is None or not self._app.keeps:
             return ""
-        from agent_cli.store.maintenance import file_check  # needed for this alone
+        from agent_cli.store import file_check  # needed for this alone
 
         found = file_check.check(self._app.db).canonical
         return f"{self._app.db.path}: the database is damaged; `agent db check` says where" if found else ""

@@ -20,9 +20,8 @@ from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
 from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.search import word_tables
-from agent_cli.store import traces
+from agent_cli.store import backup, leftovers, traces
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup
 from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
@@ -166,7 +165,7 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
 def copies_of(db: Database) -> list[Path]:
     """The known backups that exist, and the temporary files of backups and restores."""
     copies = [each for each in backup.known_copies(db) if Path(each) != Path(db.path)]
-    return traces.files("", [*copies, *map(str, backup.leftovers(db))])
+    return traces.files("", [*copies, *map(str, leftovers.found(db))])
 
 
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[Path] = ()) -> Receipt:

@@ -13,9 +13,8 @@ from pathlib import Path
 import apsw
 
 from agent_cli.errors import StoreError
-from agent_cli.store import events, file, schema
+from agent_cli.store import backup, events, file, file_check, leftovers, schema
 from agent_cli.store.db import Database, Row
-from agent_cli.store.maintenance import backup, file_check
 from agent_cli.values import frozen
 
 _ROWS = 500  # read at once
@@ -43,8 +42,8 @@ class Salvaged:
 
 def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     """Copy what can be read into a new file, which is there when it is whole. Raises StoreError."""
-    backup.remove_leftovers_beside(path)
-    part = backup.temporary_path(path)
+    leftovers.remove_beside(path)
+    part = leftovers.temporary_path(path)
     with backup.temporary_file(part):
         with (
             closing(file.open_damaged(damaged)) as source,

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+import apsw
+
 from agent_cli import kinds, text
 from agent_cli.errors import StoreBusy, StoreError
 from agent_cli.store import events, ids, schema
@@ -34,14 +36,10 @@ Problem = tuple[str, bool]
 
 @frozen
 class CheckResult:
-    """Problems of canonical data, and of derived data, which can be rebuilt.
-
-    `mismatched`: indexes that do not hold what their texts say; either may be damaged.
-    """
+    """Problems of canonical data, and of derived data, which can be rebuilt."""
 
     canonical: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
-    mismatched: tuple[str, ...] = ()
 
 
 def check(db: Database) -> CheckResult:
@@ -51,7 +49,6 @@ def check(db: Database) -> CheckResult:
     """
     canonical: list[str] = []
     derived: list[str] = []
-    mismatched: list[str] = []
     for part in (_integrity, _schema, _foreign_keys, _rows, _events):
         try:
             for problem, is_derived in part(db):
@@ -65,12 +62,12 @@ def check(db: Database) -> CheckResult:
             with db.index_access(), db.write():
                 db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
         except IndexDamaged:
-            mismatched.append(name)
+            derived.append(f"the index {name} does not fit its texts")
         except StoreBusy:
             raise
         except StoreError as error:
             canonical.append(f"the index {name} cannot be checked: {error.__cause__ or error}")
-    return CheckResult(tuple(canonical), tuple(derived), tuple(mismatched))
+    return CheckResult(tuple(canonical), tuple(derived))
 
 
 def damaged_pages(db: Database) -> list[str]:
@@ -82,7 +79,11 @@ def _integrity(db: Database) -> Iterator[Problem]:
     objects = db.rows("select name, tbl_name, rootpage from sqlite_schema")
     owners: dict[str, str] = {name: table for name, table, _ in objects}
     roots: dict[str, str] = {str(page): name for name, _, page in objects if page}
-    for (row,) in db.rows(f"pragma integrity_check({_MAX_PROBLEMS})"):
+    try:
+        rows = db.rows(f"pragma integrity_check({_MAX_PROBLEMS})")
+    except apsw.SQLError as error:  # of an index whose declaration cannot be read
+        raise StoreError(f"{db.path}: the database is damaged") from error
+    for (row,) in rows:
         if row == "ok":
             continue
         tree = re.match(r"Tree (\d+) ", row)

@@ -11,9 +11,8 @@ from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors
-from agent_cli.store import file, schema
+from agent_cli.store import backup, file, file_check, schema
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup, file_check
 from tests import warm
 from tests.conftest import HERE, NOON, noon
 

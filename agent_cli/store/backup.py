@@ -3,19 +3,13 @@
 A backup is a snapshot: it is made in a read transaction, so that writers neither wait nor restart it. It is written
 under a temporary name beside its target, verified there, and moved into place in one step; a restore works the same
 way. The path of each backup is stored in the database, because forgetting must name every file that still holds a text.
-
-A temporary file is named `.NAME.PID.part`. One whose process was killed holds a whole database, and is removed at the
-next start. A backup may be anywhere, so its temporary file is recorded in the database while it is written; that of a
-restore is beside the database. Here are also the size of the file and its compaction.
+Here are also the size of the file and its compaction.
 """
 
-import glob
 import json
 import os
-import re
 import shutil
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
@@ -24,16 +18,13 @@ from typing import Any
 from agent_cli import atomic_file, kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
-from agent_cli.store import holder, meta, schema
+from agent_cli.store import file_check, holder, leftovers, meta, schema
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import file_check
 from agent_cli.values import frozen
 
 COUNTED_TABLES = tuple(kind.table for kind in kinds.KINDS if kind.counted)
 _PAGES_PER_STEP = 1000
-_KEY, _IN_PROGRESS = "backups", "backup in progress"
-_PART = re.compile(r"\..+\.(\d+)\.part(?:-journal|-wal|-shm)?")
-_OLD = 24 * 3600  # seconds; no backup takes longer, and the number of its process may be another one's by then
+_KEY = "backups"
 _BUSY_TIMEOUT = 1.0  # seconds to wait while another process uses the file
 
 
@@ -57,9 +48,9 @@ def create(
     """Copy the database to a file. Raises UsageError when the file exists, StoreError when the copy is incomplete."""
     path = path.expanduser().absolute()
     _refuse_target(Path(db.path), path, force)
-    remove_leftovers_beside(path)
-    part = temporary_path(path)
-    with nullcontext() if db.read_only else _recorded_while_written(db, part), temporary_file(part):
+    leftovers.remove_beside(path)
+    part = leftovers.temporary_path(path)
+    with nullcontext() if db.read_only else leftovers.recorded(db, part), temporary_file(part):
         source = db.another_connection()
         try:
             rows = _copy(source, part, progress)
@@ -84,7 +75,7 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
         raise UsageError(f"{path} is the database itself; name a copy of it")
     with _disk_errors(current):
         current.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = temporary_path(current)
+    part = leftovers.temporary_path(current)
     with temporary_file(part):
         rows = _stage(path, part)
         if not current.exists():
@@ -318,7 +309,7 @@ def temporary_file(part: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        for each in _with_journals(part):
+        for each in leftovers.with_journals(part):
             with suppress(OSError):  # it is removed at the next start
                 each.unlink(missing_ok=True)
 
@@ -335,83 +326,6 @@ def _disk_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path}: the disk refused to write it ({error.strerror}); nothing was replaced") from error
-
-
-def temporary_path(path: Path) -> Path:
-    """Where a file is written before it gets its name."""
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
-
-
-@contextmanager
-def _recorded_while_written(db: Database, part: Path) -> Iterator[None]:
-    """Record a temporary file of a backup while it is written."""
-    meta.put(db, _IN_PROGRESS, json.dumps([*_recorded(db), str(part)]))
-    try:
-        yield
-    finally:
-        _record(db, [each for each in _recorded(db) if each != str(part)])
-
-
-def leftovers(db: Database) -> list[Path]:
-    """The temporary files that exist, also of processes that still run."""
-    if db.in_memory:
-        return []
-    return [
-        *_leftovers_beside(Path(db.path)),
-        *(path for each in _recorded(db) for path in _with_journals(Path(each)) if path.is_file()),
-    ]
-
-
-def remove_leftovers(db: Database) -> None:
-    """Delete those whose process has ended."""
-    _remove(leftovers(db))
-    recorded_paths = _recorded(db)
-    if recorded_paths:
-        _record(db, [each for each in recorded_paths if Path(each).exists()])
-
-
-def remove_leftovers_beside(path: Path) -> None:
-    """Delete those of a file that was to be written, whose process has ended."""
-    _remove(_leftovers_beside(path))
-
-
-def _leftovers_beside(path: Path) -> list[Path]:
-    return [each for each in path.parent.glob(f".{glob.escape(path.name)}.*.part*") if _PART.fullmatch(each.name)]
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    for path in paths:
-        if not _in_use(path):
-            with suppress(OSError):  # it is searched and named with each erasure
-                path.unlink()
-
-
-def _recorded(db: Database) -> list[str]:
-    return [str(each) for each in json.loads(meta.get(db, _IN_PROGRESS) or "[]")]
-
-
-def _record(db: Database, paths: list[str]) -> None:
-    if paths:
-        meta.put(db, _IN_PROGRESS, json.dumps(paths))
-    else:
-        meta.drop(db, _IN_PROGRESS)
-
-
-def _with_journals(part: Path) -> list[Path]:
-    return [part.with_name(part.name + end) for end in ("", "-journal", "-wal", "-shm")]
-
-
-def _in_use(path: Path) -> bool:
-    match = _PART.fullmatch(path.name)
-    if match is None or time.time() - path.stat().st_mtime > _OLD:
-        return False
-    try:
-        os.kill(int(match[1]), 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def status(db: Database) -> dict[str, Any]:

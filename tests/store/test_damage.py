@@ -9,11 +9,10 @@ import pytest
 from agent_cli.errors import StoreError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import index, index_check, vectors
+from agent_cli.memory.search import index, vectors
 from agent_cli.messages import Part
-from agent_cli.store import file, schema
+from agent_cli.store import backup, file, file_check, salvage, schema
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup, file_check, salvage
 from tests.conftest import HERE, NOON, noon
 
 
@@ -68,25 +67,13 @@ def test_a_damaged_copy_of_the_schema_is_mended_when_the_file_is_opened(path):
     db.close()
 
 
-def test_a_letter_that_has_changed_is_a_doubt_about_the_row_not_about_the_index_alone(path):
+def test_a_letter_that_has_changed_is_found_by_the_index_that_does_not_fit(path):
     made(path).close()
     spoilt(path, b"note 7 with other words with", b"note 7 with other wzrds with")
     db = reopened(path)
-    found = file_check.check(db)
 
-    assert (found.canonical, found.derived) == ((), ())
-    assert found.mismatched
-    assert index_check.disagreeing(db) == ["n8"]
-    db.close()
-
-
-def test_an_index_that_has_lost_a_row_names_that_row(path):
-    db = made(path)
-    db.execute("delete from words_1_docsize where id = 3")
-    db.execute("insert into words_1 (words_1, rowid, own) values ('delete', 3, 'message')")
-
-    assert file_check.check(db).mismatched
-    assert index_check.disagreeing(db) == ["m3"]
+    damaged = tuple(f"the index {name} does not fit its texts" for name in ("words_1", "trigrams_1"))
+    assert file_check.check(db) == file_check.CheckResult((), damaged)
     db.close()
 
 
@@ -262,6 +249,19 @@ def test_a_table_of_which_nothing_can_be_read_ends_a_salvage_soon_and_the_others
     assert time.process_time() - begun < 20  # without an end to it, half an hour
     assert saved["message"] == (40, 0)
     assert saved["note"][0] == 0
+
+
+def test_an_index_whose_declaration_is_damaged_is_said_in_a_sentence_and_the_rows_are_saved(path, tmp_path):
+    made(path).close()
+    db = Database(path)
+    db.execute("pragma writable_schema = on")
+    db.execute("update sqlite_schema set sql = replace(sql, 'content=', 'cootent=') where name = 'words_1'")
+    db.close()
+
+    db = file.open_damaged(path)
+    assert "unrecognized option" in file_check.check(db).canonical[0]
+    db.close()
+    assert {each.table: each.lost for each in salvage.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0
 
 
 def test_where_no_table_for_vectors_can_be_made_the_damage_is_said_in_a_sentence(path):
