@@ -27,7 +27,6 @@ _JSON = {
     "prompt": ("pasted",),
     "recollection": ("legs",),
 }
-_ROWS = 500  # read at once
 _HANDLES = {kind.table: kind.name for kind in kinds.KINDS}
 
 Problem = tuple[str, bool]
@@ -103,8 +102,31 @@ def _foreign_keys(db: Database) -> Iterator[Problem]:
 
 
 def _rows(db: Database) -> Iterator[Problem]:
-    for each in damaged_rows(db):
-        yield f"{each.row}: {each.why}", is_derived(each.table)
+    """The rows with a text that is damaged, and the tables that cannot be read to their end."""
+    for table in tables(db):
+        try:
+            for problem in _damaged_texts(db, table):
+                yield problem, is_derived(table)
+        except StoreError as error:
+            yield f"{table}: cannot be read to its end ({error.__cause__ or error})", is_derived(table)
+
+
+def _damaged_texts(db: Database, table: str) -> Iterator[str]:
+    found = columns(db, table)
+    key = [name for name, _, is_key in found if is_key]
+    texts = [name for name, type_, _ in found if type_ == "TEXT"]
+    for row in db.each(f'select {", ".join(map(text_as_bytes, [*key, *texts]))} from "{table}"') if texts else ():
+        for column, value in zip(texts, row[len(key) :], strict=True):
+            if isinstance(value, bytes) and (why := _fault(table, column, value)):
+                yield f"{_row_name(table, row[: len(key)])}: {why}"
+
+
+def _row_name(table: str, key: Sequence[object]) -> str:
+    """A row as a person types it, or its table and key."""
+    if table in _HANDLES and len(key) == 1 and isinstance(key[0], int):
+        return ids.handle(_HANDLES[table], key[0])
+    words = [each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in key]
+    return " ".join([table, *words])
 
 
 def _events(db: Database) -> Iterator[Problem]:
@@ -119,35 +141,9 @@ def _word_tables(db: Database) -> list[str]:
         return []  # told already
 
 
-@frozen
-class DamagedRow:
-    """`row`: as a person types it, or the table and its key."""
-
-    table: str
-    row: str
-    why: str
-
-
 def is_derived(table: str) -> bool:
     """Whether a table can be rebuilt from others."""
     return table in DERIVED or table.startswith(_INDEX_TABLES)
-
-
-def damaged_rows(db: Database) -> Iterator[DamagedRow]:
-    """The rows with a text that is damaged, and the tables that cannot be read to their end."""
-    for table in tables(db):
-        try:
-            yield from _damaged_rows(db, table)
-        except StoreError as error:
-            yield DamagedRow(table, table, f"cannot be read to its end ({error.__cause__ or error})")
-
-
-def _damaged_rows(db: Database, table: str) -> Iterator[DamagedRow]:
-    texts = [name for name, type_, _ in columns(db, table) if type_ == "TEXT"]
-    for key, values in _texts(db, table, texts):
-        for column, value in zip(texts, values, strict=True):
-            if value is not None and (why := _fault(table, column, value)):
-                yield DamagedRow(table, row_name(table, key), why)
 
 
 def tables(db: Database) -> list[str]:
@@ -161,37 +157,9 @@ def columns(db: Database, table: str) -> list[tuple[str, str, bool]]:
     return [(row[1], row[2], bool(row[5])) for row in db.rows(f'pragma table_info("{table}")')]
 
 
-def row_name(table: str, key: Sequence[object]) -> str:
-    """A row as a person types it, or its table and key."""
-    if table in _HANDLES and len(key) == 1 and isinstance(key[0], int):
-        return ids.handle(_HANDLES[table], key[0])
-    return f"{table} {' '.join(readable(each) for each in key)}"
-
-
-def readable(value: object) -> str:
-    """A value as text, with marks in place of bytes that are none."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _texts(db: Database, table: str, texts: Sequence[str]) -> Iterator[tuple[list[object], list[bytes | None]]]:
-    """(Key, bytes of the texts) of each row."""
-    if not texts:
-        return
-    found = columns(db, table)
-    key = [name for name, _, is_key in found if is_key]
-    wanted = ", ".join([f'cast("{name}" as blob)' for name in texts])
-    if key != ["id"]:  # few rows
-        keys = ", ".join(f'iif(typeof("{name}") = \'text\', cast("{name}" as blob), "{name}")' for name in key)
-        for row in db.rows(f'select {keys}, {wanted} from "{table}"'):
-            yield list(row[: len(key)]), list(row[len(key) :])
-        return
-    last = None
-    while rows := db.rows(
-        f'select id, {wanted} from "{table}" where ?1 is null or id > ?1 order by id limit {_ROWS}', (last,)
-    ):
-        for row in rows:
-            yield [row[0]], list(row[1:])
-        last = rows[-1][0]
+def text_as_bytes(column: str) -> str:
+    """A column in SQL, its texts as bytes: they may be none."""
+    return f'iif(typeof("{column}") = \'text\', cast("{column}" as blob), "{column}")'
 
 
 def _fault(table: str, column: str, value: bytes) -> str:
@@ -200,24 +168,14 @@ def _fault(table: str, column: str, value: bytes) -> str:
         text = value.decode("utf-8")
     except UnicodeDecodeError as error:
         return f"byte {error.start + 1} of its {column} is not text"
-    if column in _JSON.get(table, ()) and not _is_json(text):
+    try:
+        if column in _JSON.get(table, ()):
+            json.loads(text)
+    except ValueError:
         return f"its {column} cannot be read"
-    if (column == "at" or column.endswith("_at")) and text and not _is_time(text):
+    try:
+        if text and (column == "at" or column.endswith("_at")):
+            datetime.fromisoformat(text)
+    except ValueError:
         return f"its time ({column}) cannot be read: {text[:40]!r}"
     return ""
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

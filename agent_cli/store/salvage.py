@@ -99,11 +99,7 @@ def _is_mended(before: object, after: object) -> bool:
 
 def _rows(source: Database, table: str, columns: list[tuple[str, str]]) -> Iterator[Row]:
     """The rows that can be read, texts as bytes. Those without ids may come twice."""
-    names = ", ".join(
-        f'iif(typeof("{name}") = \'text\', cast("{name}" as blob), "{name}")' if type_ == "TEXT" else f'"{name}"'
-        for name, type_ in columns
-    )
-    select = f'select {names} from "{table}"'
+    select = f'select {", ".join(file_check.text_as_bytes(name) for name, _ in columns)} from "{table}"'
     if any(name == "id" for name, _ in columns):
         yield from _by_ids(source, select, _last_id(source, table))
         return
