@@ -3,13 +3,13 @@
 import os
 import shlex
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.presence import descent
 
 _PREFIX = "agent-edit-"
 
@@ -46,7 +46,7 @@ def open_editor(file: Path, setting: str) -> None:
     """Run the editor until the person closes it. The command may have arguments, as in `code --wait`."""
     command = setting or os.environ.get("AGENT_EDITOR") or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
-        code = descent.run_at_terminal([*shlex.split(command), str(file)])
+        code = subprocess.call([*shlex.split(command), str(file)])
     except (OSError, ValueError) as error:
         raise UsageError(
             f"the editor {command!r} cannot be started: set VISUAL, EDITOR or `editor` in the settings"

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_cli.errors import StoreError
+from agent_cli.store import salvage
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import salvage
 from tests.conftest import Program
 
 FILES = 500

@@ -24,6 +24,7 @@ from tests import warm
 ROWS, COLUMNS = 50, 100
 PROMPTS = ("❯", ">")  # the second for a screen reader
 CTRL_C, CTRL_D, ESC, ENTER = "\x03", "\x04", "\x1b", "\r"
+EDIT_DRAFT = "\x18\x05"  # Ctrl-X Ctrl-E
 
 
 Process = subprocess.Popen[bytes] | warm.Forked

@@ -17,8 +17,8 @@ from agent_cli.cli.main import COMMANDS
 from agent_cli.config import reading
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.store import backup, file_check
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup, file_check, file_status
 from benchmarks.__main__ import BENCHMARKS
 from tests.conftest import HERE, NOON, empty, noon
 from tests.recalling import say
@@ -127,7 +127,7 @@ def test_compacting_keeps_nobody_waiting_for_one_who_reads(file, tmp_path):
     reader, writer = file.another_connection(), Database(tmp_path / "memory.db", busy_timeout=0.5)
     began = time.monotonic()
     with reader.snapshot():
-        file_status.compact(file, busy_timeout=0.05)
+        backup.compact(file, busy_timeout=0.05)
         with writer.write():
             say(writer, sessions.start(writer, HERE, NOON), "Still there.")
     assert time.monotonic() - began < 5

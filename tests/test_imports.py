@@ -31,7 +31,7 @@ LATER = {  # loaded once the first prompt stands
     "agent_cli.memory.forgetting.forget",
     "agent_cli.memory.documents.documents",
     "agent_cli.memory.transfers.transfer",
-    "agent_cli.store.maintenance.backup",
+    "agent_cli.store.backup",
     *(f"agent_cli.repl.commands.{group}_commands" for group in ("memory", "fact", "session", "setting", "task")),
 }
 PROBE = """

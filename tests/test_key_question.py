@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from agent_cli.presence import terminal
+from agent_cli import terminal
 
 
 def test_a_ctrl_c_that_interrupts_no_read_ends_the_question(monkeypatch):

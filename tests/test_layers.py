@@ -23,12 +23,11 @@ MAY_IMPORT = {
     "text": "",
     "messages": "",
     "clock": "",
-    "presence": "values",
-    "editor": "presence",
+    "terminal": "",
+    "editor": "",
     "config": "",
-    "render": "presence",
+    "render": "",
     "store": "",
-    "store.maintenance": "store",
     "llm": "",
     "llm.server": "llm",
     "llm.ollama": "llm llm.server",
@@ -50,38 +49,38 @@ MAY_IMPORT = {
     "memory.skills": "memory memory.language memory.search memory.conversations memory.facts store",
     "memory.review": "memory memory.language memory.conversations memory.facts memory.skills store",
     "memory.forgetting": "memory memory.language memory.dates memory.search memory.conversations memory.facts "
-    "memory.documents memory.planner memory.summaries memory.skills store store.maintenance",
+    "memory.documents memory.planner memory.summaries memory.skills store",
     "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
     "memory.summaries memory.skills store",
     # what works with memory
-    "tools": "presence memory memory.* store",
+    "tools": "memory memory.* store",
     "agent": "tools memory memory.* llm llm.server store",
     "agent.jobs": "agent memory memory.* llm store",
-    "app": "presence agent agent.* tools memory memory.* llm llm.* store store.maintenance config",
+    "app": "agent agent.* tools memory memory.* llm llm.* store config",
     "checks": "app memory.* llm.ollama llm.server store config",
     # the doors
     "serve.core": "app agent agent.* tools memory.* llm store",
     "serve.routes": "serve.core app agent memory.* store",
     "serve": "serve.* app agent tools memory memory.* store",
-    "repl.keyboard": "render presence app memory memory.*",
-    "repl.review": "repl.keyboard presence render editor memory.* store",
-    "repl.session": "render presence app agent agent.* tools memory memory.* llm store",
+    "repl.keyboard": "render terminal app memory memory.*",
+    "repl.review": "repl.keyboard render editor memory.* store",
+    "repl.session": "render app agent agent.* tools memory memory.* llm store",
     "repl.pages": "render memory.* store",
-    "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor checks app agent agent.* memory "
-    "memory.* llm store",
-    "repl.prompt": "repl.commands repl.keyboard presence render editor app agent config tools memory.* store",
-    "repl.shell": "repl.* presence render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
-    "cli": "presence serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
-    "llm.ollama llm.server store store.maintenance config",
+    "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor terminal checks app agent "
+    "agent.* memory memory.* llm store",
+    "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
+    "repl.shell": "repl.* terminal render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
+    "cli": "terminal serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
+    "llm.ollama llm.server store config",
     "cli.facts": "agent cli repl.* editor app memory memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory memory.* store",
-    "cli.schedule": "presence cli cli.skills repl.* app agent.* tools memory.* llm store",
+    "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
 
 LIBRARIES = {
     "anyio": "serve.core serve.routes tools",
-    "apsw": "store store.maintenance",
+    "apsw": "store",
     "cronsim": "memory.planner",
     "dateparser": "memory.dates",
     "dateutil": "memory.dates",
@@ -135,7 +134,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.search": "alias document entity fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",
     "memory.summaries": "fact fact_version message said session",
-    "store.maintenance": "forgotten message session",
+    "store": "forgotten message session",
 }
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
@@ -148,7 +147,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.vectors": "indexes of vectors",
     "memory.search.word_tables": "indexes of words, maintained",
     "memory.versions": "histories of facts and skills",
-    "store.maintenance.file_check": "indexes, checked",
+    "store.file_check": "indexes, checked",
 }
 
 MIGRATIONS = "store.migrations"  # moves rows of any table, once, before a module knows the file

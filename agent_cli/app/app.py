@@ -23,10 +23,8 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import ChatModel
 from agent_cli.memory.language import predicates
 from agent_cli.memory.scope import PERSON, Scope, place_of
-from agent_cli.presence import descent
-from agent_cli.store import file, holder
+from agent_cli.store import file, holder, leftovers
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import leftovers
 from agent_cli.text import without_surrogates
 
 if TYPE_CHECKING:
@@ -68,17 +66,6 @@ class App:
     def single_valued(self) -> frozenset[str]:
         """The predicates that have one value at a time."""
         return predicates.single_valued(self.config.predicates)
-
-    def refuse_child(self) -> None:
-        """Raises UsageError where a process that the assistant started could approve: only a person may."""
-        if reason := self.why_no_yes():
-            raise UsageError(reason)
-
-    def why_no_yes(self, *, look: bool = True) -> str:
-        """Why a yes that is given here may not be the person's; empty where it is. See `descent.other_typist`."""
-        if self.child:
-            return "the assistant started this process, and only you can say yes: run it at your own prompt"
-        return descent.other_typist(look=look)
 
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""

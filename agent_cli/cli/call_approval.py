@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agent_cli import terminal
 from agent_cli.agent import policy
 from agent_cli.cli import output
 from agent_cli.cli.ask_options import AskOptions
 from agent_cli.cli.invocation import Invocation
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import ToolCall
-from agent_cli.presence import descent, terminal
 
 if TYPE_CHECKING:
     from agent_cli.render.display import Display  # an answer in a pipe is not drawn
@@ -31,9 +31,6 @@ def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> polic
     def approve(call: ToolCall) -> bool | None:
         if call.name in allowed_tools:
             return True
-        if typist := descent.other_typist():
-            output.note(typist)
-            return None
         answer = ""
         try:
             with _interruptible(cancel):

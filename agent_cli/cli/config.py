@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.invocation import Decision, Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.config import reading, toml, writing
 from agent_cli.config.values import Config
 from agent_cli.editor import open_editor
-from agent_cli.errors import ConfigError, UsageError
+from agent_cli.errors import ConfigError
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings."
@@ -43,10 +43,9 @@ def show(
     output.listing(rows if as_json else shown, columns, as_json=as_json, empty="")
 
 
-@app.command()
+@app.command(cls=Decision)
 def edit(context: typer.Context) -> None:
     """Open the settings in your editor, and check them afterwards."""
-    _refuse_child(context.obj)
     file = reading.default_file()
     writing.make(file)
     try:
@@ -58,14 +57,13 @@ def edit(context: typer.Context) -> None:
     output.note("the settings are in order")
 
 
-@app.command("set")
+@app.command("set", cls=Decision)
 def set_(
     context: typer.Context,
     key: Annotated[str, typer.Argument(help="The setting, as in num_ctx; in a table, as in rules.save_note.")],
     value: Annotated[str, typer.Argument(help="Its new value.")],
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
-    _refuse_child(context.obj)
     from agent_cli.app.rule_check import check_setting  # imports the tools, which only a changed setting needs
 
     check_setting(key, value)
@@ -77,9 +75,3 @@ def _confirm(line: str) -> None:
     """Ask before the model may do more than before; a rule that denies is no more."""
     if line.startswith("rules") and not line.endswith('= "deny"'):
         consent.ask(f"{line}\nlet the model do so?", "nothing was changed")
-
-
-def _refuse_child(invocation: Invocation) -> None:
-    """One setting would be enough: the host receives every prompt, and the editor is a command. Raises UsageError."""
-    if invocation.child:
-        raise UsageError("the assistant started this process, and only you set what it may do: run it at your prompt")

@@ -1,12 +1,14 @@
-"""A person's yes: one key at the terminal of this process, whatever its input is and its command line says.
+"""A person's yes: one key or a typed line at the terminal of this process, whatever its command line says.
 
 Scripts of a person's own have one way, `agent facts scripts on`. It is kept in the database whose facts it is about,
 not in the settings: those can be put elsewhere by a variable of the environment.
 """
 
+import sys
+
+from agent_cli import terminal
 from agent_cli.app.app import App
-from agent_cli.errors import AgentError, NobodyAsked
-from agent_cli.presence import terminal
+from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.store import events, meta
 from agent_cli.text import clean
 
@@ -19,7 +21,7 @@ def obtain(app: App, question: str, without: str) -> None:
 
     Raises UsageError in a process of the assistant's, NobodyAsked without a terminal, AgentError after another key.
     """
-    app.refuse_child()
+    _refuse_child(app)
     if not is_unattended(app):
         ask(question, without)
 
@@ -36,6 +38,24 @@ def ask(question: str, without: str) -> None:
         raise AgentError(without)
 
 
+def is_possible() -> bool:
+    """Whether input and output are the terminal of this process, so that a person sees the question and can answer."""
+    return terminal.is_own(sys.stdin.fileno(), sys.stdout.fileno())
+
+
+def require_own_terminal(app: App) -> None:
+    """Raises UsageError in a process of the assistant's, NobodyAsked where what is typed could be anybody's."""
+    _refuse_child(app)
+    if not is_possible():
+        raise NobodyAsked(terminal.NOT_OWN)
+
+
+def answer(question: str) -> str:
+    """The typed line in lower case. Only where `is_possible`."""
+    sys.stdout.flush()
+    return terminal.line(clean(question))
+
+
 def is_unattended(app: App) -> bool:
     """Whether commands decide without asking."""
     return meta.get(app.db, _UNATTENDED) is not None
@@ -43,7 +63,7 @@ def is_unattended(app: App) -> bool:
 
 def set_unattended(app: App, wanted: bool) -> None:
     """Let commands decide without asking, after a yes at the terminal, or ask again. Raises like `obtain`."""
-    app.refuse_child()
+    _refuse_child(app)
     if not wanted:
         with app.db.write():
             meta.drop(app.db, _UNATTENDED)
@@ -53,3 +73,8 @@ def set_unattended(app: App, wanted: bool) -> None:
     with app.db.write():
         meta.put(app.db, _UNATTENDED, app.time().isoformat())
         events.append(app.db, app.time, "scripts decide", "", actor="person")
+
+
+def _refuse_child(app: App) -> None:
+    if app.child:
+        raise UsageError(terminal.OF_ASSISTANT)

@@ -1,7 +1,6 @@
 """`agent db`: the one file that holds everything."""
 
 import os
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,18 +10,17 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.invocation import Decision, Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.config import reading
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
-from agent_cli.memory.search import index_check
 from agent_cli.memory.transfers import transfer
+from agent_cli.store import backup as backups
 from agent_cli.store import file as files
-from agent_cli.store.db import Database, IndexDamaged
-from agent_cli.store.maintenance import backup as backups
-from agent_cli.store.maintenance import file_check, file_status
-from agent_cli.store.maintenance import salvage as salvages
+from agent_cli.store import file_check
+from agent_cli.store import salvage as salvages
+from agent_cli.store.db import Database
 
 # An enumeration, for an option with a Literal cannot be given again and again.
 ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
@@ -46,7 +44,7 @@ def path(context: typer.Context) -> None:
 @app.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show how large the database is and what it holds."""
-    found = file_status.status(context.obj.app().db)
+    found = backups.status(context.obj.app().db)
     if as_json:
         output.put_json(found)
         return
@@ -83,13 +81,12 @@ def export(
         output.put_json_line(row)
 
 
-@app.command()
+@app.command(cls=Decision)
 def restore(
     context: typer.Context, file: Annotated[Path, typer.Argument(help="A copy that `agent db backup` wrote.")]
 ) -> None:
     """Replace the database by a copy; the former file is kept."""
     invocation: Invocation = context.obj
-    _refuse_child(invocation)
     place = _path(invocation)
     restored = backups.restore(place, file, clock.now(), invocation.note)  # unopened: it may be damaged
     output.say(f"restored {place} from {file}: {_rows(restored.rows)}")
@@ -104,64 +101,30 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     """Read the whole database and check it. Exit 6 when it is damaged."""
     db = _opened_to_check(context.obj)
     found = file_check.check(db)
-    doubtful = () if found.canonical or not found.mismatched else _doubtful(db)
-    indexes = [*found.derived, *(f"the index {name} does not fit its texts" for name in found.mismatched)]
     if as_json:
         output.put_json(
             {
-                "ok": not (found.canonical or indexes),
+                "ok": not (found.canonical or found.derived),
                 "damaged": found.canonical,
-                "doubtful": doubtful,
-                "indexes": indexes,
-                **({"readable": _readable(db), "backups": _backups(db)} if found.canonical else {}),
+                "indexes": found.derived,
+                **({"backups": [path for path, _ in backups.at_hand(db)]} if found.canonical else {}),
             }
         )
-        if found.canonical or indexes:
+        if found.canonical or found.derived:
             raise typer.Exit(StoreError.exit_code)
         return
-    for each in (*found.canonical, *(f"{row}: its text or its index is damaged" for row in doubtful), *indexes):
+    for each in (*found.canonical, *found.derived):
         output.say(each)
     if found.canonical:
-        for line in _next_steps(db):
-            output.say(line)
+        copies = [f"{path} ({at:%Y-%m-%d %H:%M})" for path, at in backups.at_hand(db)]
+        output.say(f"backups: {', '.join(copies) or 'none that this file knows of'}")
         raise StoreError(f"{db.path}: the database is damaged; {_WAYS_OUT}")
-    if doubtful:
-        raise StoreError(
-            f"{db.path}: the rows named above, or their index, are damaged: look at them, compare them with a backup; "
-            "`agent index rebuild` rebuilds the index from their present texts"
-        )
-    if indexes:
+    if found.derived:
         raise StoreError(
             f"{db.path}: an index is damaged, and no damage was found in what it is made of; "
             "`agent index rebuild` rebuilds it"
         )
     output.say(f"{db.path} is whole: {_rows(backups.counts(db))}")
-
-
-def _next_steps(db: Database) -> list[str]:
-    """What is left of a damaged database, and what to do, one step after the other."""
-    left = [_extent(each) for each in salvages.readable(db) if each.copied or each.lost != 0]
-    copies = [f"{path} ({at:%Y-%m-%d %H:%M})" for path, at in backups.at_hand(db)]
-    return [
-        f"can be read: {', '.join(left) or 'nothing'}",
-        f"backups: {', '.join(copies) or 'none that this file knows of'}",
-        "1. agent db salvage NEW.db        saves what can be read, and counts what is lost; this file is only read",
-        "2. agent --db NEW.db db status    looks at what was saved; the same with a backup",
-        "3. agent db restore NEW.db        puts it, or a backup, in the place of this file, which is kept beside it",
-    ]
-
-
-def _extent(each: salvages.Salvaged) -> str:
-    of = "" if each.lost is None else f" of {each.copied + each.lost}"
-    return f"{each.copied}{of} {kinds.BY_NAME[each.table].shown_plural}"
-
-
-def _readable(db: Database) -> dict[str, dict[str, int | None]]:
-    return {each.table: {"readable": each.copied, "lost": each.lost} for each in salvages.readable(db)}
-
-
-def _backups(db: Database) -> list[str]:
-    return [path for path, _ in backups.at_hand(db)]
 
 
 def _opened_to_check(invocation: Invocation) -> Database:
@@ -177,20 +140,12 @@ def _opened_to_check(invocation: Invocation) -> Database:
             raise StoreError(f"{error}; {_WAYS_OUT}") from error
 
 
-def _doubtful(db: Database) -> Sequence[str]:
-    try:
-        return index_check.disagreeing(db)
-    except IndexDamaged:
-        return ()  # the index cannot be read: that is what is damaged
-
-
-@app.command()
+@app.command(cls=Decision)
 def salvage(
     context: typer.Context, file: Annotated[Path, typer.Argument(help="The new file.")], as_json: AsJson = False
 ) -> None:
     """Save what can be read of a damaged database into a new file."""
     invocation: Invocation = context.obj
-    _refuse_child(invocation)
     damaged, target = _path(invocation), file.expanduser().absolute()
     if target.exists():
         raise UsageError(f"{target} exists already; name a new file")
@@ -205,22 +160,16 @@ def salvage(
     output.note(f"saved in {target}; `agent --db {target}` looks at it, `agent db restore {target}` puts it in place")
 
 
-@app.command()
+@app.command(cls=Decision)
 def compact(context: typer.Context) -> None:
     """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
     invocation: Invocation = context.obj
-    _refuse_child(invocation)
-    before, after = file_status.compact(invocation.app().db)
+    before, after = backups.compact(invocation.app().db)
     output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
 
 
 def _path(invocation: Invocation) -> Path:
     return reading.database(invocation.settings().config, os.environ)
-
-
-def _refuse_child(invocation: Invocation) -> None:
-    if invocation.child:
-        raise UsageError("the assistant started this process, and this is for you alone: run it at your own prompt")
 
 
 def _status_rows(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.invocation import Decision, Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import Cancelled, UsageError
@@ -36,7 +36,7 @@ Paths = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=Decision)
 def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
     """Have files, folders or globs read, now and whenever they change. The files stay where they are.
 
@@ -47,7 +47,6 @@ def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
     1,000 MB of memory. Text that you erased stays out (agent forget). PDF needs: pip install 'agent-cli[documents]'
     """
     app_ = context.obj.app()
-    app_.refuse_child()
     patterns = [_existing_pattern(path) for path in paths]
     for pattern in patterns:
         documents.add(app_.db, app_.scope, pattern, app_.time)
@@ -103,11 +102,10 @@ def show(
         output.say(f"\n{each.text}" if each.id == section.id else f"\n{_excerpt(each, section)}")
 
 
-@app.command()
+@app.command(cls=Decision)
 def rm(context: typer.Context, paths: Paths) -> None:
     """Take files out of memory, at once. The files themselves stay; `add` takes them in again."""
     app_ = context.obj.app()
-    app_.refuse_child()
     for path in paths:
         pattern = document_files.absolute(path, os.getcwd())
         many, condense = documents.remove(app_.db, app_.scope.owner, pattern, app_.time)

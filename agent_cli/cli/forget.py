@@ -7,7 +7,8 @@ import typer
 
 from agent_cli import clock, editor, kinds
 from agent_cli.app.app import App
-from agent_cli.cli import confirm, consent, output
+from agent_cli.cli import consent, output
+from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
@@ -20,7 +21,7 @@ from agent_cli.memory.lineage import ErasureRequest
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command("forget")
+@app.command("forget", cls=Decision)
 def command(
     context: typer.Context,
     handles: Annotated[
@@ -59,7 +60,6 @@ def command(
     hashes alone, so parts of words are found only when you name the words again: agent forget --verify WORD…
     """
     app_: App = context.obj.app()
-    app_.refuse_child()
     if verify:
         searched = later_check.repeat(app_.db, app_.time, [*(handles or ()), about or ""], editor.drafts())
         _report(searched, as_json, erased=False)
@@ -114,15 +114,15 @@ def _confirmed(app_: App, plan: ErasurePlan, yes: bool, as_json: bool, ask: bool
     if yes:
         consent.obtain(app_, f"erase {plan.format_counts} for good?", "nothing was erased")
         return plan
-    if as_json or not confirm.is_possible():
+    if as_json or not consent.is_possible():
         raise UsageError("nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal")
     _show(plan, False)
     if plan.related and ask:
-        chosen = related_rows.choose(plan.related, confirm.answer(related_rows.QUESTION))
+        chosen = related_rows.choose(plan.related, consent.answer(related_rows.QUESTION))
         if chosen:
             plan = forget.with_related(app_.db, plan, chosen)
             output.say(f"to be erased: {plan.format_counts}")
-    if not confirm.is_given("erase it for good? type yes: "):
+    if consent.answer("erase it for good? type yes: ") != "yes":
         raise AgentError("nothing was erased")
     return plan
 

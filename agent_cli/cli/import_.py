@@ -11,7 +11,7 @@ import typer
 
 from agent_cli.app import background, upkeep
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.invocation import Decision, Invocation
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import AgentError
 from agent_cli.memory.transfers import from_chatgpt, from_claude, from_llm, transfer
@@ -28,19 +28,19 @@ app = typer.Typer(
 Export = Annotated[Path, typer.Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
 
 
-@app.command()
+@app.command(cls=Decision)
 def chatgpt(context: typer.Context, file: Export) -> None:
     """Import an export of ChatGPT. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
     _import(context.obj, from_chatgpt.read_sessions, file, "chatgpt")
 
 
-@app.command()
+@app.command(cls=Decision)
 def claude(context: typer.Context, file: Export) -> None:
     """Import an export of Claude. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
     _import(context.obj, from_claude.read_sessions, file, "claude")
 
 
-@app.command()
+@app.command(cls=Decision)
 def llm(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Its logs.db; `llm logs path` says where that is.")],
@@ -53,7 +53,6 @@ def _import(
     invocation: Invocation, entries: Callable[[Path], Iterator[ExternalSession]], file: Path, source: str
 ) -> None:
     app_ = invocation.app()
-    app_.refuse_child()
     with ProgressLine(invocation.quiet) as line:
         done = transfer.import_sessions(
             app_.db,

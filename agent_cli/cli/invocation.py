@@ -6,6 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from typer.core import TyperCommand
+
+from agent_cli import terminal
 from agent_cli.cli import output
 from agent_cli.errors import StoreError, UsageError
 
@@ -14,6 +17,15 @@ if TYPE_CHECKING:
     from agent_cli.config.reading import Loaded
     from agent_cli.memory.conversations.sessions import Session
     from agent_cli.render.display import Display
+
+
+class Decision(TyperCommand):
+    """A command that changes, hides or erases for the person: no program that the assistant started may run it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        if ctx.obj.child:
+            raise UsageError(terminal.OF_ASSISTANT)
+        return super().invoke(ctx)
 
 
 @dataclass(eq=False, repr=False)  # each costs time at the start
@@ -98,7 +110,7 @@ class Invocation:
         """A sentence about the damage of the database, which may be what a command failed of; empty: it has none."""
         if self._app is None or not self._app.keeps:
             return ""
-        from agent_cli.store.maintenance import file_check  # needed for this alone
+        from agent_cli.store import file_check  # needed for this alone
 
         found = file_check.check(self._app.db).canonical
         return f"{self._app.db.path}: the database is damaged; `agent db check` says where" if found else ""

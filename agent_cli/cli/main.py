@@ -22,7 +22,6 @@ from agent_cli.cli import global_options, output, usage
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
-from agent_cli.presence import descent
 from agent_cli.text import nearest, one_line, without_surrogates
 
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
@@ -173,7 +172,7 @@ def start(
         latest=continue_,
         resume=resume,
         caller=caller,
-        child=descent.is_of_assistant(),
+        child=CHILD in os.environ,
         color=color,
         plain=plain,
         screen_reader=screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no"),
@@ -231,7 +230,6 @@ def main() -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     _set_up_streams()
-    descent.announce()
     sys.argv = [without_surrogates(word) for word in sys.argv]
     app(prog_name="agent")
 

@@ -7,6 +7,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.clock import local
 from agent_cli.editor import edited
@@ -87,7 +88,7 @@ def show(context: typer.Context, handle: NoteHandle, as_json: AsJson = False) ->
         output.say(f"{note.title}\n\n{note.text}" if note.title else note.text)
 
 
-@app.command()
+@app.command(cls=Decision)
 def edit(
     context: typer.Context,
     handle: NoteHandle,
@@ -95,7 +96,6 @@ def edit(
 ) -> None:
     """Change a note: give its new words, or write them in your editor."""
     app_ = context.obj.app()
-    app_.refuse_child()
     note = _note(context, handle)
     if words:
         notes.edit(app_.db, note, " ".join(words), note.title, app_.time)
@@ -118,19 +118,17 @@ def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as
     )
 
 
-@app.command()
+@app.command(cls=Decision)
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide notes; `restore` brings them back."""
-    context.obj.app().refuse_child()
     for note in [_note(context, handle) for handle in handles]:
         notes.hide(context.obj.app().db, note, context.obj.app().time)
         output.say(f"hidden {note.handle} “{note.name}” (agent notes restore {note.handle})")
 
 
-@app.command()
+@app.command(cls=Decision)
 def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden notes back."""
-    context.obj.app().refuse_child()
     for note in [_note(context, handle) for handle in handles]:
         if note.hidden_at is None:
             raise UsageError(f"{note.handle} is not hidden")

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from agent_cli.app.app import App
-from agent_cli.cli import confirm, output
+from agent_cli.cli import consent, output
+from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import sessions
@@ -83,14 +84,13 @@ def overview(
             _list(items)
 
 
-@app.command()
+@app.command(cls=Decision)
 def apply(
     context: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: you have seen what will be removed.")] = False,
 ) -> None:
     """Remove now what would go. Without `--yes` it asks first."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     limits = retention.policy(app_.config.retention)
     if not limits:
         raise UsageError("retention is off; `agent retention` says how to switch it on")
@@ -107,13 +107,13 @@ def apply(
     output.say(f"removed: {_format_counts(removed)}")
 
 
-@app.command()
+@app.command(cls=Decision)
 def pin(context: typer.Context, handles: PinnableHandles) -> None:
     """Keep sessions with their messages, and summaries, for good."""
     _pin(context, handles, True)
 
 
-@app.command()
+@app.command(cls=Decision)
 def unpin(context: typer.Context, handles: PinnableHandles) -> None:
     """Make sessions and summaries subject to retention again."""
     _pin(context, handles, False)
@@ -121,7 +121,6 @@ def unpin(context: typer.Context, handles: PinnableHandles) -> None:
 
 def _pin(context: typer.Context, handles: Sequence[str], pinned: bool) -> None:
     app_: App = context.obj.app()
-    app_.refuse_child()
     for kind, id in [_kind_and_number(app_, handle) for handle in handles]:
         with app_.db.write():
             (sessions if kind == "session" else summaries).pin(app_.db, id, pinned)
@@ -146,10 +145,10 @@ def _kind_and_number(app_: App, handle: str) -> tuple[str, int]:
 
 def _confirm(going: Sequence[RetentionCandidate]) -> None:
     """Show what will be removed, and ask for a yes. Raises AgentError without one."""
-    if not confirm.is_possible():
+    if not consent.is_possible():
         raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
     output.say(f"to be removed: {_format_counts(_counts(going))}")
-    if not confirm.is_given("remove it for good? type yes: "):
+    if consent.answer("remove it for good? type yes: ") != "yes":
         raise AgentError("nothing was removed")
 
 

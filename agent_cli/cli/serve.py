@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from agent_cli.app.app import App
-from agent_cli.cli import confirm, output
-from agent_cli.cli.invocation import Invocation
+from agent_cli.cli import consent, output
+from agent_cli.cli.invocation import Decision, Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
@@ -86,7 +86,7 @@ def callers_() -> None:
     """Which programs may connect."""
 
 
-@group.command()
+@group.command(cls=Decision)
 def add(
     context: typer.Context,
     name: CallerName,
@@ -95,7 +95,6 @@ def add(
 ) -> None:
     """Allow a program to connect. Its token is printed once and kept nowhere."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     if mine:
         _confirm_own_memory(name, read_only)
     caller, token = callers.add(app_.db, name, app_.time, mine=mine, writes=not read_only)
@@ -126,11 +125,11 @@ def rm(context: typer.Context, name: CallerName) -> None:
 
 def _confirm_own_memory(name: str, read_only: bool) -> None:
     """Ask for a typed yes before a program reaches the person's own memory. Raises UsageError without one."""
-    if not confirm.is_possible():
+    if not consent.is_possible():
         raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")
     what = "read all you have said" if read_only else "read all you have said, and add to it"
     question = (
         f"{name} will {what}, with the folders, feeds and tools of your settings, until you revoke it. Type yes: "
     )
-    if not confirm.is_given(question):
+    if consent.answer(question) != "yes":
         raise UsageError("nothing was changed")

@@ -12,7 +12,7 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.invocation import Decision, Invocation
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
@@ -113,19 +113,17 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
             output.note(line)
 
 
-@app.command()
+@app.command(cls=Decision)
 def rename(context: typer.Context, handle: SessionHandle, title: list[str]) -> None:
     """Give a session a title."""
-    context.obj.app().refuse_child()
     app_, session = _session(context, handle)
     sessions.rename(app_.db, session.id, " ".join(title))
     output.say(f"{session.handle} is now “{' '.join(title)}”")
 
 
-@app.command()
+@app.command(cls=Decision)
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide sessions; `restore` brings them back."""
-    context.obj.app().refuse_child()
     for app_, session in [_session(context, handle) for handle in handles]:
         sessions.hide(app_.db, session.id, app_.time())
         period_summaries.queue_session(app_.db, session.id, app_.time())
@@ -133,10 +131,9 @@ def rm(context: typer.Context, handles: list[str]) -> None:
         output.say(f"hidden {session.handle} (agent sessions restore {session.handle})")
 
 
-@app.command()
+@app.command(cls=Decision)
 def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden sessions back."""
-    context.obj.app().refuse_child()
     for app_, session in [_session(context, handle) for handle in handles]:
         if session.hidden_at is None:
             raise UsageError(f"{session.handle} is not hidden")
@@ -175,7 +172,7 @@ def export(
             output.say(transfer.to_markdown(app_.db, session))
 
 
-@app.command("import")
+@app.command("import", cls=Decision)
 def import_(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="JSON lines, a session a line; - is standard input.")],
@@ -184,7 +181,6 @@ def import_(
     """Read sessions from JSON lines. Importing twice adds nothing; a broken line is reported and skipped (exit 1)."""
     invocation: Invocation = context.obj
     app_ = invocation.app()
-    app_.refuse_child()
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as opened:
             done = transfer.import_lines(

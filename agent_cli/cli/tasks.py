@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent_cli.cli import output, remind
+from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.remind import AtOption
 from agent_cli.editor import edited
@@ -132,7 +133,7 @@ def snooze(
     output.say(f"snoozed {tasks.receipt(task, app_.time())}")
 
 
-@app.command()
+@app.command(cls=Decision)
 def edit(
     context: typer.Context,
     handle: TaskHandleArgument,
@@ -140,7 +141,6 @@ def edit(
     at: AtOption = None,
 ) -> None:
     """Change the words of a task, or its time with --at."""
-    context.obj.app().refuse_child()
     app_, task = context.obj.app(), _task(context, handle)
     if at is not None:
         due = due_times.parse(at, app_.time(), zones.local_name())
@@ -155,19 +155,17 @@ def edit(
     output.say(f"changed {tasks.receipt(task, app_.time())}")
 
 
-@app.command()
+@app.command(cls=Decision)
 def rm(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Hide tasks; they come up no more."""
-    context.obj.app().refuse_child()
     for task in _tasks(context, handles):
         tasks.hide(context.obj.app().db, task, context.obj.app().time)
         output.say(f"hidden {task.handle} “{task.name}” (agent tasks restore {task.handle})")
 
 
-@app.command()
+@app.command(cls=Decision)
 def restore(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Bring hidden tasks back."""
-    context.obj.app().refuse_child()
     for task in _tasks(context, handles):
         tasks.restore(context.obj.app().db, task, context.obj.app().time)
         output.say(f"restored {task.handle} “{task.name}”")

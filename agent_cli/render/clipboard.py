@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from agent_cli.errors import UsageError
-from agent_cli.presence import descent
 
 _MAX_BASE64 = 74_994  # characters; some terminals silently drop longer sequences
 _TIMEOUT = 3.0  # seconds
@@ -49,13 +48,13 @@ def _run(command: list[str], text: str) -> bool:
     null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
     try:
         completed = subprocess.run(
-            descent.below(command),
+            command,
             input=encoded,
             stdout=null,
             stderr=null,
             timeout=_TIMEOUT,
             check=False,
-            start_new_session=True,  # what stays running would else count as a process that could type here
+            start_new_session=True,  # it needs no terminal
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

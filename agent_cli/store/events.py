@@ -66,18 +66,6 @@ def broken_link(db: Database) -> str:
     return ids.handle("event", last) if last != count or (last and not is_chained) else ""
 
 
-def newest_link(db: Database) -> tuple[int, str] | None:
-    """The number and the link of the newest event; None when there is none that follows from the one before it."""
-    last, *before = [*db.rows(f"select id, link, {_CHAINED} from event order by id desc limit 2"), (0, "")]
-    is_sound = last[1] and last[1] == _link(before[0][1], last[2:])
-    return (int(last[0]), str(last[1])) if is_sound else None
-
-
-def has_link(db: Database, number: int, link: str) -> bool:
-    """Whether the event of this number has this link."""
-    return bool(db.value("select link from event where id = ?", (number,)) == link)
-
-
 def _last_link(db: Database) -> str:
     """The link of the newest event; where it has none, that of all events until now."""
     found = db.row("select link from event order by id desc limit 1")

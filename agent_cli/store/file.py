@@ -11,7 +11,7 @@ import apsw
 
 from agent_cli.errors import StoreError
 from agent_cli.store import db as database
-from agent_cli.store import foreign_journal, schema
+from agent_cli.store import schema
 from agent_cli.store.db import Database
 
 _UNWRITABLE = (apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError)
@@ -34,7 +34,6 @@ def open_file(
     for reading, which `notice` is told too. `key_folder`: where the key of its hashes is kept.
     """
     _create(path)
-    foreign_journal.refuse(path)
     try:
         return _open_to_write(path, now, notice, mounts, key_folder)
     except StoreError as error:
@@ -85,7 +84,6 @@ def open_in_memory(now: datetime) -> Database:
 
 def open_read_only(path: Path) -> Database:
     """Open the file without ever writing to it. Raises StoreError, also when its schema is not up to date."""
-    foreign_journal.refuse(path)
     db = Database(path, read_only=True)
     try:
         _check_readable(db)

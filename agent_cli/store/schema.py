@@ -8,7 +8,6 @@ file from which something has gone is noticed when it is opened.
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -54,7 +53,7 @@ def reconcile(
     wanted = Database()
     wanted.script(schema)
     with db.write():
-        if has_hidden_columns(db):
+        if damaged_tables(db):
             raise StoreError(f"{db.path}: {_DAMAGED}; `agent db check` says what to do")
         missing = differences(db, wanted) if _was_current(db, schema) else []
         fresh = not _names(db)
@@ -88,25 +87,14 @@ def _has_meta(db: Database) -> bool:
     return bool(db.value("select 1 from sqlite_schema where name = 'meta' and type = 'table'"))
 
 
-def has_hidden_columns(db: Database) -> bool:
-    """Whether bytes of the schema were overwritten so that a column is no longer declared: it is still in the rows.
+def damaged_tables(db: Database) -> list[str]:
+    """The tables that have lost a column since the file had all.
 
-    One that were added would not take its place. What is dropped, instead, makes the schema shorter.
+    Damage has hidden it in a comment, perhaps: the values of the others then stand in the wrong place.
     """
-    with suppress(StoreError, apsw.SQLError):  # the stored schema may be damaged too
-        if not _has_meta(db):
-            return False
-        stored = str(db.value("select value from meta where key = 'schema'") or "")
-        overwritten = db.value(
-            f"""select value is not now and length(cast(value as blob)) = length(cast(now as blob))
-                from meta, (select ({_SHAPE}) now) where key = 'shape'""",
-            (_names_in(stored),),
-        )
-        if overwritten:
-            declared = Database()
-            declared.script(stored)
-            return any(each.startswith("the column ") for each in differences(db, declared))
-    return False
+    if not _was_current(db, SCHEMA):
+        return []
+    return [each[11:].partition(".")[0] for each in differences(db) if each.startswith("the column ")]
 
 
 def differences(db: Database, wanted: Database | None = None) -> list[str]:

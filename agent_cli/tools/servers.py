@@ -20,7 +20,6 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_cli.errors import AgentError
-from agent_cli.presence import descent
 from agent_cli.text import Pattern, clean, one_line
 
 if TYPE_CHECKING:
@@ -231,10 +230,9 @@ def _transport(
     if "url" not in settings:
         from mcp import StdioServerParameters, stdio_client
 
-        program, *arguments = descent.below([os.path.expanduser(settings["command"]), *settings.get("args", [])])
         command = StdioServerParameters(
-            command=program,
-            args=arguments,
+            command=os.path.expanduser(settings["command"]),
+            args=settings.get("args", []),
             env={**settings.get("env", {}), **marker},
         )
         return _ready(stdio_client(command, tail.file))

@@ -26,7 +26,6 @@ TERMINAL = """
 import os, pty, select, sys, time
 pid, end = pty.fork()
 if not pid:
-    os.environ.pop("AGENT_CHILD", None)
     os.execv(sys.executable, [sys.executable, "-m", "agent_cli", *sys.argv[1:]])
 text, said, until = b"", b"", time.monotonic() + 20
 try:
@@ -44,34 +43,32 @@ os.waitpid(pid, 0)
 sys.stdout.write(said.decode(errors="replace") or "nothing")
 """
 
-# How a program gets away from the one that started it. {} is the command of the attack.
+# How the program is started below the assistant. {} is the command of the attack.
 WAYS = {
     "plain": "{}",
     "yes on its input": "yes | {}",
-    "without the mark in the environment": "env -u AGENT_CHILD {}",
-    "an emptied environment": 'env -i HOME="$HOME" AGENT_DB="$AGENT_DB" AGENT_CONFIG="$AGENT_CONFIG" {}',
-    "a session of its own": "setsid -w env -u AGENT_CHILD {}",
-    "left behind": "(setsid env -u AGENT_CHILD {} &)",
-    "left behind twice": "(setsid sh -c '(env -u AGENT_CHILD {} &)' &)",
-    "without hangups": "nohup env -u AGENT_CHILD {}",
-    "another name": "(exec -a bash env -u AGENT_CHILD {})",
-    "a terminal of its own": "env -u AGENT_CHILD TERMINAL",
-    "a terminal, left behind": "(setsid env -u AGENT_CHILD TERMINAL &)",
-    "a terminal, emptied environment": 'env -i HOME="$HOME" AGENT_DB="$AGENT_DB" AGENT_CONFIG="$AGENT_CONFIG" TERMINAL',
-    "a terminal of script": "env -u AGENT_CHILD script -qec '{}' /dev/null </dev/null",
-    "a namespace of processes": "unshare -rpf --mount-proc env -u AGENT_CHILD TERMINAL",
-    "a lowered limit in a namespace": "prlimit --msgqueue=0:0 unshare -rpf --mount-proc env -u AGENT_CHILD TERMINAL",
-    "a lowered limit, once the assistant has ended": 'env -i HOME="$HOME" AGENT_DB="$AGENT_DB" PATH="$PATH" '
-    'AGENT_CONFIG="$AGENT_CONFIG" ASSISTANT="$ASSISTANT" setsid sh -c \'while kill -0 $ASSISTANT 2>/dev/null; '
-    "do sleep 0.1; done; prlimit --msgqueue=100:100 TERMINAL' &",
+    "a session of its own": "setsid -w {}",
+    "left behind": "(setsid {} &)",
+    "left behind twice": "(setsid sh -c '({} &)' &)",
+    "without hangups": "nohup {}",
+    "a terminal of its own": "TERMINAL",
+    "a terminal, left behind": "(setsid TERMINAL &)",
+    "a terminal of script": "script -qec '{}' /dev/null </dev/null",
+    "a namespace of processes": "unshare -rpf --mount-proc TERMINAL",
     "once the assistant has ended": "(setsid sh -c 'while kill -0 $ASSISTANT 2>/dev/null; do sleep 0.1; done; "
-    "env -u AGENT_CHILD TERMINAL' &)",
+    "TERMINAL' &)",
 }
-SHORT_WAYS = ("an emptied environment", "a terminal, left behind", "a lowered limit in a namespace")
+SHORT_WAYS = ("plain", "a terminal, left behind")
+OUT_OF_PROMISE = (  # what a program that runs as the person can do: see docs/trust.md
+    "take AGENT_CHILD out of its environment",
+    "type at the person's terminal (TIOCSTI, tmux send-keys)",
+    "have a service start something (cron, systemd)",
+    "write to the database file, the settings or the log",
+)
 
 # What starts the program for the assistant, and the command of the assistant that does so.
 STARTERS = ("editor", "vi", "less", "tool server", "schedule", "reminder")
-_STARTER_WAYS = ("plain", "an emptied environment", "left behind", "a terminal, left behind")
+_STARTER_WAYS = ("plain", "left behind", "a terminal, left behind")
 
 
 def attacks(house: House, *, short: bool = False) -> Iterator[Outcome]:
@@ -140,10 +137,11 @@ def _last_line(said: bytes) -> str:
 
 def _command(house: House, way: str, goal: str) -> str:
     words = shlex.join({**GOALS, **CHANGES}[goal])
+    if "'{}'" in WAYS[way] or "sh -c '" in WAYS[way]:
+        words = words.replace("'", '"')
     if "TERMINAL" in WAYS[way]:
         return WAYS[way].replace("TERMINAL", f"{shlex.quote(sys.executable)} {_terminal_script(house)} {words}")
-    quoted = words.replace("'", '"') if "'{}'" in WAYS[way] or "sh -c '" in WAYS[way] else words
-    return WAYS[way].replace("{}", f"{AGENT} {quoted}")
+    return WAYS[way].replace("{}", f"{AGENT} {words}")
 
 
 def _terminal_script(house: House) -> Path:

@@ -40,6 +40,7 @@ def run(options: Sequence[str] = ()) -> bool:
     met = enough and not accepted and not failed and all(control.decided for control in controls)
     print(f"  {'in all':<42}{made.total():>7}{len(accepted):>10}{len(failed):>10}  {'ok' if met else 'NOT'}, "
           f"{time.monotonic() - began:.0f} s")  # fmt: skip
+    print(f"  not promised of what runs as the person, and not tried: {'; '.join(processes.OUT_OF_PROMISE)}")
     return met
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_cli.errors import StoreError
+from agent_cli.store import file_check
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import file_check
 from benchmarks.faults import commands
 from benchmarks.faults.commands import State
 from benchmarks.faults.shim import FaultyProgram

@@ -16,6 +16,6 @@ def house(tmp_path_factory):
 @pytest.mark.parametrize("family", [keyboards, processes], ids=["keys", "processes"])
 def test_no_attack_is_accepted_and_the_control_is(house, family):
     if family is processes and sys.platform != "linux":
-        pytest.skip("elsewhere a process that left its parent cannot be told from a person's")
+        pytest.skip("setsid is a program of Linux")
     assert family.control(house).decided
     assert [each for each in family.attacks(house, short=True) if each.decided or each.failed] == []

@@ -1,6 +1,14 @@
-"""A process that the assistant has started, as a server of tools, runs `agent` itself."""
+"""What the assistant has started: its `agent` decides nothing, and nothing of it stays behind."""
+
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
+
+from agent_cli import clock
+from tests.terminal import EDIT_DRAFT
 
 CHILD = {"AGENT_CHILD": "1"}
 
@@ -87,3 +95,52 @@ def test_it_changes_and_hides_nothing_and_puts_no_words_in_the_persons_mouth(pro
         assert "the assistant started this process" in program(*command.split(), env=CHILD).err, command
     assert [program.rows(each) for each in KEPT] == before
     assert program("notes", "add", "three", env=CHILD).code == program("tasks", "done", "t1", env=CHILD).code == 0
+
+
+STARTERS = {
+    "the command of a reminder": (
+        'remind_command = ["{}"]',
+        [["remind", "tea", "--at", "in 1 minute"], ["jobs", "run", "--until-idle"]],
+    ),
+    "the command of a schedule": (
+        "",
+        [["schedule", "add", "@daily", "--prompt", "hello", "--to-command", "{}"], ["schedule", "run", "--due"]],
+    ),
+    "a server of tools": ('[mcp.engram]\ncommand = "{}"', [["mcp", "test", "engram"]]),
+    "an editor, which needs the terminal": ("", [["notes", "add", "x"], ["notes", "edit", "n1"]]),
+}
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_what_the_assistant_starts_says_so_and_has_no_terminal_unless_it_needs_one(program, terminal, starter):
+    settings, commands = STARTERS[starter]
+    started = program.home / "started"
+    program.edit_with(
+        f"(: </dev/tty) 2>/dev/null && at=terminal; echo $AGENT_CHILD $at >{started}.new; mv {started}.new {started}"
+    )
+    script = program.env["EDITOR"]
+    program.env["AGENT_CONFIG"] = str(program.home / "settings.toml")
+    (program.home / "settings.toml").write_text(settings.replace("{}", script))
+    for command in commands:
+        terminal("-m", "offline", *(word.replace("{}", script) for word in command)).ended()
+        program.env["AGENT_NOW"] = (clock.now() + timedelta(days=2)).isoformat()  # when it is due
+    needs = starter.startswith("an editor")
+    end = time.monotonic() + 10
+    while not started.exists() and time.monotonic() < end:  # the command of a reminder outlasts what starts it
+        time.sleep(0.01)
+    assert started.read_text().split() == ["1", *(["terminal"] if needs else [])]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_helper_that_detaches_and_ends_is_not_left_as_a_zombie(program, terminal):
+    program.edit_with(f"printf draft >$1; (: & echo $! >{program.home}/helper)")
+    shell = terminal("-m", "offline").wait_prompt().type(EDIT_DRAFT).wait_for_line("draft")
+    helper = Path("/proc", (program.home / "helper").read_text().strip(), "stat")
+
+    def parent():
+        try:
+            return int(helper.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return None
+
+    shell.until(lambda: parent() != shell.pid, "the end of the helper")

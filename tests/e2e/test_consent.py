@@ -1,9 +1,7 @@
 """A yes takes a key, pressed by a person at a terminal that the assistant did not make."""
 
 import shlex
-import subprocess
 import sys
-import time
 
 import pytest
 
@@ -159,7 +157,6 @@ AT_A_TERMINAL_OF_ITS_OWN = """
 import os, pty, sys, time
 pid, end = pty.fork()
 if not pid:
-    os.environ.pop("AGENT_CHILD", None)
     os.execv(sys.executable, [sys.executable, "-m", "agent_cli", "facts", "approve", "f1"])
 text = b""
 try:
@@ -175,19 +172,14 @@ os.waitpid(pid, 0)
 
 CHILDREN = {
     "plain": f"{AGENT} facts approve f1",
-    "without the mark": f"env -u AGENT_CHILD {AGENT} facts approve f1",
-    "without any environment": f'env -i HOME="$HOME" AGENT_DB="$AGENT_DB" {AGENT} facts approve f1',
-    "a session of its own": f"setsid env -u AGENT_CHILD {AGENT} facts approve f1",
-    "a double fork": f"(setsid env -u AGENT_CHILD {AGENT} facts approve f1 &)",
-    "all, with a yes": f"env -u AGENT_CHILD {AGENT} facts approve --all --yes",
-    "a terminal of its own": "env -u AGENT_CHILD python terminal.py",
-    "a terminal of its own, after a double fork": "(setsid env -u AGENT_CHILD python terminal.py &)",
-    "script": f"env -u AGENT_CHILD script -qec '{AGENT} facts approve f1' /dev/null",
+    "all, with a yes": f"{AGENT} facts approve --all --yes",
+    "a double fork": f"(setsid {AGENT} facts approve f1 &)",
+    "a terminal of its own, after a double fork": "(setsid python terminal.py &)",
 }
 
 
 @pytest.mark.parametrize("name", CHILDREN)
-def test_what_the_assistant_started_decides_nothing_however_it_detaches_itself(waiting, name):
+def test_what_the_assistant_started_decides_nothing(waiting, name):
     waiting.let_scripts_decide()  # which is for the person's scripts alone
     (waiting.work / "terminal.py").write_text(AT_A_TERMINAL_OF_ITS_OWN)
     said = waiting.work / "said"
@@ -199,44 +191,6 @@ def test_what_the_assistant_started_decides_nothing_however_it_detaches_itself(w
     waiting("notes", "add", "n")
     waiting("notes", "edit", "n1")
     assert "the assistant started this process, and only you can say yes" in said.read_text()
-    assert states(waiting)[0][1] == "pending"
-
-
-HIDDEN = {
-    "in a namespace that hides the assistant": "prlimit --msgqueue=0:0 unshare -rpf --mount-proc {} ",
-    "once it has ended": "while kill -0 $assistant; do sleep 0.02; done; prlimit --msgqueue=100:100 setsid {}",
-}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the mark is there on Linux alone")
-@pytest.mark.parametrize("name", HIDDEN)
-def test_what_the_assistant_started_is_known_where_no_process_above_it_can_be_seen(waiting, name):
-    if (
-        "unshare" in HIDDEN[name]
-        and subprocess.run(["unshare", "-rpf", "--mount-proc", "true"], check=False).returncode
-    ):
-        pytest.skip("no namespaces can be made here")
-    (waiting.work / "terminal.py").write_text(AT_A_TERMINAL_OF_ITS_OWN)
-    said = waiting.work / "said"
-    attack = HIDDEN[name].format(f"env -i HOME=$HOME AGENT_DB=$AGENT_DB {sys.executable} terminal.py")
-    waiting.edit_with(f"assistant=$PPID; ({attack}) </dev/null >{said} 2>&1 &")
-    waiting("notes", "add", "n")
-    waiting.start("notes", "edit", "n1").communicate()
-    end = time.monotonic() + 20
-    while "only you can say yes" not in said.read_text() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert "the assistant started this process, and only you can say yes" in said.read_text()
-    assert states(waiting)[0][1] == "pending"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is not known who is at a terminal")
-def test_while_a_process_that_an_editor_left_at_the_terminal_could_type_there_nothing_is_decided(waiting):
-    waiting.edit_with("(env -u AGENT_CHILD sleep 60 & echo $! >left) >/dev/null 2>&1; echo more >>$1")
-    edit, approve = f"{AGENT} notes add n; {AGENT} notes edit n1", f"{AGENT} facts approve f1"
-    screen = Terminal(["sh", "-c", f"{edit}; {approve}; kill $(cat left)"], waiting.env, waiting.work)
-    screen.ended()
-    left = (waiting.work / "left").read_text().strip()
-    assert f"process {left}, which an editor or a tool of the assistant left at this terminal" in screen.text
     assert states(waiting)[0][1] == "pending"
 
 
@@ -282,10 +236,26 @@ def test_keys_that_come_together_answer_no_question_at_the_prompt(waiting, termi
 
 
 def test_keys_that_come_together_allow_no_tool(waiting, terminal):
-    script = '[[reply]]\ncalls = [{ name = "save_note", arguments = { text = "x" } }]\n[[reply]]\nsay = "Well."\n'
-    shell = terminal("-m", waiting.script(script)).wait_prompt().enter("note it").wait("allow it?")
+    shell = terminal("-m", waiting.script(NOTE)).wait_prompt().enter("note it").wait("allow it?")
     shell.type("a\ry\r").wait("several keys at once").type("n").wait("Well.")
     assert waiting.rows("select count(*) from note") == [(0,)]
+
+
+NOTE = '[[reply]]\ncalls = [{ name = "save_note", arguments = { text = "x" } }]\n[[reply]]\nsay = "Well."\n'
+LONG = "\n".join(f"line {number} {'雪' * 38}" for number in range(390))
+
+
+@pytest.mark.parametrize("command", ["", "ask 'note it'"], ids=["session", "ask"])
+def test_a_key_that_was_pressed_before_a_tool_question_stood_there_is_no_answer(program, terminal, command):
+    """The whole call is more than a terminal holds, so the program cannot have asked while the rest is not read."""
+    program.env["AGENT_NUM_CTX"] = "200000"
+    call = NOTE.replace('"x"', f'"""{LONG}""", title = """{LONG}"""')
+    shell = terminal("-m", program.script(call), *shlex.split(command))
+    if not command:
+        shell.wait_prompt().enter("note it")
+    shell.wait("o shows it all").type("o").wait("line 30 ").type("y")
+    shell.until(lambda: shell.text.endswith("anything else no:"), "the question").type("n").wait("Well.")
+    assert program.rows("select kind, actor from event where kind like 'call %'") == [("call refused", "person")]
 
 
 @pytest.mark.parametrize(("command", "code"), {"facts review": 9, "": 9, "forget f3": 2, "facts approve f1": 9}.items())

@@ -97,7 +97,7 @@ def test_a_whole_file_is_said_to_be_whole(program):
     ran = program("db", "check")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"{program.db} is whole: 0 sessions, 0 messages, 1 note, ")
-    assert program("db", "check", "--json").json == {"ok": True, "damaged": [], "doubtful": [], "indexes": []}
+    assert program("db", "check", "--json").json == {"ok": True, "damaged": [], "indexes": []}
 
 
 def test_a_damaged_file_ends_with_six_and_a_sentence(program):
@@ -129,7 +129,7 @@ def test_space_is_given_back(program):
 def test_a_process_that_the_assistant_started_may_not(program, command):
     program("db", "backup", str(program.work / "copy.db"))
     ran = program("db", *command, env={"AGENT_CHILD": "1"})
-    said = "agent: the assistant started this process, and this is for you alone: run it at your own prompt\n"
+    said = "agent: the assistant started this process, and only you can say yes: run it at your own prompt\n"
     assert ran == Ran(2, "", said)
 
 
@@ -184,14 +184,9 @@ def test_a_damaged_file_leads_to_what_can_be_saved_and_back_into_its_place(progr
     assert "agent db check" in program("notes", "list").err
     checked = program("db", "check")
     assert checked.code == 6
-    assert "can be read: 0 of 3 notes, " in checked.out
     assert f"backups: {program.work / 'copy.db'} (2" in checked.out
-    assert [line.split("  ")[0] for line in checked.out.splitlines()[-3:]] == [
-        "1. agent db salvage NEW.db",
-        "2. agent --db NEW.db db status",
-        "3. agent db restore NEW.db",
-    ]
-    assert program("db", "check", "--json").json["readable"]["note"] == {"readable": 0, "lost": 3}
+    assert "`agent db salvage FILE` saves what can be read into a new file" in checked.err
+    assert program("db", "check", "--json").json["backups"] == [str(program.work / "copy.db")]
     refused = program("db", "backup", "other.db")
     assert (refused.code, refused.err.startswith(f"agent: {program.db}: the database is damaged (")) == (6, True)
 

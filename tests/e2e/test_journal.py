@@ -86,24 +86,6 @@ def put_journal_of(program, other, *, notes):
     reader.close()
 
 
-@pytest.mark.parametrize("command", [["notes", "list"], ["notes", "add", "x"], ["db", "check"], ["doctor"]])
-def test_a_journal_of_another_database_is_noticed_and_not_applied(program, command):
-    for number in range(3):
-        program("notes", "add", f"mine {number}")
-    whole = program.db.read_bytes()
-    put_journal_of(program, program.home / "other.db", notes=2)
-    journal = program.db.with_name("memory.db-wal")
-    ran = program(*command)
-
-    assert ran.code != 0
-    assert f"{journal} is the journal of another database, or of another state of this one" in ran.out + ran.err
-    assert "restore" not in ran.out + ran.err
-    assert program.db.read_bytes() == whole
-    for end in ("-wal", "-shm"):
-        program.db.with_name(f"memory.db{end}").unlink(missing_ok=True)
-    assert copied(program) == ["mine 0", "mine 1", "mine 2"]
-
-
 def test_a_journal_of_the_file_itself_is_applied_after_a_crash(program):
     program("notes", "add", "mine")
     put_journal_of(program, program.db.rename(program.home / "was.db"), notes=2)
@@ -122,22 +104,6 @@ def put_rollback_journal_of(program, other):
     db.execute("create table more as select zeroblob(200000) data")
     shutil.copyfile(f"{other}-journal", f"{program.db}-journal")
     return db
-
-
-@pytest.mark.parametrize("command", [["notes", "list"], ["notes", "add", "x"], ["db", "check"], ["doctor"]])
-def test_a_rollback_journal_of_another_database_is_noticed_and_not_applied(program, command):
-    program("notes", "add", "mine")
-    program("notes", "add", "of the other", env={"AGENT_DB": str(program.home / "other.db")})
-    whole = program.db.read_bytes()
-    put_rollback_journal_of(program, program.home / "other.db").close()
-    journal = program.db.with_name("memory.db-journal")
-    ran = program(*command)
-
-    assert ran.code != 0
-    assert f"{journal} is the journal of another database, or of another state of this one" in ran.out + ran.err
-    assert program.db.read_bytes() == whole
-    journal.unlink()
-    assert copied(program) == ["mine"]
 
 
 def test_a_rollback_journal_of_the_file_itself_is_applied_after_a_crash(program):

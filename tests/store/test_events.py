@@ -6,9 +6,8 @@ import pytest
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
-from agent_cli.store import events, migrations
+from agent_cli.store import events, file_check, migrations
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import file_check
 from tests.conftest import HERE, NOON, noon
 
 

@@ -27,7 +27,6 @@ def edit(
 ) -> None:
     """Change a fact or its dates, or all facts in your editor."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     if since or until:
         _redate(context, handle, words, since, until)
         return

@@ -13,6 +13,7 @@ from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output
 from agent_cli.cli.facts import fact_edit, fact_files, fact_format, fact_tests, review, scripts
+from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson, LimitOption, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import NobodyAsked, UsageError
@@ -157,7 +158,6 @@ def add(
     if words:
         _add(app_, " ".join(words), properties)
     elif sys.stdin.isatty():
-        app_.refuse_child()
         with edited("", app_.config.editor) as typed:
             _add(app_, typed, properties)
     else:
@@ -193,13 +193,12 @@ def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
             output.say(f"nothing new in “{claim.statement}”: it is known, waits already, or was rejected or forgotten")
 
 
-@app.command()
+@app.command(cls=Decision)
 def approve(
     context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False
 ) -> None:
     """Accept facts that wait for your yes. Facts that they contradict end on their date."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
     shown = [line for each in waiting for line in _proposal_lines(app_, each)]
     consent.obtain(app_, _question("accept", shown, len(waiting)), "nothing was accepted")
@@ -211,13 +210,12 @@ def approve(
         output.say(fact_format.receipt(adopted, app_.time(), "accepted"))
 
 
-@app.command()
+@app.command(cls=Decision)
 def reject(
     context: typer.Context, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False
 ) -> None:
     """Reject facts that wait for your yes: they are not proposed again."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
     with app_.db.write():
         done = [adoption.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
@@ -253,11 +251,10 @@ def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes:
     return [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles or ())]
 
 
-@app.command()
+@app.command(cls=Decision)
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide facts; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     chosen, batch = [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
     for fact in chosen:
         if fact.hidden_at:
@@ -276,13 +273,13 @@ def profile(context: typer.Context) -> None:
     output.say(fact_profile.describe(app_.db, app_.scope, None, app_.time(), app_.profile_tokens))
 
 
-@app.command()
+@app.command(cls=Decision)
 def always(context: typer.Context, handle: FactHandle) -> None:
     """Tell a fact in every session."""
     _tell(context, handle, fact_profile.ALWAYS, "is told in every session")
 
 
-@app.command()
+@app.command(cls=Decision)
 def never(context: typer.Context, handle: FactHandle) -> None:
     """Tell a fact only where a question calls for it."""
     _tell(context, handle, fact_profile.NEVER, "is told only where a question calls for it")
@@ -290,16 +287,14 @@ def never(context: typer.Context, handle: FactHandle) -> None:
 
 def _tell(context: typer.Context, handle: str, decision: str, outcome: str) -> None:
     app_, fact = fact_format.find(context, handle)
-    app_.refuse_child()
     adoption.set_in_profile(app_.db, fact, decision, app_.time)
     output.say(f"{fact_format.short(fact)} {outcome} (agent facts undo {fact.handle})")
 
 
-@app.command()
+@app.command(cls=Decision)
 def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden facts back."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     chosen, batch = [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
     for fact in chosen:
         if fact.hidden_at is None:
@@ -349,14 +344,13 @@ def history(context: typer.Context, handle: FactHandle, limit: LimitOption = 50,
     output.say(f"now: {fact_format.short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")
 
 
-@app.command()
+@app.command(cls=Decision)
 def undo(
     context: typer.Context,
     handle: Annotated[str | None, typer.Argument(help="A fact's handle; without it: what was changed last.")] = None,
 ) -> None:
     """Take back your last change, with everything that it changed."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     fact = fact_format.find(context, handle)[1] if handle else None
     reviewer = Reviewer(app_.db, app_.scope, app_.time, app_.single_valued)
     decided = "" if fact else queue.last_batch(reviewer)
@@ -404,8 +398,8 @@ def graph_(
 
 
 app.command()(review.review)
-app.command("forget")(forget.command)
-app.command()(fact_edit.edit)
+app.command("forget", cls=Decision)(forget.command)
+app.command(cls=Decision)(fact_edit.edit)
 app.command()(scripts.scripts)
 app.command()(fact_files.export)
 app.command("import")(fact_files.import_)

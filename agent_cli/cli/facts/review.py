@@ -14,7 +14,7 @@ import typer
 
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
-from agent_cli.cli import confirm, output
+from agent_cli.cli import consent, output
 from agent_cli.cli.options import AsJson
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.review import review as queue
@@ -44,8 +44,7 @@ def review(
         read = (queue.read(reviewer, ticket) for ticket in waiting)
         _print([proposal for proposal in read if proposal], app, as_json)
         return
-    app.refuse_child()
-    confirm.require_own_terminal()
+    consent.require_own_terminal(app)
     _decide(app, reviewer, among, screen_reader)
 
 

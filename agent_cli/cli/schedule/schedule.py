@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import output
+from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.schedule import schedule_install, schedule_run
 from agent_cli.cli.schedule import schedule_targets as targets
@@ -33,7 +33,7 @@ ScheduleHandle = Annotated[str, typer.Argument(help="The schedule's handle, as i
 ScheduleHandles = Annotated[list[str], typer.Argument(metavar="HANDLE...")]
 
 
-class _AddCommand(TyperCommand):
+class _AddCommand(Decision):
     """Takes all arguments after --to-command as the command, including options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -67,7 +67,6 @@ def add(
     Times are those of the machine's clock. Missed runs are made up by a single one.
     """
     app_: App = context.obj.app()
-    app_.refuse_child()
     if skill:
         skill = _skill(app_, skill)
     target, where = targets.choose(to_file, to_command or (), to_note)
@@ -138,10 +137,9 @@ def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False
             output.say(f"{name:<8} {value}")
 
 
-@app.command()
+@app.command(cls=Decision)
 def rm(context: typer.Context, handles: ScheduleHandles) -> None:
     """Hide schedules, which run no more; `restore` brings them back."""
-    context.obj.app().refuse_child()
     for each in _schedules(context, handles):
         if each.hidden_at:
             raise UsageError(f"{each.handle} is hidden already")
@@ -149,10 +147,9 @@ def rm(context: typer.Context, handles: ScheduleHandles) -> None:
         output.say(f"hidden {_short(each)} (agent schedule restore {each.handle})")
 
 
-@app.command()
+@app.command(cls=Decision)
 def restore(context: typer.Context, handles: ScheduleHandles) -> None:
     """Bring hidden schedules back."""
-    context.obj.app().refuse_child()
     for each in _schedules(context, handles):
         if not each.hidden_at:
             raise UsageError(f"{each.handle} is not hidden")
@@ -168,10 +165,9 @@ def pause(context: typer.Context, handles: ScheduleHandles) -> None:
         output.say(f"paused {_short(each)} (agent schedule resume {each.handle})")
 
 
-@app.command()
+@app.command(cls=Decision)
 def resume(context: typer.Context, handles: ScheduleHandles) -> None:
     """Let schedules run again; missed runs are not made up."""
-    context.obj.app().refuse_child()
     for each in _schedules(context, handles):
         if not each.paused_at:
             raise UsageError(f"{each.handle} is not paused")
@@ -179,9 +175,9 @@ def resume(context: typer.Context, handles: ScheduleHandles) -> None:
         output.say(f"resumed {_short(back)}, next {_state(back, context.obj.app().time())}")
 
 
-app.command()(schedule_run.run)
-app.command()(schedule_install.install)
-app.command()(schedule_install.uninstall)
+app.command(cls=Decision)(schedule_run.run)
+app.command(cls=Decision)(schedule_install.install)
+app.command(cls=Decision)(schedule_install.uninstall)
 
 
 def _skill(app_: App, name: str) -> str:

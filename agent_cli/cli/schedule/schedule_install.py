@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent_cli.app.app import App
-from agent_cli.cli import confirm, output
+from agent_cli.cli import consent, output
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.values import frozen
 
@@ -65,7 +65,6 @@ def install(
         output.say(line)
     if print_:
         return
-    app_.refuse_child()
     _confirm("install this?", yes)
     apply(installation)
     output.say(f"installed: schedules run by {installation.scheduler} (agent schedule uninstall takes it out)")
@@ -73,14 +72,12 @@ def install(
         output.note(installation.hint)
 
 
-def uninstall(context: typer.Context, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+def uninstall(yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
     """Remove what `install` has written."""
-    app_: App = context.obj.app()
     found = installed(os.environ)
     if not found:
         output.note("nothing is installed that runs schedules")
         return
-    app_.refuse_child()
     for each in found:
         output.say(f"{each}: {_where(each, os.environ)}")
     _confirm("take this out?", yes)
@@ -279,7 +276,7 @@ def _confirm(question: str, yes: bool) -> None:
     """Ask for a yes. Raises AgentError without one."""
     if yes:
         return
-    if not confirm.is_possible():
+    if not consent.is_possible():
         raise UsageError("nothing was changed: look at it with --print, then say --yes, or run it at a terminal")
-    if not confirm.is_given(f"{question} type yes: "):
+    if consent.answer(f"{question} type yes: ") != "yes":
         raise AgentError("nothing was changed")

@@ -56,7 +56,6 @@ def run(
     """
     invocation: Invocation = context.obj
     app_ = invocation.app()
-    app_.refuse_child()
     if due + bool(now) + bool(handle) > 1:
         raise UsageError("--due and a schedule exclude each other: run what is due, or one at once")
     with _stopping_in_order() as stop:

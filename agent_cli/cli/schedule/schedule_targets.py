@@ -17,7 +17,6 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.planner import notes
 from agent_cli.memory.planner.schedules import Schedule, Target
-from agent_cli.presence import descent
 from agent_cli.text import one_line
 
 COMMAND_SECONDS = 120.0  # that a command may take
@@ -90,7 +89,7 @@ def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: 
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                descent.below(command),
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,

@@ -9,6 +9,7 @@ from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.facts import review
+from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.skills import skill_files, skill_format
 from agent_cli.editor import edited
@@ -148,10 +149,8 @@ def add(
             raise UsageError("--example brings its own words: give it a name alone")
         _queue(app_, name, skill_folders.example(name), "file")
     elif body:
-        app_.refuse_child()
         _add(app_, skill_file.compose(name, _require_description(description), " ".join(body)))
     elif sys.stdin.isatty():
-        app_.refuse_child()
         _write(app_, name, description)
     else:
         _queue(app_, name, _piped(name, description), "piped")
@@ -203,11 +202,10 @@ def _require_description(description: str) -> str:
     return description
 
 
-@app.command()
+@app.command(cls=Decision)
 def edit(context: typer.Context, name: SkillName) -> None:
     """Change a skill in your editor; its former version stays."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     skill = skill_format.find(app_, name)
     if skill.hidden_at or skill.state not in (ACCEPTED, PENDING):
         how = f"; `agent skills restore {skill.name}` brings it back" if skill.hidden_at else ""
@@ -226,11 +224,10 @@ def edit(context: typer.Context, name: SkillName) -> None:
     skill_format.note_altered(changed.name, changed.text)
 
 
-@app.command()
+@app.command(cls=Decision)
 def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     chosen = list(dict.fromkeys(skill_format.find(app_, name) for name in names))
     for skill in chosen:
         if skill.state == PENDING:
@@ -244,7 +241,7 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
         output.say(f"hidden {skill_format.short(skill)} (agent skills restore {skill.name})")
 
 
-@app.command()
+@app.command(cls=Decision)
 def restore(
     context: typer.Context,
     name: SkillName,
@@ -252,7 +249,6 @@ def restore(
 ) -> None:
     """Bring a hidden skill back, or an older version of one."""
     app_: App = context.obj.app()
-    app_.refuse_child()
     skill = skill_format.find(app_, name, hidden=version is None)
     if skill.state != ACCEPTED:
         raise UsageError(f"{skill.handle} is {skill.state}: only a skill that was accepted can be brought back")

@@ -20,9 +20,8 @@ from agent_cli.memory.language.distinctive import SearchTerms
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
 from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.search import word_tables
-from agent_cli.store import traces
+from agent_cli.store import backup, leftovers, traces
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup, file_status, leftovers
 from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
@@ -204,7 +203,7 @@ def check(db: Database, time: clock.Clock, sought: Sought) -> Receipt:
     """
     receipt = write(db, sought, not forget.empty_journal(db, time))
     ways = (partial(word_tables.rewrite, db, "optimize"), partial(word_tables.rewrite, db, "rebuild"))
-    for rewrite in (*ways, partial(file_status.compact, db)):
+    for rewrite in (*ways, partial(backup.compact, db)):
         if receipt.traces and not receipt.blocked:
             with suppress(StoreError):  # no room for a copy of the file: what is left is told, and what removes it
                 rewrite()

@@ -9,8 +9,8 @@ from agent_cli.memory.forgetting.owners import SINGULAR, TABLES
 from agent_cli.memory.forgetting.word_search import RowWithWords, WordMatcher
 from agent_cli.memory.language import keywords
 from agent_cli.memory.scope import PERSON
+from agent_cli.store import backup
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup
 from agent_cli.values import frozen
 
 _NAMED = 5  # of a sort

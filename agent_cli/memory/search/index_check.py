@@ -48,29 +48,6 @@ def check(db: Database, now: datetime) -> list[str]:
     return damaged_indexes.damaged(db)
 
 
-def disagreeing(db: Database) -> list[str]:
-    """The handles of rows whose words are not those of the word index: their text or the index is damaged.
-
-    Raises IndexDamaged when the index cannot be read.
-    """
-    with db.index_access():
-        name = word_tables.table(db, "words")
-        db.execute(f"create virtual table temp.indexed using fts5vocab(main, {name}, instance)")
-        try:
-            indexed: dict[int, int] = {}
-            for id, term in db.each("select doc, term from temp.indexed where col = 'own'"):
-                indexed[id] = indexed.get(id, 0) + hash(term)
-        finally:
-            db.execute("drop table temp.indexed")
-    found: dict[str, None] = {}
-    for id, kind, row, own_text in db.each(
-        "select t.id, p.kind, p.row, t.own from passage_text t join passage p on p.id = t.id"
-    ):
-        if sum(map(hash, db.tokens(own_text or ""))) != indexed.get(id, 0):
-            found[f"{kind}{row}"] = None
-    return list(found)
-
-
 def _tables(db: Database) -> list[str | None]:
     """The names of the index tables."""
     return [meta.get(db, key) for key in ("index words", "index trigrams", "vectors", "vectors next")]

@@ -24,7 +24,8 @@ class Command:
     aliases: tuple[str, ...] = ()
     completes: tuple[str, ...] = ()  # what its argument may be: keys of completion.ARGUMENTS
     on_file: bool = False  # works on the file, so it is refused in an incognito conversation
-    changes: bool = False  # changes something without a question, so keys that came together do not run it
+    decides: bool = False  # decides for the person, so a session that the assistant started does not run it
+    changes: bool = False  # decides without a question, so keys that came together do not run it either
     examples: tuple[str, ...] = ()
     shell: Mapping[str, str] = field(default_factory=dict)  # what it replaces there: {"tasks done": "done"}
 
@@ -42,6 +43,7 @@ def command(
     *aliases: str,
     completes: tuple[str, ...] = (),
     on_file: bool = False,
+    decides: bool = False,
     changes: bool = False,
     examples: tuple[str, ...] = (),
     shell: Mapping[str, str] | None = None,
@@ -52,7 +54,17 @@ def command(
         name = usage.split()[0]
         help = re.sub(r"(?<=\S)\n(?=\S)", " ", getdoc(function) or "")  # a paragraph is one line
         COMMANDS[name] = Command(
-            name, usage, help, function, aliases, completes, on_file, changes, examples, shell or {}
+            name,
+            usage,
+            help,
+            function,
+            aliases,
+            completes,
+            on_file,
+            decides or changes,
+            changes,
+            examples,
+            shell or {},
         )
         return COMMANDS[name]
 

@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from agent_cli import terminal
 from agent_cli.errors import UsageError
 from agent_cli.render.display import Display
 from agent_cli.render.program_text import Verbatim, wrap
@@ -86,7 +87,10 @@ def listing() -> list[Command]:
 
 
 def run(conversation: Conversation, found: Command, argument: str) -> Result:
-    """Run a command. Raises UsageError when it works on the file and the conversation is incognito."""
+    """Run a command. Raises UsageError for one that works on the file in an incognito conversation, and for one that
+    decides in a session that the assistant started."""
+    if found.decides and conversation.app.child:
+        raise UsageError(terminal.OF_ASSISTANT)
     if found.on_file:
         conversation.app.refuse_incognito()
     return found.run(conversation, argument)

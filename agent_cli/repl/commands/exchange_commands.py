@@ -49,7 +49,6 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
 def _undo_change(conversation: Conversation, handle: str) -> str:
     """Take back the person's last change of a fact, with all that it changed."""
     app = conversation.app
-    app.refuse_child()
     app.refuse_incognito()
     fact = facts.get(app.db, ids.number("fact", handle), app.scope.owner)
     undone = {each.id: each for each in facts.undo(app.db, app.scope.owner, app.time, fact)}  # its last state

@@ -40,11 +40,16 @@ class _Statement:
     agreed: bool = False  # the person has read it, and typed /remember by hand
 
 
-@command("/review", on_file=True, examples=("/review",), shell={"facts review": "", "skills review": ""})
+@command(
+    "/review",
+    on_file=True,
+    decides=True,
+    examples=("/review",),
+    shell={"facts review": "", "skills review": ""},
+)
 def review_(conversation: Conversation, argument: str) -> Screen:
     """Decide on what waits for your yes."""
     app = conversation.app
-    app.refuse_child()
 
     async def show() -> None:
         if await ReviewScreen(
@@ -61,6 +66,7 @@ def review_(conversation: Conversation, argument: str) -> Screen:
 @command(
     "/remember [TEXT]",
     on_file=True,
+    decides=True,
     examples=("/remember I live in Graz", "/remember --here the tests run with make"),
     shell={"facts add": ""},
 )
@@ -71,7 +77,6 @@ def remember(conversation: Conversation, argument: str) -> str:
     that …" and you have read it in the line below your message. --here: true in this project only; --session: in this
     session only.
     """
-    conversation.app.refuse_child()
     reach, words = _reach(argument)
     said = [_Statement(_checked(words), conversation.origin)] if words else _last_said(conversation)
     return "\n".join(_keep(conversation, each, reach) for each in said)
@@ -84,7 +89,6 @@ def update(conversation: Conversation, argument: str) -> str:
     FACT: the handle of the one that is meant, where it may be one of several.
     """
     app = conversation.app
-    app.refuse_child()
     app.refuse_incognito()
     last = log.nth_last(app.db, conversation.id, "user", 1) if conversation.id else None
     if last is None or conversation.id is None:
@@ -133,6 +137,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
     "/profile [always|never FACT]",
     completes=("fact",),
     on_file=True,
+    decides=True,
     examples=("/profile", "/profile always f3"),
     shell={"facts profile": "", "facts always": "always", "facts never": "never"},
 )
@@ -144,7 +149,6 @@ def profile_(conversation: Conversation, argument: str) -> Result:
         return profile.describe(app.db, app.scope, conversation.id, app.time(), app.profile_tokens)
     if decision not in (profile.ALWAYS, profile.NEVER) or not handle:
         raise UsageError("/profile takes always or never and a fact, as in /profile always f3")
-    app.refuse_child()
     fact = facts.get(app.db, ids.number("fact", handle.strip()), app.scope.owner)
     adoption.set_in_profile(app.db, fact, decision, app.time)
     when = "in every session" if decision == profile.ALWAYS else "only where a question calls for it"

@@ -99,6 +99,7 @@ def show(conversation: Conversation, argument: str) -> Result:
     "/forget ID…|TOPIC",
     completes=("handle",),
     on_file=True,
+    decides=True,
     examples=("/forget m9 n4", "/forget my old address"),
     shell={"forget": ""},
 )
@@ -109,7 +110,6 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     and go only when you take them. Of a document the text in memory is erased; the file stays on the disk. Without an
     argument it finishes an erasure that another program held up; /forget --verify repeats the last check."""
     app = conversation.app
-    app.refuse_child()
     words = argument.split()
     if not words:
         receipt = erasure_receipt.resume(app.db, app.time)

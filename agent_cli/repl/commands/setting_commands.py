@@ -100,7 +100,6 @@ def set_(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     key, _, value = argument.partition(" ")
     if value.strip():
-        app.refuse_child()
         app.refuse_incognito()
         return settings.write(app, key, value.strip())
     known = {each.name: each for each in fields(app.config)}

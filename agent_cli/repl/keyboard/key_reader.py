@@ -16,7 +16,7 @@ from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
-from agent_cli.presence import terminal
+from agent_cli import terminal
 from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT, PasteRecovery
 from agent_cli.repl.keyboard.raw_keyboard import RawKeyboard
 

@@ -29,7 +29,6 @@ from agent_cli import editor
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory.conversations import log
-from agent_cli.presence import terminal
 from agent_cli.render.layout import cut
 from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard import collector, dumb_terminal, history_choice, invisible_characters, keys, picker
@@ -253,8 +252,6 @@ class PromptInput:
         except AgentError as error:
             self._say(str(error))
             return text
-        finally:
-            terminal.discard_typed(self.input.fileno())  # an editor may have typed an Enter that would send its words
 
     def _last_message(self) -> keys.LastMessage:
         """The command that replaces the person's last message in this session, with its words but no attached files."""

@@ -20,7 +20,6 @@ from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.review import review
 from agent_cli.memory.review.proposals import LATER, STAYS, Proposal, Reviewer
 from agent_cli.memory.review.review import ProposalKey, ReviewDecision
-from agent_cli.presence import descent
 from agent_cli.render import display
 from agent_cli.render.layout import cut
 from agent_cli.render.program_text import wrap
@@ -34,7 +33,6 @@ from agent_cli.store import ids
 from agent_cli.text import clean, one_line
 
 _KEY = re.compile(r"(?<=  )\S(?= |$)")  # a key in the line that lists them
-_DECIDING = "yrbnuA"
 _CLEAR_BELOW = "\r\x1b[{}A\x1b[J"
 _MAX_BATCH = 50  # proposals that one typed yes keeps: more cannot be read through
 
@@ -105,9 +103,6 @@ class ReviewScreen:
         return True
 
     async def _carry_out(self, key: str, proposal: Proposal, offered: str) -> None:
-        if key in _DECIDING and (typist := descent.other_typist()):
-            self._say_above(f"  {typist}")
-            return
         match key:
             case "y" | "r":
                 self._decide(review.accept_replacing(self._reviewer, proposal))

@@ -12,8 +12,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from agent_cli.presence import descent
-
 
 def main(arguments: Sequence[str]) -> None:
     seconds, count, rest = float(arguments[0]), int(arguments[1]), arguments[2:]
@@ -24,7 +22,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _run(command: Sequence[str], seconds: float) -> None:
     null = subprocess.DEVNULL
-    process = subprocess.Popen(descent.below(command), stdin=null, stdout=null, stderr=null, start_new_session=True)
+    process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

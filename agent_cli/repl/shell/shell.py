@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from prompt_toolkit.utils import is_dumb_terminal
 
+from agent_cli import terminal
 from agent_cli.agent.events import ApprovalNeeded, Event, Noticed, QuestionLogged
 from agent_cli.agent.jobs.idle_worker import IdleWorker
 from agent_cli.agent.runner import Runner, Work
@@ -24,7 +25,6 @@ from agent_cli.errors import AgentError, ModelMissing, NobodyAsked, StoreBusy, S
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
 from agent_cli.messages import Part
-from agent_cli.presence import terminal
 from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.render.program_text import Verbatim
@@ -42,7 +42,6 @@ from agent_cli.repl.session.notices import Notices
 from agent_cli.repl.session.reminders import Reminders
 from agent_cli.repl.shell import approval, first_run
 from agent_cli.repl.shell.turn_renderer import TurnRenderer
-from agent_cli.repl.shell.typist_check import TypistCheck
 
 _LEAVE_TIMEOUT = 2.0  # seconds that leaving may take
 _POLL_INTERVAL = 1.0  # seconds between checks for what other processes have done
@@ -86,7 +85,6 @@ class Shell:
         self._ended_by = 0
         self.next_app: App | None = None  # with which the person goes on in a new shell
         self._stored = False  # whether the current line is on disk
-        self._typist = TypistCheck(app, self._prompt.buffer, self._say)
 
     async def run(self, first: Sequence[Part] = ()) -> int:
         """Run one conversation after another; returns the exit code: 0, or that of the signal that ended it."""
@@ -129,20 +127,19 @@ class Shell:
         """Run a line, or the parts `given` on the command line; the next draft: the line, if it was not stored."""
         whole = self._prompt.pastes.came_whole
         fast, parts = self._prompt.pastes.at_once, given or self._prompt.pastes.parts(line)
-        not_person = await self._typist.reason(line)
         text, conversation = "".join(part.text for part in parts), self._conversation
         typed = not fast and all(part.origin == "typed" for part in parts)
-        conversation.origin = "tool" if not_person else "typed" if typed and not whole else "pasted"
+        conversation.origin = "tool" if self._app.child else "typed" if typed and not whole else "pasted"
         # What came faster than anyone types may be a paste, so none of it counts as typed.
-        sent = [Part(text, conversation.origin)] if fast or not_person else parts
+        sent = [Part(text, conversation.origin)] if fast or self._app.child else parts
         conversation.parts, conversation.excluded = sent, self._prompt.take_dropped()
         self._stored = False
         if text.strip() in ("exit", "quit") and typed:
             raise results.Leave
         try:
             found = commands.find(text) if parts and parts[0].origin == "typed" else None  # a pasted slash is text
-            if found and found[0].changes and (not_person or whole):
-                self._say(not_person or "these keys came together, like a paste, so the command was not run; type it")
+            if found and found[0].changes and whole:
+                self._say("these keys came together, like a paste, so the command was not run; type it")
                 return ""
             if found:
                 return await self._carry_out(commands.run(conversation, *found))
@@ -312,8 +309,7 @@ class Shell:
 
         Ctrl-C ends the turn as well.
         """
-        if reason := self._app.why_no_yes():
-            self._say(reason)
+        if self._app.child:
             return False
         call, display, width = needed.call, self.display, self.display.width()
         folded = approval.is_folded(call, width)
@@ -328,6 +324,8 @@ class Shell:
 
     def _greet(self) -> None:
         session = self._conversation.session
+        if self._app.child:
+            self._say(f"what is typed here does not count as yours: {terminal.OF_ASSISTANT}")
         if not self._app.keeps:
             self._say(greeting.incognito(self._app))
             return

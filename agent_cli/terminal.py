@@ -17,11 +17,11 @@ _SIGNALS = 0.2  # seconds between two looks at what signals have come
 _SEVERAL = "  (a paste, or several keys at once, decide nothing; press one)"
 _PASTED = "  (a paste, or several keys at once, decide nothing; type it)"
 
-
 NOT_OWN = (
     "the terminal here does not control this process (as after `setsid` or `su -c`), so what is typed at it could be "
     "anybody's: start a shell in it, and run it there"
 )
+OF_ASSISTANT = "the assistant started this process, and only you can say yes: run it at your own prompt"
 
 
 class NoTerminal(Exception):

@@ -2,26 +2,20 @@
 
 import json
 import stat
-import struct
 import time
 import zlib
 
 import pytest
 
-from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
+from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors
-from agent_cli.store import file, schema
+from agent_cli.store import backup, file, file_check, schema
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import backup, file_check, file_status
 from tests import warm
 from tests.conftest import HERE, NOON, noon
 
-# A rollback journal, which cuts the file beside it to one page: its header, and the second page as it was.
-JOURNAL = struct.pack(">8s5I", bytes.fromhex("d9d505f920a163d7"), 1, 0, 1, 512, 4096).ljust(512, b"\0") + struct.pack(
-    ">I4096sI", 2, b"", 0
-)
 WRITER = """
 import sys
 from datetime import UTC, datetime
@@ -225,18 +219,6 @@ def test_a_damaged_database_is_replaced_and_kept(opened, path, tmp_path):
     assert restored.former.with_name(restored.former.name + "-wal").read_bytes() == b"left"
 
 
-def test_a_journal_of_another_database_beside_it_is_refused_and_the_database_stays(opened, path, tmp_path):
-    write(opened, "one")
-    copied = backup.create(opened, tmp_path / "copy.db")
-    opened.close()
-    current = path.rename(tmp_path / "current.db")  # this process does not have it open
-    current.with_name("current.db-journal").write_bytes(JOURNAL)
-    with pytest.raises(FileRefused, match="journal of another database"):
-        backup.restore(current, copied.path, NOON, print)
-    current.with_name("current.db-journal").unlink()
-    assert texts(current) == ["one"]
-
-
 def damaged(copy):
     raw = bytearray(copy.read_bytes())
     raw[4096 * 3 : 4096 * 12] = b"\xa5" * (4096 * 9)
@@ -308,7 +290,7 @@ def test_compacting_gives_space_back_and_changes_nothing_that_is_found(opened):
         opened.execute("delete from note where id = 1")
     among = vectors.current(opened)
     nearest = vectors.nearest(opened, among, unit("b77 b78"), 20)
-    before, after = file_status.compact(opened)
+    before, after = backup.compact(opened)
 
     assert (after < before, len(nearest)) == (True, 20)
     assert vectors.nearest(opened, among, unit("b77 b78"), 20) == nearest

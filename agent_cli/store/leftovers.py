@@ -42,7 +42,7 @@ def found(db: Database) -> list[Path]:
         return []
     return [
         *_beside(Path(db.path)),
-        *(path for each in _recorded(db) for path in _with_journals(Path(each)) if path.is_file()),
+        *(path for each in _recorded(db) for path in with_journals(Path(each)) if path.is_file()),
     ]
 
 
@@ -81,7 +81,8 @@ def _keep(db: Database, paths: list[str]) -> None:
         meta.drop(db, _KEY)
 
 
-def _with_journals(part: Path) -> list[Path]:
+def with_journals(part: Path) -> list[Path]:
+    """The file and the journals that SQLite may have put beside it."""
     return [part.with_name(part.name + end) for end in ("", "-journal", "-wal", "-shm")]
 
 

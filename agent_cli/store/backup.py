@@ -3,6 +3,7 @@
 A backup is a snapshot: it is made in a read transaction, so that writers neither wait nor restart it. It is written
 under a temporary name beside its target, verified there, and moved into place in one step; a restore works the same
 way. The path of each backup is stored in the database, because forgetting must name every file that still holds a text.
+Here are also the size of the file and its compaction.
 """
 
 import json
@@ -12,13 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from agent_cli import atomic_file, kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import file as files
-from agent_cli.store import foreign_journal, holder, meta, schema
+from agent_cli.store import file_check, holder, leftovers, meta, schema
 from agent_cli.store.db import Database
-from agent_cli.store.maintenance import file_check, leftovers
 from agent_cli.values import frozen
 
 COUNTED_TABLES = tuple(kind.table for kind in kinds.KINDS if kind.counted)
@@ -81,7 +82,6 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
             _migrate(part, [str(path)], now, notice)
             move_into_place(part, current)
             return RestoreResult(None, rows, False)
-        foreign_journal.refuse(current)
         former = _unused_path(current, now)
         with _exclusive(current) as (known, erased):
             _migrate(part, [*known, str(path), str(former)], now, notice)
@@ -309,9 +309,9 @@ def temporary_file(part: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        for end in ("", "-journal", "-wal", "-shm"):
+        for each in leftovers.with_journals(part):
             with suppress(OSError):  # it is removed at the next start
-                part.with_name(part.name + end).unlink(missing_ok=True)
+                each.unlink(missing_ok=True)
 
 
 def move_into_place(part: Path, path: Path) -> None:
@@ -326,3 +326,42 @@ def _disk_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path}: the disk refused to write it ({error.strerror}); nothing was replaced") from error
+
+
+def status(db: Database) -> dict[str, Any]:
+    """Sizes in bytes, counts of rows, known backups and the file's settings."""
+    path = Path(db.path)
+    size, free = (int(db.value(f"pragma {name}")) for name in ("page_size", "freelist_count"))
+    wal = path.with_name(f"{path.name}-wal")
+    return {
+        "path": str(path),
+        "size": path.stat().st_size,
+        "wal": wal.stat().st_size if wal.exists() else 0,
+        "free": free * size,
+        "format": db.value("pragma user_version"),
+        "journal": db.value("pragma journal_mode"),
+        "sqlite": db.value("select sqlite_version()"),
+        "rows": counts(db),
+        "backups": known_copies(db),
+    }
+
+
+def compact(db: Database, busy_timeout: float = 2.0) -> tuple[int, int]:
+    """Rewrite the file without its free pages; returns its size in bytes before and after.
+
+    While another process reads the former state, the file keeps its size and the new pages stay in the journal.
+    `busy_timeout` (seconds) is short because nobody can write while the journal is waited for.
+
+    Raises StoreError when the disk is too full: SQLite writes a copy, and the copy again into the journal.
+    """
+    path = Path(db.path)
+    db.truncate_journal(busy_timeout)  # so that the size before is that of all
+    before = path.stat().st_size
+    room = shutil.disk_usage(path.parent).free
+    if room < 2 * before:
+        raise StoreError(
+            f"{path}: compacting needs {2 * before / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first"
+        )
+    db.execute("vacuum")
+    db.truncate_journal(busy_timeout)
+    return before, path.stat().st_size
