@@ -64,9 +64,9 @@ def add(
 
     Raises UsageError when the statement is empty or too long.
     """
-    claim, over = known_facts.with_target(db, scope, _sanitised(claim, time()), time(), single_valued)
-    batch = batch or ids.new(time())
+    claim, batch = _sanitised(claim, time()), batch or ids.new(time())
     with db.write():
+        claim, over = known_facts.with_target(db, scope, claim, time(), single_valued)
         for each in sorted(known_facts.repeated_by(db, scope, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
                 return _accept(db, _restate_pending(db, each, claim, time, batch), time, single_valued, None, batch)
@@ -83,8 +83,9 @@ def propose(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model", batch: str = ""
 ) -> Fact | None:
     """Queue a claim for review; None when it is known, is pending already, was rejected or forgotten."""
-    claim, _ = known_facts.with_target(db, scope, _sanitised(claim, time()), time(), SINGLE_VALUED)
+    claim = _sanitised(claim, time())
     with db.write():
+        claim, _ = known_facts.with_target(db, scope, claim, time(), SINGLE_VALUED)
         if tombstones.contains(db, claim.statement, scope.owner):
             return None
         for each in known_facts.repeated_by(db, scope, claim):

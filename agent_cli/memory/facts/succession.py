@@ -6,6 +6,7 @@ later comes after it. A value that begins in the future ends the present one on 
 fact replaced is read from the batches of its history.
 """
 
+import heapq
 from collections.abc import Mapping, Sequence, Set
 
 from agent_cli import clock
@@ -79,16 +80,16 @@ def in_order(found: Sequence[Fact]) -> list[Fact]:
     that was said before it and had begun by then.
     """
     said = sorted(found, key=lambda each: (each.learned_at, each.id))
-    dated = sorted((each for each in said if each.valid_from), key=lambda each: each.began_at)
-
-    def position(fact: Fact) -> int:
-        if fact.valid_from:
-            return dated.index(fact)
-        before = said[: said.index(fact)]
-        begun = [n for n, each in enumerate(dated) if each in before and each.began_at <= fact.learned_at]
-        return max(begun, default=-1)
-
-    return sorted(said, key=lambda each: (position(each), each.valid_from is None))
+    places: dict[int, tuple[str, int]] = {}
+    ahead: list[tuple[str, int]] = []  # the dated ones that had not begun by then, the earliest first
+    last = ("", -1)  # the latest one that had
+    for number, each in enumerate(said):
+        while ahead and ahead[0][0] <= each.learned_at:
+            last = max(last, heapq.heappop(ahead))
+        places[each.id] = (each.began_at, number) if each.valid_from else last
+        if each.valid_from:
+            heapq.heappush(ahead, places[each.id])
+    return sorted(said, key=lambda each: (places[each.id], each.valid_from is None))
 
 
 def values(db: Database, fact: Fact, single_valued: Set[str]) -> list[Fact]:
