@@ -140,7 +140,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
 }
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
-HISTORIES = {"fact_version": "memory.facts", "skill_version": "memory.skills"}  # kept by memory.versions, and whose
+HISTORIES = {"fact_version": "memory.facts", "skill_version": "memory.skills"}  # kept by memory.proposals, and whose
 
 ANY_TABLE = {  # modules that put the name of a table into their SQL, and the tables it may be
     "memory.documents.documents": "tables of documents",
@@ -148,7 +148,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.index": "indexes of words",
     "memory.search.vectors": "indexes of vectors",
     "memory.search.word_tables": "indexes of words, maintained",
-    "memory.versions": "histories of facts and skills",
+    "memory.proposals": "histories of facts and skills",
     "store.maintenance.file_check": "indexes, checked",
 }
 

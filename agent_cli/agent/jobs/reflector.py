@@ -14,7 +14,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts.fact_extraction import AskForJson
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.skills import skill_adoption, skill_extraction
+from agent_cli.memory.skills import skill_extraction, skills
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
@@ -66,7 +66,7 @@ def _ask(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], 
         made = skill_extraction.draft(db, owner, found, used) if found else None
         if made:
             trust = skill_extraction.least_trusted(db, new)
-            skill_adoption.propose(
+            skills.propose(
                 db, owner, made.text, context.time, origin="model", trust=trust, session=session, base=made.base
             )
 

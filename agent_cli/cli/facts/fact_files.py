@@ -13,7 +13,8 @@ from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.facts import fact_export, fact_lines, facts
-from agent_cli.memory.facts.facts import ACCEPTED, SUPERSEDED
+from agent_cli.memory.facts.facts import SUPERSEDED
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.text import counted
 
 

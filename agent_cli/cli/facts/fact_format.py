@@ -11,7 +11,8 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
-from agent_cli.memory.facts.facts import ACCEPTED, Fact
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.store import ids
 
 

@@ -16,14 +16,13 @@ from agent_cli.cli.facts import fact_edit, fact_files, fact_format, fact_tests, 
 from agent_cli.cli.options import AsJson, LimitOption, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import NobodyAsked, UsageError
-from agent_cli.memory import versions
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, facts, receipts, succession
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.review import review as queue
-from agent_cli.memory.review.proposals import ENDS, Reviewer, visible_line
+from agent_cli.memory.review.review import ENDS, Reviewer, visible_line
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
@@ -220,7 +219,7 @@ def reject(
     app_.refuse_child()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
     with app_.db.write():
-        done = [adoption.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
+        done = [facts.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
     for fact in done:
         output.say(f"rejected {fact_format.short(fact)}")
 
@@ -264,7 +263,7 @@ def rm(context: typer.Context, handles: list[str]) -> None:
             raise UsageError(f"{fact.handle} is hidden already")
     with app_.db.write():
         for fact in chosen:
-            adoption.hide(app_.db, fact, app_.time, batch=batch)
+            facts.hide(app_.db, fact, app_.time, batch=batch)
     for fact in chosen:
         output.say(f"hidden {fact_format.short(fact)} (agent facts restore {fact.handle})")
 
@@ -319,7 +318,7 @@ def restore(context: typer.Context, handles: list[str]) -> None:
 def history(context: typer.Context, handle: FactHandle, limit: LimitOption = 50, as_json: AsJson = False) -> None:
     """Show what was done to a fact, the latest first."""
     app_, fact = fact_format.find(context, handle)
-    changes = versions.history(app_.db, "fact", fact.id)[::-1][:limit]
+    changes = facts.history(app_.db, fact.id)[::-1][:limit]
     rows = [
         {
             "at": each.at,

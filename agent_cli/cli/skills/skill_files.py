@@ -10,8 +10,9 @@ from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.skills import skill_format
 from agent_cli.errors import AgentError, UsageError
+from agent_cli.memory.proposals import PENDING
 from agent_cli.memory.skills import skill_file, skill_folders, skills
-from agent_cli.memory.skills.skills import PENDING, Skill
+from agent_cli.memory.skills.skills import Skill
 from agent_cli.store import ids
 from agent_cli.text import counted, one_line
 

@@ -7,8 +7,9 @@ from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.errors import UsageError
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.skills import skill_file, skills
-from agent_cli.memory.skills.skills import ACCEPTED, Skill
+from agent_cli.memory.skills.skills import Skill
 from agent_cli.store import ids
 from agent_cli.tools.skill_tools import MAX_STEPS
 

@@ -13,9 +13,9 @@ from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.skills import skill_files, skill_format
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
-from agent_cli.memory.skills import skill_adoption, skill_file, skill_folders, skills
-from agent_cli.memory.skills.skills import ACCEPTED, EXPIRED, MERGED, PENDING, REJECTED, Skill
-from agent_cli.memory.versions import Version
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, Version
+from agent_cli.memory.skills import skill_file, skill_folders, skills
+from agent_cli.memory.skills.skills import MERGED, Skill
 from agent_cli.messages import Origin
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="How things are done.")
@@ -170,7 +170,7 @@ def _write(app_: App, name: str, description: str) -> None:
 
 def _add(app_: App, words: str) -> None:
     consent.obtain(app_, f"save the skill {skill_file.parse(words).name}?", "nothing was saved")
-    skill = skill_adoption.add(app_.db, app_.scope.owner, words, app_.time)
+    skill = skills.add(app_.db, app_.scope.owner, words, app_.time)
     output.say(f"saved {skill_format.short(skill)}")
     skill_format.note_altered(skill.name, words)
 
@@ -189,7 +189,7 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     """Propose a skill that the person did not type: it waits for a yes. Raises UsageError."""
     if skill_file.parse(words).name != name:
         raise UsageError(f"its front matter names it {skill_file.parse(words).name}: add it under that name")
-    skill = skill_adoption.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
+    skill = skills.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return
@@ -218,7 +218,7 @@ def edit(context: typer.Context, name: SkillName) -> None:
             return
         skill_file.parse(typed)
         consent.obtain(app_, f"save {skill.name} as you wrote it?", "nothing was changed")
-        changed = skill_adoption.edit(app_.db, skill, typed, app_.time)
+        changed = skills.edit(app_.db, skill, typed, app_.time)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
     output.say(f"changed {skill_format.short(changed)}{number}")
     for line in skill_format.difference(skill.text, changed.text):
@@ -235,11 +235,11 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
     for skill in chosen:
         if skill.state == PENDING:
             raise UsageError(f"{skill.handle} waits for your yes or no: `agent skills review` asks for it")
-        if not skill.current:
+        if not skill.is_accepted:
             raise UsageError(f"{skill.handle} is {'hidden already' if skill.hidden_at else skill.state}")
     with app_.db.write():
         for skill in chosen:
-            skill_adoption.hide(app_.db, skill, app_.time)
+            skills.hide(app_.db, skill, app_.time)
     for skill in chosen:
         output.say(f"hidden {skill_format.short(skill)} (agent skills restore {skill.name})")
 
@@ -260,7 +260,7 @@ def restore(
         state = f"has version {version} now" if version else "is not hidden"
         raise UsageError(f"{skill.name} {state}; `agent skills show {skill.name} --versions` lists what it was before")
     consent.obtain(app_, f"restore {skill_format.short(skill)}?", "nothing was restored")
-    back = skill_adoption.restore(app_.db, skill, app_.time, version)
+    back = skills.restore(app_.db, skill, app_.time, version)
     output.say(f"restored {skill_format.short(back)}, version {back.version}")
     for line in skill_format.difference(skill.text, back.text):
         output.say(line)

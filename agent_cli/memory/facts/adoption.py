@@ -1,4 +1,4 @@
-"""How a claim becomes a fact: it is proposed, accepted, rejected, replaced or expires.
+"""How a claim becomes a fact: it is added or proposed, accepted, changed and replaced.
 
 Only a person accepts. A claim from a model, a pipe, a file or an import waits for approval, and one that was rejected
 is not proposed again. A claim that repeats a known fact is added to that fact as a source, and its dates to those of
@@ -7,7 +7,7 @@ the fact. Where a predicate has one value at a time, the newer truth ends the ol
 
 from collections.abc import Iterable, Set
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from agent_cli import clock
@@ -15,20 +15,18 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.dates import absolute_dates, validity
 from agent_cli.memory.facts import facts, known_facts, succession
-from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
+from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import secrets, terms, triples
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
-from agent_cli.store import ids, meta
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 LONGEST = 2000  # characters of a fact
-MAX_PENDING = 50  # proposals of a model that may wait at once
-MAX_WAIT = timedelta(days=30)
-_EXPIRED_UNREPORTED = "expired untold"
 
 
 @frozen
@@ -69,7 +67,8 @@ def add(
         claim, over = known_facts.with_target(db, scope, claim, time(), single_valued)
         for each in sorted(known_facts.repeated_by(db, scope, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
-                return _accept(db, _restate_pending(db, each, claim, time, batch), time, single_valued, None, batch)
+                restated = _restate_pending(db, each, claim, time, batch)
+                return accept(db, restated, time, single_valued=single_valued, batch=batch)
             if each.is_open(time()):
                 return _add_to_known(db, each, claim, time, single_valued, batch)
         if claim.operation == "insert" and (said := known_facts.earlier_ending(db, scope, claim)):
@@ -96,8 +95,8 @@ def propose(
                 return None
         if claim.operation == "insert" and known_facts.earlier_ending(db, scope, claim):
             return None
-        _make_room(db, scope, claim, time)
-        batch = batch or ids.new(time())
+        if claim.origin == "model":
+            facts.FACTS.make_room(db, scope.owner, time)
         return facts.insert(db, scope, claim, PENDING, "proposed", time, actor=actor, batch=batch)
 
 
@@ -111,24 +110,17 @@ def accept(
     batch: str = "",
 ) -> Adopted:
     """The person accepts a proposal. `replacing`: a fact that it ends. Raises UsageError when it is not pending."""
+    batch = batch or ids.new(time())
     with db.write():
-        return _accept(db, fact, time, single_valued, replacing, batch or ids.new(time()))
-
-
-def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
-    """The person rejects a proposal, for good. Raises UsageError like `accept`."""
-    with db.write():
-        proposal = _require_pending(db, fact)
-        return facts.change(
-            db,
-            proposal,
-            REJECTED,
-            time,
-            actor="person",
-            batch=batch or ids.new(time()),
-            state=REJECTED,
-            decided_at=clock.utc(time()),
-        )
+        proposal = facts.FACTS.require_pending(db, fact)
+        ends = [replacing] if replacing else []
+        if proposal.target_id and proposal.operation in ("update", "delete"):
+            ends.append(facts.get(db, proposal.target_id, fact.owner))
+        state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(time())
+        changed = facts.change(db, proposal, "accepted", time, batch=batch, state=state, decided_at=now)
+        adopted = _settle(db, changed, ends, time, single_valued, batch)
+        succession.require_second_key(proposal, adopted.replaced if replacing is None else ())
+        return adopted
 
 
 def edit(
@@ -152,12 +144,12 @@ def edit(
     with db.write():
         columns = ("statement", "subject", "predicate", "object")
         wording = {column: getattr(edited, column) for column in columns}
-        dates = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
+        dates: dict[str, Any] = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
         if fact.is_accepted:
-            changed = facts.change(db, fact, "edited", time, actor="person", batch=batch, **wording)
+            changed = facts.change(db, fact, "edited", time, batch=batch, **wording)
             succession.redate(db, changed, dates, time, single_valued, batch)
         else:
-            facts.change(db, fact, "edited", time, actor="person", batch=batch, **wording, **dates)
+            facts.change(db, fact, "edited", time, batch=batch, **wording, **dates)
         return facts.get(db, fact.id, fact.owner)
 
 
@@ -175,7 +167,7 @@ def redate(
         raise UsageError(f"{fact.handle} was left as it is: it would end before it begins")
     with db.write():
         if fact.state == PENDING:
-            facts.change(db, fact, "edited", time, actor="person", batch=batch, **dates)
+            facts.change(db, fact, "edited", time, batch=batch, **dates)
         else:
             succession.redate(db, fact, dates, time, single_valued, batch)
         return facts.get(db, fact.id, fact.owner)
@@ -199,35 +191,15 @@ def reworded(fact: Fact, statement: str, now: datetime) -> Fact:
 
 def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
     """Mark a fact as no longer true."""
+    now = clock.utc(time())
     with db.write():
-        now = clock.utc(time())
-        return facts.change(
-            db,
-            fact,
-            "ended",
-            time,
-            actor="person",
-            batch=batch or ids.new(time()),
-            state=SUPERSEDED,
-            valid_to=now,
-            decided_at=now,
-        )
-
-
-def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
-    """Leave a fact out of lists, search and recall, until `restore`."""
-    with db.write():
-        return facts.change(
-            db, fact, "hidden", time, actor="person", batch=batch or ids.new(time()), hidden_at=clock.utc(time())
-        )
+        return facts.change(db, fact, "ended", time, batch=batch, state=SUPERSEDED, valid_to=now, decided_at=now)
 
 
 def set_in_profile(db: Database, fact: Fact, in_profile: str, time: clock.Clock) -> Fact:
     """Decide whether every session is told a fact: always, never, or (empty) as the profile chooses."""
     with db.write():
-        return facts.change(
-            db, fact, f"told {in_profile}", time, actor="person", batch=ids.new(time()), in_profile=in_profile
-        )
+        return facts.change(db, fact, f"told {in_profile}", time, in_profile=in_profile)
 
 
 def restore(
@@ -236,7 +208,7 @@ def restore(
     """Show a hidden fact again; where a newer value is known, the restored fact ends where that one begins."""
     batch = batch or ids.new(time())
     with db.write():
-        changed = facts.change(db, fact, "restored", time, actor="person", batch=batch, hidden_at=None)
+        changed = facts.change(db, fact, "restored", time, batch=batch, hidden_at=None)
         if changed.is_accepted:
             succession.settle(db, changed, time, single_valued, batch)
         return facts.get(db, fact.id, fact.owner)
@@ -258,21 +230,6 @@ def conflicts(db: Database, fact: Fact, now: datetime, single_valued: Set[str] =
         and (each.id == fact.target_id or not terms.is_similar(each.statement, fact.statement))
         and succession.same_scope(each, fact)
     ]
-
-
-def expire(db: Database, owner: str, time: clock.Clock) -> int:
-    """Expire proposals that have waited for 30 days; returns how many have expired since the last call."""
-    while old := facts.queued_before(db, owner, time() - MAX_WAIT):
-        with db.write():
-            for fact in facts.many(db, [each.id for each in old], owner):  # read again inside the write
-                if fact.state == PENDING:
-                    _expire(db, fact, time)
-    if not meta.get(db, _EXPIRED_UNREPORTED):
-        return 0
-    with db.write():
-        count = meta.number(db, _EXPIRED_UNREPORTED)
-        meta.drop(db, _EXPIRED_UNREPORTED)
-    return count
 
 
 def _sanitised(claim: Claim, now: datetime) -> Claim:
@@ -327,7 +284,6 @@ def _restate_pending(db: Database, fact: Fact, claim: Claim, time: clock.Clock, 
         fact,
         "edited",
         time,
-        actor="person",
         batch=batch,
         statement=claim.statement,
         subject=triple.subject,
@@ -346,20 +302,6 @@ def _check_length(statement: str) -> None:
         raise UsageError(f"a fact has at most {LONGEST} characters, and this has {len(statement)}; keep it as a note")
 
 
-def _accept(
-    db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str], replacing: Fact | None, batch: str
-) -> Adopted:
-    proposal = _require_pending(db, fact)
-    ends = [replacing] if replacing else []
-    if proposal.target_id and proposal.operation in ("update", "delete"):
-        ends.append(facts.get(db, proposal.target_id, fact.owner))
-    state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(time())
-    changed = facts.change(db, proposal, "accepted", time, actor="person", batch=batch, state=state, decided_at=now)
-    adopted = _settle(db, changed, ends, time, single_valued, batch)
-    succession.require_second_key(proposal, adopted.replaced if replacing is None else ())
-    return adopted
-
-
 def _settle(
     db: Database, fact: Fact, ends: Iterable[Fact], time: clock.Clock, single_valued: Set[str], batch: str
 ) -> Adopted:
@@ -373,28 +315,6 @@ def _settle(
         replaced += succession.settle(db, fact, time, single_valued, batch)
     others = tuple(each for each in replaced if each.id != fact.id)  # it ends itself where a newer value is known
     return Adopted(facts.get(db, fact.id, fact.owner), True, others)
-
-
-def _require_pending(db: Database, fact: Fact) -> Fact:
-    now = facts.get(db, fact.id, fact.owner)
-    if now.state != PENDING:
-        raise UsageError(f"{fact.handle} does not wait for approval: it is {now.state}")
-    return now
-
-
-def _make_room(db: Database, scope: Scope, claim: Claim, time: clock.Clock) -> None:
-    """Expire the oldest proposals of a model beyond the limit; the next start reports them."""
-    if claim.origin == "model":
-        made = facts.pending(db, scope.owner, origin=claim.origin)
-        for each in made[: max(0, len(made) + 1 - MAX_PENDING)]:
-            _expire(db, each, time)
-
-
-def _expire(db: Database, fact: Fact, time: clock.Clock) -> None:
-    facts.change(
-        db, fact, EXPIRED, time, actor="program", batch=ids.new(time()), state=EXPIRED, decided_at=clock.utc(time())
-    )
-    meta.increase(db, _EXPIRED_UNREPORTED)
 
 
 def format_names(found: Iterable[Fact]) -> str:

@@ -13,9 +13,10 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.facts import adoption, facts, known_facts, receipts
-from agent_cli.memory.facts.facts import REJECTED, Fact
+from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import endings, predicates, statements, terms
 from agent_cli.memory.language.claims import Claim, is_fact
+from agent_cli.memory.proposals import REJECTED
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from agent_cli.store import ids

@@ -13,9 +13,10 @@ from agent_cli import clock, limits, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import EXPIRED, PENDING, Fact
+from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language.claims import Claim, Triple
 from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.proposals import EXPIRED, PENDING
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database

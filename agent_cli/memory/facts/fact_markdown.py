@@ -103,7 +103,7 @@ def apply(
         for each in (*(fact for fact, _ in changes.edited), *changes.hidden):
             if facts.many(db, [each.id], each.owner) != [each]:
                 raise UsageError(f"{each.handle} was changed elsewhere while you wrote; nothing was changed")
-        hidden = [adoption.hide(db, each, time, batch=batch) for each in changes.hidden]
+        hidden = [facts.hide(db, each, time, batch=batch) for each in changes.hidden]
         edited = [
             adoption.edit(db, each, words, time, single_valued=single_valued, batch=batch)
             for each, words in changes.edited

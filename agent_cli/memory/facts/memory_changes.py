@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_cli import text
-from agent_cli.memory.facts.facts import ACCEPTED, PENDING
+from agent_cli.memory.proposals import ACCEPTED, PENDING
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen

@@ -8,13 +8,15 @@ fact replaced is read from the batches of its history.
 
 import heapq
 from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.facts import facts
-from agent_cli.memory.facts.facts import ACCEPTED, SUPERSEDED, Fact
+from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import predicates
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.store.db import Database
 
 
@@ -39,7 +41,7 @@ def settle(db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str],
 def replace(db: Database, fact: Fact, until: str, time: clock.Clock, batch: str) -> Fact:
     """End a fact at this time because of another; in the future it stays true until then."""
     state = SUPERSEDED if until <= clock.utc(time()) else ACCEPTED
-    return facts.change(db, fact, "replaced", time, actor="person", batch=batch, state=state, valid_to=until)
+    return facts.change(db, fact, "replaced", time, batch=batch, state=state, valid_to=until)
 
 
 def redate(
@@ -49,7 +51,7 @@ def redate(
 
     Returns the facts whose end has changed. Runs in the caller's transaction.
     """
-    moved = {column: moment for column, moment in dates.items() if moment != getattr(fact, column)}
+    moved: dict[str, Any] = {column: moment for column, moment in dates.items() if moment != getattr(fact, column)}
     if "valid_from" in moved and fact.predicate in single_valued:
         others = [each for each in values(db, fact, single_valued) if each.id != fact.id]
         for each in others:
@@ -59,7 +61,7 @@ def redate(
             fact = _reopen(db, fact, time, batch)
     if moved.get("valid_to"):
         moved["state"] = ACCEPTED
-    changed = facts.change(db, fact, "edited", time, actor="person", batch=batch, **moved) if moved else fact
+    changed = facts.change(db, fact, "edited", time, batch=batch, **moved) if moved else fact
     return tuple(each for each in settle(db, changed, time, single_valued, batch) if each.id != fact.id)
 
 
@@ -105,11 +107,11 @@ def same_scope(one: Fact, other: Fact) -> bool:
 
 def _close(db: Database, fact: Fact, time: clock.Clock, batch: str) -> Fact:
     """Mark a fact that is over by its own date as such."""
-    return facts.change(db, fact, "ended", time, actor="person", batch=batch, state=SUPERSEDED)
+    return facts.change(db, fact, "ended", time, batch=batch, state=SUPERSEDED)
 
 
 def _reopen(db: Database, fact: Fact, time: clock.Clock, batch: str) -> Fact:
-    return facts.change(db, fact, "edited", time, actor="person", batch=batch, state=ACCEPTED, valid_to=None)
+    return facts.change(db, fact, "edited", time, batch=batch, state=ACCEPTED, valid_to=None)
 
 
 def _changed_together(db: Database, fact: Fact, mine: str, theirs: str) -> list[Fact]:

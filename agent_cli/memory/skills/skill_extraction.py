@@ -17,6 +17,7 @@ from agent_cli.memory.conversations import quotes, readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import fact_extraction
 from agent_cli.memory.language import secrets, terms
+from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skill_file, skills
@@ -165,7 +166,7 @@ def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: date
     found = recall.find(db, words, Filter(owner, ("skill",)), now, MAX_KNOWN)
     chosen = skills.many(db, [hit.id for hit in found.hits if hit.kind == "skill"], owner)
     every = {each.id: each for each in (*chosen, *skills.listing(db, owner, MAX_KNOWN))}
-    return [each for each in every.values() if each.current][:MAX_KNOWN]
+    return [each for each in every.values() if each.is_accepted][:MAX_KNOWN]
 
 
 def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[SkillRead]:
@@ -260,7 +261,7 @@ def _with_description(head: str, description: str, end: str) -> str:
 
 def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None) -> bool:
     """Whether a skill or proposal says, or changes, nearly the same; expired ones do not count."""
-    states = (skills.ACCEPTED, skills.PENDING, skills.REJECTED)
+    states = (ACCEPTED, PENDING, REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
         return any(terms.is_similar(skill_file.body(made), each.body) for each in others)

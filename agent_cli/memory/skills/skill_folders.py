@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_cli import atomic_file, clock
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.memory.skills import skill_adoption, skill_file, skills
+from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import Skill
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -84,11 +84,11 @@ def import_skill(
     `accepted` is set. Raises UsageError like `skill_file.parse`.
     """
     with db.write():
-        proposal = skill_adoption.propose(db, owner, words, time, origin="file", batch=batch)
+        proposal = skills.propose(db, owner, words, time, origin="file", batch=batch)
         if not accepted:
             return proposal
         proposal = proposal or next((each for each in skills.pending(db, owner) if each.text == words), None)
-        return skill_adoption.accept(db, proposal, time, batch=batch) if proposal else None
+        return skills.accept(db, proposal, time, batch=batch) if proposal else None
 
 
 def write(folder: Path, chosen: Sequence[Skill], *, force: bool = False) -> Iterator[WrittenFile]:

@@ -26,7 +26,7 @@ from agent_cli.memory.facts import memory_changes
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, recovery, rewind
 from agent_cli.memory.planner.tasks import Task
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.summaries import session_summary
 from agent_cli.messages import Origin, Part
 from agent_cli.store.db import Database

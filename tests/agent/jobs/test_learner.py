@@ -184,7 +184,7 @@ def test_what_is_known_waits_was_rejected_or_forgotten_does_not_come_again(db, t
     known = adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
     waits = adoption.propose(db, HERE, adoption.claim("I like tea", "model"), noon)
     rejected = adoption.propose(db, HERE, adoption.claim("I like beer", "model"), noon)
-    adoption.reject(db, rejected, noon)
+    facts.reject(db, rejected, noon)
     tombstones.add(db, ["I like gin"], NOON)
     statements = ["I live in Graz", "I like tea", "I like beer", "I like gin"]
     worker.run_one(job_context(db, Answers(answer(*[operation(statement=each) for each in statements]))))

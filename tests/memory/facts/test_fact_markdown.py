@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.facts import adoption, fact_markdown, facts
-from agent_cli.memory.facts.facts import ACCEPTED, REJECTED, SUPERSEDED
+from agent_cli.memory.facts.facts import SUPERSEDED
+from agent_cli.memory.proposals import ACCEPTED, REJECTED
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, noon
 from tests.facts import add, claim, lives, rows, stand

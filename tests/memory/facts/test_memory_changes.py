@@ -31,7 +31,7 @@ def test_what_is_new_changed_ended_and_waits_is_told(db, session):
     add(db, "My boat is Anna")
     add(db, lives("Linz", "2025-06-01", "I moved to Linz"), time=later(2))
     adoption.edit(db, cat, "My cat is Mia", later(2))
-    adoption.hide(db, dog, later(2))
+    facts.hide(db, dog, later(2))
     propose(db, "I like tea", time=later(2))
     propose(db, "I sail a dinghy", time=later(2))
 
@@ -48,7 +48,7 @@ def test_what_waited_before_is_new_once_it_is_accepted_and_no_news_otherwise(db,
     tea, coffee, milk = [propose(db, f"I like {drink}") for drink in ("tea", "coffee", "warm milk")]
     assert told(db, session) == []
     adoption.accept(db, tea, later(2))
-    adoption.reject(db, coffee, later(2))
+    facts.reject(db, coffee, later(2))
 
     assert told(db, session) == [f"+ {tea.handle} I like tea"]
     assert milk.state == "pending"

@@ -12,7 +12,7 @@ from agent_cli import clock
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts, receipts, succession
 from agent_cli.memory.review import review
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
@@ -238,7 +238,7 @@ def test_what_another_program_hides_meanwhile_is_not_ended(tmp_path):
         tell(here, "I live in Wels")
         other = threading.Thread(target=say_that_it_is_over)
         with here.write():
-            adoption.hide(here, facts.get(here, 1, PERSON), NOW)
+            facts.hide(here, facts.get(here, 1, PERSON), NOW)
             other.start()
             other.join(0.5)  # it waits to write
         other.join()

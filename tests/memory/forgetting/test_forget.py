@@ -170,7 +170,7 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
     claim = adoption.claim("I live in Graz", "typed", message=one, quote="my zebrafinch lives in Graz")
     fact = adoption.add(file, HERE, claim, noon).fact
     adoption.add(file, HERE, adoption.claim("I live in Graz", "typed", message=two, quote="I live in Graz"), noon)
-    adoption.hide(file, fact, noon)
+    facts.hide(file, fact, noon)
     adoption.restore(file, facts.get(file, fact.id, "person"), noon)
 
     plan = planned(file, f"m{one}")
