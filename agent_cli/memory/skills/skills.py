@@ -150,6 +150,22 @@ def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") ->
         return _reword(db, target, "changed", skill_file.parse(proposal.text), time, batch=batch, **source)
 
 
+def import_skill(
+    db: Database, owner: str, words: str, time: clock.Clock, *, accepted: bool = False, batch: str = ""
+) -> Skill | None:
+    """Import a skill, or a change to one, as a proposal or as accepted; None when it says nothing new.
+
+    Nothing is restored that was rejected, hidden or forgotten. A pending proposal with the same text is accepted when
+    `accepted` is set. Raises UsageError like `parse`.
+    """
+    with db.write():
+        proposal = propose(db, owner, words, time, origin="file", batch=batch)
+        if not accepted:
+            return proposal
+        proposal = proposal or next((each for each in pending(db, owner) if each.text == words), None)
+        return accept(db, proposal, time, batch=batch) if proposal else None
+
+
 def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str = "") -> Skill:
     """Change the text to what the person typed. Raises UsageError like `add`, and when it was changed meanwhile."""
     file = skill_file.parse(text)
