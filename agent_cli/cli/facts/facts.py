@@ -21,7 +21,7 @@ from agent_cli.editor import edited
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
-from agent_cli.memory.facts import adoption, fact_files, facts, receipts, succession
+from agent_cli.memory.facts import adoption, fact_files, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language.claims import Claim
@@ -103,7 +103,7 @@ def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) ->
     """Show a fact with where it comes from and what it replaced."""
     app_, fact = _find(context, handle)
     sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
-    former, latter = succession.replaced(app_.db, fact), succession.replaced_by(app_.db, fact)
+    former, latter = adoption.replaced(app_.db, fact), adoption.replaced_by(app_.db, fact)
     if as_json:
         output.put_json(
             fact.describe()

@@ -20,7 +20,7 @@ from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.conversations.quotes import Quote
 from agent_cli.memory.conversations.readings import Reading
 from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import adoption, facts, known_facts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.language.claims import Claim, Triple, is_fact
@@ -205,7 +205,7 @@ def _clauses(operation: Operation) -> list[Operation]:
     """A new statement of several clauses as several operations, where each is understood alone."""
     if operation.op != "insert":
         return [operation]
-    return [replace(operation, statement=clause) for clause in known_facts.separate(operation.statement)]
+    return [replace(operation, statement=clause) for clause in adoption.separate(operation.statement)]
 
 
 def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[Entry]) -> Claim | None:

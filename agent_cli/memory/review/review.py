@@ -15,7 +15,7 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, readings, sessions
-from agent_cli.memory.facts import adoption, facts, receipts, succession
+from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import FACTS, Fact
 from agent_cli.memory.language import triples
@@ -443,7 +443,7 @@ def _conflicts(reviewer: Reviewer, fact: Fact) -> list[ConflictingFact]:
     db, single_valued = reviewer.db, reviewer.single_valued
     found = adoption.conflicts(db, fact, reviewer.time(), single_valued)
     single = bool(found) and fact.predicate in single_valued
-    values = succession.in_order([*succession.values(db, fact, single_valued), fact]) if single else [fact]
+    values = adoption.in_order([*adoption.values(db, fact, single_valued), fact]) if single else [fact]
     earlier = {each.id for each in values[: values.index(fact)]}
 
     def outcome(known: Fact) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from agent_cli import clock
 from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import adoption, facts, receipts, succession
+from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.scope import PERSON
@@ -224,7 +224,7 @@ def test_thousands_of_values_of_one_matter_are_put_in_order_at_once(db):
         return replace(first, id=number, learned_at=said, valid_from=said if dated else None)
 
     began = real_time.process_time()
-    ordered = succession.in_order([value(number) for number in reversed(range(4000))])
+    ordered = adoption.in_order([value(number) for number in reversed(range(4000))])
     assert real_time.process_time() - began < 2
     assert [each.id for each in ordered] == list(range(4000))
 
