@@ -131,7 +131,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.lifecycle": "fact fact_source job message said session summary summary_source task",
     "memory.planner": "event",
     "memory.reports": "event fact message note said session task tool_call",
-    "memory.review": "fact fact_version message skill skill_version",
+    "memory.review": "fact fact_version message session skill skill_version",
     "memory.entities": "fact",
     "memory.search": "alias document entity fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",

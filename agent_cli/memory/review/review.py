@@ -6,6 +6,7 @@ shown whole, a change with every line that differs, and invisible characters are
 """
 
 import difflib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, field, replace
@@ -27,7 +28,7 @@ from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import MERGED, SKILLS, Skill
 from agent_cli.store import ids
 from agent_cli.store.db import Database
-from agent_cli.text import counted, visible
+from agent_cli.text import counted, one_line, visible
 from agent_cli.values import frozen
 
 STAYS, ENDS, LATER = "stays", "ends", "later"  # what a yes does to a known fact; later: the known fact is the newer one
@@ -37,6 +38,12 @@ _SESSION_END = 8  # messages shown for a proposal without a source message
 _CONTEXT = 3  # lines around a change of a skill
 _BYTE_ORDER_MARK = "\ufeff"
 _KINDS: Mapping[str, Proposals[Any]] = {"fact": FACTS, "skill": SKILLS}
+
+_COMPARED = {  # the columns of which a change is reported; the first is what the person knows the row by
+    "fact": ("statement", "place", "session_id", "valid_from", "valid_to"),
+    "skill": ("name", "text"),
+}
+_MAX_CHANGES = 10  # lines
 
 ProposalKey = tuple[str, int]
 """The kind of a proposal and its id."""
@@ -280,6 +287,20 @@ def waiting_notice(waiting: Iterable[ProposalKey]) -> str:
     return (
         f"{' and '.join(counted(count, kind) for kind, count in counts.items())} to review: /review" if counts else ""
     )
+
+
+def changed_since_opened(db: Database, session: int, owner: str, command: str) -> list[str]:
+    """What changed in memory since a session was opened, and how many proposals wait; none when nothing changed.
+
+    As lines, `+ f12 …`, `~ f3 …`, `- f4 …`. A change that was reverted is not shown. `command`: that of the review.
+    """
+    opened = db.value("select max(started_at, coalesce(opened_at, '')) from session where id = ?", (session,))
+    found = [change for kind in _COMPARED for change in _changes_since(db, kind, owner, opened)]
+    lines = [f"{sign} {words}" for wanted in "+~-" for sign, words in found if sign == wanted]
+    if len(lines) > _MAX_CHANGES:
+        lines = [*lines[:_MAX_CHANGES], f"and {len(lines) - _MAX_CHANGES} more"]
+    count = sum(sign == PENDING for sign, _ in found)
+    return [*lines, f"{count} to review: {command}"] if count else lines
 
 
 def describe_scope(scope: Scope, fact: Fact) -> str:
@@ -552,3 +573,27 @@ def _difference(old: list[str], new: list[str]) -> Iterator[str]:
             yield f"@ from line {line.split()[2][1:].partition(',')[0]}"
         else:
             yield f"{line[0]} {line[1:]}"
+
+
+def _changes_since(db: Database, kind: str, owner: str, since: str) -> Iterator[tuple[str, str]]:
+    """(sign, handle and words) of each row that differs from what it was at that time, as its history has it."""
+    words, *_ = compared = _COMPARED[kind]
+    read = ("id", "state", "hidden_at", *compared)
+    rows = db.rows(
+        f"""select v.was, {", ".join(f"t.{column}" for column in read)}
+            from (select {kind}_id changed, min(id) first from {kind}_version where at >= ?2 group by 1) c
+            join {kind} t on t.id = c.changed join {kind}_version v on v.id = c.first
+            where t.owner = ?1 order by t.id""",
+        (owner, since),
+    )
+    for former, *values in rows:
+        was, now = json.loads(former or "{}"), dict(zip(read, values, strict=True))
+        before, after = ("" if row.get("hidden_at") else row.get("state", "") for row in (was, now))
+        if ACCEPTED in (before, after) and before != after:
+            sign = "+" if after == ACCEPTED else "-"
+        elif after == ACCEPTED:
+            sign = "~" if any(was.get(column) != now[column] for column in compared) else ""
+        else:
+            sign = PENDING if after == PENDING != before else ""
+        if sign:
+            yield sign, f"{ids.handle(kind, now['id'])} {one_line(now[words], 100)}"

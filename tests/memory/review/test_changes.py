@@ -3,7 +3,8 @@
 import pytest
 
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.facts import adoption, facts, memory_changes
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.review import review as changes
 from agent_cli.memory.scope import PERSON, Scope
 from tests.conftest import HERE
 from tests.facts import add, claim, later, lives, propose
@@ -16,7 +17,7 @@ def session(db):
 
 
 def told(db, session, review="/review"):
-    return memory_changes.since_opened(db, session, PERSON, review)
+    return changes.changed_since_opened(db, session, PERSON, review)
 
 
 def test_nothing_is_told_when_nothing_changed(db, session):
