@@ -148,13 +148,12 @@ def parse(answer: str) -> ExtractedSkill | None:
         return None
     if not isinstance(found, dict):
         raise ValueError("the skill is not an object")
-    # Other fields, a state for instance, are ignored.
-    values = {field: found.get(field) or "" for field in _FIELDS}
-    if isinstance(values["steps"], list) and all(isinstance(each, str) for each in values["steps"]):
-        values["steps"] = "\n".join(values["steps"])
-    for field, value in values.items():
-        if not isinstance(value, str):
-            raise ValueError(f"the {field} of the skill is not text")
+    steps = found.get("steps")
+    if isinstance(steps, list) and all(isinstance(each, str) for each in steps):
+        steps = "\n".join(steps)
+    values = fact_extraction.text_fields(
+        {**{field: found.get(field) for field in _FIELDS}, "steps": steps}, "the skill"
+    )
     return _validated(
         ExtractedSkill(**{field: secrets.mask(text.visible(value)).strip() for field, value in values.items()})
     )
@@ -294,8 +293,4 @@ def _format_entry(entry: Entry) -> list[str]:
             f"assistant calls {call.name} {text.one_line(json.dumps(call.arguments, ensure_ascii=False), _TOOL)}"
             for call in message.calls
         ]
-    pieces = []
-    for part in entry.parts:
-        words = text.one_line(part.text, _TYPED if part.origin == "typed" else _OTHER)
-        pieces.append(words if part.origin == "typed" or not words else f"<{part.origin}>{words}</{part.origin}>")
-    return [f"PERSON: {' '.join(pieces)}"]
+    return [fact_extraction.format_person(entry, _TYPED, _OTHER)]

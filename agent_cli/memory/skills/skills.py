@@ -83,13 +83,13 @@ def former(db: Database, skill: Skill) -> list[Version]:
     return [each for number, each in sorted(found.items()) if number != skill.version]
 
 
-def add(db: Database, owner: str, text: str, time: clock.Clock, *, origin: Origin = "typed", batch: str = "") -> Skill:
+def add(db: Database, owner: str, text: str, time: clock.Clock) -> Skill:
     """Add a skill that the person wrote or approved. Raises UsageError when its name is taken."""
     file = skill_file.parse(text)
     with db.write():
         if _by_name(db, owner, file.name):
             raise UsageError(f"there is a skill {file.name} already; `agent skills edit {file.name}` changes it")
-        return _insert(db, owner, file, ACCEPTED, "added", time, origin=origin, batch=batch, actor="person")
+        return _insert(db, owner, file, ACCEPTED, "added", time, origin="typed", actor="person")
 
 
 def propose(
