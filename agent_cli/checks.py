@@ -22,7 +22,7 @@ from agent_cli.llm.ollama import server
 from agent_cli.llm.ollama.engine import SUGGESTED
 from agent_cli.llm.server.engine import Engine, Tag, find, refuse_cloud
 from agent_cli.memory.review import review
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.search import index, index_check, vectors, word_tables
 from agent_cli.store import file, jobs, keyed_hash
 from agent_cli.text import counted, format_size

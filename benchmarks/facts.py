@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import ACCEPTED, PENDING
 from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
@@ -75,12 +75,12 @@ def _ways(db: Database) -> dict[str, Callable[[], object]]:
     }
 
 
-_EVERY = (facts.ACCEPTED, facts.PENDING, facts.REJECTED, facts.SUPERSEDED, facts.EXPIRED)
+_EVERY = (ACCEPTED, PENDING, REJECTED, facts.SUPERSEDED, EXPIRED)
 
 
 def _review(db: Database) -> None:
     """What is done before the first proposal stands on the screen."""
-    adoption.expire(db, PERSON, lambda: NOW)
+    facts.FACTS.expire_old(db, PERSON, lambda: NOW)
     waiting = facts.pending(db, PERSON)
     adoption.conflicts(db, waiting[0], NOW)
 

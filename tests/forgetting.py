@@ -12,7 +12,7 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.memory.search import index, recall_log, vectors
 from agent_cli.memory.search.recall import Hit
-from agent_cli.memory.skills import skill_adoption, skill_file
+from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
@@ -41,18 +41,18 @@ def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):
 def learn(db, session, name, body, yes=True, about=""):
     """A skill, or a change to one, that a model learned in a session; with the person's yes, or waiting."""
     told = skill_file.compose(name, f"How to {about or name}", body)
-    made = skill_adoption.propose(db, "person", told, noon, session=session)
-    return skill_adoption.accept(db, made, noon) if yes else made
+    made = skills.propose(db, "person", told, noon, session=session)
+    return skills.accept(db, made, noon) if yes else made
 
 
 def teach(db, session, secret):
     """Skills that were learned in a session: one that waits, one that was refused, one with the secret in between."""
     learn(db, session, "wait", f"Type {secret} and wait.", yes=False, about=secret)
-    skill_adoption.reject(db, learn(db, session, "refuse", f"Type {secret} at once.", yes=False), noon)
-    skill_adoption.add(db, "person", skill_file.compose("open-safe", "Opens the safe", "Turn the wheel."), noon)
+    skills.reject(db, learn(db, session, "refuse", f"Type {secret} at once.", yes=False), noon)
+    skills.add(db, "person", skill_file.compose("open-safe", "Opens the safe", "Turn the wheel."), noon)
     learn(db, session, "open-safe", f"Turn the wheel to {secret}.")
     learn(db, session, "open-safe", f"First breathe. Then turn the wheel to {secret}.")
-    skill_adoption.hide(db, learn(db, session, "shout", f"Shout {secret} loudly."), noon)
+    skills.hide(db, learn(db, session, "shout", f"Shout {secret} loudly."), noon)
 
 
 def keep_files(db, folder, secret):

@@ -129,7 +129,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.lifecycle": "fact fact_source job message said session summary summary_source task",
     "memory.planner": "event",
     "memory.reports": "event fact message note said session task tool_call",
-    "memory.review": "fact fact_version message skill skill_version",
+    "memory.review": "fact fact_version message session skill skill_version",
     "memory.entities": "fact",
     "memory.search": "alias document entity fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",
@@ -138,7 +138,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
 }
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
-HISTORIES = {"fact_version": "memory.facts", "skill_version": "memory.skills"}  # kept by memory.versions, and whose
+HISTORIES = {"fact_version": "memory.facts", "skill_version": "memory.skills"}  # kept by memory.proposals, and whose
 
 ANY_TABLE = {  # modules that put the name of a table into their SQL, and the tables it may be
     "memory.documents.documents": "tables of documents",
@@ -146,7 +146,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.index": "indexes of words",
     "memory.search.vectors": "indexes of vectors",
     "memory.search.word_tables": "indexes of words, maintained",
-    "memory.versions": "histories of facts and skills",
+    "memory.proposals": "histories of facts and skills",
     "store.file_check": "indexes, checked",
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from agent_cli import text
 from agent_cli.memory.conversations.capture import CaptureOptions, MemoryRequest
 from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import adoption, facts, known_facts, receipts
+from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.claims import Claim
@@ -55,7 +55,7 @@ def _answer(context: ToolContext, message: int, request: MemoryRequest, options:
 
 
 def _keep(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
-    claims = [_claim(context, message, request, each) for each in known_facts.separate(request.statement)]
+    claims = [_claim(context, message, request, each) for each in adoption.separate(request.statement)]
     asked = request.kind == "statement"  # a wish may be meant for this conversation alone
     typed, batch = asked and options.at_keyboard and request.trust == "typed", ids.new(context.time())
     with context.db.write():

@@ -169,9 +169,10 @@ def _dated(at: float, label: str) -> str:
 def _requested(db: Database, owner: str, words: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
     """What became of the facts in a message that asks to remember something and nothing else."""
     from agent_cli.memory.facts import facts  # only where the offline model answers
+    from agent_cli.memory.proposals import PENDING
 
     stated = facts.stated_last(db, owner, words)
-    waiting = [each for each in stated if each.state == facts.PENDING]
+    waiting = [each for each in stated if each.state == PENDING]
     verdict = "waiting" if waiting else "kept" if stated else ""
     return verdict, [
         (each.handle, f"{clock.local(each.learned_at, each.utc_offset):%d %b %Y}", each.statement)

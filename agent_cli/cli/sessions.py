@@ -19,8 +19,8 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
-from agent_cli.memory.facts import memory_changes
 from agent_cli.memory.lifecycle import closing, recovery
+from agent_cli.memory.review import review
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.repl.pages import session_page
@@ -109,7 +109,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
     closing.close_with(app_.db, session.id, summary, app_.time, rounds)
     output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
     if session.closed_at is None:  # else these changes were reported before, and later ones are of other sessions
-        for line in memory_changes.since_opened(app_.db, session.id, session.owner, "agent facts review"):
+        for line in review.changed_since_opened(app_.db, session.id, session.owner, "agent facts review"):
             output.note(line)
 
 

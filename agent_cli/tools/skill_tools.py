@@ -23,7 +23,7 @@ def read_skill(context: ToolContext, name: str) -> str:
         skill = skills.named(context.remembered, owner, name)
     except UsageError:
         skill = None
-    if skill is None or not skill.current:
+    if skill is None or not skill.is_accepted:
         names = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
         known = f"there are {', '.join(names)}" if names else "there are no skills"
         raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.memory.facts import adoption
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -103,7 +103,7 @@ def _fill(path: Path) -> None:
     db = empty(path)
     adoption.propose(db, SCOPE, adoption.claim("I like tea", "piped"), clock.now, actor="person")
     hidden = adoption.add(db, SCOPE, adoption.claim("I like wine", "typed"), clock.now).fact
-    adoption.hide(db, hidden, clock.now)
+    facts.hide(db, hidden, clock.now)
     adoption.add(db, SCOPE, adoption.claim("Rex is a dog", "typed"), clock.now)
     db.close()
 

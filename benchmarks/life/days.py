@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agent_cli.app.app import open_app
-from agent_cli.memory.review.proposals import Proposal
+from agent_cli.memory.review.review import Proposal
 from benchmarks.life import chatter, english, german, judging
 from benchmarks.life.judging import Asked, Label
 from benchmarks.life.lists import Thing, contains

@@ -23,7 +23,7 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import prompts
 from agent_cli.memory.review import review
-from agent_cli.memory.review.proposals import Proposal
+from agent_cli.memory.review.review import Proposal
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.results import Confirmation

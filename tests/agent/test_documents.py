@@ -17,8 +17,8 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall_log
 from agent_cli.repl.prompt import recall_preview
 from agent_cli.store import jobs
-from tests.agent.jobs.test_learner import Answers
-from tests.agent.jobs.test_learner import job_context as learning
+from tests.agent.jobs.test_learning import Answers
+from tests.agent.jobs.test_learning import job_context as learning
 from tests.agent.jobs.test_worker import job_context
 from tests.agent.test_prompt_recall import recalled
 from tests.conftest import HERE, NOON

@@ -8,7 +8,7 @@ from agent_cli.agent import estimate, prompt_recall
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.search import recall_log, vectors
-from agent_cli.memory.skills import skill_adoption, skill_file
+from agent_cli.memory.skills import skill_file, skills
 from tests.conftest import HERE, noon
 from tests.recalling import EMBEDDED, catch_up, day, note, reply, say, session_of, take_in
 from tests.turns import agent, run
@@ -182,7 +182,7 @@ def test_a_secret_is_shown_to_the_model_masked(context):
 
 
 def skilled(context, name="deploy-site", description="Publish the site: use when the person wants it online"):
-    return skill_adoption.add(context.db, "person", skill_file.compose(name, description, "1. build\n2. rsync"), noon)
+    return skills.add(context.db, "person", skill_file.compose(name, description, "1. build\n2. rsync"), noon)
 
 
 def test_a_skill_that_may_help_stands_below_what_is_recalled(context):

@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli import clock
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.facts import adoption
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
 from tests.conftest import Ran, empty, noon
@@ -23,7 +23,7 @@ def waiting(program):
     db = empty(program.db)
     adoption.propose(db, SCOPE, adoption.claim("I like tea", "piped"), noon, actor="person")
     hidden = adoption.add(db, SCOPE, adoption.claim("I like wine", "typed"), noon).fact
-    adoption.hide(db, hidden, noon)
+    facts.hide(db, hidden, noon)
     adoption.add(db, SCOPE, adoption.claim("Rex is a dog", "typed"), noon)
     db.close()
     return program

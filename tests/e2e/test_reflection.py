@@ -9,7 +9,7 @@ from agent_cli import clock
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.claims import Claim
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.skills import skill_adoption, skill_file
+from agent_cli.memory.skills import skill_file, skills
 from agent_cli.store import file
 from tests import facts
 from tests.memory.facts.test_fact_extraction import answer
@@ -88,9 +88,9 @@ def test_a_skill_waits_is_announced_and_in_effect_after_the_yes(talks, terminal)
 def test_the_keys_of_the_review_at_a_real_terminal(talks, terminal):
     db = file.open_file(talks.db, clock.now(), print)
     adoption.propose(db, Scope("person", str(talks.work)), Claim("I like tea", "model"), clock.now)
-    skill_adoption.add(db, "person", DEPLOY, clock.now)
-    skill_adoption.propose(db, "person", DEPLOY.replace("2. rsync", "2. make check\n3. rsync"), clock.now)
-    skill_adoption.propose(db, "person", DEPLOY.replace("deploy-site", "other"), clock.now)
+    skills.add(db, "person", DEPLOY, clock.now)
+    skills.propose(db, "person", DEPLOY.replace("2. rsync", "2. make check\n3. rsync"), clock.now)
+    skills.propose(db, "person", DEPLOY.replace("deploy-site", "other"), clock.now)
     db.close()
     editor = talks.home / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/make check/make test/" "$1"\n')
@@ -126,7 +126,7 @@ ATTACKS = {
 def test_nothing_that_demands_a_skill_gets_one(talks, terminal, name):
     said, calls, talks.finds, trust = ATTACKS[name]
     db = file.open_file(talks.db, clock.now(), print)
-    known = skill_adoption.add(db, "person", DEPLOY.replace("deploy-site", "known"), clock.now)
+    known = skills.add(db, "person", DEPLOY.replace("deploy-site", "known"), clock.now)
     db.close()
     if calls:
         talks.says = [script.reply(calls=calls), "Fine.", "Fine."]

@@ -106,7 +106,7 @@ def test_check_tells_how_many_wait_by_number_and_exit_code(waiting):
     assert waiting("facts", "review", "--check", "--session", "s9").code == 2
     db = file.open_file(waiting.db, clock.now(), print)
     for fact in facts.pending(db, "person"):
-        adoption.reject(db, fact, clock.now)
+        facts.reject(db, fact, clock.now)
     db.close()
     assert waiting("facts", "review", "--check") == Ran(0, "0\n", "")
     assert waiting("facts", "review") == Ran(0, "", "")

@@ -10,7 +10,7 @@ from agent_cli.memory.documents import documents
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.planner import notes
 from agent_cli.memory.review import review
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
@@ -260,7 +260,7 @@ def test_it_replaces_what_was_typed_only_with_the_second_key(context):
 def test_unread_it_expires_and_is_never_accepted(context):
     fetched(context)
     called(context, "propose_fact", statement="My account is AT99")
-    adoption.expire(context.db, "person", lambda: NOON + timedelta(days=31))
+    facts.FACTS.expire_old(context.db, "person", lambda: NOON + timedelta(days=31))
     assert context.db.rows("select state from fact") == [("expired",)]
 
 

@@ -1,32 +1,45 @@
-"""The job that learns from a conversation: the model reads new messages, and what it finds is proposed to the person.
+"""The jobs that learn from a conversation: the model reads new messages, and what it finds is proposed to the person.
 
-It serves facts (learner.py) and skills (reflector.py), which define what is read, asked and proposed. The proposals and
-the position up to which was read are written in one transaction with the end of the job. If a message that was read has
-changed meanwhile, or anything was forgotten, the answer is discarded and the messages are read again.
+Facts are looked for after each turn, from where the last job stopped. The model of the conversation is asked behind its
+messages, so that its server, which still holds them, reads little; what it may not see there, or does not fit, is put
+into a prompt of its own. A skill is looked for ten minutes after the last message, or once the session is closed.
 
-The subject of such a job is a session, read from where the last one stopped. An answer that cannot be parsed parks the
-job with the first message that it was about as its subject, and later messages are read all the same: retried, it reads
-again from that message.
+The proposals and the position up to which was read are written in one transaction with the end of the job. If a message
+that was read has changed meanwhile, or anything was forgotten, the answer is discarded and the messages are read again.
+An answer that cannot be parsed parks the job with the first message that it was about as its subject, and later
+messages are read all the same: retried, it reads again from that message.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_cli import kinds
+from agent_cli import clock, kinds
+from agent_cli.agent.jobs import job_context
 from agent_cli.agent.jobs.job_context import Effect, JobContext
-from agent_cli.errors import ModelUnavailable
+from agent_cli.agent.listener import REFLECT_DELAY
+from agent_cli.errors import ContextExceeded, ModelUnavailable
 from agent_cli.llm import repetition
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log
+from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.facts.fact_extraction import AskForJson, UnreadableAnswer
+from agent_cli.memory.facts import adoption, fact_extraction
+from agent_cli.memory.facts.fact_extraction import AskForJson, Operation, UnreadableAnswer
+from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.scope import Scope
+from agent_cli.memory.search import recall_log
+from agent_cli.memory.skills import skill_extraction, skills
 from agent_cli.messages import Message
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import unfenced
 from agent_cli.values import frozen
+
+NO_MODEL_FOR_FACTS = "no model answers, so what was said was not searched for facts yet; that is done when one answers"
+NO_MODEL_FOR_SKILLS = (
+    "no model answers, so a conversation was not examined for skills yet; that is done when one answers"
+)
+_LEAST_EXCHANGES = 2  # fewer, without a tool call, hold no procedure
 
 
 @frozen
@@ -45,9 +58,27 @@ class LearningTask:
     counts_unreadable: bool = False  # whether a parked job's error includes their total
 
 
-def learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
+def learn_facts(context: JobContext, job: jobs.Job) -> Effect:
+    """Read new messages of a session for facts, and propose them."""
+    return _learn(context, job, _FACTS) if context.learns else lambda: None
+
+
+def reflect(context: JobContext, job: jobs.Job) -> Effect:
+    """Read a conversation for a skill, and propose it."""
+    number = _session_of(context.db, job)
+    read = sessions.read_position(context.db, number) if context.learns and number else None
+    session = sessions.get(context.db, number, read[0].owner) if number and read else None
+    if session is None or session.kind != "chat":
+        return lambda: None
+    rested = clock.local(session.last_at, 0) + REFLECT_DELAY
+    if session.closed_at is None and context.time() < rested:
+        return lambda: jobs.add(context.db, job.kind, job.subject, context.time(), rested)
+    return _learn(context, job, _SKILLS)
+
+
+def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     """Read new messages of a session; the effect writes the proposals. Raises AgentError."""
-    db, session, retried = context.db, session_of(context.db, job), _retried_message(job)
+    db, session, retried = context.db, _session_of(context.db, job), _retried_message(job)
     rounds, position = tombstones.erasure_count(db), task.read_to(db, session) if session else None
     if session is None or position is None:
         return lambda: None
@@ -76,7 +107,7 @@ def learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     return effect
 
 
-def session_of(db: Database, job: jobs.Job) -> int | None:
+def _session_of(db: Database, job: jobs.Job) -> int | None:
     """The session that a job reads; None when the message it would read again is gone."""
     retried = _retried_message(job)
     return log.session_of(db, retried) if retried else ids.number("session", job.subject)
@@ -115,7 +146,7 @@ def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskForJson:
     return ask
 
 
-def exchanges(
+def _exchanges(
     entries: Sequence[Entry], characters: int, size: Callable[[Entry], int], enough: Callable[[Sequence[Entry]], bool]
 ) -> list[Entry]:
     """The first complete exchanges without imports: as many as fit, and more until they are `enough`."""
@@ -140,3 +171,112 @@ def _unchanged(db: Database, session: int, read: Sequence[Entry]) -> bool:
     """Whether the messages of a session are still as they were read."""
     now = {entry.id: entry.message.text for entry in log.history(db, session, after=read[0].id - 1)}
     return all(now.get(entry.id) == entry.message.text for entry in read)
+
+
+def _read_facts(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
+    """The next complete exchanges, at least one, without tool results."""
+    said = [entry for entry in log.history(db, session, after=read_to) if log.is_spoken(entry)]
+    return _exchanges(said, characters, lambda entry: len(entry.message.text), bool)
+
+
+def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
+    known = fact_extraction.related_facts(context.db, scope.owner, new, context.time())
+    found, others = _ask_after(context, session, new, known), _others(context.db, scope, session, new)
+    if found is None:
+        job_context.wait_for_rest(context)
+        found, others = fact_extraction.extract(fact_extraction.build_prompt(new, known), ask), []
+
+    def propose() -> None:
+        for claim in fact_extraction.claims(context.db, scope.owner, found, new, others):
+            adoption.propose(context.db, scope, claim, context.time)
+
+    return propose
+
+
+def _ask_after(
+    context: JobContext, session: int, new: Sequence[Entry], known: Sequence[Fact]
+) -> list[Operation] | None:
+    """What the model finds when it is asked behind the conversation; None where that cannot be."""
+    ask = context.ask_after(session, context.cancel)
+    if ask is None or not _is_shown(context.db, session, new):
+        return None
+    try:
+        instruction = fact_extraction.build_instruction(new, known)
+        return fact_extraction.extract(instruction, lambda words, schema: ask(words, True))
+    except ContextExceeded:
+        return None
+
+
+def _is_shown(db: Database, session: int, new: Sequence[Entry]) -> bool:
+    """Whether the conversation, as the model sees it, has the new messages and nothing that is not to be learned."""
+    folded = rolling_summary.get(db, session)
+    before = folded.up_to if folded else 0
+    shown = log.history(db, session, after=before)
+    imported = any(part.origin == "import" for entry in shown for part in entry.parts)
+    return new[0].id > before and sessions.unlearned_to(db, session) <= before and not imported
+
+
+def _others(db: Database, scope: Scope, session: int, new: Sequence[Entry]) -> list[str]:
+    """What the model sees there besides the new messages: nothing of it may be proposed."""
+    read = {entry.id for entry in new}
+    recalled = [each.text for entry in new for each in recall_log.recalled_for(db, entry.id)]
+    opening = (sessions.get(db, session, scope.owner).opening or "").split("\n")
+    said = (entry.message.text for entry in log.history(db, session) if entry.id not in read)
+    return [*opening, *recalled, *said]
+
+
+def _reflected_to(db: Database, session: int) -> tuple[Scope, int] | None:
+    read = sessions.read_position(db, session)
+    return (read[0], sessions.reflection_position(db, session)) if read else None
+
+
+def _read_skill(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
+    """The next complete exchanges with tool results; none while they cannot hold a skill."""
+    entries = log.history(db, session, after=read_to)
+    said = [entry for entry in entries if entry.message.role == "tool" or log.is_spoken(entry)]
+    new = _exchanges(said, characters, skill_extraction.prompt_size, _can_teach)  # fewer would never be read again
+    return new if _can_teach(new) else []
+
+
+def _can_teach(entries: Sequence[Entry]) -> bool:
+    """Whether the messages can hold a skill: enough exchanges, or a tool call."""
+    said = sum(entry.message.role == "user" for entry in entries)
+    return said >= _LEAST_EXCHANGES or (said > 0 and any(entry.message.calls for entry in entries))
+
+
+def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
+    db, owner = context.db, scope.owner
+    used = skill_extraction.skills_read(db, owner, log.history(db, session))
+    known = skill_extraction.related_skills(db, owner, new, context.time())
+    found = skill_extraction.extract(skill_extraction.build_prompt(new, known, used), ask)
+
+    def propose() -> None:
+        made = skill_extraction.draft(db, owner, found, used) if found else None
+        if made:
+            trust = skill_extraction.least_trusted(db, new)
+            skills.propose(
+                db, owner, made.text, context.time, origin="model", trust=trust, session=session, base=made.base
+            )
+
+    return propose
+
+
+_FACTS = LearningTask(
+    no_model_error=NO_MODEL_FOR_FACTS,
+    unreadable_event="turns unreadable",
+    characters=6000,
+    read_to=sessions.read_position,
+    set_read_to=sessions.set_read_to,
+    read=_read_facts,
+    ask=_ask_for_facts,
+    counts_unreadable=True,
+)
+_SKILLS = LearningTask(
+    no_model_error=NO_MODEL_FOR_SKILLS,
+    unreadable_event="reflection unreadable",
+    characters=12_000,
+    read_to=_reflected_to,
+    set_read_to=sessions.set_reflected_to,
+    read=_read_skill,
+    ask=_ask_for_skill,
+)

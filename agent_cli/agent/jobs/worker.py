@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from agent_cli.agent.jobs import learner, person_first, reflector, summariser
+from agent_cli.agent.jobs import learning, person_first, summariser
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext, Postponed, is_resting
 from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
@@ -75,8 +75,8 @@ def queue_due(context: JobContext) -> None:
     if context.model() is not None:
         session_summary.queue_extracted(context.db, context.time())
         period_summaries.queue_extracted(context.db, context.time())
-        jobs.unpark(context.db, LEARN, learner.NO_MODEL, context.time())
-        jobs.unpark(context.db, REFLECT, reflector.NO_MODEL, context.time())
+        jobs.unpark(context.db, LEARN, learning.NO_MODEL_FOR_FACTS, context.time())
+        jobs.unpark(context.db, REFLECT, learning.NO_MODEL_FOR_SKILLS, context.time())
     if context.retention:
         retention.queue(context.db, context.time())
     document_sync.queue(context.db, context.time())
@@ -151,8 +151,8 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
     session_summary.JOB: summariser.summarise,
     period_summaries.JOB: summariser.summarise_period,
     rolling_summary.JOB: summarise_folded,
-    LEARN: learner.learn,
-    REFLECT: reflector.reflect,
+    LEARN: learning.learn_facts,
+    REFLECT: learning.reflect,
     INDEX: update_index,
     REPAIR: repair_index,
     tombstones.JOB: finish_erasure,

@@ -1,34 +1,39 @@
 """`agent facts`: what is known about you."""
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
+from agent_cli import limits
 from agent_cli.agent import profile as fact_profile
-from agent_cli.app import upkeep
+from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output
-from agent_cli.cli.facts import fact_edit, fact_files, fact_format, fact_tests, review, scripts
+from agent_cli.cli.facts import fact_tests, review
 from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson, LimitOption, parse_moment
 from agent_cli.editor import edited
-from agent_cli.errors import NobodyAsked, UsageError
-from agent_cli.memory import versions
+from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
-from agent_cli.memory.facts import adoption, facts, receipts, succession
-from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.facts import adoption, fact_files, facts, receipts
+from agent_cli.memory.facts.adoption import Adopted
+from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.review import review as queue
-from agent_cli.memory.review.proposals import ENDS, Reviewer, visible_line
+from agent_cli.memory.review.review import ENDS, Reviewer, visible_line
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
 from agent_cli.store import ids
+from agent_cli.text import counted
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="What is known about you.")
 
@@ -37,6 +42,8 @@ FactHandles = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="
 DecideAll = Annotated[bool, typer.Option("--all", help="All that wait for your yes; needs --yes.")]
 ConfirmRead = Annotated[bool, typer.Option("--yes", help="Confirm that you have read them.")]
 
+_UNCHANGED = "nothing was changed"
+
 
 class StateOption(StrEnum):
     pending = "pending"
@@ -44,6 +51,11 @@ class StateOption(StrEnum):
     rejected = "rejected"
     superseded = "superseded"
     expired = "expired"
+
+
+class Switch(StrEnum):
+    on = "on"
+    off = "off"
 
 
 @app.callback()
@@ -84,15 +96,15 @@ def list_(
     )
     limited = every or state or hidden or in_this_place or as_of
     empty = "there are no such facts" if limited else 'there are no facts; `agent facts add "…"` keeps one'
-    fact_format.table(rows, as_json, app_.time(), empty, marks=not as_of)
+    _table(rows, as_json, app_.time(), empty, marks=not as_of)
 
 
 @app.command()
 def show(context: typer.Context, handle: FactHandle, as_json: AsJson = False) -> None:
     """Show a fact with where it comes from and what it replaced."""
-    app_, fact = fact_format.find(context, handle)
+    app_, fact = _find(context, handle)
     sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
-    former, latter = succession.replaced(app_.db, fact), succession.replaced_by(app_.db, fact)
+    former, latter = adoption.replaced(app_.db, fact), adoption.replaced_by(app_.db, fact)
     if as_json:
         output.put_json(
             fact.describe()
@@ -112,21 +124,21 @@ def _detail_rows(
     fact: Fact, sources: list[tuple[str, str]], former: list[Fact], latter: list[Fact], now: datetime
 ) -> list[tuple[str, str]]:
     """The details of a fact, as names and values."""
-    decided = f" on {fact_format.day(fact, fact.decided_at)}" if fact.decided_at else ""
+    decided = f" on {fact.local_day(fact.decided_at)}" if fact.decided_at else ""
     rows = [("triple", f"{fact.subject} {fact.predicate} {fact.object}")] if fact.predicate else []
     rows.append(("state", f"{fact.state}{decided}{', hidden' if fact.hidden_at else ''}"))
-    until = f" until {fact_format.day(fact, fact.valid_to)}" if fact.valid_to else ""
+    until = f" until {fact.local_day(fact.valid_to)}" if fact.valid_to else ""
     planned = "planned, " if fact.is_planned(now) else ""
     rows.append(("true", f"{planned}{'from' if planned else 'since'} {fact.day}{until}"))
-    rows.append(("place", fact_format.place(fact) or "everywhere"))
+    rows.append(("place", _place(fact) or "everywhere"))
     rows.append(("origin", f"{fact.origin}{f', made from {fact.trust}' if fact.trust != fact.origin else ''}"))
     if fact.inferred:
         rows.append(("", "inferred: its quote is not literally yours"))
     rows += [("source", f"{message} “{quote}”" if quote else message) for message, quote in sources]
     if fact.target_id and not former:
         rows.append(("would end", ids.handle("fact", fact.target_id)))
-    rows += [("replaced", fact_format.short(each)) for each in former]
-    rows += [("replaced by", fact_format.short(each)) for each in latter]
+    rows += [("replaced", _short(each)) for each in former]
+    rows += [("replaced by", _short(each)) for each in latter]
     return rows
 
 
@@ -176,8 +188,8 @@ def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
         _queue(app_, words, properties)
         raise NobodyAsked(str(error).replace("nothing was kept", "nothing counts yet")) from error
     adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single_valued)
-    output.say(fact_format.receipt(adopted, app_.time()))
-    fact_format.note_masked(adopted.fact, words)
+    output.say(_receipt(adopted, app_.time()))
+    _note_masked(adopted.fact, words)
 
 
 def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
@@ -188,7 +200,7 @@ def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
         queued = [adoption.propose(app_.db, app_.scope, each, app_.time, actor="person") for each in claims]
     for fact, claim in zip(queued, claims, strict=True):
         if fact:
-            output.say(f"{fact_format.short(fact)} waits for your yes (agent facts approve {fact.handle})")
+            output.say(f"{_short(fact)} waits for your yes (agent facts approve {fact.handle})")
         else:
             output.say(f"nothing new in “{claim.statement}”: it is known, waits already, or was rejected or forgotten")
 
@@ -207,7 +219,7 @@ def approve(
             adoption.accept(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in waiting
         ]
     for adopted in done:
-        output.say(fact_format.receipt(adopted, app_.time(), "accepted"))
+        output.say(_receipt(adopted, app_.time(), "accepted"))
 
 
 @app.command(cls=Decision)
@@ -218,9 +230,9 @@ def reject(
     app_: App = context.obj.app()
     waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
     with app_.db.write():
-        done = [adoption.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
+        done = [facts.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
     for fact in done:
-        output.say(f"rejected {fact_format.short(fact)}")
+        output.say(f"rejected {_short(fact)}")
 
 
 def _question(verb: str, shown: list[str], count: int, after: str = "") -> str:
@@ -248,22 +260,22 @@ def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes:
         raise UsageError("name facts by their handles, as in f12, or say --all --yes")
     if every:
         return facts.pending(app_.db, app_.scope.owner)
-    return [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles or ())]
+    return [_find(context, handle)[1] for handle in dict.fromkeys(handles or ())]
 
 
 @app.command(cls=Decision)
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide facts; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
-    chosen, batch = [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
+    chosen, batch = [_find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
     for fact in chosen:
         if fact.hidden_at:
             raise UsageError(f"{fact.handle} is hidden already")
     with app_.db.write():
         for fact in chosen:
-            adoption.hide(app_.db, fact, app_.time, batch=batch)
+            facts.hide(app_.db, fact, app_.time, batch=batch)
     for fact in chosen:
-        output.say(f"hidden {fact_format.short(fact)} (agent facts restore {fact.handle})")
+        output.say(f"hidden {_short(fact)} (agent facts restore {fact.handle})")
 
 
 @app.command()
@@ -286,16 +298,16 @@ def never(context: typer.Context, handle: FactHandle) -> None:
 
 
 def _tell(context: typer.Context, handle: str, decision: str, outcome: str) -> None:
-    app_, fact = fact_format.find(context, handle)
+    app_, fact = _find(context, handle)
     adoption.set_in_profile(app_.db, fact, decision, app_.time)
-    output.say(f"{fact_format.short(fact)} {outcome} (agent facts undo {fact.handle})")
+    output.say(f"{_short(fact)} {outcome} (agent facts undo {fact.handle})")
 
 
 @app.command(cls=Decision)
 def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden facts back."""
     app_: App = context.obj.app()
-    chosen, batch = [fact_format.find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
+    chosen, batch = [_find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
     for fact in chosen:
         if fact.hidden_at is None:
             raise UsageError(f"{fact.handle} is not hidden")
@@ -306,19 +318,19 @@ def restore(context: typer.Context, handles: list[str]) -> None:
             adoption.restore(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in chosen
         ]
     for fact in back:
-        ended = f"; it was true until {fact_format.day(fact, fact.valid_to)}" if fact.valid_to else ""
-        output.say(f"restored {fact_format.short(fact)}{ended}")
+        ended = f"; it was true until {fact.local_day(fact.valid_to)}" if fact.valid_to else ""
+        output.say(f"restored {_short(fact)}{ended}")
 
 
 @app.command()
 def history(context: typer.Context, handle: FactHandle, limit: LimitOption = 50, as_json: AsJson = False) -> None:
     """Show what was done to a fact, the latest first."""
-    app_, fact = fact_format.find(context, handle)
-    changes = versions.history(app_.db, "fact", fact.id)[::-1][:limit]
+    app_, fact = _find(context, handle)
+    changes = facts.history(app_.db, fact.id)[::-1][:limit]
     rows = [
         {
             "at": each.at,
-            "day": f"{fact_format.day(fact, each.at)}",
+            "day": f"{fact.local_day(each.at)}",
             "change": each.change + (" (undone)" * each.undone),
             "actor": each.actor,
             "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
@@ -341,7 +353,7 @@ def history(context: typer.Context, handle: FactHandle, limit: LimitOption = 50,
         )
         return
     output.listing(rows, ("day", "change", "actor", "was"), as_json=False, empty="")
-    output.say(f"now: {fact_format.short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")
+    output.say(f"now: {_short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")
 
 
 @app.command(cls=Decision)
@@ -351,7 +363,7 @@ def undo(
 ) -> None:
     """Take back your last change, with everything that it changed."""
     app_: App = context.obj.app()
-    fact = fact_format.find(context, handle)[1] if handle else None
+    fact = _find(context, handle)[1] if handle else None
     reviewer = Reviewer(app_.db, app_.scope, app_.time, app_.single_valued)
     decided = "" if fact else queue.last_batch(reviewer)
     batch = decided or facts.last_batch(app_.db, app_.scope.owner, fact)
@@ -375,7 +387,7 @@ def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as
     hits = recall.find(app_.db, " ".join(words), Filter(owner, ("fact",)), app_.time(), limit, embedder)
     upkeep.report_damage(app_, app_.db, hits.damaged)
     found = facts.many(app_.db, [hit.id for hit in hits.hits], owner)
-    fact_format.table(found, as_json, app_.time(), "no fact has these words")
+    _table(found, as_json, app_.time(), "no fact has these words")
 
 
 @app.command("graph")
@@ -399,8 +411,250 @@ def graph_(
 
 app.command()(review.review)
 app.command("forget", cls=Decision)(forget.command)
-app.command(cls=Decision)(fact_edit.edit)
-app.command()(scripts.scripts)
-app.command()(fact_files.export)
-app.command("import")(fact_files.import_)
+
+
+@app.command(cls=Decision)
+def edit(
+    context: typer.Context,
+    handle: Annotated[str | None, typer.Argument(help="The fact's handle; without it: all facts as one file.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them in your editor.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="It is true since this day, as in 2026-03-01.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="It is true up to and including this day.")] = None,
+) -> None:
+    """Change a fact or its dates, or all facts in your editor."""
+    app_: App = context.obj.app()
+    if since or until:
+        _redate(context, handle, words, since, until)
+        return
+    if handle is None:
+        _edit_all(app_)
+        return
+    fact = _find(context, handle)[1]
+    if words:
+        _edit_one(app_, fact, " ".join(words))
+        return
+    with edited(fact.statement, app_.config.editor) as typed:
+        _edit_one(app_, fact, typed)
+
+
+def _redate(
+    context: typer.Context, handle: str | None, words: list[str] | None, since: str | None, until: str | None
+) -> None:
+    if handle is None or words:
+        raise UsageError(
+            "--since and --until change the dates of one fact, as in: agent facts edit f1 --since 2026-03-01"
+        )
+    app_, fact = _find(context, handle)
+    now = app_.time()
+    begins = parse_moment(since, now) if since else None
+    ends = parse_moment(until, now, timedelta(milliseconds=1)) if until else None
+    consent.obtain(app_, f"{_short(fact)}\nchange its dates?", _UNCHANGED)
+    changed = adoption.redate(app_.db, fact, begins, ends, app_.time, app_.single_valued)
+    output.say(f"changed {_short(fact)}, {receipts.dates(changed, now)}")
+
+
+def _edit_one(app_: App, fact: Fact, words: str) -> None:
+    if words.strip() == fact.statement.strip():
+        output.note(f"{fact.handle} was left as it is")
+        return
+    consent.obtain(app_, f"{_short(fact)}\nto “{words.strip()}”\nchange it?", _UNCHANGED)
+    changed = adoption.edit(app_.db, fact, words, app_.time, single_valued=app_.single_valued)
+    output.say(f"changed {_short(changed)}")
+
+
+def _edit_all(app_: App) -> None:
+    """Open all current facts as one file in the editor, and apply the changes."""
+    opened = facts.listing(app_.db, app_.scope.owner, -1, not_over=app_.time())
+    with edited(fact_files.render(opened), app_.config.editor) as typed:
+        changes = fact_files.read(opened, typed)
+        if not changes:
+            output.note("nothing was changed")
+            return
+        consent.obtain(app_, f"save {counted(changes.number, 'changed line')}?", _UNCHANGED)
+        applied = fact_files.apply(app_.db, app_.scope, changes, app_.time, app_.single_valued)
+    for fact in applied.edited:
+        output.say(f"changed {_short(fact)}")
+    for fact in applied.hidden:
+        output.say(f"hidden {_short(fact)}")
+    for adopted in applied.added:
+        output.say(_receipt(adopted, app_.time()))
+    output.note("`agent facts undo` takes all of it back")
+
+
+@app.command()
+def scripts(
+    context: typer.Context,
+    switch: Annotated[Switch | None, typer.Argument(help="Without it: what is set now.", show_default=False)] = None,
+) -> None:
+    """Let your own scripts decide without asking you. Off unless you set it.
+
+    They then accept, change and erase what is remembered.
+    What it gives up: every program that runs as you can then say yes in your place. Only what the assistant itself has
+    started stays refused. It is set at a terminal alone, and holds for this database.
+    """
+    app = context.obj.app()
+    if switch:
+        consent.set_unattended(app, switch == Switch.on)
+    if consent.is_unattended(app):
+        output.say(f"on: {consent.PRICE} (`agent facts scripts off`)")
+    else:
+        output.say("off: each yes takes a key at a terminal")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    format: Annotated[
+        Literal["jsonl", "md"], typer.Option("--format", help="jsonl can be imported again; md for other agents.")
+    ] = "jsonl",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The folder to write to; by default md goes here, jsonl is printed."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="jsonl: also what was true before.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that another program wrote.")] = False,
+) -> None:
+    """Write what is true now as JSON lines or Markdown."""
+    app_: App = context.obj.app()
+    if every and format == "md":
+        raise UsageError("MEMORY.md and USER.md hold what is true now; --all is for --format jsonl")
+    states, now = (ACCEPTED, SUPERSEDED) if every else (ACCEPTED,), app_.time()
+    found = facts.listing(app_.db, app_.scope.owner, -1, states=states)
+    exported = [each for each in found if each.is_open(now) or (every and each.valid_to)]
+    if format == "md":
+        files = fact_files.documents(exported)
+    else:
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in fact_files.json_rows(app_.db, exported))
+        if out is None:
+            sys.stdout.write(lines)
+            return
+        files = {"facts.jsonl": lines}
+    for path in fact_files.write_files((out or Path()).expanduser(), files, force=force):
+        output.say(f"wrote {path}")
+    session_only = sum(each.session_id is not None for each in exported)
+    if session_only:
+        output.note(
+            f"{counted(session_only, 'fact of one session alone stays', 'facts of one session alone stay')} out"
+        )
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="JSON lines: statement, and source (a message's id), at, since, until, subject, predicate, object, "
+            "place where they are known; - is standard input."
+        ),
+    ],
+    source: Annotated[str, typer.Option("--source", help="Where the messages were imported from.")] = "import",
+    accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm that you have read them.")] = False,
+) -> None:
+    """Read facts from JSON lines, into the queue unless accepted."""
+    if accept and not yes:
+        raise UsageError("--accept accepts every line without a review: say --yes as well, or leave it out")
+    app_: App = context.obj.app()
+    if accept:
+        what = "what is on standard input" if file == Path("-") else str(file)
+        consent.obtain(app_, f"take every line of {what} as true, without a review?", "nothing was imported")
+    state = "accepted" if accept else "pending"
+    try:
+        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as opened:
+            new, broken = fact_files.import_lines(
+                app_.db,
+                app_.scope,
+                limits.lines(opened),
+                source,
+                app_.time,
+                output.first_notes(),
+                accepted=accept,
+                single_valued=app_.single_valued,
+            )
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    upkeep.index_all(app_, app_.db)
+    background.start(app_)
+    output.say(f"imported {counted(new, 'fact')}, {state}")
+    if broken:
+        skipped = counted(broken, "broken line was", "broken lines were")
+        raise AgentError(f"{skipped} skipped; the others are imported")
+
+
+def _find(context: typer.Context, handle: str) -> tuple[App, Fact]:
+    """Raises UsageError when the handle names no fact."""
+    app_: App = context.obj.app()
+    return app_, facts.get(app_.db, ids.number("fact", handle), app_.scope.owner)
+
+
+def _short(fact: Fact) -> str:
+    return f"{fact.handle} “{facts.name(fact)}”"
+
+
+def _place(fact: Fact) -> str:
+    """Where a fact holds; empty: everywhere."""
+    if fact.session_id:
+        return f"in session {ids.handle('session', fact.session_id)} alone"
+    return f"in {fact.place}" if fact.place else ""
+
+
+def _table(rows: Sequence[Fact], as_json: bool, now: datetime, empty: str, *, marks: bool = True) -> None:
+    """Facts as lines, or as one array of objects; `empty` is said at a terminal where there are none."""
+    if as_json:
+        output.put_json([each.describe() | {"planned": each.is_planned(now)} for each in rows])
+        return
+    lines = [
+        {
+            "id": each.handle,
+            "day": each.day,
+            "mark": _mark(each, now) if marks else "",
+            "fact": each.statement + _notes(each, now),
+        }
+        for each in rows
+    ]
+    display = output.look(sys.stdout)
+    if lines and display:
+        from agent_cli.repl.pages import fact_page  # a pipe needs none of it
+
+        words = [f"{line['fact']}{f' ({mark})' if (mark := line['mark']) else ''}" for line in lines]
+        print(fact_page.page(list(zip(rows, words, strict=True)), display))
+        return
+    marked = ["mark"] if any(line["mark"] for line in lines) else []
+    output.listing(lines, ["id", "day", *marked, "fact"], as_json=False, empty=empty)
+
+
+def _receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:
+    """The line printed after a fact was written."""
+    fact, dates = adopted.fact, receipts.dates(adopted.fact, now)
+    if adopted.new and fact.operation == "delete":
+        return receipts.ended(adopted, now)
+    if not adopted.new:
+        return f"known already: {_short(fact)}{f'; now {dates}' if adopted.dated else ''}"
+    text = f"{verb} {_short(fact)}{f', {dates}' if dates else ''}"
+    if adopted.replaced:
+        then = " from then on" if fact.is_planned(now) else ""
+        text += f"; it replaces {adoption.format_names(adopted.replaced)}{then}"
+    return text
+
+
+def _note_masked(fact: Fact, words: str) -> None:
+    """Print a note when a secret in the fact was masked."""
+    if "[masked: " in fact.statement and "[masked: " not in words:
+        output.note(f"a secret in it was masked; `agent facts edit {fact.handle} WORDS` keeps what you write there")
+
+
+def _mark(fact: Fact, now: datetime) -> str:
+    if fact.state != ACCEPTED:
+        return fact.state
+    return "planned" if fact.is_planned(now) else "ended" if fact.is_over(now) else ""
+
+
+def _notes(fact: Fact, now: datetime) -> str:
+    """Where a fact is true, if not everywhere, and until when, if that is known."""
+    until = f"until {fact.local_day(fact.valid_to)}" if fact.valid_to and fact.is_open(now) else ""
+    notes = [note for note in (_place(fact), until) if note]
+    return f" ({'; '.join(notes)})" if notes else ""
+
+
 app.add_typer(fact_tests.app, name="test")

@@ -18,7 +18,7 @@ from agent_cli.cli import consent, output
 from agent_cli.cli.options import AsJson
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.review import review as queue
-from agent_cli.memory.review.proposals import Proposal, Reviewer
+from agent_cli.memory.review.review import Proposal, Reviewer
 
 
 def review(

@@ -183,7 +183,7 @@ app.command(cls=Decision)(schedule_install.uninstall)
 def _skill(app_: App, name: str) -> str:
     """The name of an accepted skill. Raises UsageError when there is none."""
     skill = skill_format.find(app_, name)
-    if not skill.current:
+    if not skill.is_accepted:
         state = "hidden" if skill.hidden_at else skill.state
         way = " (agent skills review)" if state == "pending" else ""
         raise UsageError(f"{skill.handle} {skill.name} is {state}: only a skill you said yes to can be run{way}")

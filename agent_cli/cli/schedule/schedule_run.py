@@ -189,7 +189,7 @@ def _words(app: App, schedule: Schedule) -> tuple[str, str]:
         skill = skills.named(app.db, app.scope.owner, schedule.skill)
     except UsageError:
         skill = None
-    if skill is None or not skill.current:
+    if skill is None or not skill.is_accepted:
         raise UsageError(f"there is no skill {schedule.skill!r} any more; `agent skills list` shows those there are")
     return _SKILL_REQUEST.format(name=skill.name), _SKILL_INSTRUCTIONS.format(
         name=skill.name, steps=skill_tools.format_steps(skill)

@@ -3,12 +3,13 @@
 import difflib
 from collections.abc import Iterator, Sequence
 
-from agent_cli import clock, text
+from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.errors import UsageError
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.skills import skill_file, skills
-from agent_cli.memory.skills.skills import ACCEPTED, Skill
+from agent_cli.memory.skills.skills import Skill
 from agent_cli.store import ids
 from agent_cli.tools.skill_tools import MAX_STEPS
 
@@ -31,11 +32,6 @@ def find(app_: App, name: str, *, hidden: bool = False) -> Skill:
 
 def short(skill: Skill) -> str:
     return f"{skill.handle} “{skill.name}”"
-
-
-def day(skill: Skill, moment: str | None) -> str:
-    """The local day of a moment, by the UTC offset of the skill; empty without a moment."""
-    return f"{clock.local(moment, skill.utc_offset):%Y-%m-%d}" if moment else ""
 
 
 def table(rows: Sequence[Skill], as_json: bool, empty: str) -> None:

@@ -1,6 +1,7 @@
 """`agent skills`: procedures that the person wrote or approved."""
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,13 +12,15 @@ from agent_cli.cli import consent, output
 from agent_cli.cli.facts import review
 from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson, LimitOption
-from agent_cli.cli.skills import skill_files, skill_format
+from agent_cli.cli.skills import skill_format
 from agent_cli.editor import edited
-from agent_cli.errors import UsageError
-from agent_cli.memory.skills import skill_adoption, skill_file, skill_folders, skills
-from agent_cli.memory.skills.skills import ACCEPTED, EXPIRED, MERGED, PENDING, REJECTED, Skill
-from agent_cli.memory.versions import Version
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, Version
+from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills.skills import MERGED, Skill
 from agent_cli.messages import Origin
+from agent_cli.store import ids
+from agent_cli.text import counted, one_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="How things are done.")
 
@@ -25,6 +28,8 @@ SkillName = Annotated[str, typer.Argument(help="The skill's name, or its handle 
 
 _PLACEHOLDER = "what it does: use when …"
 _STEPS = "1. …"
+_FILES_NAMED = 3  # files beside a SKILL.md that are listed
+_PATH_WIDTH = 300  # characters of a path that are shown
 
 
 @app.callback()
@@ -88,7 +93,7 @@ def _version_text(skill: Skill, older: list[Version], version: int | None) -> st
 
 def _detail_rows(skill: Skill, version: int) -> list[tuple[str, str]]:
     """What there is to say of a skill beside its words."""
-    decided = f" on {skill_format.day(skill, skill.decided_at)}" if skill.decided_at else ""
+    decided = f" on {skill.local_day(skill.decided_at)}" if skill.decided_at else ""
     older = f" of {skill.version}" if version != skill.version else ""
     rows = [("skill", f"{skill.handle} {skill.name}, version {version}{older}")]
     rows.append(("state", f"{skill.state}{decided}{', hidden' if skill.hidden_at else ''}"))
@@ -96,7 +101,7 @@ def _detail_rows(skill: Skill, version: int) -> list[tuple[str, str]]:
         base = f", version {skill.base}" if skill.base else ""
         rows.append(("changes", f"{skill.describe()['changes']}{base}"))
     rows.append(("origin", f"{skill.origin}{f', made from {skill.trust}' if skill.trust != skill.origin else ''}"))
-    rows.append(("changed", skill_format.day(skill, skill.changed_at)))
+    rows.append(("changed", skill.local_day(skill.changed_at)))
     return rows
 
 
@@ -118,7 +123,7 @@ def _versions(skill: Skill, older: list[Version], as_json: bool) -> None:
     rows: list[dict[str, Any]] = [
         {
             "version": each.was["version"],
-            "until": f"until {skill_format.day(skill, each.at)}",
+            "until": f"until {skill.local_day(each.at)}",
             "how": f"{each.change} by the {each.actor}",
         }
         for each in older
@@ -147,7 +152,7 @@ def add(
     if example:
         if body or description:
             raise UsageError("--example brings its own words: give it a name alone")
-        _queue(app_, name, skill_folders.example(name), "file")
+        _queue(app_, name, skill_file.example(name), "file")
     elif body:
         _add(app_, skill_file.compose(name, _require_description(description), " ".join(body)))
     elif sys.stdin.isatty():
@@ -169,7 +174,7 @@ def _write(app_: App, name: str, description: str) -> None:
 
 def _add(app_: App, words: str) -> None:
     consent.obtain(app_, f"save the skill {skill_file.parse(words).name}?", "nothing was saved")
-    skill = skill_adoption.add(app_.db, app_.scope.owner, words, app_.time)
+    skill = skills.add(app_.db, app_.scope.owner, words, app_.time)
     output.say(f"saved {skill_format.short(skill)}")
     skill_format.note_altered(skill.name, words)
 
@@ -188,7 +193,7 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     """Propose a skill that the person did not type: it waits for a yes. Raises UsageError."""
     if skill_file.parse(words).name != name:
         raise UsageError(f"its front matter names it {skill_file.parse(words).name}: add it under that name")
-    skill = skill_adoption.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
+    skill = skills.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return
@@ -216,7 +221,7 @@ def edit(context: typer.Context, name: SkillName) -> None:
             return
         skill_file.parse(typed)
         consent.obtain(app_, f"save {skill.name} as you wrote it?", "nothing was changed")
-        changed = skill_adoption.edit(app_.db, skill, typed, app_.time)
+        changed = skills.edit(app_.db, skill, typed, app_.time)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
     output.say(f"changed {skill_format.short(changed)}{number}")
     for line in skill_format.difference(skill.text, changed.text):
@@ -232,11 +237,11 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
     for skill in chosen:
         if skill.state == PENDING:
             raise UsageError(f"{skill.handle} waits for your yes or no: `agent skills review` asks for it")
-        if not skill.current:
+        if not skill.is_accepted:
             raise UsageError(f"{skill.handle} is {'hidden already' if skill.hidden_at else skill.state}")
     with app_.db.write():
         for skill in chosen:
-            skill_adoption.hide(app_.db, skill, app_.time)
+            skills.hide(app_.db, skill, app_.time)
     for skill in chosen:
         output.say(f"hidden {skill_format.short(skill)} (agent skills restore {skill.name})")
 
@@ -256,12 +261,101 @@ def restore(
         state = f"has version {version} now" if version else "is not hidden"
         raise UsageError(f"{skill.name} {state}; `agent skills show {skill.name} --versions` lists what it was before")
     consent.obtain(app_, f"restore {skill_format.short(skill)}?", "nothing was restored")
-    back = skill_adoption.restore(app_.db, skill, app_.time, version)
+    back = skills.restore(app_.db, skill, app_.time, version)
     output.say(f"restored {skill_format.short(back)}, version {back.version}")
     for line in skill_format.difference(skill.text, back.text):
         output.say(line)
 
 
 app.command()(review.review)
-app.command()(skill_files.export)
-app.command("import")(skill_files.import_)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Without one: all, with --to.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="The folder to write NAME/SKILL.md to.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite other files.")] = False,
+) -> None:
+    """Print a skill as its SKILL.md, or write several to a folder."""
+    app_: App = context.obj.app()
+    chosen = list(dict.fromkeys(skill_format.find(app_, name) for name in names or ()))
+    if to is None:
+        if len(chosen) != 1:
+            raise UsageError("name the one skill to print, or say with --to where to write them all")
+        _print_file(chosen[0].text)
+        return
+    chosen = chosen if names else skills.listing(app_.db, app_.scope.owner)
+    if not chosen:
+        output.note("there are no skills; `agent skills add NAME` adds one")
+    if len({each.name for each in chosen}) < len(chosen):
+        raise UsageError("two of these have one name, and so one file: export them one by one")
+    for written in skill_file.write(to, {each.name: each.text for each in chosen}, force=force):
+        output.say(f"{'wrote' if written.new else 'the same already:'} {written.path}")
+
+
+def _print_file(text: str) -> None:
+    """Write the exact bytes to a pipe or file; to a terminal without control characters."""
+    if sys.stdout.isatty():
+        output.say(text.rstrip("\r\n"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="A SKILL.md, a folder with one, or a folder of such folders."),
+    ],
+    accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm that you have read them.")] = False,
+) -> None:
+    """Read SKILL.md files, into the queue unless accepted."""
+    if accept and not yes:
+        raise UsageError("--accept accepts every file without a review: say --yes as well, or leave it out")
+    app_: App = context.obj.app()
+    files = list(dict.fromkeys(file for path in paths for file in skill_file.files(path)))
+    if accept:
+        consent.obtain(app_, f"accept {counted(len(files), 'skill')} as they are?", "nothing was imported")
+    batch = ids.new(app_.time())
+    new = broken = 0
+    for file in files:
+        try:
+            new += _import(app_, file, accept, batch)
+        except UsageError as error:
+            broken += 1
+            output.note(f"{one_line(str(file), _PATH_WIDTH)} was skipped: {error}")
+    waits = "" if accept or not new else " (agent skills review)"
+    output.say(f"imported {counted(new, 'skill')}, {'accepted' if accept else 'pending'}{waits}")
+    if broken:
+        skipped = counted(broken, "broken file was", "broken files were")
+        raise AgentError(f"{skipped} skipped; the others are imported")
+
+
+def _format_accepted(skill: Skill) -> str:
+    return "is accepted" + (f", version {skill.version}" if skill.version > 1 else "")
+
+
+def _import(app_: App, file: Path, accept: bool, batch: str) -> bool:
+    """Import a file; whether it was new. Raises UsageError when it is no skill."""
+    text = skill_file.read_text(file)
+    skill = skills.import_skill(app_.db, app_.scope.owner, text, app_.time, accepted=accept, batch=batch)
+    if skill is None:
+        name = skill_file.parse(text).name
+        reason = f"{name} is known, waits already, or was rejected, hidden or forgotten"
+        output.note(f"nothing new in {one_line(str(file), _PATH_WIDTH)}: {reason}")
+        return False
+    target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
+    state = f"waits for your yes{target}" if skill.state == PENDING else _format_accepted(skill)
+    output.say(f"{skill_format.short(skill)} {state}")
+    skill_format.note_altered(skill.name, text)
+    left = skill_file.other_files(file)
+    if left:
+        more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
+        names = ", ".join(one_line(each) for each in left[:_FILES_NAMED])
+        output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
+    return True

@@ -1,34 +1,56 @@
-"""How a claim becomes a fact: it is proposed, accepted, rejected, replaced or expires.
+"""How a claim becomes a fact: it is added or proposed, accepted, changed and replaced.
 
 Only a person accepts. A claim from a model, a pipe, a file or an import waits for approval, and one that was rejected
 is not proposed again. A claim that repeats a known fact is added to that fact as a source, and its dates to those of
-the fact. Where a predicate has one value at a time, the newer truth ends the older one (succession.py).
+the fact. "I no longer live in Wels", "I drink tea instead of coffee" or "ich rauche nicht mehr" end facts, found by
+rules: by their triple, or because a fact about the person has all the words.
+
+Where a predicate has one value at a time, each ends where the next one begins. Dates decide, not the order in which the
+person says things: who moved to Wels in March 2026 and says afterwards that they moved to Linz in June 2025 lives in
+Wels. Without a date, a value was true when it was said, and what was said later comes after it. A value that begins in
+the future ends the present one on that day and not before. Which facts a fact replaced is read from the batches of its
+history.
 """
 
-from collections.abc import Iterable, Set
+import heapq
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import readings
 from agent_cli.memory.dates import absolute_dates, validity
-from agent_cli.memory.facts import facts, known_facts, succession
-from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
-from agent_cli.memory.language import secrets, terms, triples
+from agent_cli.memory.facts import facts
+from agent_cli.memory.facts.facts import SUPERSEDED, Fact
+from agent_cli.memory.language import endings, languages, predicates, secrets, statements, terms, triples
 from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.endings import Ending
 from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
-from agent_cli.store import ids, meta
+from agent_cli.store import ids
 from agent_cli.store.db import Database
+from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 LONGEST = 2000  # characters of a fact
-MAX_PENDING = 50  # proposals of a model that may wait at once
-MAX_WAIT = timedelta(days=30)
-_EXPIRED_UNREPORTED = "expired untold"
+_READ = 2000  # facts at most that are compared
+_VERB = Pattern(  # "I use", "trinke ich jetzt"
+    rf"^(?:{languages.alternatives('SELF')} \S+|\S+ {languages.alternatives('SELF')}) "
+    rf"(?:{languages.alternatives('NOW')} )?",
+    re.IGNORECASE,
+)
+_BY_PERSON = Pattern(rf"{languages.alternatives('SELF')}\b", re.IGNORECASE)
+_HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
+    r"(?:<NOW>,? )?(?:(?=\S+ (?:<NOW> )?(?P<verb><HABIT>)\b)<SELF> (?:<NOW> )?<HABIT>|(?P<inverted><HABIT>) <SELF>)"
+    r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"
+)
+_NOW = languages.pattern(r"\b<NOW>\b")
 
 
 @frozen
@@ -64,15 +86,16 @@ def add(
 
     Raises UsageError when the statement is empty or too long.
     """
-    claim, over = known_facts.with_target(db, scope, _sanitised(claim, time()), time(), single_valued)
-    batch = batch or ids.new(time())
+    claim, batch = _sanitised(claim, time()), batch or ids.new(time())
     with db.write():
-        for each in sorted(known_facts.repeated_by(db, scope, claim), key=lambda each: not each.is_accepted):
+        claim, over = _with_target(db, scope, claim, time(), single_valued)
+        for each in sorted(_repeated_by(db, scope, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
-                return _accept(db, _restate_pending(db, each, claim, time, batch), time, single_valued, None, batch)
+                restated = _restate_pending(db, each, claim, time, batch)
+                return accept(db, restated, time, single_valued=single_valued, batch=batch)
             if each.is_open(time()):
                 return _add_to_known(db, each, claim, time, single_valued, batch)
-        if claim.operation == "insert" and (said := known_facts.earlier_ending(db, scope, claim)):
+        if claim.operation == "insert" and (said := _earlier_ending(db, scope, claim)):
             return Adopted(said, new=False)
         state = SUPERSEDED if claim.operation == "delete" else ACCEPTED
         fact = facts.insert(db, scope, claim, state, "added", time, actor="person", batch=batch)
@@ -83,20 +106,21 @@ def propose(
     db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model", batch: str = ""
 ) -> Fact | None:
     """Queue a claim for review; None when it is known, is pending already, was rejected or forgotten."""
-    claim, _ = known_facts.with_target(db, scope, _sanitised(claim, time()), time(), SINGLE_VALUED)
+    claim = _sanitised(claim, time())
     with db.write():
+        claim, _ = _with_target(db, scope, claim, time(), SINGLE_VALUED)
         if tombstones.contains(db, claim.statement, scope.owner):
             return None
-        for each in known_facts.repeated_by(db, scope, claim):
+        for each in _repeated_by(db, scope, claim):
             if each.state == REJECTED:
                 return None
             if each.state == PENDING or each.is_open(time()):
                 facts.add_source(db, each, claim.message, claim.quote, time())
                 return None
-        if claim.operation == "insert" and known_facts.earlier_ending(db, scope, claim):
+        if claim.operation == "insert" and _earlier_ending(db, scope, claim):
             return None
-        _make_room(db, scope, claim, time)
-        batch = batch or ids.new(time())
+        if claim.origin == "model":
+            facts.FACTS.make_room(db, scope.owner, time)
         return facts.insert(db, scope, claim, PENDING, "proposed", time, actor=actor, batch=batch)
 
 
@@ -110,24 +134,17 @@ def accept(
     batch: str = "",
 ) -> Adopted:
     """The person accepts a proposal. `replacing`: a fact that it ends. Raises UsageError when it is not pending."""
+    batch = batch or ids.new(time())
     with db.write():
-        return _accept(db, fact, time, single_valued, replacing, batch or ids.new(time()))
-
-
-def reject(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
-    """The person rejects a proposal, for good. Raises UsageError like `accept`."""
-    with db.write():
-        proposal = _require_pending(db, fact)
-        return facts.change(
-            db,
-            proposal,
-            REJECTED,
-            time,
-            actor="person",
-            batch=batch or ids.new(time()),
-            state=REJECTED,
-            decided_at=clock.utc(time()),
-        )
+        proposal = facts.FACTS.require_pending(db, fact)
+        ends = [replacing] if replacing else []
+        if proposal.target_id and proposal.operation in ("update", "delete"):
+            ends.append(facts.get(db, proposal.target_id, fact.owner))
+        state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(time())
+        changed = facts.change(db, proposal, "accepted", time, batch=batch, state=state, decided_at=now)
+        adopted = _settle(db, changed, ends, time, single_valued, batch)
+        _require_second_key(proposal, adopted.replaced if replacing is None else ())
+        return adopted
 
 
 def edit(
@@ -151,12 +168,12 @@ def edit(
     with db.write():
         columns = ("statement", "subject", "predicate", "object")
         wording = {column: getattr(edited, column) for column in columns}
-        dates = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
+        dates: dict[str, Any] = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
         if fact.is_accepted:
-            changed = facts.change(db, fact, "edited", time, actor="person", batch=batch, **wording)
-            succession.redate(db, changed, dates, time, single_valued, batch)
+            changed = facts.change(db, fact, "edited", time, batch=batch, **wording)
+            _redate(db, changed, dates, time, single_valued, batch)
         else:
-            facts.change(db, fact, "edited", time, actor="person", batch=batch, **wording, **dates)
+            facts.change(db, fact, "edited", time, batch=batch, **wording, **dates)
         return facts.get(db, fact.id, fact.owner)
 
 
@@ -174,9 +191,9 @@ def redate(
         raise UsageError(f"{fact.handle} was left as it is: it would end before it begins")
     with db.write():
         if fact.state == PENDING:
-            facts.change(db, fact, "edited", time, actor="person", batch=batch, **dates)
+            facts.change(db, fact, "edited", time, batch=batch, **dates)
         else:
-            succession.redate(db, fact, dates, time, single_valued, batch)
+            _redate(db, fact, dates, time, single_valued, batch)
         return facts.get(db, fact.id, fact.owner)
 
 
@@ -198,35 +215,15 @@ def reworded(fact: Fact, statement: str, now: datetime) -> Fact:
 
 def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
     """Mark a fact as no longer true."""
+    now = clock.utc(time())
     with db.write():
-        now = clock.utc(time())
-        return facts.change(
-            db,
-            fact,
-            "ended",
-            time,
-            actor="person",
-            batch=batch or ids.new(time()),
-            state=SUPERSEDED,
-            valid_to=now,
-            decided_at=now,
-        )
-
-
-def hide(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
-    """Leave a fact out of lists, search and recall, until `restore`."""
-    with db.write():
-        return facts.change(
-            db, fact, "hidden", time, actor="person", batch=batch or ids.new(time()), hidden_at=clock.utc(time())
-        )
+        return facts.change(db, fact, "ended", time, batch=batch, state=SUPERSEDED, valid_to=now, decided_at=now)
 
 
 def set_in_profile(db: Database, fact: Fact, in_profile: str, time: clock.Clock) -> Fact:
     """Decide whether every session is told a fact: always, never, or (empty) as the profile chooses."""
     with db.write():
-        return facts.change(
-            db, fact, f"told {in_profile}", time, actor="person", batch=ids.new(time()), in_profile=in_profile
-        )
+        return facts.change(db, fact, f"told {in_profile}", time, in_profile=in_profile)
 
 
 def restore(
@@ -235,9 +232,9 @@ def restore(
     """Show a hidden fact again; where a newer value is known, the restored fact ends where that one begins."""
     batch = batch or ids.new(time())
     with db.write():
-        changed = facts.change(db, fact, "restored", time, actor="person", batch=batch, hidden_at=None)
+        changed = facts.change(db, fact, "restored", time, batch=batch, hidden_at=None)
         if changed.is_accepted:
-            succession.settle(db, changed, time, single_valued, batch)
+            _settle_values(db, changed, time, single_valued, batch)
         return facts.get(db, fact.id, fact.owner)
 
 
@@ -247,7 +244,7 @@ def conflicts(db: Database, fact: Fact, now: datetime, single_valued: Set[str] =
     if fact.target_id:
         found[fact.target_id] = facts.get(db, fact.target_id, fact.owner)
     if fact.predicate in single_valued:
-        found |= {each.id: each for each in succession.values(db, fact, single_valued)}
+        found |= {each.id: each for each in values(db, fact, single_valued)}
     found |= {each.id: each for each in facts.similar(db, fact.owner, fact.statement)}
     return [
         each
@@ -255,23 +252,8 @@ def conflicts(db: Database, fact: Fact, now: datetime, single_valued: Set[str] =
         if each.id != fact.id
         and each.is_open(now)
         and (each.id == fact.target_id or not terms.is_similar(each.statement, fact.statement))
-        and succession.same_scope(each, fact)
+        and _same_scope(each, fact)
     ]
-
-
-def expire(db: Database, owner: str, time: clock.Clock) -> int:
-    """Expire proposals that have waited for 30 days; returns how many have expired since the last call."""
-    while old := facts.queued_before(db, owner, time() - MAX_WAIT):
-        with db.write():
-            for fact in facts.many(db, [each.id for each in old], owner):  # read again inside the write
-                if fact.state == PENDING:
-                    _expire(db, fact, time)
-    if not meta.get(db, _EXPIRED_UNREPORTED):
-        return 0
-    with db.write():
-        count = meta.number(db, _EXPIRED_UNREPORTED)
-        meta.drop(db, _EXPIRED_UNREPORTED)
-    return count
 
 
 def _sanitised(claim: Claim, now: datetime) -> Claim:
@@ -314,7 +296,7 @@ def _add_to_known(
     stated = _stored(validity.Validity(claim.valid_from, claim.valid_to))
     if stated.items() <= asdict(known).items():
         return Adopted(known, new=False)
-    replaced = succession.redate(db, known, stated, time, single_valued, batch)
+    replaced = _redate(db, known, stated, time, single_valued, batch)
     return Adopted(facts.get(db, known.id, known.owner), False, replaced, dated=True)
 
 
@@ -326,7 +308,6 @@ def _restate_pending(db: Database, fact: Fact, claim: Claim, time: clock.Clock, 
         fact,
         "edited",
         time,
-        actor="person",
         batch=batch,
         statement=claim.statement,
         subject=triple.subject,
@@ -345,20 +326,6 @@ def _check_length(statement: str) -> None:
         raise UsageError(f"a fact has at most {LONGEST} characters, and this has {len(statement)}; keep it as a note")
 
 
-def _accept(
-    db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str], replacing: Fact | None, batch: str
-) -> Adopted:
-    proposal = _require_pending(db, fact)
-    ends = [replacing] if replacing else []
-    if proposal.target_id and proposal.operation in ("update", "delete"):
-        ends.append(facts.get(db, proposal.target_id, fact.owner))
-    state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(time())
-    changed = facts.change(db, proposal, "accepted", time, actor="person", batch=batch, state=state, decided_at=now)
-    adopted = _settle(db, changed, ends, time, single_valued, batch)
-    succession.require_second_key(proposal, adopted.replaced if replacing is None else ())
-    return adopted
-
-
 def _settle(
     db: Database, fact: Fact, ends: Iterable[Fact], time: clock.Clock, single_valued: Set[str], batch: str
 ) -> Adopted:
@@ -367,34 +334,254 @@ def _settle(
     until = (fact.valid_from or clock.utc(time())) if fact.operation == "delete" else fact.began_at
     for each in {each.id: each for each in ends}.values():
         if each.is_open(time()):
-            replaced.append(succession.replace(db, each, max(until, each.began_at), time, batch))
+            replaced.append(_end_at(db, each, max(until, each.began_at), time, batch))
     if fact.state == ACCEPTED:
-        replaced += succession.settle(db, fact, time, single_valued, batch)
+        replaced += _settle_values(db, fact, time, single_valued, batch)
     others = tuple(each for each in replaced if each.id != fact.id)  # it ends itself where a newer value is known
     return Adopted(facts.get(db, fact.id, fact.owner), True, others)
 
 
-def _require_pending(db: Database, fact: Fact) -> Fact:
-    now = facts.get(db, fact.id, fact.owner)
-    if now.state != PENDING:
-        raise UsageError(f"{fact.handle} does not wait for approval: it is {now.state}")
-    return now
-
-
-def _make_room(db: Database, scope: Scope, claim: Claim, time: clock.Clock) -> None:
-    """Expire the oldest proposals of a model beyond the limit; the next start reports them."""
-    if claim.origin == "model":
-        made = facts.pending(db, scope.owner, origin=claim.origin)
-        for each in made[: max(0, len(made) + 1 - MAX_PENDING)]:
-            _expire(db, each, time)
-
-
-def _expire(db: Database, fact: Fact, time: clock.Clock) -> None:
-    facts.change(
-        db, fact, EXPIRED, time, actor="program", batch=ids.new(time()), state=EXPIRED, decided_at=clock.utc(time())
-    )
-    meta.increase(db, _EXPIRED_UNREPORTED)
-
-
 def format_names(found: Iterable[Fact]) -> str:
     return ", ".join(f"{each.handle} “{facts.name(each)}”" for each in found)
+
+
+def _settle_values(
+    db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str], batch: str
+) -> tuple[Fact, ...]:
+    """End each value of the fact's predicate where the next begins; returns the facts whose end has changed.
+
+    A value that is over by a date of its own ends no other. Runs in the caller's transaction.
+    """
+    ended = []
+    if fact.state == ACCEPTED and fact.is_over(time()):
+        ended.append(facts.change(db, fact, "ended", time, batch=batch, state=SUPERSEDED))
+    if fact.predicate not in single_valued:
+        return tuple(ended)
+    bound = ""  # where the next value begins
+    for each in reversed(in_order(values(db, fact, single_valued))):
+        if bound and (each.valid_to is None or each.valid_to > bound):
+            each = _end_at(db, each, bound, time, batch)
+            ended.append(each)
+        if not (each.is_over(time()) and each.valid_to != bound):
+            bound = min(filter(None, (bound, each.began_at)))
+    return tuple({each.id: each for each in ended}.values())
+
+
+def _end_at(db: Database, fact: Fact, until: str, time: clock.Clock, batch: str) -> Fact:
+    """End a fact at this time because of another; in the future it stays true until then."""
+    state = SUPERSEDED if until <= clock.utc(time()) else ACCEPTED
+    return facts.change(db, fact, "replaced", time, batch=batch, state=state, valid_to=until)
+
+
+def _redate(
+    db: Database, fact: Fact, dates: Mapping[str, str | None], time: clock.Clock, single_valued: Set[str], batch: str
+) -> tuple[Fact, ...]:
+    """Correct `valid_from` and `valid_to`. Values that ended where the fact began follow it.
+
+    Returns the facts whose end has changed. Runs in the caller's transaction.
+    """
+    moved: dict[str, Any] = {column: moment for column, moment in dates.items() if moment != getattr(fact, column)}
+    if "valid_from" in moved and fact.predicate in single_valued:
+        others = [each for each in values(db, fact, single_valued) if each.id != fact.id]
+        for each in others:
+            if each.valid_to == fact.began_at:
+                _reopen(db, each, time, batch)
+        if fact.valid_to in [each.began_at for each in others]:
+            fact = _reopen(db, fact, time, batch)
+    if moved.get("valid_to"):
+        moved["state"] = ACCEPTED
+    changed = facts.change(db, fact, "edited", time, batch=batch, **moved) if moved else fact
+    return tuple(each for each in _settle_values(db, changed, time, single_valued, batch) if each.id != fact.id)
+
+
+def replaced(db: Database, fact: Fact) -> list[Fact]:
+    """The facts that ended when this one was accepted."""
+    return _changed_together(db, fact, "<>", "=")
+
+
+def replaced_by(db: Database, fact: Fact) -> list[Fact]:
+    """The facts that ended this one when they were accepted."""
+    return _changed_together(db, fact, "=", "<>")
+
+
+def in_order(found: Sequence[Fact]) -> list[Fact]:
+    """Values in the order in which they became true.
+
+    Those with a date are ordered by it. One without a date was true when it was said: it stands behind the last one
+    that was said before it and had begun by then.
+    """
+    said = sorted(found, key=lambda each: (each.learned_at, each.id))
+    places: dict[int, tuple[str, int]] = {}
+    ahead: list[tuple[str, int]] = []  # the dated ones that had not begun by then, the earliest first
+    last = ("", -1)  # the latest one that had
+    for number, each in enumerate(said):
+        while ahead and ahead[0][0] <= each.learned_at:
+            last = max(last, heapq.heappop(ahead))
+        places[each.id] = (each.began_at, number) if each.valid_from else last
+        if each.valid_from:
+            heapq.heappush(ahead, places[each.id])
+    return sorted(said, key=lambda each: (places[each.id], each.valid_from is None))
+
+
+def values(db: Database, fact: Fact, single_valued: Set[str]) -> list[Fact]:
+    """The values of the fact's predicate in its place and session: one of a project does not end one of elsewhere."""
+    found = facts.accepted_values(db, fact.owner, fact.subject, predicates.forms(fact.predicate, single_valued))
+    return [each for each in found if _same_scope(each, fact)]
+
+
+def _same_scope(one: Fact, other: Fact) -> bool:
+    """Whether both hold in the same place and session."""
+    return (one.place, one.session_id) == (other.place, other.session_id)
+
+
+def _reopen(db: Database, fact: Fact, time: clock.Clock, batch: str) -> Fact:
+    return facts.change(db, fact, "edited", time, batch=batch, state=ACCEPTED, valid_to=None)
+
+
+def _changed_together(db: Database, fact: Fact, mine: str, theirs: str) -> list[Fact]:
+    """Facts of the same batch; `mine` and `theirs` compare the change of each side with 'replaced'."""
+    rows = db.rows(
+        f"""select distinct o.fact_id from fact_version v
+            join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
+            where v.fact_id = ? and v.undone = 0 and v.change {mine} 'replaced' and o.change {theirs} 'replaced'
+              and 'replaced' in (v.change, o.change)
+              and (v.change in ('added', 'accepted', 'edited', 'restored', 'replaced'))
+              and (o.change in ('added', 'accepted', 'edited', 'restored', 'replaced'))
+            order by 1""",
+        (fact.id,),
+    )
+    return facts.many(db, [id for (id,) in rows], fact.owner)
+
+
+def _require_second_key(proposal: Fact, replaced: Sequence[Fact]) -> None:
+    """Raises UsageError when a proposal of a turn in which something was read would end what the person typed."""
+    typed = [f"{each.handle} “{facts.name(each)}”" for each in replaced if each.origin == "typed"]
+    if typed and proposal.trust in readings.ORIGINS:
+        raise UsageError(
+            f"{proposal.handle} was proposed after something was read, and would end {', '.join(typed)}, which you "
+            "typed: it waits until you say that it replaces that (r in `agent facts review`)"
+        )
+
+
+def _repeated_by(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
+    """Facts that state the same as the claim, in the same scope."""
+    found = {each.id: each for each in _in_words(db, scope, claim)}
+    if claim.triple:
+        for each in facts.accepted_values(db, scope.owner, claim.triple.subject, [claim.triple.predicate]):
+            if each.object.casefold() == claim.triple.object.casefold():
+                found[each.id] = each
+    return [
+        each
+        for each in found.values()
+        if (each.place, each.session_id, each.operation, each.target_id)
+        == (claim.place, claim.session, claim.operation, claim.target)
+        or (claim.operation == "insert" and each.operation == "update" and each.place == claim.place)
+    ]
+
+
+def _earlier_ending(db: Database, scope: Scope, claim: Claim) -> Fact | None:
+    """The same sentence, if it has ended a fact before."""
+    same = _in_words(db, scope, claim)
+    return next((each for each in same if (each.operation, each.state) == ("delete", SUPERSEDED)), None)
+
+
+def _in_words(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
+    found = facts.similar(db, scope.owner, claim.statement)
+    return [each for each in found if terms.is_similar(each.statement, claim.statement)]
+
+
+def ended_by(
+    db: Database, scope: Scope, statement: str, now: datetime, single_valued: Set[str], session: int | None = None
+) -> list[Fact]:
+    """The facts that hold here, now or in the future, and are over by this sentence; none when it ends nothing."""
+    ending = endings.parse(statement)
+    if ending is None:
+        return []
+    held = facts.listing(db, scope.owner, _READ, not_over=now, place=scope.place)
+    about_person = endings.is_about_person(statement)
+    return [
+        each
+        for each in held
+        if each.session_id in (None, session)
+        and (_says_exactly(each, ending, single_valued) or (about_person and _says_in_words(db, each, ending)))
+    ]
+
+
+def _with_target(
+    db: Database, scope: Scope, claim: Claim, now: datetime, single_valued: Set[str]
+) -> tuple[Claim, list[Fact]]:
+    """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
+    if claim.operation != "insert":
+        return claim, [facts.get(db, claim.target, scope.owner)] if claim.target else []
+    over = ended_by(db, scope, claim.statement, now, single_valued, claim.session)
+    return as_ending(claim, over, now, single_valued), over
+
+
+def separate(statement: str) -> list[str]:
+    """The clauses of a statement where each is understood alone, as in "I sold the car, I take the bus now"."""
+    parts = statements.clauses(statement)
+    understood = all(triples.parse(each) or endings.parse(each) for each in parts)
+    return parts if len(parts) > 1 and understood else [statement]
+
+
+def replaceable(
+    db: Database, scope: Scope, claim: Claim, now: datetime, single_valued: Set[str], session: int
+) -> list[Claim]:
+    """The claim in the place of each fact with the same verb, where the sentence says that it is so now."""
+    said = _HABIT.fullmatch(claim.statement.rstrip(" .!"))
+    if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single_valued):
+        return []
+    made = []
+    for each in facts.listing(db, scope.owner, _READ, not_over=now, place=scope.place):
+        known = _HABIT.fullmatch(each.statement)
+        if known is None or each.session_id not in (None, session) or _verb(db, known) != _verb(db, said):
+            continue
+        if not set(terms.content_words(said["what"])) <= set(terms.content_words(known["what"])):
+            triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single_valued else None
+            made.append(replace(claim, operation="update", target=each.id, triple=triple))
+    return sorted(made, key=lambda each: each.target or 0)
+
+
+def _verb(db: Database, habit: re.Match[str]) -> list[str]:
+    return db.tokens(habit["verb"] or habit["inverted"])
+
+
+def as_ending(made: Claim, over: Sequence[Fact], now: datetime, single_valued: Set[str]) -> Claim:
+    """The claim of a sentence that ends these facts: it deletes them, or is in their place."""
+    ending = endings.parse(made.statement)
+    if ending is None or not over:
+        return made
+    first = over[0]
+    if ending.instead:
+        return replace(made, operation="update", target=first.id, triple=_new_value(ending, first, single_valued))
+    since = validity.find(made.statement, now, begins=True).since
+    return replace(made, operation="delete", target=first.id, triple=None, valid_from=since, valid_to=None)
+
+
+def _new_value(ending: Ending, known: Fact, single_valued: Set[str]) -> Triple | None:
+    """The triple of what is true instead; for "I use emacs instead of vim" that of the editor it replaces."""
+    parsed = triples.parse(ending.instead)
+    if parsed or known.predicate not in single_valued:
+        return parsed
+    return Triple(known.subject, known.predicate, _VERB.sub("", ending.instead, count=1))
+
+
+def _says_exactly(fact: Fact, ending: Ending, single_valued: Set[str]) -> bool:
+    """Whether the triple of a fact is what is over; of "emacs instead of vim" the editor, and not a drink one likes."""
+    if ending.instead:
+        return fact.predicate in single_valued and ending.over.casefold() == fact.object.casefold()
+    parsed = triples.parse(ending.over)
+    return parsed is not None and _folded(parsed) == _folded(Triple(fact.subject, fact.predicate, fact.object))
+
+
+def _folded(triple: Triple) -> tuple[str, str, str]:
+    return triple.subject.casefold(), triple.predicate, triple.object.casefold()
+
+
+def _says_in_words(db: Database, fact: Fact, ending: Ending) -> bool:
+    """Whether a fact about the person has all the words of what is over, in any form."""
+    if not (fact.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))):
+        return False
+    words = [*terms.content_words(f"{ending.over} {ending.instead}"), *terms.content_words(fact.statement)]
+    stems = {word: " ".join(tokens) for word, tokens in zip(words, db.tokens_of(words), strict=True)}
+    return endings.covers(ending, fact.statement, Triple(fact.subject, fact.predicate, fact.object), stems)

@@ -1,7 +1,7 @@
 """Contradictions between what the person types and known facts: shown below the reply, and adopted on request.
 
 Found by rules alone, without a model: a typed sentence, outside quotations and code, that a rule parses into a triple
-with a single-valued predicate, or that says that something is over (known_facts.py). Statements that are merely
+with a single-valued predicate, or that says that something is over (adoption.py). Statements that are merely
 similar are left to the review.
 """
 
@@ -12,10 +12,11 @@ from datetime import datetime
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture
-from agent_cli.memory.facts import adoption, facts, known_facts, receipts
-from agent_cli.memory.facts.facts import REJECTED, Fact
+from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import endings, predicates, statements, terms
 from agent_cli.memory.language.claims import Claim, is_fact
+from agent_cli.memory.proposals import REJECTED
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from agent_cli.store import ids
@@ -89,13 +90,13 @@ def _against(
     db: Database, scope: Scope, session: int, claim: Claim, now: datetime, single_valued: Set[str]
 ) -> list[Contradiction]:
     """What a claim contradicts or ends."""
-    over = known_facts.ended_by(db, scope, claim.statement, now, single_valued, session)
+    over = adoption.ended_by(db, scope, claim.statement, now, single_valued, session)
     if known := over or _other_values(db, scope, session, claim, now, single_valued):
-        answer = _answer(known_facts.as_ending(claim, over, now, single_valued))
+        answer = _answer(adoption.as_ending(claim, over, now, single_valued))
         return [
             Contradiction(replace(claim, place=each.place, session=each.session_id), each, answer) for each in known
         ]
-    claims = known_facts.replaceable(db, scope, claim, now, single_valued, session)
+    claims = adoption.replaceable(db, scope, claim, now, single_valued, session)
     targets = facts.many(db, [each.target for each in claims if each.target], scope.owner)
     return [
         Contradiction(replace(made, place=known.place, session=known.session_id), known, _answer(made), len(claims) > 1)

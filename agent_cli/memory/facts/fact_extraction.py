@@ -19,7 +19,7 @@ from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.conversations.readings import Quote, Reading
 from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import adoption, facts, known_facts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.language.claims import Claim, Triple, is_fact
@@ -158,6 +158,23 @@ def parse_json(answer: str) -> Any:
         raise ValueError(f"it is not JSON ({text.one_line(str(error))})") from error
 
 
+def text_fields(values: Mapping[str, Any], of: str) -> dict[str, str]:
+    """These fields of an answer, empty where they are missing. Raises ValueError for one that is not text."""
+    for field, value in values.items():
+        if value and not isinstance(value, str):
+            raise ValueError(f"the {field} of {of} is not text")
+    return {field: value or "" for field, value in values.items()}
+
+
+def format_person(entry: Entry, typed: int, other: int) -> str:
+    """What the person said, in a prompt: what was not typed is marked, and each part cut to so many characters."""
+    pieces = []
+    for part in entry.parts:
+        words = text.one_line(part.text, typed if part.origin == "typed" else other)
+        pieces.append(words if part.origin == "typed" or not words else f"<{part.origin}>{words}</{part.origin}>")
+    return f"PERSON: {' '.join(pieces)}"
+
+
 def claims(
     db: Database, owner: str, found: Sequence[Operation], exchanges: Sequence[Entry], others: Sequence[str] = ()
 ) -> list[Claim]:
@@ -187,11 +204,7 @@ def _operation(item: Any, number: int) -> Operation:
     op = item.get("op")
     if op not in ("INSERT", "UPDATE", "DELETE"):
         raise ValueError(f"the op of operation {number} must be INSERT, UPDATE or DELETE")
-    # Other fields, a state for instance, are ignored.
-    values = {field: item.get(field) or "" for field in _FIELDS}
-    for field, value in values.items():
-        if not isinstance(value, str):
-            raise ValueError(f"the {field} of operation {number} is not text")
+    values = text_fields({field: item.get(field) for field in _FIELDS}, f"operation {number}")
     if op == "DELETE" and not values["target"]:
         raise ValueError(f"operation {number} has no target: f and the number of a known fact")
     if op != "DELETE" and not values["statement"].strip():
@@ -204,7 +217,7 @@ def _clauses(operation: Operation) -> list[Operation]:
     """A new statement of several clauses as several operations, where each is understood alone."""
     if operation.op != "insert":
         return [operation]
-    return [replace(operation, statement=clause) for clause in known_facts.separate(operation.statement)]
+    return [replace(operation, statement=clause) for clause in adoption.separate(operation.statement)]
 
 
 def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[Entry]) -> Claim | None:
@@ -291,8 +304,4 @@ def _normalised(statement: str) -> str:
 def _format_entry(entry: Entry) -> str:
     if entry.message.role == "assistant":
         return f"assistant: {text.one_line(entry.message.text, _REPLY)}"
-    pieces = []
-    for part in entry.parts:
-        words = text.one_line(part.text, _TYPED if part.origin == "typed" else _OTHER)
-        pieces.append(words if part.origin == "typed" or not words else f"<{part.origin}>{words}</{part.origin}>")
-    return f"PERSON: {' '.join(pieces)}"
+    return format_person(entry, _TYPED, _OTHER)

@@ -1,34 +1,36 @@
-"""Reading facts about the person, and changing single facts with their history.
+"""Reading and writing facts about the person.
 
-adoption.py decides who may add a fact and what it replaces. Each change stores the fact as it was before, so that it
-can be shown and undone; changes that belong together are one batch. Whether an accepted fact is planned, true or over
-is decided by its dates when it is read: nothing has to run on the day on which it begins or ends.
+adoption.py decides who may add a fact and what it replaces; memory/proposals.py has what facts and skills share.
+Whether an accepted fact is planned, true or over is decided by its dates when it is read: nothing has to run on the day
+on which it begins or ends.
 """
 
+import math
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory import versions
 from agent_cli.memory.entities import graph
-from agent_cli.memory.facts import fact_marks
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.proposals import ACCEPTED, PENDING, Proposals, Proposed
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-PENDING, ACCEPTED, REJECTED, SUPERSEDED, EXPIRED = "pending", "accepted", "rejected", "superseded", "expired"
+SUPERSEDED = "superseded"  # the state of what was true before; the others are those of all proposals
 SIMILARITY = 0.72  # Jaccard index of the shingles from which two statements count as the same
 
 
 @frozen
-class Fact:
+class Fact(Proposed):
+    kind = "fact"
     id: int
     owner: str
     place: str
@@ -55,22 +57,13 @@ class Fact:
     in_profile: str  # always, never, or empty: whether every session is told it; see agent/profile.py
 
     @property
-    def handle(self) -> str:
-        return ids.handle("fact", self.id)
-
-    @property
     def began_at(self) -> str:
         """The time from which it is true; where that is unknown, when it was learned."""
         return self.valid_from or self.learned_at
 
     @property
     def day(self) -> str:
-        return f"{clock.local(self.began_at, self.utc_offset):%Y-%m-%d}"
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether it is accepted and not hidden: planned, true, or over by its own date."""
-        return self.state == ACCEPTED and self.hidden_at is None
+        return self.local_day(self.began_at)
 
     def is_over(self, now: datetime) -> bool:
         return self.valid_to is not None and self.valid_to <= clock.utc(now)
@@ -94,32 +87,6 @@ class Fact:
         return {key: value for key, value in values.items() if key not in ("owner", "utc_offset")}
 
 
-_NAMES = tuple(each.name for each in fields(Fact))
-_COLUMNS = ", ".join(_NAMES)
-_FIXED = {"id", "owner", "origin", "utc_offset", "source"}
-_POINTERS = {"session_id", "target_id", "message_id", "quote"}  # may have been erased when a change is undone
-_CHANGES = frozenset(_NAMES) - _FIXED - _POINTERS
-
-
-def get(db: Database, id: int, owner: str) -> Fact:
-    """Raises UsageError when this owner has no such fact."""
-    row = db.row(f"select {_COLUMNS} from fact where id = ? and owner = ?", (id, owner))
-    if row is None:
-        raise UsageError(f"there is no fact f{id}; `agent facts list --all` shows them all")
-    return Fact(*row)
-
-
-def many(db: Database, fact_ids: Sequence[int], owner: str) -> list[Fact]:
-    """The facts with these ids that this owner has, in the order of the ids."""
-    where = "+owner = ? and id in (select value from json_each(?))"
-    facts = {fact.id: fact for fact in _read(db, where, (owner, fact_ids))}
-    return [facts[id] for id in fact_ids if id in facts]
-
-
-def _read(db: Database, where: str, values: Sequence[Any]) -> list[Fact]:
-    return [Fact(*row) for row in db.rows(f"select {_COLUMNS} from fact where {where}", values)]
-
-
 def listing(
     db: Database,
     owner: str,
@@ -139,9 +106,9 @@ def listing(
     """
     moment = clock.utc(as_of) if as_of else None
     wanted = (ACCEPTED, SUPERSEDED) if as_of else states
-    rows = db.rows(
-        f"""select {_COLUMNS} from fact
-            where owner = :owner and state in (select value from json_each(:states))
+    return FACTS.select(
+        db,
+        f"""owner = :owner and state in (select value from json_each(:states))
               and hidden_at is {"not null" if hidden else "null"} and (:place is null or place in ('', :place))
               and (:moment is null or (
                    (coalesce(valid_from, learned_at) <= :moment or valid_from is null and valid_to <= learned_at)
@@ -157,21 +124,6 @@ def listing(
             "limit": limit,
         },
     )
-    return [Fact(*row) for row in rows]
-
-
-def pending(db: Database, owner: str, limit: int = -1, origin: str | None = None) -> list[Fact]:
-    """Proposals, the oldest first; of one origin, or of any."""
-    where = """owner = ?1 and state = 'pending' and hidden_at is null and origin = coalesce(?3, origin)
-               order by id limit ?2"""
-    return _read(db, where, (owner, limit, origin))
-
-
-def queued_before(db: Database, owner: str, moment: datetime) -> list[Fact]:
-    """Of the oldest 200 proposals, those queued before this moment (an import may have earlier `learned_at` times)."""
-    where = """uid < ? and id in (
-        select id from fact where owner = ? and state = 'pending' and hidden_at is null order by id limit 200)"""
-    return _read(db, where, (ids.lowest(moment), owner))
 
 
 def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence[str]) -> list[Fact]:
@@ -179,7 +131,7 @@ def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence
     where = """owner = ? and subject = ? and predicate in (select value from json_each(?)) and hidden_at is null
                and state in ('accepted', 'superseded') and operation <> 'delete'
                order by coalesce(valid_from, learned_at), id"""
-    return _read(db, where, (owner, subject, predicates))
+    return FACTS.select(db, where, (owner, subject, predicates))
 
 
 def similar(db: Database, owner: str, statement: str) -> list[Fact]:
@@ -187,7 +139,7 @@ def similar(db: Database, owner: str, statement: str) -> list[Fact]:
     where = """+owner = ?2 and id in (
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
     blank = terms.shingles(terms.mask_numbers(statement))
-    found = _read(db, where, (fact_marks.rarest(db, statement, SIMILARITY), owner))
+    found = FACTS.select(db, where, (_rarest_marks(db, statement), owner))
     return [
         each
         for each in found
@@ -202,7 +154,7 @@ def stated_last(db: Database, owner: str, words: str) -> list[Fact]:
                 and id in (select f.id from fact f join ({last}) m on m.id = f.message_id where m.text = ?2
                            union select s.fact_id from fact_source s join ({last}) m on m.id = s.message_id
                            where m.text = ?2) order by id"""
-    return _read(db, where, (owner, words))
+    return FACTS.select(db, where, (owner, words))
 
 
 def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
@@ -271,20 +223,12 @@ def insert(
             claim.source,
         ),
     )
-    fact_marks.write(db, id, claim.statement)
+    _write_marks(db, id, claim.statement)
     fact = get(db, id, scope.owner)
     add_source(db, fact, claim.read_in, "", now)
-    _record(db, fact, None, change, time, actor, batch)
+    FACTS.record(db, fact, None, change, time, actor=actor, batch=batch)
     _update_graph(db, fact)
     return fact
-
-
-def change(db: Database, fact: Fact, change: str, time: clock.Clock, *, actor: str, batch: str, **values: Any) -> Fact:
-    """Change some columns of a fact and record its former values. Runs in the caller's transaction."""
-    before = get(db, fact.id, fact.owner)
-    changed = _write(db, before, values)
-    _record(db, changed, before, change, time, actor, batch)
-    return changed
 
 
 def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
@@ -299,7 +243,7 @@ def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: da
 def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) -> list[Fact]:
     """Undo the person's last change, of this fact or of any, with its whole batch. Raises UsageError."""
     with db.write():
-        return undo_batch(db, owner, last_batch(db, owner, fact), time)
+        return FACTS.undo_batch(db, owner, last_batch(db, owner, fact), time)
 
 
 def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
@@ -315,34 +259,14 @@ def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
     return str(batch)
 
 
-def undo_batch(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Fact]:
-    """Undo a batch, the last change first: a fact that the batch added becomes rejected.
-
-    Raises UsageError when the person has changed one of its facts since.
-    """
-    undoing = ids.new(time())
-    with db.write():
-        later = versions.changed_since(db, "fact", batch, "person")
-        if later:
-            raise UsageError(f"f{later} was changed again since; take that back first: `agent facts undo f{later}`")
-
-        def put_back(id: int, was: Mapping[str, Any]) -> Fact:
-            now = get(db, id, owner)
-            changed = _write(db, now, was)
-            _record(db, changed, now, "undone", time, "person", undoing, undone=True)
-            return changed
-
-        return versions.undo_batch(db, "fact", batch, clock.utc(time()), put_back)
-
-
 def erase(db: Database, fact_ids: Sequence[int]) -> None:
     """Delete facts with their versions, sources and marks. Runs in the caller's transaction."""
     listed = (fact_ids,)
     for id in fact_ids:
         index.erase(db, "f", id)
         graph.remove_fact(db, id)
-    versions.erase(db, "fact", fact_ids)
-    fact_marks.erase(db, fact_ids)
+    FACTS.drop_versions(db, fact_ids, "fact_id")
+    db.execute("delete from fact_mark where fact_id in (select value from json_each(?))", listed)
     db.execute("delete from fact_source where fact_id in (select value from json_each(?))", listed)
     db.execute("update fact set target_id = null where target_id in (select value from json_each(?))", listed)
     db.execute("delete from fact where id in (select value from json_each(?))", listed)
@@ -372,20 +296,18 @@ def drop_quotes(db: Database, messages: Sequence[int]) -> None:
 
     Runs in the caller's transaction.
     """
-    versions.clear(db, "fact", "message_id", messages, message_id=None, quote="")
+    FACTS.clear(db, "message_id", messages, message_id=None, quote="")
 
 
-def _write(db: Database, fact: Fact, values: Mapping[str, Any]) -> Fact:
+def _write(db: Database, fact: Fact, values: Mapping[str, Any], time: clock.Clock) -> None:
     """Write columns, and update the index, the marks and the graph."""
-    wanted = {key: value for key, value in values.items() if key in _CHANGES}
-    if wanted.get("statement", fact.statement) != fact.statement:
+    changed = replace(fact, **values)
+    if changed.statement != fact.statement:
         index.erase(db, "f", fact.id)  # needs the former words
-        fact_marks.write(db, fact.id, wanted["statement"])
-    assignments = ", ".join(f"{key} = :{key}" for key in wanted)
-    db.execute(f"update fact set {assignments} where id = :id", {**wanted, "id": fact.id})
-    changed = get(db, fact.id, fact.owner)
+        _write_marks(db, fact.id, changed.statement)
+    assignments = ", ".join(f"{key} = :{key}" for key in values)
+    db.execute(f"update fact set {assignments} where id = :id", {**values, "id": fact.id})
     _update_graph(db, changed)
-    return changed
 
 
 def _update_graph(db: Database, fact: Fact) -> None:
@@ -396,21 +318,47 @@ def _update_graph(db: Database, fact: Fact) -> None:
         graph.remove_fact(db, fact.id)
 
 
-def _record(
-    db: Database,
-    fact: Fact,
-    before: Fact | None,
-    change: str,
-    time: clock.Clock,
-    actor: str,
-    batch: str,
-    *,
-    undone: bool = False,
-) -> None:
-    versions.record(
-        db, "fact", fact.id, change, before, time, actor=actor, batch=batch, text=fact.statement, undone=undone
+def _write_marks(db: Database, id: int, statement: str) -> None:
+    """Write the hashes of a statement's shingles, by which similar ones are found without reading all facts."""
+    db.execute("delete from fact_mark where fact_id = ?", (id,))
+    db.execute_many("insert into fact_mark values (?, ?)", [(mark, id) for mark in _marks(statement)])
+
+
+def _rarest_marks(db: Database, statement: str) -> list[int]:
+    """The rarest marks of a statement, as many as are needed that every similar statement shares one of them.
+
+    A set with a Jaccard index of t or more to a set of n contains at least t n of its members, so it contains one of
+    any n - t n + 1 of them (prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
+    """
+    marks = _marks(statement)
+    needed = len(marks) - math.ceil(SIMILARITY * len(marks)) + 1
+    counted = db.rows(
+        """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
+           from json_each(?) c order by 2, 1""",
+        (marks,),
     )
+    return [mark for mark, _ in counted[:needed]]
+
+
+def _marks(statement: str) -> list[int]:
+    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.mask_numbers(statement))})
 
 
 def name(fact: Fact, limit: int = 80) -> str:
     return text.one_line(fact.statement, limit)
+
+
+FACTS = Proposals(
+    Fact,
+    text="statement",
+    list_command="agent facts list --all",
+    of_session="session_id = ?2 or message_id in (select id from message where session_id = ?2)",
+    max_pending=50,
+    fixed=frozenset(
+        ("id", "owner", "origin", "utc_offset", "source", "session_id", "target_id", "message_id", "quote")
+    ),
+    changed_since="{0} was changed again since; take that back first: `agent facts undo {0}`",
+    write=_write,
+)
+get, many, pending, change, history = FACTS.get, FACTS.many, FACTS.pending, FACTS.change, FACTS.history
+reject, hide, undo_batch = FACTS.reject, FACTS.hide, FACTS.undo_batch

@@ -5,8 +5,9 @@ from datetime import datetime
 from agent_cli import clock, text
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
-from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
+from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import terms
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
 from agent_cli.store.db import Database
 
 _STATES = {

@@ -12,16 +12,17 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
-from agent_cli.memory import versions
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
-from agent_cli.memory.facts.facts import EXPIRED, PENDING, Fact
+from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
+from agent_cli.memory.proposals import EXPIRED, PENDING
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
-from agent_cli.memory.skills import skill_adoption, skills
+from agent_cli.memory.skills import skills
+from agent_cli.memory.skills.skills import SKILLS
 from agent_cli.memory.summaries import lineage, period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import Part
@@ -54,7 +55,7 @@ def take_back(
         sessions.drop_openings(db, sessions.opened_with(db, stale))
         _withdraw_proposals(db, owner, undone, time)
         # A skill is learned from a whole session, so what was proposed since may come from these messages.
-        skill_adoption.withdraw(db, [each for each in skills.pending(db, owner, session) if each.at >= said_at], time)
+        SKILLS.expire(db, [each for each in skills.pending(db, owner, session=session) if each.at >= said_at], time)
         events.append(db, time, "taken back", ids.handle("message", first), actor=actor, session=session)
     return undone
 
@@ -177,5 +178,5 @@ def _propose_again(db: Database, owner: str, messages: Sequence[int], time: cloc
     )
     batch = ids.new(time())
     for fact in facts.many(db, [id for (id,) in found], owner):
-        if versions.history(db, "fact", fact.id)[-1].change == _WITHDRAWN:
+        if facts.history(db, fact.id)[-1].change == _WITHDRAWN:
             facts.change(db, fact, "proposed again", time, actor="program", batch=batch, state=PENDING, decided_at=None)

@@ -1,27 +1,128 @@
-"""The queue of proposals that wait for the person: facts and skills; a further kind is a row of `KINDS`.
+"""The queue of proposals that wait for the person, facts and skills: what is shown of each, and each decision.
 
 A proposal is a value with all that the person is shown. A decision checks, in its transaction, that the database still
-holds exactly that: of two reviewers only one decides, and nobody approves words that were not shown.
+holds exactly that: of two reviewers only one decides, and nobody approves words that were not shown. So a new skill is
+shown whole, a change with every line that differs, and invisible characters are removed.
 """
 
+import difflib
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, field, replace
+from datetime import datetime
+from typing import Any
 
+from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import adoption
-from agent_cli.memory.review import proposed_facts, proposed_skills
-from agent_cli.memory.review.proposals import Proposal, Reviewer, visible_line
-from agent_cli.memory.skills import skill_adoption
+from agent_cli.memory.conversations import log, readings, sessions
+from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts.adoption import Adopted
+from agent_cli.memory.facts.facts import FACTS, Fact
+from agent_cli.memory.language import triples
+from agent_cli.memory.language.claims import Triple
+from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.proposals import ACCEPTED, MAX_WAIT, PENDING, Proposals
+from agent_cli.memory.scope import Scope
+from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills.skills import MERGED, SKILLS, Skill
 from agent_cli.store import ids
-from agent_cli.text import counted
+from agent_cli.store.db import Database
+from agent_cli.text import counted, one_line, visible
 from agent_cli.values import frozen
 
+STAYS, ENDS, LATER = "stays", "ends", "later"  # what a yes does to a known fact; later: the known fact is the newer one
+EVERYWHERE = "everywhere"  # where a fact is true that holds in no single project or session
+_MAX_CONFLICTS = 5  # contradicted facts that are shown: first those that acceptance ends, then the newest
 _SESSION_END = 8  # messages shown for a proposal without a source message
+_CONTEXT = 3  # lines around a change of a skill
+_BYTE_ORDER_MARK = "\ufeff"
+_KINDS: Mapping[str, Proposals[Any]] = {"fact": FACTS, "skill": SKILLS}
+
+_COMPARED = {  # the columns of which a change is reported; the first is what the person knows the row by
+    "fact": ("statement", "place", "session_id", "valid_from", "valid_to"),
+    "skill": ("name", "text"),
+}
+_MAX_CHANGES = 10  # lines
 
 ProposalKey = tuple[str, int]
 """The kind of a proposal and its id."""
+
+
+@frozen
+class Reviewer:
+    """What a review works with: the database, the person's scope, the clock and the single-valued predicates."""
+
+    db: Database
+    scope: Scope
+    time: clock.Clock
+    single_valued: Set[str] = SINGLE_VALUED
+
+
+@frozen
+class ConflictingFact:
+    """An accepted fact that a proposal contradicts."""
+
+    id: int
+    statement: str
+    since: str
+    utc_offset: int
+    outcome: str
+
+    @property
+    def handle(self) -> str:
+        return ids.handle("fact", self.id)
+
+    @property
+    def day(self) -> str:
+        return clock.format_day(self.since, self.utc_offset)
+
+
+@frozen
+class Proposal:
+    """All that is shown of a proposal. Two are equal when a person would decide on the same words."""
+
+    kind: str
+    id: int
+    statement: str  # in visible characters, as it will be stored; for a skill its whole text
+    hidden: bool  # whether invisible characters were removed
+    edited: bool  # whether the reviewer changed the words
+    operation: str
+    reach: str  # where it is true, in words
+    since: str  # from which day to which, where that is known
+    until: str
+    filed: str  # subject, predicate and object, where they do not follow from the statement
+    origin: str
+    trust: str
+    inferred: bool
+    quote: str
+    message: int | None
+    known: tuple[ConflictingFact, ...]
+    more: int  # how many further facts it contradicts, which are not shown and not changed
+    at: str = field(compare=False)
+    utc_offset: int = field(compare=False)
+    session: str = field(compare=False)  # the handle of the session it comes from; `title` is its name
+    title: str = field(compare=False)
+    read: str = ""  # what was read in the turn that proposed it, with its message
+    read_message: int | None = None
+    heading: str = ""  # of a skill: its name and description
+    body: tuple[str, ...] = ()  # of a skill: the lines that acceptance adds (+) or removes (-), with positions (@)
+
+    @property
+    def handle(self) -> str:
+        return ids.handle(self.kind, self.id)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it rests on what was read from somebody else: it ends what is known only by a key of its own."""
+        return self.trust in readings.ORIGINS
+
+    def describe(self) -> dict[str, Any]:
+        known = [{"id": each.handle, "statement": each.statement, "since": each.since} for each in self.known]
+        values = asdict(self) | {"id": self.handle, "conflicts": known}
+        values["message"] = ids.handle("message", self.message) if self.message else None
+        left_out = {"utc_offset", "edited", "known", "read_message"} | ({"heading", "body"} if not self.body else set())
+        return {key: value for key, value in values.items() if key not in left_out}
 
 
 @frozen
@@ -44,52 +145,52 @@ class PassageMessage:
     source: bool
 
 
-@frozen
-class ProposalKind:
-    """How proposals of a kind are found, read and decided. Decisions run in the caller's transaction."""
-
-    pending: Callable[[Reviewer, int | None], list[int]]
-    read: Callable[[Reviewer, int, str], Proposal | None]
-    parse_edit: Callable[[str], str]
-    state: Callable[[Reviewer, int], str]
-    accept: Callable[[Reviewer, Proposal, bool, str], str]
-    reject: Callable[[Reviewer, Proposal, str], str]
-    undo: Callable[[Reviewer, str], list[str]]
-    changes: Callable[[Reviewer, str], list[str]]
-
-
 def pending(reviewer: Reviewer, session: int | None = None) -> list[ProposalKey]:
     """The keys of pending proposals, by kind; with a session, those that belong to it.
 
     Of each kind those stand first that were proposed after something foreign was read, then the oldest.
     """
-    return [(name, id) for name, kind in KINDS.items() for id in kind.pending(reviewer, session)]
+    owner = reviewer.scope.owner
+    return [
+        (name, id)
+        for name, kind in _KINDS.items()
+        for id in kind.pending_ids(reviewer.db, owner, session, readings.ORIGINS)
+    ]
 
 
-def read(reviewer: Reviewer, ticket: ProposalKey, words: str = "") -> Proposal | None:
+def read(reviewer: Reviewer, key: ProposalKey, words: str = "") -> Proposal | None:
     """A proposal as it is shown, with other words if given; None when it is no longer pending."""
-    return KINDS[ticket[0]].read(reviewer, ticket[1], parse_edit(ticket, words) if words else "")
+    found = _KINDS[key[0]].many(reviewer.db, [key[1]], reviewer.scope.owner)
+    if not found or found[0].state != PENDING or found[0].hidden_at:
+        return None
+    words = parse_edit(key, words) if words else ""
+    return _read_fact(reviewer, found[0], words) if key[0] == "fact" else _read_skill(reviewer, found[0], words)
 
 
-def parse_edit(ticket: ProposalKey, words: str) -> str:
+def parse_edit(key: ProposalKey, words: str) -> str:
     """The reviewer's words as they would be stored. Raises UsageError when they are not valid."""
-    return KINDS[ticket[0]].parse_edit(words)
+    return visible_line(words) if key[0] == "fact" else skill_file.parse(cleaned(words)).text
 
 
 def accept(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
     """Accept a proposal. Raises UsageError when it was decided or changed since it was read."""
-    return _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].accept(reviewer, each, False, batch))
+    return _decide(reviewer, proposal, lambda batch: _accept(reviewer, proposal, False, batch))
 
 
 def accept_replacing(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
     """Accept a proposal and end the facts it contradicts. Raises UsageError like `accept`."""
-    return _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].accept(reviewer, each, True, batch))
+    return _decide(reviewer, proposal, lambda batch: _accept(reviewer, proposal, True, batch))
 
 
 def reject(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
     """Reject a proposal. Raises UsageError like `accept`."""
-    decision = _decide(reviewer, [proposal], lambda each, batch: KINDS[each.kind].reject(reviewer, each, batch))
-    return replace(decision, accepted=False)
+    kind = _KINDS[proposal.kind]
+
+    def decide(batch: str) -> str:
+        row = kind.get(reviewer.db, proposal.id, reviewer.scope.owner)
+        return f"rejected {kind.reject(reviewer.db, row, reviewer.time, batch=batch).handle}"
+
+    return replace(_decide(reviewer, proposal, decide), accepted=False)
 
 
 def accept_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> ReviewDecision:
@@ -97,31 +198,22 @@ def accept_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> ReviewDecis
 
     What rests on something foreign ends nothing in this way.
     """
-
-    def accept(each: Proposal, batch: str) -> str:
-        return KINDS[each.kind].accept(reviewer, each, not each.foreign, batch)
-
+    batch, done, receipts = ids.new(reviewer.time()), [], []
     with reviewer.db.write():
-        batch = ids.new(reviewer.time())
-        done = []
         for each in proposals:
             try:
-                done.append(_decide(reviewer, [each], accept, batch))
+                with reviewer.db.write():
+                    _require_unchanged(reviewer, each)
+                    receipts.append(_accept(reviewer, each, not each.foreign, batch))
             except UsageError:
                 continue  # decided meanwhile, or changed by another of these decisions: it stays in the queue
-        return ReviewDecision(
-            tuple(each.proposals[0] for each in done), True, tuple(each.receipts[0] for each in done), batch
-        )
+            done.append(each)
+    return ReviewDecision(tuple(done), True, tuple(receipts), batch)
 
 
 def undo(reviewer: Reviewer, decision: ReviewDecision) -> list[str]:
     """Undo a decision: its proposals are pending again. Raises UsageError when one was changed since."""
-    with reviewer.db.write():
-        return [
-            receipt
-            for kind in dict.fromkeys(each.kind for each in decision.proposals)
-            for receipt in KINDS[kind].undo(reviewer, decision.batch)
-        ]
+    return undo_batch(reviewer, decision.batch)
 
 
 def last_batch(reviewer: Reviewer) -> str:
@@ -142,13 +234,21 @@ def last_batch(reviewer: Reviewer) -> str:
 
 def undo_batch(reviewer: Reviewer, batch: str) -> list[str]:
     """Undo a batch of decisions, whatever it included. Raises UsageError like `undo`."""
-    with reviewer.db.write():
-        return [receipt for kind in KINDS.values() for receipt in kind.undo(reviewer, batch)]
+    db, owner = reviewer.db, reviewer.scope.owner
+    with db.write():
+        undone = [row for kind in _KINDS.values() for row in kind.undo_batch(db, owner, batch, reviewer.time)]
+    return [_undone(each) for each in undone]
 
 
 def changes(reviewer: Reviewer, batch: str) -> list[str]:
     """What a batch changed, the last first: `f3 “I live in Graz”, added on 22 Nov 2026`."""
-    return [line for kind in KINDS.values() for line in kind.changes(reviewer, batch)]
+    lines = []
+    for kind in _KINDS.values():
+        for id, change, at, offset in kind.of_batch(reviewer.db, batch):
+            row = kind.get(reviewer.db, id, reviewer.scope.owner)
+            name = row.statement if isinstance(row, Fact) else row.name
+            lines.append(f"{row.handle} “{visible_line(name)}”, {change} on {clock.format_day(at, offset)}")
+    return lines
 
 
 def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
@@ -168,13 +268,12 @@ def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
 
 def expiry_notice(reviewer: Reviewer) -> str:
     """A sentence about proposals that expired since the last call; empty when there are none."""
-    facts = adoption.expire(reviewer.db, reviewer.scope.owner, reviewer.time)
-    others = proposed_skills.expire(reviewer)
-    most = (
-        f"{adoption.MAX_PENDING} facts and {skill_adoption.MAX_PENDING} skills" if others else f"{adoption.MAX_PENDING}"
-    )
-    limits = f"each waits for {adoption.MAX_WAIT.days} days at most, and {most} at once"
-    return f"{counted(facts + others, 'proposal')} expired unread: {limits}" if facts + others else ""
+    expired = {name: kind.expire_old(reviewer.db, reviewer.scope.owner, reviewer.time) for name, kind in _KINDS.items()}
+    if not any(expired.values()):
+        return ""
+    most = f"{FACTS.max_pending} facts and {SKILLS.max_pending} skills" if expired["skill"] else FACTS.max_pending
+    limits = f"each waits for {MAX_WAIT.days} days at most, and {most} at once"
+    return f"{counted(sum(expired.values()), 'proposal')} expired unread: {limits}"
 
 
 def start_notices(reviewer: Reviewer) -> list[str]:
@@ -190,45 +289,311 @@ def waiting_notice(waiting: Iterable[ProposalKey]) -> str:
     )
 
 
-def _decide(
-    reviewer: Reviewer, proposals: Sequence[Proposal], decide: Callable[[Proposal, str], str], batch: str = ""
-) -> ReviewDecision:
-    """Decide on proposals. Raises UsageError when one is not as it was shown."""
-    batch = batch or ids.new(reviewer.time())
+def changed_since_opened(db: Database, session: int, owner: str, command: str) -> list[str]:
+    """What changed in memory since a session was opened, and how many proposals wait; none when nothing changed.
+
+    As lines, `+ f12 …`, `~ f3 …`, `- f4 …`. A change that was reverted is not shown. `command`: that of the review.
+    """
+    opened = db.value("select max(started_at, coalesce(opened_at, '')) from session where id = ?", (session,))
+    found = [change for kind in _COMPARED for change in _changes_since(db, kind, owner, opened)]
+    lines = [f"{sign} {words}" for wanted in "+~-" for sign, words in found if sign == wanted]
+    if len(lines) > _MAX_CHANGES:
+        lines = [*lines[:_MAX_CHANGES], f"and {len(lines) - _MAX_CHANGES} more"]
+    count = sum(sign == PENDING for sign, _ in found)
+    return [*lines, f"{count} to review: {command}"] if count else lines
+
+
+def describe_scope(scope: Scope, fact: Fact) -> str:
+    """Where a fact is true, in words."""
+    if fact.session_id:
+        return f"in session {ids.handle('session', fact.session_id)} alone"
+    if not fact.place:
+        return EVERYWHERE
+    return "in this project" if fact.place == scope.place else f"in {visible_line(fact.place)}"
+
+
+def visible_line(words: str) -> str:
+    """The visible characters, on one line."""
+    return " ".join(visible(words).split())
+
+
+def describe_age(moment: str, now: datetime) -> str:
+    """How long ago a stored time was, as `3 hours ago`; beyond 60 days the date."""
+    then = datetime.fromisoformat(moment)
+    minutes = int((now - then).total_seconds() // 60)
+    for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= size:
+            count = minutes // size
+            return f"{counted(count, name)} ago" if count <= 60 else f"on {clock.format_day(moment, clock.offset(now))}"
+    return "just now"
+
+
+def format_receipt(adopted: Adopted, now: datetime) -> str:
+    """The receipt for an accepted fact: `kept f14, since 21 Nov 2026, replaces f31 (until 21 Nov 2026)`."""
+    dates = receipts.dates(adopted.fact, now)
+    line = f"kept {adopted.fact.handle}{f', {dates}' if dates else ''}"
+    for each in adopted.replaced:
+        until = clock.format_day(each.valid_to or "", each.utc_offset)
+        line += f", {'ends' if adopted.fact.operation == 'delete' else 'replaces'} {each.handle} (until {until})"
+    return line
+
+
+def cleaned(text: str) -> str:
+    """A text without invisible characters, except for a byte order mark and the line ends."""
+    mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
+    return mark + "\n".join(_clean_line(line) for line in text.removeprefix(_BYTE_ORDER_MARK).split("\n"))
+
+
+def _clean_line(line: str) -> str:
+    end = "\r" if line.endswith("\r") else ""
+    words = line.removesuffix("\r").replace("\u2028", " ").replace("\u2029", " ")
+    while (seen := visible(words)) != words:  # removing a character may join two others
+        words = seen
+    return words + end
+
+
+def _decide(reviewer: Reviewer, proposal: Proposal, decide: Callable[[str], str]) -> ReviewDecision:
+    """Decide on a proposal. Raises UsageError when it is not as it was shown."""
+    batch = ids.new(reviewer.time())
     with reviewer.db.write():
-        for each in proposals:
-            _require_unchanged(reviewer, each)
-        return ReviewDecision(tuple(proposals), True, tuple(decide(each, batch) for each in proposals), batch)
+        _require_unchanged(reviewer, proposal)
+        return ReviewDecision((proposal,), True, (decide(batch),), batch)
 
 
 def _require_unchanged(reviewer: Reviewer, shown: Proposal) -> None:
-    kind = KINDS[shown.kind]
-    now = kind.read(reviewer, shown.id, shown.statement if shown.edited else "")
+    now = read(reviewer, (shown.kind, shown.id), shown.statement if shown.edited else "")
     if now is None:
-        raise UsageError(f"{shown.handle} was decided meanwhile: it is {kind.state(reviewer, shown.id)}")
+        found = _KINDS[shown.kind].many(reviewer.db, [shown.id], reviewer.scope.owner)
+        state = ("hidden" if found[0].hidden_at else found[0].state) if found else "gone"
+        raise UsageError(f"{shown.handle} was decided meanwhile: it is {'accepted' if state == MERGED else state}")
     if now != shown:
         raise UsageError(f"{shown.handle} has changed since it was shown; look at it again")
 
 
-KINDS: dict[str, ProposalKind] = {
-    "fact": ProposalKind(
-        proposed_facts.pending,
-        proposed_facts.read,
-        visible_line,
-        proposed_facts.state,
-        proposed_facts.accept,
-        proposed_facts.reject,
-        proposed_facts.undo,
-        proposed_facts.changes,
-    ),
-    "skill": ProposalKind(
-        proposed_skills.pending,
-        proposed_skills.read,
-        proposed_skills.parse_edit,
-        proposed_skills.state,
-        proposed_skills.accept,
-        proposed_skills.reject,
-        proposed_skills.undo,
-        proposed_skills.changes,
-    ),
-}
+def _accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) -> str:
+    """Accept the words that were shown; returns the receipt. `replacing`: the older facts that were shown end too."""
+    return (
+        _accept_fact(reviewer, proposal, replacing, batch)
+        if proposal.kind == "fact"
+        else _accept_skill(reviewer, proposal, batch)
+    )
+
+
+def _accept_fact(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) -> str:
+    db, time, single_valued = reviewer.db, reviewer.time, reviewer.single_valued
+    fact = facts.get(db, proposal.id, reviewer.scope.owner)
+    if proposal.statement != fact.statement:
+        fact = adoption.edit(db, fact, proposal.statement, time, single_valued=single_valued, batch=batch)
+    known = facts.many(db, [each.id for each in proposal.known if replacing and each.outcome != LATER], fact.owner)
+    adopted = adoption.accept(
+        db, fact, time, single_valued=single_valued, replacing=known[0] if known else None, batch=batch
+    )
+    replaced = {each.id for each in adopted.replaced}
+    ended = [adoption.end(db, each, time, batch=batch) for each in known[1:] if each.id not in replaced]
+    return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)), time())
+
+
+def _accept_skill(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
+    skill = skills.get(reviewer.db, proposal.id, reviewer.scope.owner)
+    if proposal.statement != skill.text:
+        skill = skills.edit(reviewer.db, skill, proposal.statement, reviewer.time, batch=batch)
+    now = skills.accept(reviewer.db, skill, reviewer.time, batch=batch)
+    if now.id == skill.id:
+        return f"kept {now.handle} {now.name}"
+    return f"kept {skill.handle}: {now.handle} {now.name} is version {now.version} now"
+
+
+def _undone(row: Fact | Skill) -> str:
+    """What became of a row whose last change was undone."""
+    if row.state == PENDING:
+        return f"{row.handle} waits again"
+    if isinstance(row, Fact):
+        return f"{row.handle} is {'true again' if row.is_accepted else row.state}"
+    return f"{row.handle} {row.name} is {f'version {row.version} again' if row.state == ACCEPTED else row.state}"
+
+
+def _source(reviewer: Reviewer, session: int | None) -> tuple[str, str]:
+    """The handle and the name of the session that a proposal comes from."""
+    if session is None:
+        return "", ""
+    found = sessions.get(reviewer.db, session, reviewer.scope.owner)
+    return found.handle, visible_line(sessions.name(reviewer.db, found))
+
+
+def _read_fact(reviewer: Reviewer, fact: Fact, words: str) -> Proposal:
+    db, statement = reviewer.db, words or visible_line(fact.statement)
+    edited = fact if statement == fact.statement else adoption.reworded(fact, statement, reviewer.time())
+    known = _conflicts(reviewer, edited)
+    said_in = db.row("select session_id, at, utc_offset from message where id = ?", (fact.message_id,))
+    session, at, offset = said_in or (None, fact.learned_at, fact.utc_offset)
+    handle, title = _source(reviewer, session)
+    messages = [message for message, _ in facts.sources(db, fact)] if fact.trust in readings.ORIGINS else []
+    read, read_message = readings.describe(db, messages)
+    since, until = (
+        clock.format_day(moment, fact.utc_offset) if moment else "" for moment in (edited.valid_from, edited.valid_to)
+    )
+    return Proposal(
+        "fact",
+        fact.id,
+        statement,
+        hidden=visible_line(fact.statement) != " ".join(fact.statement.split()) and not words,
+        edited=bool(words),
+        operation=fact.operation,
+        reach=describe_scope(reviewer.scope, fact),
+        since=since,
+        until=until,
+        filed=_unexpected_triple(edited),
+        origin=fact.origin,
+        trust=fact.trust,
+        inferred=bool(fact.inferred),
+        quote=visible_line(fact.quote),
+        message=fact.message_id,
+        known=tuple(known[:_MAX_CONFLICTS]),
+        more=max(0, len(known) - _MAX_CONFLICTS),
+        at=at,
+        utc_offset=offset,
+        session=handle,
+        title=title,
+        read=read,
+        read_message=read_message,
+    )
+
+
+def _conflicts(reviewer: Reviewer, fact: Fact) -> list[ConflictingFact]:
+    """The facts that a proposed one contradicts, those first that end or are newer, then the newest."""
+    db, single_valued = reviewer.db, reviewer.single_valued
+    found = adoption.conflicts(db, fact, reviewer.time(), single_valued)
+    single = bool(found) and fact.predicate in single_valued
+    values = adoption.in_order([*adoption.values(db, fact, single_valued), fact]) if single else [fact]
+    earlier = {each.id for each in values[: values.index(fact)]}
+
+    def outcome(known: Fact) -> str:
+        if known.id == fact.target_id and fact.operation in ("update", "delete"):
+            return ENDS
+        if single and (known.subject, known.predicate) == (fact.subject, fact.predicate):
+            return ENDS if known.id in earlier else LATER
+        return STAYS
+
+    known = [
+        ConflictingFact(each.id, visible_line(each.statement), each.began_at, each.utc_offset, outcome(each))
+        for each in found
+    ]
+    return sorted(known, key=lambda each: (each.outcome == STAYS, -each.id))
+
+
+def _unexpected_triple(fact: Fact) -> str:
+    """The triple in words, where it is not what the rules make of the statement: a model's triple is approved too."""
+    triple = Triple(fact.subject, fact.predicate, fact.object)
+    if not fact.predicate or triple == triples.parse(fact.statement):
+        return ""
+    return visible_line(f"{fact.subject} · {fact.predicate} · {fact.object}")
+
+
+def _read_skill(reviewer: Reviewer, skill: Skill, words: str) -> Proposal:
+    shown = words or cleaned(skill.text)
+    name, description = _name_and_description(skill, shown)
+    target = _target(reviewer.db, skill, name)
+    session, title = _source(reviewer, skill.session_id)
+    session_id = skill.session_id if skill.trust in readings.ORIGINS else None
+    read, message = readings.describe_in_session(reviewer.db, session_id, skill.at) if session_id else ("", None)
+    return Proposal(
+        "skill",
+        skill.id,
+        shown,
+        hidden=shown != skill.text and not words,
+        edited=bool(words),
+        operation="update" if target else "insert",
+        reach=_describe_change(skill, target),
+        since="",
+        until="",
+        filed="",
+        origin=skill.origin,
+        trust=skill.trust,
+        inferred=False,
+        quote="",
+        message=None,
+        known=(),
+        more=0,
+        heading=visible_line(f"{name}: {description}"),
+        body=_body(shown, target),
+        at=skill.at,
+        utc_offset=skill.utc_offset,
+        session=session,
+        title=title,
+        read=read,
+        read_message=message,
+    )
+
+
+def _name_and_description(skill: Skill, text: str) -> tuple[str, str]:
+    """Name and description in the text that would be stored."""
+    try:
+        file = skill_file.parse(text)
+    except UsageError:  # it is invalid without the invisible characters: accepting it will raise this
+        return skill.name, skill.description
+    return file.name, file.description
+
+
+def _target(db: Database, skill: Skill, name: str) -> Skill | None:
+    """The skill that acceptance would change."""
+    known = skills.listing(db, skill.owner)
+    named = next((each for each in known if each.name == name), None)
+    return named or next((each for each in known if each.id == skill.target_id), None)
+
+
+def _describe_change(skill: Skill, target: Skill | None) -> str:
+    if target is None:
+        return "new skill"
+    change = f"a change to {target.handle} {target.name}"
+    if skill.base is None or target.id != skill.target_id:
+        return change
+    now = f" (it is version {target.version} now)" if target.version != skill.base else ""
+    return f"{change}, made from version {skill.base}{now}"
+
+
+def _body(text: str, target: Skill | None) -> tuple[str, ...]:
+    """The lines of a new skill, or those that a change adds and removes, each after its sign."""
+    new = _lines(text)
+    if target is None:
+        return tuple(f"+ {line}" for line in new)
+    return tuple(_difference(_lines(target.text), new)) or ("@ nothing that can be seen would change",)
+
+
+def _lines(text: str) -> list[str]:
+    lines = [line.removesuffix("\r") for line in cleaned(text).removeprefix(_BYTE_ORDER_MARK).split("\n")]
+    return lines if lines[-1] else lines[:-1]
+
+
+def _difference(old: list[str], new: list[str]) -> Iterator[str]:
+    lines = difflib.unified_diff(old, new, n=_CONTEXT, lineterm="")
+    for number, line in enumerate(lines):
+        if number < 2:
+            continue  # file names
+        if line.startswith("@@"):
+            yield f"@ from line {line.split()[2][1:].partition(',')[0]}"
+        else:
+            yield f"{line[0]} {line[1:]}"
+
+
+def _changes_since(db: Database, kind: str, owner: str, since: str) -> Iterator[tuple[str, str]]:
+    """(sign, handle and words) of each row that differs from what it was at that time, as its history has it."""
+    words, *_ = compared = _COMPARED[kind]
+    read = ("id", "state", "hidden_at", *compared)
+    rows = db.rows(
+        f"""select v.was, {", ".join(f"t.{column}" for column in read)}
+            from (select {kind}_id changed, min(id) first from {kind}_version where at >= ?2 group by 1) c
+            join {kind} t on t.id = c.changed join {kind}_version v on v.id = c.first
+            where t.owner = ?1 order by t.id""",
+        (owner, since),
+    )
+    for former, *values in rows:
+        was, now = json.loads(former or "{}"), dict(zip(read, values, strict=True))
+        before, after = ("" if row.get("hidden_at") else row.get("state", "") for row in (was, now))
+        if ACCEPTED in (before, after) and before != after:
+            sign = "+" if after == ACCEPTED else "-"
+        elif after == ACCEPTED:
+            sign = "~" if any(was.get(column) != now[column] for column in compared) else ""
+        else:
+            sign = PENDING if after == PENDING != before else ""
+        if sign:
+            yield sign, f"{ids.handle(kind, now['id'])} {one_line(now[words], 100)}"

@@ -1,6 +1,6 @@
 """What the person only said or noted: which statement a later one replaces, and whom a relation names.
 
-Facts replace one another when they are accepted (memory/facts/succession.py), and their relations are in the graph of
+Facts replace one another when they are accepted (memory/facts/adoption.py), and their relations are in the graph of
 entities. Of what was only said ("I live in Graz", then "I moved to Linz in June") the statement of a single-valued
 predicate that became true last counts, and "my brother" is Lukas where the person said so. Both are looked for by the
 words of the predicate, because they need not hold those of the question.

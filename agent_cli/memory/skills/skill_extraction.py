@@ -17,6 +17,7 @@ from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import fact_extraction
 from agent_cli.memory.language import secrets, terms
+from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skill_file, skills
@@ -147,13 +148,12 @@ def parse(answer: str) -> ExtractedSkill | None:
         return None
     if not isinstance(found, dict):
         raise ValueError("the skill is not an object")
-    # Other fields, a state for instance, are ignored.
-    values = {field: found.get(field) or "" for field in _FIELDS}
-    if isinstance(values["steps"], list) and all(isinstance(each, str) for each in values["steps"]):
-        values["steps"] = "\n".join(values["steps"])
-    for field, value in values.items():
-        if not isinstance(value, str):
-            raise ValueError(f"the {field} of the skill is not text")
+    steps = found.get("steps")
+    if isinstance(steps, list) and all(isinstance(each, str) for each in steps):
+        steps = "\n".join(steps)
+    values = fact_extraction.text_fields(
+        {**{field: found.get(field) for field in _FIELDS}, "steps": steps}, "the skill"
+    )
     return _validated(
         ExtractedSkill(**{field: secrets.mask(text.visible(value)).strip() for field, value in values.items()})
     )
@@ -165,7 +165,7 @@ def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: date
     found = recall.find(db, words, Filter(owner, ("skill",)), now, MAX_KNOWN)
     chosen = skills.many(db, [hit.id for hit in found.hits if hit.kind == "skill"], owner)
     every = {each.id: each for each in (*chosen, *skills.listing(db, owner, MAX_KNOWN))}
-    return [each for each in every.values() if each.current][:MAX_KNOWN]
+    return [each for each in every.values() if each.is_accepted][:MAX_KNOWN]
 
 
 def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[SkillRead]:
@@ -260,7 +260,7 @@ def _with_description(head: str, description: str, end: str) -> str:
 
 def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None) -> bool:
     """Whether a skill or proposal says, or changes, nearly the same; expired ones do not count."""
-    states = (skills.ACCEPTED, skills.PENDING, skills.REJECTED)
+    states = (ACCEPTED, PENDING, REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
         return any(terms.is_similar(skill_file.body(made), each.body) for each in others)
@@ -293,8 +293,4 @@ def _format_entry(entry: Entry) -> list[str]:
             f"assistant calls {call.name} {text.one_line(json.dumps(call.arguments, ensure_ascii=False), _TOOL)}"
             for call in message.calls
         ]
-    pieces = []
-    for part in entry.parts:
-        words = text.one_line(part.text, _TYPED if part.origin == "typed" else _OTHER)
-        pieces.append(words if part.origin == "typed" or not words else f"<{part.origin}>{words}</{part.origin}>")
-    return [f"PERSON: {' '.join(pieces)}"]
+    return [fact_extraction.format_person(entry, _TYPED, _OTHER)]

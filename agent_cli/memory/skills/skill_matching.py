@@ -10,8 +10,8 @@ where the steps are short; with long steps their passage hides the description, 
 from collections.abc import Mapping, Sequence
 
 from agent_cli.memory.language import terms
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.search import ranking, vectors
-from agent_cli.memory.skills.skills import ACCEPTED
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 

@@ -1,34 +1,40 @@
-"""Reading skills, and changing single skills with their history.
+"""The skills: how they are read, added, proposed, accepted, changed and restored.
 
-skill_adoption.py decides who may add a skill and what a proposal changes. Every version is stored.
+What the person writes is accepted at once; what a model or a file proposes waits for approval. A change to a skill is a
+proposal of its own; accepting it makes its text the next version of the skill. Every version is stored.
+memory/proposals.py has what facts and skills share.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
-from agent_cli.memory import versions
+from agent_cli.memory import tombstones
+from agent_cli.memory.language import secrets
+from agent_cli.memory.proposals import ACCEPTED, PENDING, Proposals, Proposed, Version
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skill_file
-from agent_cli.memory.versions import Version
+from agent_cli.memory.skills.skill_file import SkillFile
+from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-PENDING, ACCEPTED, REJECTED, MERGED, EXPIRED = "pending", "accepted", "rejected", "merged", "expired"
+MERGED = "merged"  # the state of a proposal to change a skill that was accepted
 
 
 @frozen
-class Skill:
+class Skill(Proposed):
+    kind = "skill"
     id: int
     owner: str
     name: str
     description: str
     text: str
     version: int
-    state: str  # merged: a proposal to change a skill that was accepted
+    state: str
     target_id: int | None
     base: int | None
     origin: str
@@ -41,14 +47,6 @@ class Skill:
     hidden_at: str | None
 
     @property
-    def handle(self) -> str:
-        return ids.handle("skill", self.id)
-
-    @property
-    def current(self) -> bool:
-        return self.state == ACCEPTED and self.hidden_at is None
-
-    @property
     def body(self) -> str:
         return skill_file.body(self.text)
 
@@ -57,101 +55,154 @@ class Skill:
         return shown | {"id": self.handle, "changes": ids.handle("skill", self.target_id) if self.target_id else None}
 
 
-_COLUMNS = ", ".join(each.name for each in fields(Skill))
-_CHANGES = {each.name for each in fields(Skill)} - {"id", "owner", "at", "utc_offset"}
-
-
-def get(db: Database, id: int, owner: str) -> Skill:
-    """Raises UsageError when this owner has no such skill."""
-    row = db.row(f"select {_COLUMNS} from skill where id = ? and owner = ?", (id, owner))
-    if row is None:
-        raise UsageError(f"there is no skill k{id}; `agent skills list` shows them all")
-    return Skill(*row)
-
-
 def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False) -> Skill:
     """The skill of a name or handle. Raises UsageError when there is none."""
-    where = f"owner = ? and name = ? and state = 'accepted' and hidden_at is {'not null' if hidden else 'null'}"
-    row = db.row(f"select {_COLUMNS} from skill where {where} order by id desc", (owner, name_or_handle.strip()))
-    if row:
-        return Skill(*row)
+    where = f"""owner = ? and name = ? and state = 'accepted' and hidden_at is {"not null" if hidden else "null"}
+                order by id desc limit 1"""
+    if found := SKILLS.select(db, where, (owner, name_or_handle.strip())):
+        return found[0]
     try:
         return get(db, ids.number("skill", name_or_handle), owner)
     except UsageError as error:
         raise UsageError(f"there is no skill {name_or_handle!r}; `agent skills list` shows them all") from error
 
 
-def many(db: Database, skill_ids: Sequence[int], owner: str) -> list[Skill]:
-    """The skills with these ids that this owner has, in the order of the ids."""
-    rows = db.rows(
-        f"select {_COLUMNS} from skill where +owner = ? and id in (select value from json_each(?))",
-        (owner, skill_ids),
-    )
-    skills = {row[0]: Skill(*row) for row in rows}
-    return [skills[id] for id in skill_ids if id in skills]
-
-
 def listing(
     db: Database, owner: str, limit: int = -1, *, states: Sequence[str] = (ACCEPTED,), hidden: bool = False
 ) -> list[Skill]:
     """Skills, ordered by name."""
-    rows = db.rows(
-        f"""select {_COLUMNS} from skill where owner = ? and state in (select value from json_each(?))
-              and hidden_at is {"not null" if hidden else "null"} order by name, id limit ?""",
-        (owner, states, limit),
-    )
-    return [Skill(*row) for row in rows]
-
-
-def pending(db: Database, owner: str, session: int | None = None) -> list[Skill]:
-    """Proposals, the oldest first; with a session, those learned in it."""
-    rows = db.rows(
-        f"""select {_COLUMNS} from skill where owner = ?1 and state = 'pending' and hidden_at is null
-              and (?2 is null or session_id = ?2) order by id""",
-        (owner, session),
-    )
-    return [Skill(*row) for row in rows]
+    where = f"""owner = ? and state in (select value from json_each(?))
+                and hidden_at is {"not null" if hidden else "null"} order by name, id limit ?"""
+    return SKILLS.select(db, where, (owner, states, limit))
 
 
 def former(db: Database, skill: Skill) -> list[Version]:
     """The former versions of an accepted skill, the oldest first."""
-    accepted = [each for each in versions.history(db, "skill", skill.id) if each.was.get("state") == ACCEPTED]
+    accepted = [each for each in SKILLS.history(db, skill.id) if each.was.get("state") == ACCEPTED]
     found = {each.was["version"]: each for each in accepted}
     return [each for number, each in sorted(found.items()) if number != skill.version]
 
 
-def undo_batch(db: Database, owner: str, batch: str, time: clock.Clock) -> list[Skill]:
-    """Undo a batch, the last change first: a skill that the batch added becomes rejected.
-
-    Raises UsageError when one of its skills was changed since.
-    """
-    undoing = ids.new(time())
+def add(db: Database, owner: str, text: str, time: clock.Clock) -> Skill:
+    """Add a skill that the person wrote or approved. Raises UsageError when its name is taken."""
+    file = skill_file.parse(text)
     with db.write():
-        later = versions.changed_since(db, "skill", batch)
-        if later:
-            raise UsageError(f"k{later} was changed since, and stays as it is")
+        if _by_name(db, owner, file.name):
+            raise UsageError(f"there is a skill {file.name} already; `agent skills edit {file.name}` changes it")
+        return _insert(db, owner, file, ACCEPTED, "added", time, origin="typed", actor="person")
 
-        def put_back(id: int, was: Mapping[str, Any]) -> Skill:
-            columns = {key: value for key, value in was.items() if key in _CHANGES}
-            return change(db, get(db, id, owner), "undone", time, batch=undoing, undone=True, **columns)
 
-        undone = versions.undo_batch(db, "skill", batch, clock.utc(time()), put_back)
-    return list({each.id: each for each in undone}.values())
+def propose(
+    db: Database,
+    owner: str,
+    text: str,
+    time: clock.Clock,
+    *,
+    origin: Origin = "model",
+    trust: str = "",
+    session: int | None = None,
+    base: int | None = None,
+    batch: str = "",
+) -> Skill | None:
+    """Queue a skill, or a change to the skill of its name, for review.
+
+    None when its text is known, pending, rejected or forgotten. Secrets in a model's text are masked. `base`: the
+    version of the known skill that the change was made from. Raises UsageError like `add`.
+    """
+    file = skill_file.parse(secrets.mask(text) if origin == "model" else text)
+    actor = "model" if origin == "model" else "person"
+    with db.write():
+        if tombstones.contains(db, file.text, owner) or _exists(db, owner, file.text, origin):
+            return None
+        known = _by_name(db, owner, file.name)
+        if origin == "model":
+            SKILLS.make_room(db, owner, time)
+        return _insert(
+            db,
+            owner,
+            file,
+            PENDING,
+            "proposed",
+            time,
+            origin=origin,
+            trust=trust,
+            session=session,
+            batch=batch,
+            actor=actor,
+            target=known,
+            base=base or (known.version if known else None),
+        )
+
+
+def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") -> Skill:
+    """The person accepts a proposal; returns the skill as it is then. Raises UsageError when it is not pending."""
+    batch = batch or ids.new(time())
+    with db.write():
+        proposal = SKILLS.require_pending(db, skill)
+        target = _by_name(db, skill.owner, proposal.name) or _target(db, proposal)
+        decided = {"state": MERGED if target else ACCEPTED, "decided_at": clock.utc(time())}
+        changed = change(
+            db, proposal, "accepted", time, batch=batch, target_id=target.id if target else None, **decided
+        )
+        if target is None:
+            return changed
+        source = {name: getattr(proposal, name) for name in ("session_id", "origin", "trust")}
+        return _reword(db, target, "changed", skill_file.parse(proposal.text), time, batch=batch, **source)
+
+
+def import_skill(
+    db: Database, owner: str, words: str, time: clock.Clock, *, accepted: bool = False, batch: str = ""
+) -> Skill | None:
+    """Import a skill, or a change to one, as a proposal or as accepted; None when it says nothing new.
+
+    Nothing is restored that was rejected, hidden or forgotten. A pending proposal with the same text is accepted when
+    `accepted` is set. Raises UsageError like `parse`.
+    """
+    with db.write():
+        proposal = propose(db, owner, words, time, origin="file", batch=batch)
+        if not accepted:
+            return proposal
+        proposal = proposal or next((each for each in pending(db, owner) if each.text == words), None)
+        return accept(db, proposal, time, batch=batch) if proposal else None
+
+
+def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str = "") -> Skill:
+    """Change the text to what the person typed. Raises UsageError like `add`, and when it was changed meanwhile."""
+    file = skill_file.parse(text)
+    with db.write():
+        now = get(db, skill.id, skill.owner)
+        if (now.text, now.state, now.hidden_at) != (skill.text, skill.state, skill.hidden_at):
+            raise UsageError(f"{skill.handle} was changed meanwhile, and was left as it is now; look at it again")
+        return _reword(db, now, "edited", file, time, batch=batch)
+
+
+def restore(db: Database, skill: Skill, time: clock.Clock, version: int | None = None) -> Skill:
+    """Show a hidden skill again, or restore an older version. Raises UsageError when there is no such version."""
+    with db.write():
+        now = get(db, skill.id, skill.owner)
+        if version is None or version == now.version:
+            return change(db, now, "restored", time, hidden_at=None)
+        older = next((each for each in former(db, now) if each.was["version"] == version), None)
+        if older is None:
+            raise UsageError(
+                f"{now.name} has no version {version}; `agent skills show {now.name} --versions` lists them"
+            )
+        return _reword(db, now, "restored", skill_file.parse(older.was["text"]), time, hidden_at=None)
 
 
 def erase(db: Database, skill_ids: Sequence[int]) -> None:
     """Delete skills with their versions and index entries. Runs in the caller's transaction."""
     index.erase_many(db, "k", skill_ids)
-    versions.erase(db, "skill", skill_ids)
-    versions.clear(db, "skill", "target_id", skill_ids, target_id=None)
+    SKILLS.drop_versions(db, skill_ids, "skill_id")
+    SKILLS.clear(db, "target_id", skill_ids, target_id=None)
     db.execute("update skill set target_id = null where target_id in (select value from json_each(?))", (skill_ids,))
     db.execute("delete from skill where id in (select value from json_each(?))", (skill_ids,))
 
 
 def drop_versions(db: Database, rows: Sequence[int], sessions: Sequence[int]) -> None:
     """Delete these rows of skill_version, and every reference to these sessions. Runs in the caller's transaction."""
-    versions.drop(db, "skill", rows)
-    versions.clear(db, "skill", "session_id", sessions, session_id=None)
+    SKILLS.drop_versions(db, rows)
+    SKILLS.clear(db, "session_id", sessions, session_id=None)
     db.execute("update skill set session_id = null where session_id in (select value from json_each(?))", (sessions,))
 
 
@@ -164,19 +215,45 @@ def write(db: Database, id: int, **columns: Any) -> None:
     )
 
 
-def by_name(db: Database, owner: str, name: str) -> Skill | None:
+def _reword(
+    db: Database, skill: Skill, change_: str, file: SkillFile, time: clock.Clock, *, batch: str = "", **others: Any
+) -> Skill:
+    """Change a skill to what a file says: of an accepted one that is its next version."""
+    words = {"text": file.text, "name": file.name, "description": file.description}
+    version = skill.version + (skill.state == ACCEPTED)
+    return change(db, skill, change_, time, batch=batch, version=version, **words, **others)
+
+
+def _by_name(db: Database, owner: str, name: str) -> Skill | None:
     """The current skill of this name."""
-    row = db.row(
-        f"select {_COLUMNS} from skill where owner = ? and name = ? and state = 'accepted' and hidden_at is null",
-        (owner, name),
+    where = "owner = ? and name = ? and state = 'accepted' and hidden_at is null"
+    return next(iter(SKILLS.select(db, where, (owner, name))), None)
+
+
+def _target(db: Database, proposal: Skill) -> Skill | None:
+    """The current skill that a proposal changes, whatever its name."""
+    found = many(db, [proposal.target_id] if proposal.target_id else [], proposal.owner)
+    return found[0] if found and found[0].is_accepted else None
+
+
+def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
+    """Whether a skill or proposal has exactly this text; expired ones do not count.
+
+    A former version may be proposed again by the person, but not by a model.
+    """
+    return bool(
+        db.value(
+            """select 1 from skill where owner = ? and text = ? and state <> 'expired'
+                 and (state <> 'merged' or ? = 'model') limit 1""",
+            (owner, text, origin),
+        )
     )
-    return Skill(*row) if row else None
 
 
-def insert(
+def _insert(
     db: Database,
     owner: str,
-    file: skill_file.SkillFile,
+    file: SkillFile,
     state: str,
     change: str,
     time: clock.Clock,
@@ -214,47 +291,27 @@ def insert(
         ),
     )
     skill = get(db, id, owner)
-    _record(db, skill, None, change, time, actor, batch)
+    SKILLS.record(db, skill, None, change, time, actor=actor, batch=batch)
     return skill
 
 
-def change(
-    db: Database,
-    skill: Skill,
-    change: str,
-    time: clock.Clock,
-    *,
-    actor: str = "person",
-    batch: str = "",
-    undone: bool = False,
-    **values: Any,
-) -> Skill:
-    """Change some columns of a skill and record their former values. Runs in the caller's transaction.
-
-    Raises UsageError when another skill would have the same name.
-    """
-    before = get(db, skill.id, skill.owner)
-    after = replace(before, **values)
-    if after.current and (other := by_name(db, after.owner, after.name)) and other.id != after.id:
+def _write(db: Database, skill: Skill, values: Mapping[str, Any], time: clock.Clock) -> None:
+    """Write columns, and the time. Raises UsageError when another skill would have the same name."""
+    after = replace(skill, **values)
+    if after.is_accepted and (other := _by_name(db, after.owner, after.name)) and other.id != after.id:
         raise UsageError(f"there is another skill {other.name} meanwhile, {other.handle}: hide that first")
     write(db, skill.id, **{"changed_at": clock.utc(time()), **values})
-    changed = get(db, skill.id, skill.owner)
-    _record(db, changed, before, change, time, actor, batch, undone=undone)
-    return changed
 
 
-def _record(
-    db: Database,
-    skill: Skill,
-    before: Skill | None,
-    change: str,
-    time: clock.Clock,
-    actor: str,
-    batch: str,
-    *,
-    undone: bool = False,
-) -> None:
-    batch = batch or ids.new(time())
-    versions.record(
-        db, "skill", skill.id, change, before, time, actor=actor, batch=batch, text=skill.text, undone=undone
-    )
+SKILLS = Proposals(
+    Skill,
+    text="text",
+    list_command="agent skills list",
+    of_session="session_id = ?2",
+    max_pending=10,
+    fixed=frozenset(("id", "owner", "at", "utc_offset")),
+    changed_since="{0} was changed since, and stays as it is",
+    write=_write,
+)
+get, many, pending, change = SKILLS.get, SKILLS.many, SKILLS.pending, SKILLS.change
+reject, hide, undo_batch = SKILLS.reject, SKILLS.hide, SKILLS.undo_batch

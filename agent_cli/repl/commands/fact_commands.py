@@ -14,7 +14,7 @@ from agent_cli.memory.conversations import capture, log, readings
 from agent_cli.memory.facts import adoption, contradictions, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements
-from agent_cli.memory.review import proposals, proposed_facts, review
+from agent_cli.memory.review import review
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
@@ -157,7 +157,7 @@ def profile_(conversation: Conversation, argument: str) -> Result:
 
 def _notes(scope: Scope, fact: Fact, now: datetime) -> str:
     """Where a fact is true, if not everywhere, and that it begins or ends in the future."""
-    elsewhere = proposals.describe_scope(scope, fact) if fact.place or fact.session_id else ""
+    elsewhere = review.describe_scope(scope, fact) if fact.place or fact.session_id else ""
     notes = [note for note in (elsewhere, receipts.dates_ahead(fact, now)) if note]
     return f" ({'; '.join(notes)})" if notes else ""
 
@@ -194,7 +194,7 @@ def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
     adopted = adoption.add(app.db, app.scope, claim, app.time, app.single_valued)
     if not adopted.new:
         return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
-    return f"{proposed_facts.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}"
+    return f"{review.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}"
 
 
 def _checked(words: str) -> str:

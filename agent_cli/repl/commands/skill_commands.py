@@ -22,7 +22,7 @@ def skills_(conversation: Conversation, argument: str) -> str:
     owner = app.scope.owner
     if argument:
         skill = skills.named(app.db, owner, argument)
-        state = "" if skill.current else f", {'hidden' if skill.hidden_at else skill.state}"
+        state = "" if skill.is_accepted else f", {'hidden' if skill.hidden_at else skill.state}"
         return Verbatim(f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}")
     found = skills.listing(app.db, owner, _SHOWN)
     lines = [f"{each.handle:<6} {each.name}: {text.one_line(each.description, 120)}" for each in found]

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from agent_cli import clock
-from agent_cli.memory.review import proposals
-from agent_cli.memory.review.proposals import ENDS, EVERYWHERE, LATER, STAYS, Proposal
-from agent_cli.memory.review.review import PassageMessage
+from agent_cli.memory.review import review
+from agent_cli.memory.review.review import ENDS, EVERYWHERE, LATER, STAYS, PassageMessage, Proposal
 from agent_cli.render.styles import BOLD, DIM, DONE, FAILED, NEEDS_YOU
 from agent_cli.text import counted, one_line, visible
 
@@ -117,7 +116,7 @@ def _number(proposal: Proposal, place: tuple[int, int]) -> str:
 
 def origin(proposal: Proposal, now: datetime) -> str:
     """`from s4 “router setup”, 2 days ago`."""
-    age = proposals.describe_age(proposal.at, now)
+    age = review.describe_age(proposal.at, now)
     return f"from {proposal.session} “{one_line(proposal.title, 40)}”, {age}" if proposal.session else age
 
 

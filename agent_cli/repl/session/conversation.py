@@ -22,11 +22,11 @@ from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.conversations.sessions import Session
-from agent_cli.memory.facts import memory_changes
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, recovery, rewind
 from agent_cli.memory.planner.tasks import Task
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review import review
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.summaries import session_summary
 from agent_cli.messages import Origin, Part
 from agent_cli.store.db import Database
@@ -216,7 +216,7 @@ class Conversation:
                 closing.close_with(db, session.id, summary_row, self.app.time, rounds)
                 self._reset()
                 yield Noticed(f"closed {session.handle} · resume: /resume {session.handle}")
-                for line in memory_changes.since_opened(db, session.id, session.owner, "/review"):
+                for line in review.changed_since_opened(db, session.id, session.owner, "/review"):
                     yield Noticed(line)
             finally:
                 db.close()

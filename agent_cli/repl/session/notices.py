@@ -6,7 +6,7 @@ Each is reported once: proposals that waited at the start are reported there, fa
 from collections.abc import Callable
 
 from agent_cli.memory.review import review
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.store import jobs
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent_cli.agent.jobs import reflector, worker
+from agent_cli.agent.jobs import learning, worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.listener import REFLECT, listen
 from agent_cli.errors import AgentError
@@ -15,7 +15,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.lifecycle import closing
-from agent_cli.memory.skills import skill_adoption, skill_extraction, skill_file, skills
+from agent_cli.memory.skills import skill_extraction, skill_file, skills
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests import turns
@@ -103,10 +103,10 @@ def test_a_skill_waits_and_is_not_in_effect(db, talked):
 
 def test_a_skill_that_was_read_is_changed_from_the_version_that_was_read(db, talked):
     text = DEPLOY.replace("\n---\n\n", "\nlicense: MIT # mine\n---\n\n")
-    skill = skill_adoption.add(db, "person", text, noon)
+    skill = skills.add(db, "person", text, noon)
     use(db, talked, ("read_skill", {"name": "deploy-site"}))
     reply(db, talked, "As the skill says.")
-    skill_adoption.edit(db, skill, text.replace("2. rsync", "2. rsync -a"), lambda: NOON + timedelta(minutes=1))
+    skills.edit(db, skill, text.replace("2. rsync", "2. rsync -a"), lambda: NOON + timedelta(minutes=1))
     [asked] = look_back(db, found(changes="deploy-site", description="Publish it: when asked"))
     assert "The skill deploy-site, whole:\n1. make build\n2. rsync\n" in asked
     assert "assistant calls read_skill {" in asked
@@ -119,7 +119,7 @@ def test_a_skill_that_was_read_is_changed_from_the_version_that_was_read(db, tal
 
 @pytest.mark.parametrize("changes", ["deploy-site", ""])
 def test_a_skill_that_was_not_read_is_not_changed(db, talked, changes):
-    skill_adoption.add(db, "person", DEPLOY, noon)
+    skills.add(db, "person", DEPLOY, noon)
     [asked] = look_back(db, found(changes=changes))
     assert "- deploy-site: Publish the site" in asked
     assert "1. make build" not in asked
@@ -127,10 +127,10 @@ def test_a_skill_that_was_not_read_is_not_changed(db, talked, changes):
 
 
 def test_what_is_known_was_rejected_or_forgotten_does_not_come_again(db, talked):
-    skill_adoption.add(db, "person", skill_file.compose("publish", "Other words", STEPS), noon)
+    skills.add(db, "person", skill_file.compose("publish", "Other words", STEPS), noon)
     look_back(db, found())
     assert pending(db) == []
-    skill_adoption.hide(db, skills.named(db, "person", "publish"), noon)
+    skills.hide(db, skills.named(db, "person", "publish"), noon)
     for number in (1, 2):
         say(db, talked, "Again.")
         reply(db, talked, f"Done {number}.")
@@ -140,11 +140,11 @@ def test_what_is_known_was_rejected_or_forgotten_does_not_come_again(db, talked)
 
 
 def test_a_change_that_was_rejected_does_not_come_again(db, talked):
-    skill_adoption.add(db, "person", DEPLOY, noon)
+    skills.add(db, "person", DEPLOY, noon)
     use(db, talked, ("read_skill", {"name": "deploy-site"}))
     reply(db, talked, "So.")
     look_back(db, found(changes="deploy-site"))
-    skill_adoption.reject(db, skills.pending(db, "person")[0], noon)
+    skills.reject(db, skills.pending(db, "person")[0], noon)
     for words in ("Again.", "And again."):
         say(db, talked, words)
         reply(db, talked, "Done.")
@@ -256,7 +256,7 @@ def test_without_a_model_it_waits_until_one_answers(db, talked):
     for _ in range(jobs.ATTEMPTS):
         db.execute("update job set due_at = '2000'")
         worker.run_one(job_context)
-    assert job(db) == ("parked", reflector.NO_MODEL)
+    assert job(db) == ("parked", learning.NO_MODEL_FOR_SKILLS)
     worker.queue_due(replace(job_context, model=lambda: Answers()))
     look_back(db, found())
     assert len(pending(db)) == 1
@@ -294,7 +294,7 @@ def test_long_exchanges_are_read_where_the_context_is_small(db, session):
 
 def test_of_the_skills_that_were_read_no_more_is_shown_than_a_model_can_mend(db, talked):
     for name, size in (("long", 15_000), ("short", 100), ("middle", 4000), ("other", 3000)):
-        skill_adoption.add(db, "person", skill_file.compose(name, f"How to {name}", "x" * size), noon)
+        skills.add(db, "person", skill_file.compose(name, f"How to {name}", "x" * size), noon)
         use(db, talked, ("read_skill", {"name": name}))
     reply(db, talked, "Done.")
     [asked] = look_back(db, NOTHING)

@@ -94,7 +94,7 @@ def test_a_replaced_rejected_or_hidden_fact_is_in_the_graph_no_more(db):
     assert names(db) == ["Linz", "person"]
 
     linz = facts.listing(db, "person", 1)[0]
-    adoption.hide(db, linz, noon)
+    facts.hide(db, linz, noon)
     assert names(db) == []
     adoption.restore(db, facts.get(db, linz.id, "person"), noon)
     assert names(db) == ["Linz", "person"]

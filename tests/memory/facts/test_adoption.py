@@ -6,8 +6,9 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED
+from agent_cli.memory.facts.facts import SUPERSEDED
 from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
 from agent_cli.memory.scope import PERSON
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
@@ -113,7 +114,7 @@ def test_what_the_person_says_settles_what_waits(db):
 
 
 def test_a_rejected_proposal_does_not_come_back(db):
-    adoption.reject(db, propose(db, "I like tea with milk"), noon)
+    facts.reject(db, propose(db, "I like tea with milk"), noon)
     assert propose(db, "I like tea with milk.") is None
     assert stand(db) == [("I like tea with milk", REJECTED)]
     assert add(db, "I like tea with milk").new  # the person may say so
@@ -128,7 +129,7 @@ def test_what_was_forgotten_is_not_proposed_again(db):
 def test_of_two_reviewers_the_second_is_told(db):
     fact = propose(db, "I like tea")
     adoption.accept(db, fact, noon)
-    for decide in (adoption.accept, adoption.reject):
+    for decide in (adoption.accept, facts.reject):
         with pytest.raises(UsageError, match="f1 does not wait for approval: it is accepted"):
             decide(db, fact, noon)
 
@@ -139,8 +140,8 @@ def test_at_most_fifty_proposals_of_a_model_wait_and_the_oldest_goes(db):
     propose(db, claim("What I typed into a pipe", origin="piped"))
 
     assert (len(waiting(db)), waiting(db)[0]) == (51, "f4")
-    assert adoption.expire(db, PERSON, noon) == 3
-    assert adoption.expire(db, PERSON, noon) == 0
+    assert facts.FACTS.expire_old(db, PERSON, noon) == 3
+    assert facts.FACTS.expire_old(db, PERSON, noon) == 0
 
 
 def test_of_many_that_wait_those_of_others_take_no_room_from_a_model(db):
@@ -154,29 +155,29 @@ def test_after_thirty_days_a_proposal_expires_and_that_is_told_once(db):
     propose(db, "I like tea")
     propose(db, "I like coffee with oat milk", time=later(10))
 
-    assert adoption.expire(db, PERSON, later(29)) == 0
-    assert adoption.expire(db, PERSON, later(31)) == 1
-    assert adoption.expire(db, PERSON, later(31)) == 0
+    assert facts.FACTS.expire_old(db, PERSON, later(29)) == 0
+    assert facts.FACTS.expire_old(db, PERSON, later(31)) == 1
+    assert facts.FACTS.expire_old(db, PERSON, later(31)) == 0
     assert stand(db) == [("I like tea", EXPIRED), ("I like coffee with oat milk", PENDING)]
 
 
 def test_what_is_imported_from_long_ago_waits_its_thirty_days(db):
     old = claim("I like tea", origin="import", learned=later(-900)())
     propose(db, old)
-    assert adoption.expire(db, PERSON, later(29)) == 0
-    assert adoption.expire(db, PERSON, later(31)) == 1
+    assert facts.FACTS.expire_old(db, PERSON, later(29)) == 0
+    assert facts.FACTS.expire_old(db, PERSON, later(31)) == 1
 
 
 def test_however_many_expire_at_once_all_are_told(db):
     for number in range(450):
         propose(db, claim(f"The box {number} holds {'x' * number}", origin="import"))
-    assert adoption.expire(db, PERSON, later(31)) == 450
+    assert facts.FACTS.expire_old(db, PERSON, later(31)) == 450
     assert waiting(db) == []
 
 
 def test_an_expired_proposal_may_be_proposed_again(db):
     propose(db, "I like tea")
-    adoption.expire(db, PERSON, later(31))
+    facts.FACTS.expire_old(db, PERSON, later(31))
     assert propose(db, "I like tea", time=later(32)) is not None
 
 
@@ -196,7 +197,7 @@ def test_editing_takes_the_new_words_apart_and_may_replace(db):
 
 def test_what_is_brought_back_is_the_past_of_what_has_come_since(db):
     graz = add(db, lives("Graz", "2025-03-01")).fact
-    adoption.hide(db, graz, noon)
+    facts.hide(db, graz, noon)
     add(db, lives("Linz", "2025-06-01"))
 
     restored = adoption.restore(db, graz, noon)

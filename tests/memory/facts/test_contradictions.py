@@ -69,7 +69,7 @@ def test_words_of_others_contradict_nothing(db, session, known, origin):
 
 def test_what_was_rejected_before_is_not_offered_again(db, session, known):
     waits = adoption.propose(db, HERE, adoption.claim("I live in Linz", "model"), noon)
-    adoption.reject(db, waits, noon)
+    facts.reject(db, waits, noon)
     assert messages(db, session, "I live in Linz.") == []
 
 

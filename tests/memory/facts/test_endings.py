@@ -3,7 +3,6 @@
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import versions
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, contradictions, facts, receipts
 from agent_cli.memory.language.predicates import SINGLE_VALUED
@@ -63,7 +62,7 @@ def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
     ended = facts.get(db, 1, PERSON)
     assert (ended.valid_to, ended.is_open(NOW())) == (TODAY, False)
     assert as_of(db, "2026-11-01") == [fact.statement]
-    assert [each.change for each in versions.history(db, "fact", 1)] == ["added", "replaced"]
+    assert [each.change for each in facts.history(db, 1)] == ["added", "replaced"]
     facts.undo(db, PERSON, NOW)
     assert facts.get(db, 1, PERSON).is_true(NOW())
 

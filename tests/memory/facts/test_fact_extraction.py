@@ -112,7 +112,7 @@ def test_a_target_must_be_true_now_and_of_the_same_owner(db, session, found):
     say(db, session, "I live in Linz now, no more in Graz")
     mine, strangers = accepted(db, "I live in Graz"), accepted(db, "I live in Wels", STRANGER)
     waiting = adoption.propose(db, HERE, adoption.claim("I like tea", "model"), noon)
-    hidden = adoption.hide(db, accepted(db, "I have a bicycle"), noon)
+    hidden = facts.hide(db, accepted(db, "I have a bicycle"), noon)
     forged = [strangers.handle, waiting.handle, hidden.handle, "f99", "f0", "n1", "all", "f1; drop table fact"]
 
     assert found(*[operation("UPDATE", "I live in Linz", target=target) for target in forged]) == []

@@ -44,7 +44,7 @@ def test_what_waits_is_rejected_or_hidden_answers_nothing(db):
     assert missing(db, test)
     adoption.accept(db, fact, noon)
     assert not missing(db, test)
-    adoption.hide(db, facts.get(db, fact.id, PERSON), noon)
+    facts.hide(db, facts.get(db, fact.id, PERSON), noon)
     assert missing(db, test)
 
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_cli.errors import UsageError
-from agent_cli.memory import versions
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import ACCEPTED, PENDING, REJECTED, SIMILARITY, SUPERSEDED
+from agent_cli.memory.facts.facts import SIMILARITY, SUPERSEDED
 from agent_cli.memory.language import terms
+from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, empty, noon
 from tests.facts import add, as_of, claim, later, lives, propose, rows, stand
@@ -65,8 +65,8 @@ def test_a_fact_whose_time_has_run_out_is_let_go_without_being_announced(db):
 def test_a_list_shows_only_what_is_accepted_unless_told_otherwise(db):
     add(db, "I like tea")
     propose(db, "I like coffee with oat milk")
-    adoption.reject(db, propose(db, "I like beer for breakfast"), noon)
-    adoption.hide(db, add(db, "I like wine").fact, noon)
+    facts.reject(db, propose(db, "I like beer for breakfast"), noon)
+    facts.hide(db, add(db, "I like wine").fact, noon)
 
     def listed(**options):
         return [each.handle for each in facts.listing(db, PERSON, 9, **options)]
@@ -102,12 +102,12 @@ def test_history_tells_what_was_done_and_how_it_was(db):
     fact = propose(db, "I like tea")
     adoption.accept(db, fact, noon)
     adoption.edit(db, fact, "I like green tea", noon)
-    adoption.hide(db, fact, noon)
+    facts.hide(db, fact, noon)
     facts.undo(db, PERSON, noon)
 
     changes = [
         (each.change, each.was.get("statement", ""), each.was.get("state", ""), each.actor, each.undone)
-        for each in versions.history(db, "fact", fact.id)
+        for each in facts.history(db, fact.id)
     ]
     assert changes == [
         ("proposed", "", "", "model", False),
@@ -124,7 +124,7 @@ def test_undo_brings_back_exactly_what_was(db):
     steps = [
         lambda: adoption.accept(db, waiting, noon),
         lambda: adoption.edit(db, waiting, "I live in Linz, near the river", noon),
-        lambda: adoption.hide(db, waiting, noon),
+        lambda: facts.hide(db, waiting, noon),
         lambda: adoption.restore(db, waiting, noon),
         lambda: adoption.end(db, waiting, noon),
     ]
@@ -151,7 +151,7 @@ def test_undo_of_a_new_fact_rejects_it_and_gives_back_what_it_replaced(db):
 def test_undo_of_a_change_refuses_where_a_later_one_stands_on_it(db):
     graz = add(db, lives("Graz", "2026-03-01")).fact
     linz = add(db, lives("Linz", "2026-06-01")).fact
-    adoption.hide(db, graz, noon)
+    facts.hide(db, graz, noon)
 
     with pytest.raises(UsageError, match="f1 was changed again since; take that back first: `agent facts undo f1`"):
         facts.undo(db, PERSON, noon, linz)

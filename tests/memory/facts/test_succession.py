@@ -1,17 +1,24 @@
 """Which value is true when: the newer truth wins, a plan waits for its day, and nothing has to run on that day."""
 
+import threading
+import time as real_time
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
+from agent_cli import clock
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.review import review
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Part
 from agent_cli.store import migrations
-from tests.conftest import HERE
+from tests.conftest import HERE, empty
 from tests.facts import as_of, later
 from tests.recalling import catch_up, day
 
@@ -206,3 +213,33 @@ def test_an_older_file_keeps_its_ends(db):
         ("superseded", "2026-12-31T23:00:00.000Z"),
     ]
     assert not db.value("select 1 from pragma_table_info('fact') where name = 'expires_at'")
+
+
+def test_thousands_of_values_of_one_matter_are_put_in_order_at_once(db):
+    tell(db, "I live in Graz")
+    first = facts.get(db, 1, PERSON)
+
+    def value(number):
+        said, dated = clock.utc(NOW() + timedelta(minutes=number)), number % 2 == 0
+        return replace(first, id=number, learned_at=said, valid_from=said if dated else None)
+
+    began = real_time.process_time()
+    ordered = adoption.in_order([value(number) for number in reversed(range(4000))])
+    assert real_time.process_time() - began < 2
+    assert [each.id for each in ordered] == list(range(4000))
+
+
+def test_what_another_program_hides_meanwhile_is_not_ended(tmp_path):
+    def say_that_it_is_over():
+        with closing(here.another_connection()) as db:
+            tell(db, "I no longer live in Wels")
+
+    with closing(empty(tmp_path / "agent.db")) as here:
+        tell(here, "I live in Wels")
+        other = threading.Thread(target=say_that_it_is_over)
+        with here.write():
+            facts.hide(here, facts.get(here, 1, PERSON), NOW)
+            other.start()
+            other.join(0.5)  # it waits to write
+        other.join()
+        assert facts.get(here, 1, PERSON).valid_to is None

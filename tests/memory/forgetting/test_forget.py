@@ -14,7 +14,7 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.scripted import Reply, ScriptedModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
-from agent_cli.memory.facts import adoption, fact_lines, facts
+from agent_cli.memory.facts import adoption, fact_files, facts
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
 from agent_cli.memory.forgetting.owners import OWNERS, TABLES
 from agent_cli.memory.lifecycle import closing
@@ -170,7 +170,7 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
     claim = adoption.claim("I live in Graz", "typed", message=one, quote="my zebrafinch lives in Graz")
     fact = adoption.add(file, HERE, claim, noon).fact
     adoption.add(file, HERE, adoption.claim("I live in Graz", "typed", message=two, quote="I live in Graz"), noon)
-    adoption.hide(file, fact, noon)
+    facts.hide(file, fact, noon)
     adoption.restore(file, facts.get(file, fact.id, "person"), noon)
 
     plan = planned(file, f"m{one}")
@@ -275,7 +275,7 @@ def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
     told = []
 
     lines = [json.dumps({"statement": words}) for words in ("I live in Graz.", "I live in Linz now")]
-    assert fact_lines.import_lines(db, HERE, lines, "x", noon, told.append, accepted=True) == (0, 0)
+    assert fact_files.import_lines(db, HERE, lines, "x", noon, told.append, accepted=True) == (0, 0)
     assert told == [f"line {n} was skipped: you had it erased" for n in (1, 2)]
     assert adoption.propose(db, HERE, adoption.claim("I live in Graz", "model"), noon) is None
 

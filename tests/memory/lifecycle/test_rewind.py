@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent import carry_over
-from agent_cli.memory import versions
 from agent_cli.memory.conversations import log, rolling_summary, session_notes, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
@@ -18,7 +17,7 @@ from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import token_usage
 from agent_cli.memory.search import handle_completion, index, recall, recall_log
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.skills import skill_adoption, skills
+from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, Part
@@ -175,7 +174,7 @@ def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last)
     take_back(db, session, last)
     states = [facts.get(db, each.id, HERE.owner).state for each in (waits, kept, also)]
     assert states == ["expired", "accepted", "pending"]
-    assert [version.change for version in versions.history(db, "fact", waits.id)] == ["proposed", "withdrawn"]
+    assert [version.change for version in facts.history(db, waits.id)] == ["proposed", "withdrawn"]
     assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
 
 
@@ -204,12 +203,12 @@ def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
     earlier = NOON - timedelta(minutes=1)
     made = [("before", earlier, session), ("since", NOON, session), ("kept", NOON, session), ("elsewhere", NOON, other)]
     for name, at, of in made:
-        skill_adoption.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
-    skill_adoption.accept(db, skills.get(db, 3, HERE.owner), noon)
+        skills.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
+    skills.accept(db, skills.get(db, 3, HERE.owner), noon)
     take_back(db, session, last)
     states = [(each.name, each.state) for each in skills.many(db, [1, 2, 3, 4], HERE.owner)]
     assert states == [("before", "pending"), ("since", "expired"), ("kept", "accepted"), ("elsewhere", "pending")]
-    assert skill_adoption.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
+    assert skills.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
 
 
 def test_what_was_jotted_since_is_gone(db, session, last):
@@ -257,7 +256,7 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     anew = adoption.propose(db, HERE, replace(claim, message=asked), noon)
     recovery.recover(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
-    assert [version.change for version in versions.history(db, "fact", waits.id)] == [
+    assert [version.change for version in facts.history(db, waits.id)] == [
         "proposed",
         "withdrawn",
         "proposed again",

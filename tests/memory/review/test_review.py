@@ -9,9 +9,8 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.review import proposals, review
-from agent_cli.memory.review.proposals import ENDS, LATER, STAYS, ConflictingFact, Reviewer
-from agent_cli.memory.review.review import PassageMessage
+from agent_cli.memory.review import review
+from agent_cli.memory.review.review import ENDS, LATER, STAYS, ConflictingFact, PassageMessage, Reviewer
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
@@ -175,8 +174,8 @@ def test_every_decision_is_undone_as_a_whole(db, reviewer, decide):
 
 def test_a_decision_is_not_undone_over_a_later_change(db, reviewer):
     decision = review.accept(reviewer, read(reviewer, proposed(db, "I like tea")))
-    adoption.hide(db, facts.get(db, 1, "person"), noon)
-    with pytest.raises(UsageError, match="f1 was changed since, and stays as it is"):
+    facts.hide(db, facts.get(db, 1, "person"), noon)
+    with pytest.raises(UsageError, match="f1 was changed again since; take that back first"):
         review.undo(reviewer, decision)
     facts.undo(db, "person", noon)
     assert review.undo(reviewer, decision) == ["f1 waits again"]
@@ -295,4 +294,4 @@ def test_what_waits_and_what_expired_is_told_once(db, reviewer):
 )
 def test_the_age_of_what_was_said(minutes, said):
     moment = (NOON - timedelta(minutes=minutes)).isoformat()
-    assert proposals.describe_age(moment, NOON) == said
+    assert review.describe_age(moment, NOON) == said

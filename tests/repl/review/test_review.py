@@ -18,7 +18,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import triples
 from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.messages import Part
 from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT
 from agent_cli.repl.review import review_page
@@ -395,7 +395,7 @@ def test_u_after_capital_a_takes_all_of_it_back(db, walk, three):
 
 def test_the_second_reviewer_is_told_and_goes_on(db, walk, three):
     def other():
-        adoption.reject(db, facts.get(db, 2, "person"), noon)
+        facts.reject(db, facts.get(db, 2, "person"), noon)
         adoption.accept(db, facts.get(db, 3, "person"), noon)
 
     screen = walk("y", "n", "q", between=(0, other))

@@ -8,7 +8,7 @@ import pytest
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.claims import Claim
-from agent_cli.memory.skills import skill_adoption, skill_file
+from agent_cli.memory.skills import skill_file, skills
 from agent_cli.messages import Part
 from agent_cli.render.layout import cell_width
 from tests.cli.test_screens import STYLE
@@ -39,7 +39,7 @@ def queue(db, session):
         Claim("I owe Max 50 euros", "model", message=read, trust="file", quote="You owe Max 50 euros."),
     ):
         adoption.propose(db, HERE, claim, noon)
-    skill_adoption.propose(db, "person", SKILL, noon, session=session)
+    skills.propose(db, "person", SKILL, noon, session=session)
 
 
 @pytest.mark.parametrize(

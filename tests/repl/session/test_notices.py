@@ -1,4 +1,4 @@
-from agent_cli.memory.review.proposals import Reviewer
+from agent_cli.memory.review.review import Reviewer
 from agent_cli.repl.session.notices import Notices
 from agent_cli.store import jobs
 from tests import facts

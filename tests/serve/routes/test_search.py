@@ -11,7 +11,7 @@ from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.reports import audit
 from agent_cli.memory.scope import PERSON, Scope
-from agent_cli.memory.skills import skill_adoption
+from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import ToolCall
 from agent_cli.serve import http
@@ -153,7 +153,7 @@ def full_of_canaries(house, owner, caller):
     notes.add(house.db, scope, f"{CANARY} eats fish", time)
     caller.post("/tasks", {"text": f"feed {CANARY} dragon fish"})
     section(house.db, owner)
-    skill_adoption.propose(
+    skills.propose(
         house.db,
         owner,
         f"---\nname: feed-dragon\ndescription: Feed {CANARY}.\n---\n1. Call {CANARY}.\n",

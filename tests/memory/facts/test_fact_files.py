@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.facts import adoption, fact_markdown, facts
-from agent_cli.memory.facts.facts import ACCEPTED, REJECTED, SUPERSEDED
+from agent_cli.memory.facts import adoption, fact_files, facts
+from agent_cli.memory.facts.facts import SUPERSEDED
+from agent_cli.memory.proposals import ACCEPTED, REJECTED
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, noon
 from tests.facts import add, claim, lives, rows, stand
@@ -45,22 +46,22 @@ def current(db):
 
 
 def written(db, opened, body):
-    return fact_markdown.apply(db, HERE, fact_markdown.read(opened, body), noon)
+    return fact_files.apply(db, HERE, fact_files.read(opened, body), noon)
 
 
 def test_the_file_has_a_section_for_each_subject_and_place(opened):
-    about, _, body = fact_markdown.render(opened).partition("-->\n\n")
+    about, _, body = fact_files.render(opened).partition("-->\n\n")
     assert body == BODY
     assert about.startswith("<!-- What is known about you: a line for each fact, with its handle.")
 
 
 def test_without_facts_there_is_a_place_to_write_one():
-    assert fact_markdown.render([]).endswith("-->\n\n# Facts\n\n## You\n\n")
+    assert fact_files.render([]).endswith("-->\n\n# Facts\n\n## You\n\n")
 
 
 def test_a_file_left_as_it_is_changes_nothing(opened):
-    assert not fact_markdown.read(opened, fact_markdown.render(opened))
-    assert not fact_markdown.read(opened, BODY.replace("- f1:", "*  F1: ").replace("\n\n", "\n \n"))
+    assert not fact_files.read(opened, fact_files.render(opened))
+    assert not fact_files.read(opened, BODY.replace("- f1:", "*  F1: ").replace("\n\n", "\n \n"))
 
 
 def test_changed_deleted_and_new_lines_are_one_batch_and_one_undo(db, opened):
@@ -82,11 +83,11 @@ def test_changed_deleted_and_new_lines_are_one_batch_and_one_undo(db, opened):
 
 def test_a_new_line_is_written_though_the_one_above_it_has_ended_meanwhile(db, opened):
     body = BODY.replace("- f1: I live in Graz\n", "- f1: I live in Graz\n- I moved to Linz\n")
-    changes = fact_markdown.read(opened, body)
+    changes = fact_files.read(opened, body)
     assert changes.added == (("I moved to Linz", ("", None)),)
     adoption.add(db, HERE, lives("Linz", "2025-06-01"), noon)
     assert stand(db)[0] == ("I live in Graz", SUPERSEDED)
-    assert fact_markdown.apply(db, HERE, changes, noon).hidden == ()
+    assert fact_files.apply(db, HERE, changes, noon).hidden == ()
 
 
 @pytest.mark.parametrize(
@@ -137,8 +138,8 @@ def test_an_indented_line_goes_on_with_the_one_above(db, opened):
 @given(st.lists(st.text(min_size=1).filter(lambda text: text.strip() and "\ud800" not in text), max_size=5))
 def test_any_words_can_stand_in_the_file_and_come_back_unchanged(words):
     facts_ = [fact(number, each) for number, each in enumerate(words, 1)]
-    facts_ = [each for each in facts_ if fact_markdown._displayed(each)]
-    assert not fact_markdown.read(facts_, fact_markdown.render(facts_))
+    facts_ = [each for each in facts_ if fact_files._displayed(each)]
+    assert not fact_files.read(facts_, fact_files.render(facts_))
 
 
 def fact(number, statement):

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agent_cli.agent.jobs import learner, worker
+from agent_cli.agent.jobs import learning, worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.listener import LEARN
 from agent_cli.errors import AgentError
@@ -155,7 +155,7 @@ def test_without_a_model_it_waits_and_is_read_when_one_answers(db, talked):
     for _ in range(jobs.ATTEMPTS):
         db.execute("update job set due_at = '2000'")
         worker.run_one(job_context(db, None))
-    assert states(db) == [("s1", "parked", 5, learner.NO_MODEL)]
+    assert states(db) == [("s1", "parked", 5, learning.NO_MODEL_FOR_FACTS)]
     model = job_context(db, Answers(answer(operation())))
     worker.queue_due(model)
     worker.run_one(model)
@@ -184,7 +184,7 @@ def test_what_is_known_waits_was_rejected_or_forgotten_does_not_come_again(db, t
     known = adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
     waits = adoption.propose(db, HERE, adoption.claim("I like tea", "model"), noon)
     rejected = adoption.propose(db, HERE, adoption.claim("I like beer", "model"), noon)
-    adoption.reject(db, rejected, noon)
+    facts.reject(db, rejected, noon)
     tombstones.add(db, ["I like gin"], NOON)
     statements = ["I live in Graz", "I like tea", "I like beer", "I like gin"]
     worker.run_one(job_context(db, Answers(answer(*[operation(statement=each) for each in statements]))))

@@ -3,7 +3,8 @@
 import pytest
 
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.facts import adoption, facts, memory_changes
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.review import review as changes
 from agent_cli.memory.scope import PERSON, Scope
 from tests.conftest import HERE
 from tests.facts import add, claim, later, lives, propose
@@ -16,7 +17,7 @@ def session(db):
 
 
 def told(db, session, review="/review"):
-    return memory_changes.since_opened(db, session, PERSON, review)
+    return changes.changed_since_opened(db, session, PERSON, review)
 
 
 def test_nothing_is_told_when_nothing_changed(db, session):
@@ -31,7 +32,7 @@ def test_what_is_new_changed_ended_and_waits_is_told(db, session):
     add(db, "My boat is Anna")
     add(db, lives("Linz", "2025-06-01", "I moved to Linz"), time=later(2))
     adoption.edit(db, cat, "My cat is Mia", later(2))
-    adoption.hide(db, dog, later(2))
+    facts.hide(db, dog, later(2))
     propose(db, "I like tea", time=later(2))
     propose(db, "I sail a dinghy", time=later(2))
 
@@ -48,7 +49,7 @@ def test_what_waited_before_is_new_once_it_is_accepted_and_no_news_otherwise(db,
     tea, coffee, milk = [propose(db, f"I like {drink}") for drink in ("tea", "coffee", "warm milk")]
     assert told(db, session) == []
     adoption.accept(db, tea, later(2))
-    adoption.reject(db, coffee, later(2))
+    facts.reject(db, coffee, later(2))
 
     assert told(db, session) == [f"+ {tea.handle} I like tea"]
     assert milk.state == "pending"

@@ -1,0 +1,403 @@
+"""Facts to and from files: JSON lines, the MEMORY.md and USER.md of other agents, and one Markdown file to edit.
+
+Facts that hold in one session alone are not exported: other databases do not have that session. Of JSON lines each has
+a statement, and may have source (the external id of a message), at, since, until, subject, predicate and object, place
+and quote. The file to edit has a section for each subject and a line for each fact, beginning with its handle; its
+changes are applied as one batch, and an ambiguous file is refused whole: a typing error in a handle must not hide a
+fact and add another.
+"""
+
+import json
+import re
+import time as real_time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from agent_cli import atomic_file, clock, limits, text
+from agent_cli.errors import StoreError, UsageError
+from agent_cli.memory import tombstones
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts.adoption import Adopted
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.proposals import EXPIRED, PENDING
+from agent_cli.memory.scope import Scope
+from agent_cli.store import events, ids
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_SELF = re.compile(r"\b(?:I|my|me|mine|myself|ich|mein\w*|mir|mich)\b", re.IGNORECASE)
+MARK = "<!-- written by `agent facts export`: it is written over by the next one -->"
+_BATCH = 100
+_PAUSE = 0.02  # between batches, so that other programs get their turn to write
+_INTRO = """<!-- What is known about you: a line for each fact, with its handle.
+Change the words of a line and the fact is changed; delete a line and it is hidden; write a line "- words" without a
+handle and that is a new fact, true where the heading above it says. Leave the handles as they are.
+`agent facts undo` takes all of it back. -->
+"""
+_YOU, _OTHER = "You", "Other"
+_ITEM = re.compile(r"[-*+]\s+(?:(f\d{1,18}):(?=\s|$))?\s*(.*)", re.IGNORECASE)
+_LIKE_HANDLE = re.compile(r"f\s*\d+\b|[a-z]{0,2}\d+\s*:(?=\s|$)|f[\dol]*:", re.IGNORECASE)
+
+FactScope = tuple[str, int | None]
+"""Where a fact holds: a place (empty: everywhere) and a session (None: every one)."""
+
+
+@frozen
+class Changes:
+    edited: tuple[tuple[Fact, str], ...]
+    hidden: tuple[Fact, ...]
+    added: tuple[tuple[str, FactScope], ...]
+
+    @property
+    def number(self) -> int:
+        return len(self.edited) + len(self.hidden) + len(self.added)
+
+    def __bool__(self) -> bool:
+        return self.number > 0
+
+
+@frozen
+class Applied:
+    edited: tuple[Fact, ...]
+    hidden: tuple[Fact, ...]
+    added: tuple[Adopted, ...]
+
+
+def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
+    """Each fact as a JSON object, the oldest first, without empty fields."""
+    ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
+    messages = [each.message_id for each in ordered if each.message_id]
+    external_ids: dict[int | None, str] = dict(
+        db.rows(
+            """select m.id, coalesce(m.external_id, m.uid)
+               from json_each(?) c cross join message m on m.id = c.value""",
+            (messages,),
+        )
+    )
+    for each in ordered:
+        row = {
+            "statement": each.statement,
+            "at": _local_time(each, each.learned_at),
+            "since": _local_time(each, each.valid_from),
+            "until": _local_time(each, each.valid_to),
+            "subject": each.subject,
+            "predicate": each.predicate,
+            "object": each.object,
+            "place": each.place,
+            "quote": each.quote,
+            "source": external_ids.get(each.message_id),
+        }
+        yield {name: value for name, value in row.items() if value}
+
+
+def documents(found: Sequence[Fact]) -> dict[str, str]:
+    """Name and text of each file: facts about the person in USER.md, the others in MEMORY.md."""
+    ordered = [each for each in sorted(found, key=lambda each: (each.place, each.id)) if each.session_id is None]
+    about_person = [each for each in ordered if _is_about_person(each)]
+    others = [each for each in ordered if not _is_about_person(each)]
+    return {
+        "USER.md": _document("About the person", about_person),
+        "MEMORY.md": _document("What is known besides", others),
+    }
+
+
+def write_files(folder: Path, files: Mapping[str, str], *, force: bool = False) -> list[Path]:
+    """Write the files, readable by their owner alone.
+
+    Raises UsageError, with nothing written, when a file exists that this program did not write.
+    """
+    paths = {folder / name: words for name, words in files.items()}
+    for path in paths:
+        if not force and path.exists() and not _is_export(path):
+            raise UsageError(f"{path} was not written by this program; say --force to write over it")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, words in paths.items():
+            atomic_file.write(path, words.encode("utf-8", "replace"))
+    except OSError as error:
+        raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
+    return list(paths)
+
+
+def _is_about_person(fact: Fact) -> bool:
+    """Decided by the subject; without one, by a pronoun of the first person in the statement."""
+    return fact.subject == "person" or (not fact.subject and bool(_SELF.search(fact.statement)))
+
+
+def _is_export(path: Path) -> bool:
+    """Whether an earlier export wrote the file: Markdown begins with the mark, JSON lines with a statement."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            first = file.readline().strip()
+    except OSError:
+        return False
+    if path.suffix == ".md":
+        return first == MARK
+    try:
+        return not first or "statement" in json.loads(first)
+    except (ValueError, TypeError):
+        return False
+
+
+def _document(title: str, found: Sequence[Fact]) -> str:
+    lines = [MARK, "", f"# {title}", ""]
+    place = ""
+    for each in found:
+        if each.place != place:
+            place = each.place
+            lines += ["", f"## In {text.one_line(place, 200)}", ""]
+        lines.append(f"- {' '.join(text.clean(each.statement).split())} ({each.day})")
+    return "\n".join(lines) + "\n"
+
+
+def _local_time(fact: Fact, moment: str | None) -> str | None:
+    return clock.local(moment, fact.utc_offset).isoformat() if moment else None
+
+
+def import_lines(
+    db: Database,
+    scope: Scope,
+    lines: Iterable[str],
+    source: str,
+    time: clock.Clock,
+    complain: Callable[[str], None],
+    *,
+    accepted: bool = False,
+    single_valued: Set[str] = SINGLE_VALUED,
+) -> tuple[int, int]:
+    """Import facts as proposals or as accepted; returns how many are new and how many lines were invalid.
+
+    Importing twice adds nothing, and restores nothing that was rejected, ended or forgotten. A proposal, pending or
+    expired, is accepted when the same line is imported as accepted. One undo reverts the whole import.
+    """
+    new = broken = 0
+    batch = ids.new(time())
+    rows = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    while numbered := list(islice(rows, _BATCH)):
+        before = new
+        with db.write():
+            for number, line in numbered:
+                try:
+                    with db.write():  # a savepoint for each line
+                        claim = _parse_line(db, scope, line, source, time())
+                        if tombstones.contains(db, claim.statement, scope.owner):
+                            complain(f"line {number} was skipped: you had it erased")
+                            continue
+                        new += _import_claim(db, scope, claim, time, accepted, single_valued, batch)
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UsageError) as error:
+                    broken += 1
+                    complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
+            if new > before:
+                events.append(db, time, "facts imported", str(new - before), actor="import")
+        real_time.sleep(_PAUSE)
+    return new, broken
+
+
+def _import_claim(
+    db: Database, scope: Scope, claim: Claim, time: clock.Clock, accepted: bool, single_valued: Set[str], batch: str
+) -> bool:
+    """Import one claim; returns whether that changed anything."""
+    before = _imported_before(db, scope, claim)
+    if before and before.state == EXPIRED:
+        values = {"state": PENDING, "decided_at": None}
+        before = facts.change(db, before, "proposed", time, actor="person", batch=batch, **values)
+        if not accepted:
+            return True
+    if before:
+        accepting = accepted and before.state == PENDING
+        if accepting:
+            adoption.accept(db, before, time, single_valued=single_valued, batch=batch)
+        return accepting
+    if accepted:
+        return adoption.add(db, scope, claim, time, single_valued, batch=batch).new
+    return adoption.propose(db, scope, claim, time, actor="person", batch=batch) is not None
+
+
+def _imported_before(db: Database, scope: Scope, claim: Claim) -> Fact | None:
+    """The fact that the same line became in an earlier import."""
+    learned = clock.utc(claim.learned) if claim.learned else ""
+    found = db.rows(
+        """select id from fact where owner = ? and source = ? and message_id is ? and statement = ?
+             and (message_id is not null or ?5 in ('', learned_at)) order by id desc limit 1""",
+        (scope.owner, claim.source, claim.message, claim.statement, learned),
+    )
+    return next(iter(facts.many(db, [id for (id,) in found], scope.owner)), None)
+
+
+def _parse_line(db: Database, scope: Scope, line: str, source: str, now: datetime) -> Claim:
+    """The claim of a line. Raises ValueError and UsageError."""
+    row = limits.load_json(line)
+    if not isinstance(row, dict):
+        raise ValueError("it is not a JSON object")
+    statement = _text_field(row, "statement")
+    if not statement:
+        raise ValueError("it has no statement")
+    if isinstance(row.get("source"), list | dict):
+        raise ValueError("the source is not text")
+    message = db.value(
+        """select m.id from message m join session s on s.id = m.session_id
+           where m.owner = ? and s.source = ? and m.external_id = ?""",
+        (scope.owner, source, row.get("source")),
+    )
+    since, until = _time_field(row, "since", now), _time_field(row, "until", now)
+    if since and until and until < since:
+        raise ValueError("it ends before it begins")
+    claim = adoption.claim(
+        statement,
+        "import",
+        message=message,
+        learned=_time_field(row, "at", now),
+        source=source,
+        valid_from=since,
+        valid_to=until,
+        place=_text_field(row, "place"),
+        quote=_text_field(row, "quote") if message else "",
+    )
+    parts = [_text_field(row, name) for name in ("subject", "predicate", "object")]
+    if any(parts) and not all(parts):
+        raise ValueError("subject, predicate and object go together")
+    return replace(claim, triple=Triple(*parts)) if all(parts) and claim.statement == statement else claim
+
+
+def _text_field(row: dict[str, Any], name: str) -> str:
+    """A field as text on one line, empty when it is missing. Raises ValueError."""
+    value = row.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str) or text.without_surrogates(value) != value:
+        raise ValueError(f"the {name} is not text")
+    return " ".join(value.split())
+
+
+def _time_field(row: dict[str, Any], name: str, now: datetime) -> datetime | None:
+    value = _text_field(row, name)
+    return clock.parse(value, now) if value else None
+
+
+def render(found: Sequence[Fact]) -> str:
+    """The text of the file. Facts that hold in one place or session alone have a heading of their own."""
+    sections: dict[str, list[Fact]] = {}
+    for each in sorted(
+        found, key=lambda each: (_scope_of(each) != ("", None), each.place, each.session_id or 0, *_sort_key(each))
+    ):
+        sections.setdefault(_heading(each), []).append(each)
+    if _YOU not in sections:
+        sections = {_YOU: [], **sections}
+    blocks = ["\n".join([f"## {name}", "", *map(_line, rows)]) for name, rows in sections.items()]
+    return "\n\n".join([_INTRO + "\n# Facts", *blocks]) + "\n"
+
+
+def read(opened: Sequence[Fact], edited: str) -> Changes:
+    """The changes that the person made. Raises UsageError where a line is ambiguous."""
+    if not edited.strip():
+        raise UsageError("the file came back empty, and nothing was changed; delete lines to hide their facts")
+    known = {each.handle: each for each in opened}
+    scopes = {_heading(each): _scope_of(each) for each in opened}
+    seen: dict[str, str] = {}
+    added: list[tuple[str, FactScope]] = []
+    section_scope: FactScope = ("", None)
+    for number, line in _items(edited):
+        if line.startswith("#"):
+            section_scope = scopes.get(line.lstrip("#").strip(), ("", None))
+            continue
+        handle, words = _parse_item(number, line)
+        if not handle:
+            added.append((words, section_scope))
+            continue
+        if handle not in known:
+            raise _line_error(number, f"{handle} is not a fact of this file; a new line has no handle")
+        if handle in seen:
+            raise _line_error(number, f"{handle} is there twice")
+        seen[handle] = words
+    return Changes(
+        tuple((known[handle], words) for handle, words in seen.items() if words != _displayed(known[handle])),
+        tuple(each for handle, each in known.items() if handle not in seen),
+        tuple(added),
+    )
+
+
+def apply(
+    db: Database, scope: Scope, changes: Changes, time: clock.Clock, single_valued: Set[str] = SINGLE_VALUED
+) -> Applied:
+    """Write all changes. Raises UsageError, with nothing written, when a fact was changed meanwhile."""
+    batch = ids.new(time())
+    with db.write():
+        for each in (*(fact for fact, _ in changes.edited), *changes.hidden):
+            if facts.many(db, [each.id], each.owner) != [each]:
+                raise UsageError(f"{each.handle} was changed elsewhere while you wrote; nothing was changed")
+        hidden = [facts.hide(db, each, time, batch=batch) for each in changes.hidden]
+        edited = [
+            adoption.edit(db, each, words, time, single_valued=single_valued, batch=batch)
+            for each, words in changes.edited
+        ]
+        added = []
+        for words, (place, session) in changes.added:
+            claim = adoption.claim(words, "typed", place=place, session=session)
+            added.append(adoption.add(db, scope, claim, time, single_valued, batch=batch))
+    return Applied(tuple(edited), tuple(hidden), tuple(added))
+
+
+def _items(edited: str) -> list[tuple[int, str]]:
+    """(line number, text) of headings and items; an indented line continues the item above it."""
+    found: list[tuple[int, str]] = []
+    rest = edited
+    if edited.lstrip().startswith("<!--") and "-->" in edited:
+        intro, _, rest = edited.partition("-->")
+        rest = "\n" * intro.count("\n") + rest
+    for number, line in enumerate(rest.split("\n"), 1):
+        if not line.strip():
+            continue
+        if line[0].isspace() and found and not found[-1][1].startswith("#") and not _ITEM.match(line.strip()):
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        else:
+            found.append((number, line.strip()))
+    return found
+
+
+def _parse_item(number: int, line: str) -> tuple[str, str]:
+    """The handle of an item, empty for a new one, and its words."""
+    match = _ITEM.fullmatch(line)
+    if match is None:
+        raise _line_error(number, 'a fact begins with "- "')
+    handle, words = (match[1] or "").lower(), " ".join(match[2].split())
+    if not handle and _LIKE_HANDLE.match(words):
+        raise _line_error(
+            number, f"“{text.one_line(words, 20)}” looks like a broken handle; write it as in “- f4: words”"
+        )
+    if not words:
+        raise _line_error(number, f"{handle or 'the fact'} has no words; delete the whole line to hide a fact")
+    return handle, words
+
+
+def _line_error(number: int, why: str) -> UsageError:
+    return UsageError(f"line {number}: {why}; nothing was changed")
+
+
+def _line(fact: Fact) -> str:
+    return f"- {fact.handle}: {_displayed(fact)}"
+
+
+def _displayed(fact: Fact) -> str:
+    return " ".join(text.clean(fact.statement).split())
+
+
+def _scope_of(fact: Fact) -> FactScope:
+    return fact.place, fact.session_id
+
+
+def _heading(fact: Fact) -> str:
+    name = {"person": _YOU, "": _OTHER}.get(fact.subject) or text.one_line(fact.subject)
+    if fact.session_id:
+        return f"{name}, in session {ids.handle('session', fact.session_id)} alone"
+    return f"{name}, in {text.one_line(fact.place, 200)}" if fact.place else name
+
+
+def _sort_key(fact: Fact) -> tuple[bool, bool, str, int]:
+    """The person's facts first, those without a subject last."""
+    return fact.subject != "person", not fact.subject, fact.subject.casefold(), fact.id
