@@ -25,8 +25,7 @@ def conversation(tmp_path):
 
 
 def run(conversation, line):
-    command, argument = commands.find(line)
-    result = command.run(conversation, argument)
+    result = commands.run(conversation, *commands.find(line))
     return result.draw(Display(width=lambda: 100)) if isinstance(result, Page) else result
 
 

@@ -34,8 +34,7 @@ def talk(tmp_path, server):
 
 
 def run(conversation, line):
-    command, argument = commands.find(line)
-    return command.run(conversation, argument)
+    return commands.run(conversation, *commands.find(line))
 
 
 def say(conversation, words):
