@@ -127,6 +127,7 @@ def prepare_session(context: ToolContext) -> None:
     recovery.recover(context.db, context.session, context.scope, context.time)
     if context.reads and (session.opening is None or session.profile is None):
         now, current = context.time(), None if context.memory else context.session
+        start = profile.current(context.remembered, context.scope, current, now, context.profile_tokens)
         with context.db.write():  # also while reading: nothing forgotten meanwhile may be written back
             opening = session.opening
             if opening is None:
@@ -134,7 +135,6 @@ def prepare_session(context: ToolContext) -> None:
                     context.remembered, context.scope, now, current, everywhere=context.everywhere
                 )
                 opening = composed.text
-            start = profile.current(context.remembered, context.scope, current, now, context.profile_tokens)
             sessions.set_opening(context.db, context.session, opening, start.stored)
 
 
@@ -180,7 +180,9 @@ def shown_profile(context: ToolContext, session: sessions.Session) -> Shown:
     """What the next request of a session shows of the facts that every session is told."""
     if not context.reads:
         return Shown()
-    return profile.shown(context.remembered, context.scope, session, context.time(), context.profile_tokens)
+    number = None if context.memory else session.id  # another database numbers its sessions otherwise
+    memory, now = context.remembered, context.time()
+    return profile.shown(memory, context.scope, session.profile, number, now, context.profile_tokens)
 
 
 def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:

@@ -17,10 +17,10 @@ from functools import lru_cache
 from agent_cli import text
 from agent_cli.agent import estimate
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts import facts, receipts
-from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, statements, triples
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.scope import Scope
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
@@ -30,6 +30,8 @@ WISHES, LIMITS = "wishes", "Health, diet and limits:"
 WHO, PEOPLE, LIKES = "Who they are:", "People and animals:", "Likes, dislikes and habits:"
 HOME, PLANS = "Home, work and possessions:", "Plans:"
 GROUPS = (WISHES, WHO, PEOPLE, LIMITS, LIKES, HOME, PLANS)
+_READ = 2000  # facts that compete for the budget
+_LONGEST = 300  # characters by which the group of a fact is known
 ALWAYS, NEVER = "always", "never"  # how the person decided whether a fact is in the profile
 
 _WANTS = "The person wants, in every answer:"
@@ -49,8 +51,11 @@ class Snapshot:
 
     @staticmethod
     def parse(stored: str | None) -> "Snapshot":
-        shown, change = json.loads(stored) if stored else ((), 0)
-        return Snapshot(tuple(shown), change)
+        try:
+            shown, change = json.loads(stored) if stored else ((), 0)
+            return Snapshot(tuple(map(int, shown)), int(change))
+        except (ValueError, TypeError):  # a damaged file: all of it is told as new
+            return Snapshot()
 
     @property
     def stored(self) -> str:
@@ -76,10 +81,10 @@ def select(db: Database, scope: Scope, session: int | None, now: datetime, budge
         for each in facts.listing(db, scope.owner, -1, not_over=now, place=scope.place)
         if each.session_id in (None, session)
         and each.in_profile != NEVER
-        and (each.in_profile == ALWAYS or not _instructs(each))
+        and (each.in_profile == ALWAYS or not instructs(each))
     ]
     confirmed = facts.confirmed(db, [each.id for each in known])
-    known.sort(key=lambda each: (confirmed[each.id], each.id), reverse=True)
+    known = sorted(known, key=lambda each: (confirmed[each.id], each.id), reverse=True)[:_READ]
     known.sort(key=lambda each: _rank(each, now))
     chosen, groups, room = list[Fact](), set[str](), budget - estimate.tokens(_WANTS + _ABOUT)
     for each in known:
@@ -98,13 +103,20 @@ def current(db: Database, scope: Scope, session: int | None, now: datetime, budg
     return Snapshot(tuple(sorted(each.id for each in chosen)), facts.last_change(db))
 
 
-def shown(db: Database, scope: Scope, session: Session, now: datetime, budget: int) -> Shown:
-    """What the next request of a session shows of the profile."""
-    start = Snapshot.parse(session.profile)
-    known, new = facts.many(db, start.facts, scope.owner), list[Fact]()
+def shown(db: Database, scope: Scope, stored: str | None, session: int | None, now: datetime, budget: int) -> Shown:
+    """What the next request of a session shows of the profile. `stored`: what the session began with."""
+    if budget <= 0:
+        return Shown()
+    start = Snapshot.parse(stored)
+    known = [
+        each
+        for each in facts.many(db, start.facts, scope.owner)
+        if each.state in (ACCEPTED, SUPERSEDED) and not each.hidden_at and each.in_profile != NEVER
+    ]
+    new = list[Fact]()
     if facts.last_change(db) != start.change:
-        new = [each for each in select(db, scope, session.id, now, budget) if each.id not in start.facts]
-    ended = [_line(each, now) for each in known if not each.is_open(now) or each.in_profile == NEVER]
+        new = [each for each in select(db, scope, session, now, budget) if each.id not in start.facts]
+    ended = [_line(each, now) for each in known if not each.is_open(now)]
     changes = "\n".join(filter(None, (format_facts(new, now), _fence([_ENDED, *ended]) if ended else "")))
     return Shown(format_facts(known, now), changes, frozenset(each.id for each in (*known, *new)))
 
@@ -146,12 +158,14 @@ def group(fact: Fact, now: datetime) -> str:
     """The group of the profile to which a fact belongs."""
     if fact.is_planned(now):
         return PLANS
-    return LIKES if _instructs(fact) else _group_of(fact.statement, fact.subject)
+    return LIKES if instructs(fact) else _group_of(fact.statement[:_LONGEST], fact.subject)
 
 
-def _instructs(fact: Fact) -> bool:
+def instructs(fact: Fact) -> bool:
     """Whether a fact says how to answer, and something else than the person's typing stands behind it."""
-    return (fact.trust != "typed" or bool(fact.inferred)) and _group_of(fact.statement, fact.subject) == WISHES
+    return (fact.trust != "typed" or bool(fact.inferred)) and _group_of(
+        fact.statement[:_LONGEST], fact.subject
+    ) == WISHES
 
 
 @lru_cache(4096)

@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_cli import clock, kinds, text
-from agent_cli.agent import estimate
+from agent_cli.agent import estimate, profile
 from agent_cli.kinds import MEMORY, PREFERENCES, SKILLS
 from agent_cli.memory import tombstones
+from agent_cli.memory.facts import facts
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import recall_log, vectors
 from agent_cli.store.db import Database
@@ -31,6 +32,7 @@ ITEMS = 12
 ITEMS_FOR_ADVICE = 24  # preferences beside a request for advice
 PREFERENCE_SHARE = 0.6  # of the tokens, where something else was found too
 LEAST_CERTAIN = -4.0  # log-odds of an item
+BESIDE_PROFILE = "Nothing more is kept of this in memory than what stands above."
 VERDICTS = {"maybe": "Perhaps, none of it holds most of the question.", "nothing": "Nothing is kept of this in memory."}
 _LONGEST, _LONGEST_FIRST = 400, 800  # characters of an item, and of the best
 _LONGEST_OF_FILE = 900
@@ -74,7 +76,7 @@ def recall_for_message(
     rounds = tombstones.erasure_count(context.remembered)
     selection = select(context, words, (*shown, message), in_profile, logged=True)
     used = [(hit, line) for hit, line in selection.used if (hit.kind, hit.id) not in context.excluded]
-    notice = VERDICTS.get(selection.verdict, "")
+    notice = BESIDE_PROFILE if selection.verdict == "nothing" and in_profile else VERDICTS.get(selection.verdict, "")
     if selection.verdict == "nothing" and not (
         statements.asks_what_was_told(words) and _is_unknown(context, message, words, shown)
     ):
@@ -136,7 +138,12 @@ def select(
     wishes: list[tuple[Hit, str]] = []
     if embed_once and statements.asks_for_advice(words):
         near = recall.preferences(context.remembered, words, allowed, context.time(), ITEMS_FOR_ADVICE, embed_once)
-        lines = [(hit, _preference_line(hit)) for hit in near if hit.kind != "fact" or hit.id not in in_profile]
+        known = facts.many(context.remembered, [hit.id for hit in near if hit.kind == "fact"], context.scope.owner)
+        elsewhere = {
+            each.id for each in known if each.place not in ("", context.scope.place) or profile.instructs(each)
+        }
+        left_out = elsewhere.union(in_profile)
+        lines = [(hit, _preference_line(hit)) for hit in near if hit.kind != "fact" or hit.id not in left_out]
         wishes = _fit(lines, int(room * PREFERENCE_SHARE) if found.likely else room)
     others = _fit(_lines(found, words, wishes), room - _size(wishes), in_profile)
     if found.likely:
@@ -161,7 +168,7 @@ def block(db: Database, message: int, in_profile: Collection[int] = ()) -> str:
         texts_by_heading.setdefault(heading, []).append(each.text)
     verdict = recall_log.verdict_for(db, message)
     block_lines = [line for heading, items in texts_by_heading.items() for line in (heading, *items)]
-    if verdict and (block_lines or verdict == VERDICTS["nothing"]):
+    if verdict and (block_lines or verdict != VERDICTS["maybe"]):
         block_lines = [verdict, *block_lines]
     begin, end = text.FENCE
     return f"{begin} {text.unfenced(chr(10).join(block_lines))}\n{end}" if block_lines else ""

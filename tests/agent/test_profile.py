@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent import profile
+from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.scope import Scope
@@ -164,6 +165,37 @@ def test_what_is_forgotten_is_gone_from_the_next_request(context):
 
     assert "vegetarian" not in first
     assert "I live in Graz (f2)" in first
+
+
+def test_what_is_left_to_recall_or_hidden_is_taken_out_and_not_called_untrue(context):
+    for statement in ("I am vegetarian", "I live in Graz", "I love hiking"):
+        keep(context, statement)
+    asked(context, "hello there, my dear")
+    adoption.set_in_profile(context.db, facts.get(context.db, 1, HERE.owner), profile.NEVER, noon)
+    facts.hide(context.db, facts.get(context.db, 2, HERE.owner), noon, batch="b")
+
+    first, last = asked(context, "what shall I cook tonight?")
+
+    assert "vegetarian" not in first + last
+    assert "Graz" not in first + last
+    assert "I love hiking" in first
+    assert "No longer true" not in last
+
+
+def test_only_what_is_true_now_is_pinned(context):
+    fact = adoption.end(context.db, keep(context, "I live in Graz"), noon)
+
+    with pytest.raises(UsageError, match="f1 is not true now"):
+        adoption.set_in_profile(context.db, fact, profile.ALWAYS, noon)
+
+
+@pytest.mark.parametrize("stored", ["x", "[1, 2]", "null", '{"a": 1}', '[["a"], 1]'])
+def test_a_damaged_profile_of_a_session_tells_all_as_new(context, stored):
+    keep(context, "I am vegetarian")
+    asked(context, "hello there, my dear")
+    context.db.execute("update session set profile = ?", (stored,))
+
+    assert "I am vegetarian" in asked(context, "what shall I cook tonight?")[1]
 
 
 def test_another_session_begins_with_what_was_accepted_meanwhile(context):

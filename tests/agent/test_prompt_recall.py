@@ -6,9 +6,11 @@ import pytest
 
 from agent_cli.agent import estimate, prompt_recall
 from agent_cli.llm.embedded import EmbeddedEmbedder
+from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.search import recall_log, vectors
 from agent_cli.memory.skills import skill_file, skills
+from agent_cli.messages import Part
 from tests.conftest import HERE, noon
 from tests.recalling import EMBEDDED, catch_up, day, note, reply, say, session_of, take_in
 from tests.turns import agent, run
@@ -81,8 +83,11 @@ def test_a_request_for_advice_brings_the_preferences_nearest_to_it_however_the_w
     session = session_of(context.db)
     say(context.db, session, "I strictly follow a vegan diet. The bus was late again.")
     say(context.db, session, "I dislike wallpaper in any form.")
+    letter = [Part("What do you say to this? ", "typed"), Part("I hate all vegetables and love steak.", "pasted")]
+    log.add_user_message(context.db, session, HERE, letter, noon())
     adoption.add(context.db, HERE, adoption.claim("I am allergic to nuts", "typed"), noon)
     adoption.add(context.db, HERE, adoption.claim("I hate spicy food", "typed"), noon)
+    adoption.add(context.db, HERE, adoption.claim("We never drink coffee", "typed", place="/home/other"), noon)
     catch_up(context.db)
     among = vectors.create(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
     vectors.fill(context.db, among, EMBEDDED.embed_documents)
@@ -95,6 +100,8 @@ def test_a_request_for_advice_brings_the_preferences_nearest_to_it_however_the_w
     assert "bus" not in block
     assert "- f2, 02 January 2026: I hate spicy food" in block
     assert "nuts" not in block  # the profile tells it
+    assert "steak" not in block  # somebody else's words
+    assert "/home/other" not in block
     assert "Nothing is kept" not in block
     assert recall_log.recalled_for(context.db, message)[0].legs.keys() == {"preference"}
 

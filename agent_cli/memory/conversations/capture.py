@@ -65,7 +65,7 @@ _BEFOREHAND = languages.pattern(  # "I live in Graz, remember that"
 _THINGS_PAST = languages.pattern(r"[\s,]*+<THINGS_PAST>")
 _TO_DO = languages.pattern(r"\s*+<TO_DO>")
 _HERE = languages.pattern(r"\b<HERE>\b")
-_STANDING = languages.pattern(r"<STANDING>\b")
+_STANDING, _ANSWERING = languages.pattern(r"<STANDING>\b"), languages.pattern(r"<ANSWERING>")
 _FOLLOWS = languages.pattern(r"(?P<clause>\s*+(?:,\s*+)?<THAT>\b[,:]?)|(?P<colon>\s*+(?:<AS_FOLLOWS>\s*+)?:)")
 _FOLLOWS_DIRECTLY = languages.pattern(r"(?P<colon>(?!))?[\s,]++(?=<STATEMENT>)")  # "my name is …", "ich wohne …"
 _CLAUSE = languages.pattern(r"<THAT>\s++(?=<STATEMENT>)")
@@ -96,7 +96,7 @@ def requests(parts: Sequence[Part]) -> list[MemoryRequest]:
 def parse_argument(words: str) -> MemoryRequest:
     """What the person asks for who gives these words to a command that remembers."""
     to_do, clause = _TO_DO.match(words), _CLAUSE.match(words)
-    if to_do and statements.says_how_to_answer(words[to_do.end() :]):
+    if to_do and _is_wish(words[to_do.end() :]):
         return MemoryRequest(words[to_do.end() :], words, "typed")
     if to_do and not _STATEMENT.match(words):
         return MemoryRequest(words[to_do.end() :], words, "typed", "to do")
@@ -141,7 +141,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     """What a sentence asks for, and (start, end) of what it is about; None when it asks for nothing."""
     start, end = sentence
     words = plain[start:end]
-    if _STANDING.match(words) and statements.says_how_to_answer(words) and _typed(parts, start, end):
+    if _STANDING.match(words) and _is_wish(words) and _typed(parts, start, end):
         return "wish", sentence
     if not languages.mentions(words, "MEMORY_WORDS"):
         return None
@@ -161,8 +161,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     if _THINGS_PAST.match(rest):
         return None
     if not match["note"] and len(rest) <= MAX_STATEMENT and (to_do := _TO_DO.match(rest)):
-        is_wish = statements.says_how_to_answer(rest[to_do.end() :])  # "remember to answer in German"
-        return "statement" if is_wish else "to do", (at + to_do.end(), end)
+        return "statement" if _is_wish(rest[to_do.end() :]) else "to do", (at + to_do.end(), end)
     follows = _FOLLOWS.match(rest) or _FOLLOWS_DIRECTLY.match(rest)
     if follows is None:
         return None if strict else ("unclear", (at, end))
@@ -179,6 +178,15 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         if _DO_NOT_FORGET.match(match[0]) and not _OWN_STATEMENT.match(plain[at:end]):
             return "to do", (at, end)  # "don't forget: milk"
     return "statement", (at, at + len(_FURTHER_REQUEST.sub("", plain[at:end])))
+
+
+def begins_statement(words: str) -> bool:
+    return _STATEMENT.match(words) is not None
+
+
+def _is_wish(words: str) -> bool:
+    """Whether words behind "remember to", or a sentence by itself, say how to answer from now on."""
+    return bool(_STANDING.match(words) or _ANSWERING.match(words)) and statements.says_how_to_answer(words)
 
 
 def _find_before(

@@ -221,7 +221,9 @@ def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact
 
 
 def set_in_profile(db: Database, fact: Fact, in_profile: str, time: clock.Clock) -> Fact:
-    """Decide whether every session is told a fact: always, never, or (empty) as the profile chooses."""
+    """Decide whether every session is told a fact: always, or never. Raises UsageError for one that is not true now."""
+    if not fact.is_open(time()):
+        raise UsageError(f"{fact.handle} is not true now, so no session is told it; `agent facts list` shows what is")
     with db.write():
         return facts.change(db, fact, f"told {in_profile}", time, in_profile=in_profile)
 

@@ -37,24 +37,30 @@ WISH = (
 )
 WISHING = "prefer|rather|from now on|always|never"  # one of these is in each wish
 # What always counts of a statement about the person: how to answer, what they must not or cannot have, what they like.
+_MANNER = r"(?:short|brief|concise|detailed|long|plain|simple|direct|formal|informal|honest|precise|friendly|polite)"
+_ANSWERS = r"(?:answers?|repl(?:y|ies)|responses?|explanations?)"
 ANSWER_WISH = (
     r"\A(?:please|always|never|from now on|in (?:the )?future|do not|don['’]t|no|only|just|you (?:should|must|may)"
     r"|[\s,:])*+"
-    r"(?:answer|reply|repl(?:y|ies)|respond|write|speak|talk|call me|address me|use|keep|be|explain|give|show|format"
-    r"|include"
-    r"|add|start|begin|end|skip|stop|cite|recommend|suggest|translate|convert|summari[sz]e|ask|avoid|put|prefer"
-    r"|stick to"
-    r"|emojis?|tables?|bullet points?|lists?|small talk|apologies)\b"
-    r"|\b(?:i|we)(?: (?:always|would|do))*(?:['’]d)? (?:want|wish|prefer|like|need|expect|appreciate)(?: for)?"
-    r" (?:you to\b|(?:you|your|to get|to have|to be|all|an?|the|very|more|only)* ?(?:short|brief|concise|detailed"
-    r"|long|plain"
-    r"|simple|direct|formal|informal|honest)?[\w, ]{0,30}\b(?:answers?|repl(?:y|ies)|responses?|explanations?)\b)"
-    r"|\A(?:your )?(?:very )?(?:short|brief|concise|detailed|plain|simple|direct|formal|informal) (?:and \w+ )?"
-    r"(?:answers?|repl(?:y|ies)|responses?|explanations?)\b|\A(?:answers?|repl(?:y|ies)|responses?) (?:in|should"
-    r"|must)\b"
+    r"(?:(?:answer|reply|respond)\b|(?:speak|talk|write)(?: to me| with me)?(?: only)? in [a-z]|(?:call|address) me "
+    r"(?!at\b|on\b|when|if\b|back\b|later|tomorrow|today|by\b|in\b|from\b)|explain (?:\w+ )?(?:simply|like\b|as if"
+    r"|in (?:simple|plain))"
+    rf"|be (?:very |more )?{_MANNER}\b|emojis?\b|bullet points?\b|small talk\b"
+    r"|(?:use|include|add|avoid|skip|put|give|show|format|keep|prefer|stick to|write|convert|cite|summari[sz]e"
+    r"|translate|end|begin"
+    r"|start|stop)\b[^.!?]{0,40}\b(?:units?|metric|imperial|celsius|fahrenheit|emojis?|tables?|bullet points?"
+    r"|headings?|markdown"
+    rf"|sentences|{_ANSWERS}|jargon|slang|sources|citations|small talk|disclaimers?|filler))"
+    rf"|\b(?:i|we)(?: (?:always|would|do))*(?:['’]d)? (?:want|wish|prefer|like|need|expect|appreciate)(?: for)? "
+    rf"(?:you to (?:answer|reply|respond|explain|write|speak|use|be|call|keep)\b"
+    rf"|(?:(?:your|all|to get|to have|an?|the|very|more|only) ){{0,3}}"
+    rf"(?:{_MANNER}(?: and \w+)? {_ANSWERS}\b|your {_ANSWERS}\b)|(?:everything|all) in [a-z])"
+    rf"|\brather (?:have|get) {_MANNER} {_ANSWERS}\b|\A(?:your )?(?:very )?{_MANNER} (?:and \w+ )?{_ANSWERS}\b"
+    rf"|\A{_ANSWERS} (?:in|should|must)\b|\b(?:answers|replies|responses) (?:should|must) be\b"
     r"|\A(?:metric|imperial|si) units?\b|\b(?:want|prefer)s?(?: to use)? (?:metric|imperial|si)(?: units?)?\b"
-    r"|\b(?:answers?|replies|responses) (?:should|must|in)\b"
+    r"|\bi (?:hate|dislike|do(?: not|n['’]t) (?:like|want)) emojis?\b"
 )
+ANSWERING = r"(?:please\s+)?(?:answer|reply|respond)"  # begins what is to be remembered, and is nothing to do
 LIMIT = (
     r"allerg\w*|intoleran\w*|sensitiv\w*|vegetarian\w*|vegan\w*|pescatarian|kosher|halal|gluten|lactose|diabet\w*"
     r"|celiac|coeliac|asthma\w*|migraines?|pregnan\w*|disab\w*|wheelchair|blind|deaf|dyslexi\w*|injur\w*|medication"
@@ -273,7 +279,8 @@ FURTHER_REQUEST = (
 )
 FORGET = r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?forget(?:\s+about)?"
 FORGETTABLE = (
-    r"(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anything|all)\s+(?:that\s+)?(?:i|you|we)\s++[^.!?]*?\babout\s+"
+    r"(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anything|all)\s+(?:that\s+)?(?:i|you"
+    r"|we)\s++[^.!?]*?\babout\s+"
     r"|(?:everything|anything|all)\s+about\s+|(?=(?:my|our)\s)"
 )
 # Doubts and ends: a sentence with one states nothing that is true now.

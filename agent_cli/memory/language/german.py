@@ -33,18 +33,27 @@ WISH = (
     r"|ab jetzt|ab sofort|von nun an)\b|(?:\A|[.!?]\s+)(?:\w+ )?(?:mir )?(?:bitte )?(?:immer|nie|niemals)\b"
 )
 WISHING = "lieber|am liebsten|bevorzug|zieh|ab jetzt|ab sofort|von nun an|immer|nie"
+_MANNER = r"(?:kurz|knapp|ausführlich|einfach|klar|direkt|förmlich|höflich|freundlich|genau|verständlich)(?:e[nrsm]?)?"
 ANSWER_WISH = (
     r"\A(?:bitte|immer|stets|nie|niemals|ab jetzt|von nun an|ab sofort|künftig|in zukunft|nur|keine?|[\s,:])*+"
-    r"(?:antworten?|kurz antworten|schreib|sprich|rede|benutze|benutz|verwende|nutze|nenne?|duze|sieze|halte?|fasse?"
-    r"|gib|erkläre?|zeige?"
-    r"|formatiere?|vermeide?|sei|lass|bleib|sag|füge?|beginne?|beende?|empfiehl|übersetze?|rechne|frage?|emojis?"
-    r"|tabellen"
-    r"|aufzählungen|listen|floskeln|du (?:sollst|musst))\b"
-    r"|\bich (?:möchte|will|wünsche mir|bevorzuge|mag|hätte gern|brauche)\b[^.!?]{0,60}\b(?:antwort(?:en)?"
-    r"|erklärung(?:en)?"
-    r"|dass du)\b|\A(?:(?:sehr )?kurze|knappe|ausführliche|einfache|klare) (?:antworten|erklärungen)\b"
-    r"|\A(?:antworten|metrische einheiten)\b|\A(?:ab jetzt|ab sofort|von nun an|künftig)\b[^.!?]{0,60}\bantworten?\b"
+    r"(?:antworten?\b|(?:schreib|sprich|rede)\b[^.!?]{0,30}\b(?:auf|in) [a-zäöü]|nenne? mich\b|duze?(?: mich)?\b"
+    r"|sieze?(?: mich)?\b"
+    r"|emojis?\b|aufzählungen\b|floskeln\b|erkläre?\b[^.!?]{0,20}\beinfach|(?:sei|bleib|fasse? dich)\b[^.!?]{0,15}\b"
+    rf"{_MANNER}\b"
+    r"|(?:benutze?|verwende|nutze|gib|zeige?|vermeide?|lass|halte?|füge?|formatiere?|rechne"
+    r"|kurz)\b[^.!?]{0,40}\b(?:einheiten"
+    r"|metrisch\w*|celsius|emojis?|tabellen?|aufzählungen|überschriften|antwort(?:en)?|erklärung(?:en)?|fachwörter"
+    r"|quellen"
+    r"|floskeln|sätze[n]?|antworten))"
+    rf"|\bich (?:möchte|will|wünsche mir|bevorzuge|mag|hätte gern|brauche)\b(?:[^.!?]{{0,30}}\b{_MANNER} "
+    r"(?:antwort(?:en)?"
+    r"|erklärung(?:en)?)\b| (?:nur |bitte )?keine emojis|[^.!?]{0,30}\bdass du (?:\w+ ){0,4}(?:antwort\w+|schreib\w+"
+    r"|erklär\w+))"
+    rf"|\A(?:sehr )?{_MANNER} (?:antworten|erklärungen)\b"
+    r"|\A(?:meine|deine|die|alle) antworten sollen\b|\Ametrische einheiten\b"
+    r"|\A(?:ab jetzt|ab sofort|von nun an|künftig)\b[^.!?]{0,60}\bantworten?\b"
 )
+ANSWERING = r"(?:bitte\s+)?(?:\w+\s+){0,3}antwort"
 LIMIT = (
     r"\w*allerg\w*|unverträglich\w*|intoleran\w*|vegetari\w*|vegan\w*|koscher|halal|gluten\w*|laktose\w*|diabet\w*"
     r"|zöliakie|asthma\w*|migräne|schwanger\w*|behinder\w*|rollstuhl|blind|taub|gehörlos|legasthen\w*|verletz\w*"
@@ -256,7 +265,8 @@ FORGET = (
     r"(?:\s+(?:bitte|mal|doch|wieder))*"
 )
 FORGETTABLE = (
-    r"(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s++[^.!?]*?\b(?:über|von|zu)\s+|alles\s+über\s+"
+    r"(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s++[^.!?]*?\b(?:über|von|zu)\s+"
+    r"|alles\s+über\s+"
     r"|(?=(?:meine?|unsere?)[rsnm]?\s)"
 )
 # Doubts and ends: a sentence with one states nothing that is true now.

@@ -27,6 +27,7 @@ _MAX_QUERY = 2000  # characters of a question that count
 FILE = "section"  # the kind of files
 LEAST = 0.35  # relevance of a hit that is shown unasked, as a share of that of the best
 _NEAREST = 200  # passages among which a message that tells a preference is looked for
+_OWN_WORDS = "('typed', 'import')"  # origins of parts of a message that are the person's words
 _SHORT = 60  # characters of a message that is told with what was said before it
 
 
@@ -190,6 +191,10 @@ def preferences(
     facts = [id for (id,) in db.rows(sql, candidates.bindings(of_facts))]
     near = [id for id, _ in vectors.nearest(db, vector_set, vector, _NEAREST)]
     said = {id for id, is_message, _, role, *_ in passage_context.outlines(db, near, allowed, now) if role == "user"}
+    given = f"""select p.id from json_each(?) c cross join passage p on p.id = c.value join message m on m.id = p.row
+        where p.kind = 'm'
+            and exists (select 1 from json_each(m.parts) part where part.value ->> 0 not in {_OWN_WORDS})"""
+    said.difference_update(id for (id,) in db.rows(given, (said,)))  # a pasted letter tells somebody else's
     cosines = vectors.cosines(db, vector_set, vector, [*said, *facts])
     shown = {id for id, *_ in passage_context.outlines(db, facts, of_facts, now)} | said
     places = dict.fromkeys((id for id in cosines if id in shown), passage_context.ALONE)

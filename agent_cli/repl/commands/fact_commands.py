@@ -165,7 +165,7 @@ def _notes(scope: Scope, fact: Fact, now: datetime) -> str:
 def _reach(argument: str) -> tuple[str, str]:
     """The option at the beginning, if there is one, and the words. Raises UsageError for an unknown option."""
     first, _, rest = argument.partition(" ")
-    if first.lower() == "here" and statements.states_something(rest) and not rest.startswith(("is ", "are ")):
+    if first.lower() == "here" and capture.begins_statement(rest):
         return "--here", rest.strip()
     if not first.startswith("--"):
         return "", argument

@@ -319,6 +319,9 @@ def test_what_is_no_promise_is_none(reply):
         ("From now on answer in German.", "wish", "From now on answer in German", False),
         ("Ab jetzt antworte bitte kurz.", "wish", "Ab jetzt antworte bitte kurz", False),
         ("Remember to buy milk.", "to do", "buy milk", False),
+        ("Remember to add milk to the list.", "to do", "add milk to the list", False),
+        ("Remember to call me at 5pm.", "to do", "call me at 5pm", False),
+        ("Remember to keep the answers to the quiz.", "to do", "keep the answers to the quiz", False),
     ],
 )
 def test_wishes_and_what_holds_in_this_place_alone_are_understood(words, kind, statement, this_place):

@@ -320,6 +320,11 @@ ANSWER_WISHES = (
     "Bitte keine Emojis",
     "Verwende metrische Einheiten",
     "ab jetzt nur auf Englisch antworten",
+    "I want everything in German",
+    "I would rather have short replies",
+    "I hate emojis",
+    "Ich will keine Emojis",
+    "Meine Antworten sollen kurz sein",
 )
 NO_ANSWER_WISHES = (
     "I always take an umbrella",
@@ -331,6 +336,13 @@ NO_ANSWER_WISHES = (
     "We use tabs",
     "Ich mag kurze Filme",
     "Ich will ein Haus kaufen",
+    "Start of my new job is 1 May",
+    "I need to get an answer from my landlord by Friday",
+    "Use the blue bin on Mondays",
+    "Never put nuts in my food",
+    "Be careful: I am allergic to penicillin",
+    "Listen to Bach every evening",
+    "Halte zwei Hühner im Garten",
 )
 
 
