@@ -188,7 +188,14 @@ MONTHS = (
     "november",
     "december",
 )
-NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+SHORT_DAYS = ("mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun")
+TIME_UNITS = ("seconds?|secs?", "minutes?|mins?", "hours?|hrs?|h", "days?", "weeks?", "months?", "years?")
+HOW_OFTEN = ("hourly", "daily", "weekly", "monthly", "yearly|annually")
+NTH = ("first|1st", "second|2nd", "third|3rd", "fourth|4th", "last")
+_TO_TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = {"twenty": 20, **{word: number for number, word in enumerate(_TO_TWELVE, 1)}}
+INDEFINITE = "a|an"
 SEASONS = ("spring", "summer", "autumn|fall", "winter")  # of the northern half of the world
 ORDINAL = r"(?:st|nd|rd|th)?(?: of)?"
 PART_OF_DAY = r"(?:the )?(?:week|weekend|morning|afternoon|evening|night) of"
@@ -204,10 +211,10 @@ UNTIL = r"until|till|up to|through|(?:which |that )?(?:ends|expires) (?:in|on)"
 AT = r"in|on|during|last|next|this|by"
 NOW = r"now|currently|nowadays|these days|at the moment"
 LATELY = r"again|today|yesterday|recently|last (?:week|month|year)"
-PAST_TIME = (  # with \s, because it stands in a verbose expression
-    r"(?:the\s+)?day\s+before\s+yesterday|yesterday|earlier\s+today"
-    r"|last\s+(?:night|week|weekend|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-    r"|(?:\d{1,3}|an?|one|two|three|four|five|six|a\s+few|several)\s+(?:minute|hour|day|week|month|year)s?\s+ago"
+PAST_TIME = (
+    r"(?:the )?day before yesterday|yesterday|earlier today"
+    r"|last (?:night|week|weekend|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"|(?:\d{1,3}|an?|one|two|three|four|five|six|a few|several) (?:minute|hour|day|week|month|year)s? ago"
 )
 TIME_AS_TOPIC = (  # in front of a past time: it says what something is about, and not when to do it
     r"\b(?:about|from|of|since|for|like|than|before|after|with)(?:\s+the)?$"
@@ -223,9 +230,99 @@ FUTURE = (
 )
 FUTURE_AUXILIARY = r"['’]ll\b| (?-i:will)\b|(?: am| is| are|['’]m|['’]s|['’]re) going to\b"
 DURATION = r"for(?: the (?:last|past))?"
-UNITS = ("days?", "weeks?", "months?", "years?")
 PERFECT = r"(?:have|has|['’]ve|['’]s) (?:\w+ )?been\b|(?:have|has|['’]ve|['’]s) \w+ed\b"
 PAST = r"\b(?:was|were|had|did|lived|worked|used to|stayed|studied|owned|drove)\b"
+PAST_TENSE = r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt)\b"  # of any verb
+
+DATE_HINTS = r"day|night|tomorrow|week|month|year|morning|evening|afternoon|last|next"
+
+# Relative dates in a statement, with names in angles for those of a day, a month and so on.
+_BEFORE = r"(?:(?P<before>since|until|till|by|from|before|after|of|for) )?(?:(?:on|in|during) )?(?:the )?"
+_WAY = r"(?:(?P<last>last|past)|(?P<this>this)|(?P<next>next|coming))"
+_PART = r"(?: (?P<part>morning|afternoon|evening|night))?(?P<owns>['’]s)?"
+RELATIVE_DATES = (
+    rf"{_BEFORE}(?:(?P<before_yesterday>day before yesterday)|(?P<after_tomorrow>day after tomorrow)"
+    rf"|(?P<yesterday>yesterday)|(?P<tomorrow>tomorrow)|(?P<today>today)){_PART}",
+    rf"{_BEFORE}(?P<today>this) (?P<part>morning|afternoon|evening)",
+    rf"{_BEFORE}(?P<yesterday>last) (?P<part>night)",
+    rf"{_BEFORE}(?P<today>(?P<part>tonight))",
+    rf"{_BEFORE}<DAY>(?: of)? {_WAY} (?P<week>week)",
+    rf"{_BEFORE}{_WAY} (?:(?P<weekend>weekend)|(?P<week>week)|(?P<month>month)|(?P<year>year))",
+    rf"{_BEFORE}{_WAY} <DAY>{_PART}",
+    rf"{_BEFORE}(?:(?P<last>last)|(?P<next>next)) <MONTH>",
+    r"(?:(?P<since>since)|(?P<until>until|till|as of|starting)) <DAY>",
+    r"(?P<until>from) <DAY> on(?:wards?)?(?! \d)",
+    r"<NUMBER> <UNIT> (?P<ago>ago)",
+    r"(?P<ahead>in) <NUMBER> <UNIT>(?:['’]? time)?",
+    r"<SLASHED>",
+)
+WRITTEN_DATE = "{day} {month} {year}"
+WRITTEN = {  # alone, and behind a preposition
+    "day": ("on {date}", "{before} {date}"),
+    "week": ("in the week of {date}", "{before} the week of {date}"),
+    "weekend": ("on the weekend of {date}", "{before} the weekend of {date}"),
+    "month": ("in {month} {year}", "{before} {month} {year}"),
+    "year": ("in {year}", "{before} {year}"),
+    "part": ("on the {part} of {date}", "{before} the {part} of {date}"),
+    "night": ("in the night of {date}", "{before} the night of {date}"),
+}
+WRITTEN_PARTS = {"tonight": "evening"}
+CONTRACTED: dict[str, str] = {}
+
+# The time that a question is about.
+UP_TO = r"before|until"
+SINCE_THEN = r"after|since"
+ON_DAY = r"last|past|on"
+IN_MONTH = r"in|during|last|this"
+IN_YEAR = r"in|during"
+
+# When a task is due. A space is any blank.
+PART_HOURS = {"morning": 9, "afternoon": 15, "evening": 18, "night": 20, "tonight": 20}
+POINT_HOURS = {"noon": 12, "midday": 12, "midnight": 0}
+SPOKEN_TIMES = {
+    "half past": (0, 30),
+    "quarter past": (0, 15),
+    "quarter to": (-1, 45),
+}  # hours and minutes from the hour
+CLOCK = r"o['’]clock"
+DAY_ENDING = r"day"
+AT_TIME = r"at|by|until"
+AT_HOUR = r"at"
+IN_PART = r"in the|this|at"
+ARTICLE_OF_DATE = r"the "
+OF_MONTH = r"of "
+NTH_ENDING = r"st|nd|rd|th"
+ON_DATE = r"on|by|until|till"
+DUE_ON = r"on|by|until"
+COMING = r"(?P<next>next)|this|coming"
+NEXT_WEEK = r"next week"
+NEXT_PERIOD = r"next (?:(?P<next_week>week)|(?P<next_month>month)|(?P<next_year>year))"
+WEEKEND = r"(?:(?:on|at) )?(?:(?:the|this|next|coming) )?weekend"
+TODAY = r"today|(?P<tonight>tonight)|this(?= (?:morning|afternoon|evening|night))"
+TOMORROW = r"tom+or+ow|tmrw"
+DAY_AFTER_TOMORROW = r"(?:the )?day after tomorrow"
+OF_THIS_MONTH = r"of (?:the|this) month"
+ABOUT = r"about "
+FROM_NOW = r"from now"
+AND_A_HALF = r"and a half"
+HALF = r"half an?"
+ONE_AND_A_HALF = r"(?:an?|one) and a half"
+A_COUPLE_OF = r"(?:a )?couple of"
+AND = r"and"
+NO_TIME = r"some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
+AROUND_TIME = r"at|on|by|the|of|o'clock|and"
+REMIND_ME = r"(?:please )?remind me\b\s*(?:(?:to|that|about)(?:\s+|$))?|(?:me )?to(?:\s+|$)"
+
+# What is done again and again.
+EVERY = r"every|each"
+OTHER = r"other|second|2nd"
+OF_EACH_MONTH = r"of (?:the|every|each) month"
+WORKDAYS = r"(?:every|each) (?:weekday|workday|working day)s?|weekdays"
+WEEKENDS = r"(?:every|each) weekend|weekends"
+BETWEEN_DAYS = r"and|or"
+ON_REPEATED = r"on(?: an?)?"
+LAST_DAY = r"(?:the )?last day"
+
 
 VERB = (
     r"(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't)?|won't|can't|will|must|lives?|likes?"

@@ -1,5 +1,7 @@
 """The German of the rules: regular expressions in lower case, matched without regard to case."""
 
+NEVER = r"(?!)"  # what German has no words for
+
 STOP_WORDS = """
     aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des dich die
     dir doch dort du durch ein eine einem einen einer eines er es euch euer für gegen habe haben hast hat hatte ich ihm
@@ -165,7 +167,14 @@ MONTHS = (
     "november",
     "dezember",
 )
-NUMBERS = {"ein": 1, "einem": 1, "einer": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6}
+DAYS = ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag|sonnabend", "sonntag")
+SHORT_DAYS = (r"(?!)",) * 7  # "mo", "do" and "so" are words
+TIME_UNITS = ("sekunden?", "minuten?", "stunden?|std", "tag(?:en?)?", "wochen?", "monat(?:en?)?", "jahr(?:en?)?")
+HOW_OFTEN = ("stündlich", "täglich", "wöchentlich", "monatlich", "jährlich")
+NTH = ("erste[nrs]?", "zweite[nrs]?", "dritte[nrs]?", "vierte[nrs]?", "letzte[nrs]?")
+_TO_TWELVE = ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf")
+NUMBERS = {"eins": 1, "zwanzig": 20, **{word: number for number, word in enumerate(_TO_TWELVE, 1)}}
+INDEFINITE = "einem|einer"
 SEASONS = ("frühling|frühjahr", "sommer", "herbst", "winter")
 ORDINAL = r"\.?"
 PART_OF_DAY = r"(?:der |die )?(?:woche|wochenende|morgen|vormittag|mittag|nachmittag|abend|nacht) (?:vom|des)"
@@ -183,10 +192,10 @@ NOW = r"jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile"
 LATELY = r"wieder|heute|gestern|neulich|seit kurzem|letzte[ns]? (?:woche|monat|jahr)"
 PAST_TIME = (
     r"(?:vor)?gestern"
-    r"|(?:letzte|vorige|vergangene)[nrs]?\s+(?:nacht|woche|wochenende|monat|jahr"
+    r"|(?:letzte|vorige|vergangene)[nrs]? (?:nacht|woche|wochenende|monat|jahr"
     r"|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend)"
-    r"|vor\s+(?:\d{1,3}|einem|einer|zwei|drei|vier|fünf|sechs|einigen|ein\s+paar)\s+(?:minute|stunde|tag|woche|monat"
-    r"|jahr)e?n?"
+    r"|vor (?:\d{1,3}|einem|einer|zwei|drei|vier|fünf|sechs|einigen|ein paar)"
+    r" (?:minute|stunde|tag|woche|monat|jahr)e?n?"
 )
 TIME_AS_TOPIC = (
     r"\b(?:über|von|vom|seit|für|wie|als|nach|mit|zu|zum)(?:\s+(?:der|den|die|das|dem))?$"
@@ -202,9 +211,88 @@ FUTURE = (
 )
 FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
 DURATION = r"seit"
-UNITS = (r"tag\w*", r"woche\w*", r"monat\w*", r"jahr\w*")
 PERFECT = r"seit"
 PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .{0,100}ge\w+(?:t|en))\b"
+PAST_TENSE = r"\b(?:hat|habe|haben|war|waren|wurde\w*)\b"
+
+DATE_HINTS = r"gestern|heute|morgen|woche|monat|jahr|heuer|tag|abend|mittag|mittwoch|letzt|nächst"
+
+# Relative dates in a statement: a preposition contracts with the article that follows.
+_BEFORE = r"(?:(?P<before>seit|bis|ab|von|vor|nach) )?"
+_WAY = r"(?:(?P<last>(?:letzte|vergangene|vorige)[nrsm]?)|(?P<this>diese[nrsm]?)|(?P<next>(?:nächste|kommende)[nrsm]?))"
+_PART = r"(?: (?P<part>früh|vormittag|mittag|nachmittag|abend|nacht|morgen))?"
+RELATIVE_DATES = (
+    rf"{_BEFORE}(?:(?P<before_yesterday>vorgestern)|(?P<yesterday>gestern)|(?P<today>heute)"
+    rf"|(?P<after_tomorrow>übermorgen)){_PART}",
+    rf"{_BEFORE}(?P<tomorrow>(?<!guten\s)(?<!am\s)(?<!jeden\s)(?<!des\s)(?-i:morgen)(?=\s|[.!,]|$)){_PART}",
+    rf"(?:(?:in der|in|während der) )?{_BEFORE}(?:der )?{_WAY} (?P<week>woche)",
+    rf"(?:(?:in|im|am) )?{_BEFORE}(?:de[mnr] )?{_WAY}"
+    r" (?:(?P<weekend>wochenende)s?|(?P<month>monat)e?s?|(?P<year>jahr)e?s?)",
+    r"(?P<this>(?P<year>heuer))",
+    rf"(?:am )?{_BEFORE}(?:de[mn] )?{_WAY} <DAY>",
+    r"(?:(?P<since>seit)|(?P<until>ab|bis))(?: zum| dem)? <DAY>",
+    r"(?P<ago>vor) <NUMBER> <UNIT>",
+    r"(?P<ahead>in) <NUMBER> <UNIT>",
+    r"(?P<in_front>seit|ab|bis|am|dem|zum) <SLASHED>",
+)
+WRITTEN_DATE = "{day}. {month} {year}"
+WRITTEN = {
+    "day": ("am {date}", "{before} dem {date}"),
+    "week": ("in der Woche vom {date}", "{before} der Woche vom {date}"),
+    "weekend": ("am Wochenende vom {date}", "{before} dem Wochenende vom {date}"),
+    "month": ("im {month} {year}", "{before} {month} {year}"),
+    "year": ("im Jahr {year}", "{before} {year}"),
+    "part": ("am {part} des {date}", "{before} dem {part} des {date}"),
+    "night": ("in der Nacht des {date}", "{before} der Nacht des {date}"),
+}
+_PARTS = ("morgen", "vormittag", "mittag", "nachmittag", "abend")
+WRITTEN_PARTS = {part: part.capitalize() for part in _PARTS} | {"früh": "Morgen", "nacht": "night"}
+CONTRACTED = {"bis dem": "bis zum", "bis der": "bis zur", "von dem": "vom"}
+
+# The time that a question is about.
+UP_TO = r"vor(?: dem)?|bis(?: zum)?"
+SINCE_THEN = r"nach(?: dem)?|seit(?: dem)?"
+ON_DAY = r"letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|am"
+IN_MONTH = r"in|im"
+IN_YEAR = r"im jahr"
+
+# When a task is due.
+PART_HOURS = {"früh": 8, "morgen": 9, "vormittag": 10, "nachmittag": 15, "abend": 18, "nacht": 20}
+POINT_HOURS = {"mittag": 12, "mittags": 12, "mitternacht": 0}
+SPOKEN_TIMES = {"halb": (-1, 30), "viertel nach": (0, 15), "viertel vor": (-1, 45)}
+CLOCK = r"uhr(?: \d\d)?"
+DAY_ENDING = r"tag"
+AT_TIME = r"um|bis|gegen|zu"
+AT_HOUR = r"um"
+IN_PART = r"am|in der|zu"
+ARTICLE_OF_DATE = OF_MONTH = NEVER
+NTH_ENDING = r"\."
+ON_DATE = r"bis|am|den"
+DUE_ON = r"am"
+COMING = r"(?:de[nmr] )?(?:(?P<next>nächste)|kommende|diese)[nrsm]?"
+NEXT_WEEK = r"nächste woche"
+NEXT_PERIOD = r"(?:im )?nächste[ns]? (?:(?P<next_week>woche)|(?P<next_month>monat)|(?P<next_year>jahr))"
+WEEKEND = r"(?:am )?(?:(?:de[nmr] )?(?:nächste|kommende|diese)[nrsm]? )?wochenende"
+TODAY = r"heute"
+TOMORROW = r"(?<!am\s)(?<!guten\s)morgen(?!s)"
+DAY_AFTER_TOMORROW = r"übermorgen"
+OF_THIS_MONTH = FROM_NOW = AND_A_HALF = A_COUPLE_OF = LAST_DAY = NEVER
+ABOUT = r"etwa |ca\.? "
+HALF = r"einer halben"
+ONE_AND_A_HALF = r"anderthalb|eineinhalb"
+AND = r"und"
+NO_TIME = r"irgendwann|später|bald|demnächst|nie"
+AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
+REMIND_ME = r"(?:bitte )?erinnere? mich\b\s*(?:(?:an|daran,? dass)(?:\s+|$))?"
+
+# What is done again and again.
+EVERY = r"jede[nrsm]?|alle"
+OTHER = r"zweite[nrs]?"
+OF_EACH_MONTH = r"im monat|(?:des|jedes) monats"
+WORKDAYS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags"
+WEEKENDS = r"jede[nrsm]? wochenende"
+BETWEEN_DAYS = r"und"
+ON_REPEATED = r"am"
 
 VERB = (
     r"(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst|isst"

@@ -4,6 +4,7 @@ expressions in lower case; one more language is one more module in `ALL`."""
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 from agent_cli import text
 from agent_cli.memory.language import english, german
@@ -24,8 +25,22 @@ def ordered(name: str) -> tuple[str, ...]:
 
 def pattern(expression: str, words: Sequence[str] = (), hint: Callable[[str], bool] | None = None) -> Pattern:
     """A pattern in which `<NAME>` stands for what any language has under this name. `words`, `hint`: see Pattern."""
-    expanded = re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression)
-    return Pattern(expanded, re.IGNORECASE | re.DOTALL, words, hint)
+    return Pattern(expand(expression), re.IGNORECASE | re.DOTALL, words, hint)
+
+
+def expand(expression: str) -> str:
+    """The expression with what any language has under the name for each `<NAME>`."""
+    return re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression)
+
+
+def spaced(expression: str) -> str:
+    """The expression with any blanks for each space."""
+    return expression.replace(" ", r"\s++")
+
+
+def table(name: str) -> dict[str, Any]:
+    """What all languages have in their tables of this name."""
+    return {key: value for language in ALL for key, value in getattr(language, name).items()}
 
 
 def words(name: str) -> frozenset[str]:
