@@ -15,7 +15,7 @@ from pathlib import Path
 
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import ACCEPTED, PENDING
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter

@@ -21,7 +21,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, facts, receipts, succession
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.review import review as queue
 from agent_cli.memory.review.proposals import ENDS, Reviewer, visible_line
 from agent_cli.memory.search import recall

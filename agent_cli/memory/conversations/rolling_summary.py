@@ -12,7 +12,7 @@ from datetime import datetime
 from agent_cli import clock, text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import digest, log
-from agent_cli.memory.language import details
+from agent_cli.memory.language import keywords
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
@@ -130,7 +130,7 @@ def _durable(sentence: digest.WeightedSentence) -> bool:
 
 def _extracted(db: Database, session: int, up_to: int) -> RollingSummary:
     entries = _folded(db, session, up_to)
-    return RollingSummary(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
+    return RollingSummary(up_to, extract(entries), keywords.newest_details(map(_words, entries), _DETAILS), "extract")
 
 
 def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:

@@ -17,8 +17,7 @@ from agent_cli.memory.dates import absolute_dates, validity
 from agent_cli.memory.facts import facts, known_facts, succession
 from agent_cli.memory.facts.facts import ACCEPTED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Fact
 from agent_cli.memory.language import secrets, terms, triples
-from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED, Claim, Triple
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import ids, meta

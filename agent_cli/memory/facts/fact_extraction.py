@@ -23,7 +23,7 @@ from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, facts, known_facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements, terms
-from agent_cli.memory.language.claims import Claim, Triple, is_fact
+from agent_cli.memory.language.triples import Claim, Triple, is_fact
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import ids

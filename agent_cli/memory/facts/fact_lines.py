@@ -14,8 +14,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import EXPIRED, PENDING, Fact
-from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED, Claim, Triple
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database

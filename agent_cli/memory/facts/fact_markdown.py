@@ -12,7 +12,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
 from agent_cli.store import ids
 from agent_cli.store.db import Database

@@ -16,7 +16,7 @@ from agent_cli.memory import versions
 from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import fact_marks
 from agent_cli.memory.language import terms
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.store import ids

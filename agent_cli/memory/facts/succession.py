@@ -13,7 +13,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import ACCEPTED, SUPERSEDED, Fact
-from agent_cli.memory.language import predicates
+from agent_cli.memory.language import triples
 from agent_cli.store.db import Database
 
 
@@ -93,7 +93,7 @@ def in_order(found: Sequence[Fact]) -> list[Fact]:
 
 def values(db: Database, fact: Fact, single_valued: Set[str]) -> list[Fact]:
     """The values of the fact's predicate in its place and session: one of a project does not end one of elsewhere."""
-    found = facts.accepted_values(db, fact.owner, fact.subject, predicates.forms(fact.predicate, single_valued))
+    found = facts.accepted_values(db, fact.owner, fact.subject, triples.forms(fact.predicate, single_valued))
     return [each for each in found if same_scope(each, fact)]
 
 

@@ -485,3 +485,204 @@ OFFER = (
 HOWEVER = r"but|however|although|though"
 APOLOGY = r"(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately"
 FIRST_PERSON = r"i|i'm|i've|i'd|i'll|my|mine|me|myself|we|our|ours|(?-i:us)"
+
+# Statements as triples. A line with a predicate, what its object must be and words of which a sentence has one stands
+# above the sentences themselves; "-" is the relation in the group "what". <WHO> is the person or a name.
+ME = r"I(?:['’]ve)?|the (?:person|user)|person|user"
+I_AM = r"I['’]?m|(?:I(?:['’]ve)?|the (?:person|user)|person|user) (?:am|is)"
+IS = r"is"
+MY = r"my|(?:the )?(?:person|user)['’]s"
+STILL = r"now|currently|still|also|just|really|recently|have|has"
+WE = r"we"
+TITLE = r"Dr\. |Mr\.? |Mrs\.? "
+NO_NAME = (
+    r"I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today|Now|The|My|A"
+    r"|An|In|On"
+)
+ARTICLE, INDEFINITE_ARTICLE = r"the|an?", r"an?"
+SECOND_CLAUSE = r"and|or|but|because|so that|while|who|which|whose|where|when"
+CLAUSE_VERB = r"is|are|was|works?|lives?|has|have"
+NEXT_CLAUSE = r"and|but|because|so|who|which|where"
+PREDICATES = """
+    colour:color mum:mother mom:mother dad:father neighbor:neighbour e_mail:email email_address:email mail:email
+    mail_address:email e_mail_address:email phone_number:phone telephone_number:phone mobile_number:phone
+    cell_number:phone number:phone job:works_as profession:works_as occupation:works_as employer:works_at
+    text_editor:editor
+"""
+THINGS = (
+    r"editor|shell|browser|terminal|font|theme|diet|language|native language|time ?zone|currency|blood type"
+    r"|shoe size|hair color|eye color|os|operating system|keyboard layout|timezone|username|handle|wi-?fi|router|height"
+)
+PRONOUNS = """
+    it this that these those them him her me you us so too how what there here something anything everything nothing
+"""
+NO_PLACES = """
+    home school university night day work peace fear sin hiding hope city town country suburbs village house flat
+    apartment middle area north south east west past future present bank company hospital myself
+"""
+NO_OBJECT = r"to|that|how|when|being|doing"
+JOINING = r"and|or|with"
+NO_JOB = r"at|for|in|and|or|well|much|hard"
+NATIONALITY = (
+    r"(?<=\w{3})(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim|Jew|Vegan"
+)
+NO_POSSESSION = (
+    r"meeting|appointment|question|problem|idea|feeling|look|call|date|bit|lot|moment|headache|cold|exam|flight|minute"
+    r"|hour|day"
+)
+SEARCH_WORDS = {  # words of a question for what a predicate says
+    "lives_in": "live home city move moved moving relocated",
+    "works_at": "work job employer company started joined",
+    "works_as": "work job profession occupation",
+    "studies_at": "study university",
+    "comes_from": "from origin",
+    "email": "email mail address",
+    "phone": "phone telephone mobile number",
+    "birthday": "birthday",
+    "born_on": "born birthday birth",
+    "born_in": "born birthplace",
+    "age": "old age",
+    "name": "name called",
+    "married_to": "married wife husband spouse",
+    "wife": "wife married spouse",
+    "husband": "husband married spouse",
+    "sister": "sister sibling",
+    "brother": "brother sibling",
+    "mother": "mother parent mum mummy mom",
+    "father": "father parent dad daddy",
+    "grandmother": "grandmother grandma granny",
+    "grandfather": "grandfather grandpa",
+    "partner": "partner wife husband spouse girlfriend boyfriend",
+    "girlfriend": "girlfriend partner",
+    "boyfriend": "boyfriend partner",
+    "son": "son child",
+    "daughter": "daughter child",
+    "dog": "dog pet",
+    "cat": "cat pet",
+    "allergic_to": "allergic allergy",
+    "likes": "like",
+    "dislikes": "dislike hate",
+    "drives": "drive car",
+    "speaks": "speak language",
+    "answers_at": "address ip",
+}
+DATED_TRIPLES = r"""
+lives_in place live|living|moved|reside|relocated
+    (?:<WHO>|we)<NOW> (?:lives? in|moved(?: from [^,]+?)? to|resides? in|relocated to) <OBJECT>
+    <WHO_IS><NOW> living in <OBJECT>
+works_at place work|start|employed
+    <WHO><NOW> (?:works?|start(?:ed|s)?(?: working| to work| a (?:new )?job)?)(?: now)? (?:at|for) <OBJECT>
+    <WHO_IS><NOW> (?:working|employed) (?:at|for|by) <OBJECT>
+works_as job work|profession|trade
+    <WHO> works?<NOW> as <OBJECT>
+    <AM><NOW> <OBJECT> by (?:profession|trade)
+age age 0|1|2|3|4|5|6|7|8|9
+    <WHO_IS><NOW> (?P<object>\d{1,3})(?: years? old| years? of age)?
+married_to given_name married
+    <WHO_IS><NOW> married to <OBJECT>
+studies_at place stud
+    <WHO><NOW> (?:studies|study) at <OBJECT>
+answers_at network_address answers|reachable|listens
+    (?P<subject><NAME>|the [\w-]+(?: [\w-]+)?)<NOW> (?:answers at|is reachable at|listens on) <OBJECT>
+"""
+PLANNED_TRIPLES = r"""
+lives_in place mov|lived
+    (?:<WHO_IS>|we(?: a|['’])re)<NOW> moving(?: from [^,]+?)? to <OBJECT>
+    (?:<WHO>|we)<NOW> (?:moves?(?: from [^,]+?)? to|lived in) <OBJECT>
+works_at place start|join|work
+    <WHO_IS><NOW> (?:starting(?: to work)?(?: at| for)|joining) <OBJECT>
+    <WHO><NOW> (?:join(?:s|ed)?|worked (?:at|for)) <OBJECT>
+"""
+UNDATED_TRIPLES = r"""
+name given_name name|call
+    (?:<MY> name(?: is|['’]s)|call me|<AM> (?:called|named)) <OBJECT>
+email mail_address mail|reach
+    (?:you can reach me at|<MY> e-?mail(?:[ -]?address)?(?: is|:)?|e-?mail:) <OBJECT>
+phone phone_number 0|1|2|3|4|5|6|7|8|9
+    <MY> (?:(?:tele)?phone|mobile|cell)?[ -]?(?:number)?(?: is|:)? <OBJECT>
+    you can call me (?:at|on) <OBJECT>
+birthday day birthday
+    <MY> birthday is(?: on)? <OBJECT>
+born_on day born
+    (?:I was|(?P<subject><NAME>) was) born on <OBJECT>
+born_on year born
+    (?:I was|(?P<subject><NAME>) was) born in <OBJECT>
+born_in place born
+    (?:I was|(?P<subject><NAME>) was) born in <OBJECT>
+comes_from place from
+    (?:<AM> from|I come from) <OBJECT>
+- given_name <KIN>
+    <MY> (?P<what><KIN>) is (?:called|named) <OBJECT>
+    <MY> (?P<what><KIN>)['’]s name is <OBJECT>
+    (?P<object><NAME>) is <MY> (?P<what><KIN>)
+- person <KIN>
+    <MY> (?P<what><KIN>) is<NOW> <OBJECT>
+prefers. any prefer|use|switched|favo
+    <ME><NOW> prefers? (?:to use )?<GOAL> as (?:my|the|an?|his|her|their) (?P<what>[\w -]{2,30})
+    <ME><NOW> (?:uses?|switched to) <OBJECT> as (?:my|his|her|their) (?:main |default |standard )?(?P<what>[\w -]{2,30})
+    <MY> (?:favou?rite|preferred) ?(?P<what>[\w -]{2,30}?) (?:is|are) <OBJECT>
+allergic_to any allerg
+    <WHO_IS> allergic to <OBJECT>
+likes likeable like|love|enjoy|adore
+    <WHO><NOW> (?:likes?|loves?|enjoys?|adores?) <OBJECT>
+dislikes likeable hate|dislike|detest
+    <WHO><NOW> (?:hates?|dislikes?|detests?) <OBJECT>
+owns likeable own
+    <WHO><NOW> owns? <OBJECT>
+drives likeable drive
+    <WHO><NOW> drives? an? <OBJECT>
+speaks any speak
+    <WHO><NOW> speaks? (?P<object>(?-i:[A-ZÄÖÜ])\w+)
+has possession have|has
+    <WHO><NOW> (?:have|has) (?P<object>(?:an?|one|two|three|four|five|\d+) .+)
+prefers likeable prefer
+    <ME><NOW> prefers? <OBJECT>
+- tool  is|:
+    (?P<subject><NAME>)['’]s (?P<what>birthday|age|email|phone|address|<KIN>) is <OBJECT>
+    <MY> (?P<what><THINGS>)(?: is|:) <OBJECT>
+- value  is|:
+    <MY> (?P<what>(?!(?:<KIN>|name|favou?rite)\b)[\w-]+(?: [\w-]+){0,2}?)(?: is|:) <OBJECT>
+"""
+
+# What a reply promises or says that it has saved, and what makes it none.
+PROMISES = (
+    r"\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|always|gladly|surely|be sure to"
+    r"|make sure to|try to))*"
+    r" (?:remember|never forget|not forget|memori[sz]e|keep (?:that|this|it|your|these|those)\b.{0,60}?\bin (?:mind"
+    r"|memory)|keep in mind|note|save|store|record|make a (?:mental )?note|take (?:a )?note|write (?:that|this|it) down"
+    r"|add (?:that|this|it|your)\b)",
+    r"\bI(?:'ve| have)?(?: (?:now|just|also|already|successfully))* (?:saved|stored|memori[sz]ed|recorded|remembered)"
+    r" (?:that|this|it|your|these|the fact|the information|the note|a note|the date|as)\b",
+    r"\bI(?:'ve| have)(?: (?:now|just|also|already|successfully))* (?:saved|stored|noted|memori[sz]ed|remembered)\W*$",
+    r"\bI(?:'ve| have)(?: (?:now|just|also|already))* (?:noted (?:that|this|it|your|down|the)|made a (?:mental )?note"
+    r"|taken (?:a )?note|written (?:that|this|it) down|added (?:that|this|it|your\b.{0,40}?) to (?:my|your))",
+    r"\bI won't forget\b",
+    r"\bI (?:made a note|noted (?:that|it|this) down)\b",
+    r"^(?:(?:ok(?:ay)?|alright|got it|sure|great|thanks|perfect|understood)\W+)*(?:duly |it's |that's "
+    r"|consider (?:it|that) )?(?:noted|saved|remembered|memori[sz]ed)\b(?! (?:that|by|in|as|earlier|above))",
+    r"\b(?:has|have) (?:now |just )?been (?:saved|stored|noted|recorded|remembered|added to (?:my|your) memory)\b",
+    r"\b(?:it|that|this)(?:'s| is) (?:now )?(?:saved|stored|noted|in my memory)\b",
+)
+PROMISE_WORDS = "remember|forget|memor|mind|note|save|stor|record|write|written|add"  # one of them is in each promise
+NOT_FORGET = r"(?:not|never|won't) forget"
+NO_PROMISE = (
+    r"not|can't|cannot|couldn't|won't|don't|haven't|unable|never"
+    r"|if you|would you|should i|shall i|unless|nothing|this (?:conversation|session|chat)"
+)
+
+# Details: months as they are written beside a day, and words behind a number that are no unit.
+MONTH_FORMS = (
+    "jan(?:uary)?",
+    "feb(?:ruary)?",
+    "mar(?:ch)?",
+    "apr(?:il)?",
+    "may",
+    "june?",
+    "july?",
+    "aug(?:ust)?",
+    "sep(?:tember)?",
+    "oct(?:ober)?",
+    "nov(?:ember)?",
+    "dec(?:ember)?",
+)
+NOT_A_UNIT = r"an?|and|are|as|at|but|by|for|from|if|in|is|it|of|on|or|so|the|then|till|to|until|was|with"

@@ -443,3 +443,177 @@ OFFER = (
 HOWEVER = r"aber|jedoch|allerdings|obwohl"
 APOLOGY = r"(?:es )?tut mir (?:sehr )?leid|entschuldig\w*|leider"
 FIRST_PERSON = r"ich|mein\w*|mir|mich|wir|unser\w*|uns"
+
+# Statements as triples: see the English ones.
+ME = r"ich|die Person|der (?:Nutzer|Benutzer|Anwender)"
+I_AM = r"(?:ich|die Person|der (?:Nutzer|Benutzer|Anwender)) (?:bin|ist)"
+IS = r"ist"
+MY = r"mein(?:e|en|em|er|es)?"
+STILL = r"jetzt|nun|derzeit|gerade|auch|immer noch|gerne?|sehr"
+WE = r"wir"
+TITLE = r"Frau |Herr "
+NO_NAME = r"Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Mein|Meine|Ein|Eine|Im|Am"
+ARTICLE, INDEFINITE_ARTICLE = r"der|die|das|den|dem|des|eine?|einen|einem|einer", r"ein(?:e[nmrs]?)?"
+SECOND_CLAUSE = r"und|oder|aber|weil|denn|sondern|während|wo"
+CLAUSE_VERB = r"ist|sind|war|hat|habe|arbeite\w*|wohn\w*|leb\w*"
+NEXT_CLAUSE = r"und|aber|weil|der|die|das|wo|dass"
+PREDICATES = """
+    farbe:color sprache:language essen:food getränk:drink e_mail_adresse:email mailadresse:email emailadresse:email
+    telefonnummer:phone handynummer:phone telefon:phone nummer:phone geburtstag:birthday alter:age beruf:works_as
+    arbeitgeber:works_at adresse:address texteditor:editor
+"""
+THINGS = r"blutgruppe|schuhgröße|zeitzone|muttersprache|größe"
+PRONOUNS = "es das dies ihn sie dich mich uns euch etwas alles so wie was hier dort"
+NO_PLACES = """
+    stadt nähe haus wohnung dorf mitte land zentrum firma schule krankenhaus mir mich arbeit hause
+"""
+NO_OBJECT = r"dass|zu"
+JOINING = r"und|oder|mit"
+NO_JOB = r"bei|für|und|oder"
+NATIONALITY = r"(?<=\w{4})(?:in|er|eur|ist|ent|ant)"
+NO_POSSESSION = r"termin|frage|idee|problem"
+SEARCH_WORDS = {
+    "lives_in": "wohne wohnt wohnst daheim gezogen umgezogen ziehe ziehen",
+    "works_at": "arbeite arbeitet arbeitgeber firma angefangen begonnen",
+    "works_as": "beruf arbeite",
+    "studies_at": "studiere studium",
+    "comes_from": "herkunft komme",
+    "email": "adresse",
+    "phone": "telefon nummer handy",
+    "birthday": "geburtstag",
+    "born_on": "geburtstag geboren",
+    "born_in": "geboren geburtsort",
+    "age": "alt alter",
+    "name": "heiße",
+    "married_to": "verheiratet frau mann",
+    "wife": "frau verheiratet",
+    "husband": "mann verheiratet",
+    "sister": "schwester geschwister",
+    "brother": "bruder geschwister",
+    "mother": "mama mutti mutter eltern",
+    "father": "papa vati vater eltern",
+    "grandmother": "oma großmutter",
+    "grandfather": "opa großvater",
+    "partner": "frau mann freund freundin",
+    "girlfriend": "freundin",
+    "boyfriend": "freund",
+    "son": "sohn kind kinder",
+    "daughter": "tochter kind kinder",
+    "dog": "hund haustier",
+    "cat": "katze haustier",
+    "allergic_to": "allergisch allergie",
+    "likes": "mag",
+    "drives": "auto fahre",
+    "speaks": "sprache",
+    "answers_at": "adresse",
+}
+DATED_TRIPLES = r"""
+lives_in place wohn|leb|gezogen|übersiedelt
+    (?:<WHO>|wir)<NOW> (?:wohn(?:e|t|en)|leb(?:e|t|en))<NOW> in <OBJECT>
+    (?:wohne|lebe) ich<NOW> in <OBJECT>
+    (?:ich bin|bin ich|wir sind)<NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
+    (?P<subject><NAME>) ist<NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
+works_at place arbeit|angefangen|begonnen
+    <WHO> arbeite[nt]?<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
+    arbeite ich<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
+    ich habe<NOW><WHEN> (?:bei(?: der| dem)?|beim|für) <OBJECT> (?:angefangen|begonnen)
+works_as job arbeit|beruf
+    <WHO> arbeite[nt]?<NOW> als <OBJECT>
+    <WHO_IS><NOW> von Beruf <OBJECT>
+age age 0|1|2|3|4|5|6|7|8|9
+    <WHO_IS><NOW> (?P<object>\d{1,3})(?: Jahre alt)?
+married_to given_name verheiratet
+    <WHO_IS><NOW><WHEN> mit <OBJECT> verheiratet
+answers_at network_address antwortet|erreichbar
+    (?P<subject><NAME>|d(?:er|ie|as) [\w-]+(?: [\w-]+)?)<NOW> (?:antwortet (?:auf|unter)|ist erreichbar unter) <OBJECT>
+"""
+PLANNED_TRIPLES = r"""
+lives_in place zieh|übersied|wohn|leb
+    (?:<WHO>|wir) (?:ziehen?|zieht|übersied\w+)(?: von [^,]+?)? nach <GOAL>(?: um)?
+    (?:ziehen?|übersied\w+) (?:ich|wir)(?: von [^,]+?)? nach <GOAL>(?: um)?
+    (?:<WHO>|wir) in <OBJECT> (?:wohnen|leben)
+    (?:<WHO>|wir)(?: von [^,]+?)? nach <GOAL> (?:um)?(?:ziehen|übersiedeln)
+works_at place start|fang|fäng|beginn|arbeit
+    <WHO> (?:fange|fängt|beginne|beginnt|starte|startet) (?:bei(?: der| dem)?|beim|für) <GOAL>(?: an)?
+    (?:fange|beginne|starte) ich (?:bei(?: der| dem)?|beim|für) <GOAL>(?: an)?
+    <WHO> (?:bei(?: der| dem)?|beim|für) <OBJECT> (?:arbeiten|anfangen|beginnen)
+"""
+UNDATED_TRIPLES = r"""
+name given_name name|heiße|nenn
+    (?:<MY> name ist|ich heiße|nenn(?:e|t)? mich) <OBJECT>
+email mail_address mail
+    <MY> e-?mail(?:-?adresse)?(?: ist| lautet|:)? <OBJECT>
+phone phone_number 0|1|2|3|4|5|6|7|8|9
+    <MY> (?:telefon|handy)?[ -]?(?:nummer)?(?: ist| lautet|:)? <OBJECT>
+birthday day geburtstag
+    <MY> Geburtstag ist(?: am)? <OBJECT>
+born_on day geboren
+    (?:ich bin|ich wurde|(?P<subject><NAME>) (?:ist|wurde)) am <OBJECT> geboren
+born_in place geboren
+    (?:ich bin|ich wurde|(?P<subject><NAME>) (?:ist|wurde)) in <OBJECT> geboren
+comes_from place aus
+    (?:ich komme aus|ich bin aus) <OBJECT>
+- given_name <KIN>
+    <MY> (?P<what><KIN>) heißt <OBJECT>
+    (?P<object><NAME>) ist <MY> (?P<what><KIN>)
+- person <KIN>
+    <MY> (?P<what><KIN>) ist<NOW> <OBJECT>
+prefers. any nutze|verwende|nehme|liebling|bevorzugte
+    (?:<ME> |(?=\w+ ich ))(?:be)?(?:nutze|verwende|nehme)(?: ich)?<NOW> <OBJECT> als (?:meinen? )?(?P<what>[\w-]{2,30})
+    <MY> (?:lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{2,30}?) (?:ist|sind) <OBJECT>
+allergic_to any allerg
+    <WHO_IS> allergisch (?:gegen|auf) <OBJECT>
+    (?:ich habe|(?P<subject><NAME>) hat) eine Allergie gegen <OBJECT>
+likes likeable mag|lieb
+    <WHO><NOW> (?:mag|liebe|liebt)(?: sehr(?: gerne?)?)? <OBJECT>
+dislikes likeable hass
+    <WHO><NOW> (?:hasse|hasst) <OBJECT>
+owns likeable besitz
+    <WHO><NOW> (?:besitze|besitzt) <OBJECT>
+drives likeable fahr|fähr
+    <WHO><NOW> (?:fahre|fährt)<NOW> eine?n? <OBJECT>
+speaks any sprech|sprich
+    <WHO><NOW> (?:spreche|spricht) (?P<object>(?-i:[A-ZÄÖÜ])\w+)
+has possession habe|hat
+    <WHO><NOW> (?:habe|hat) (?P<object>(?:eine?n?|zwei|drei|vier|fünf|\d+) .+)
+- tool  ist| lautet|:
+    <MY> (?P<what><THINGS>)(?: ist| lautet|:) <OBJECT>
+- value  ist| lautet|:
+    <MY> (?P<what>(?!(?:<KIN>|name)\b)[\w-]+(?: [\w-]+){0,2}?)(?: ist| lautet|:) <OBJECT>
+"""
+
+PROMISES = (
+    r"\b(?:ich merke?|merke? ich)\b.{0,20}?\bmir\b",
+    r"\b(?:ich (?:notiere|speichere|vermerke|behalte)|(?:notiere|speichere|vermerke|behalte) ich)\b.{0,20}?\b"
+    r"(?:mir|das|es|dies|im (?:kopf|hinterkopf|gedächtnis))\b",
+    r"\b(?:ich werde|werde ich|ich werd)\b.{0,80}?\b(?:merken|notieren|speichern|vermerken|nicht vergessen"
+    r"|nie vergessen|(?:im|in) (?:hinterkopf|kopf|gedächtnis|erinnerung) behalten|daran denken)",
+    r"\b(?:ich habe?|habe? ich|hab's)\b.{0,80}?\b(?:gespeichert|notiert|gemerkt|vermerkt|festgehalten"
+    r"|aufgeschrieben)\b",
+    r"^(?:(?:ok(?:ay)?|alles klar|gut|super|gerne?|danke|verstanden)\W+)*(?:ist |schon |hiermit )?"
+    r"(?:notiert|gespeichert|gemerkt|vermerkt)\b",
+    r"\b(?:wurden?|ist|sind)\b.{0,20}? (?:gespeichert|notiert|gemerkt|vermerkt)\b",
+)
+PROMISE_WORDS = "merk|notier|speicher|behalt|vergess|denken|festgehalten|aufgeschrieben"
+NOT_FORGET = r"(?:nicht|nie) vergessen"
+NO_PROMISE = (
+    r"nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls"
+    r"|möchtest du|soll ich|dieses? (?:gespräch|sitzung|unterhaltung)|diesem? gespräch|dieser (?:sitzung|unterhaltung)"
+)
+
+# Details.
+MONTH_FORMS = (
+    "jan(?:uar)?|jänner",
+    "feb(?:ruar)?",
+    "märz",
+    "apr(?:il)?",
+    "mai",
+    "juni?",
+    "juli?",
+    "aug(?:ust)?",
+    "sep(?:tember)?",
+    "okt(?:ober)?",
+    "nov(?:ember)?",
+    "dez(?:ember)?",
+)
+NOT_A_UNIT = r"ab|am|auf|aus|bei|bis|de[rsnm]|die|das|im|ist|mit|nach|oder|um|und|von|vor|zu"

@@ -9,7 +9,7 @@ from agent_cli import clock, text
 from agent_cli.memory import versions
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.versions import VersionedKind
 from agent_cli.store import ids

@@ -11,7 +11,7 @@ from agent_cli.memory.facts import adoption, facts, receipts, succession
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import PENDING, Fact
 from agent_cli.memory.language import triples
-from agent_cli.memory.language.claims import Triple
+from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.review.proposals import (
     ENDS,
     LATER,
