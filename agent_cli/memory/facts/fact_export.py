@@ -4,7 +4,6 @@ Facts that hold in one session alone are left out: other databases do not have t
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,10 @@ from typing import Any
 from agent_cli import atomic_file, clock, text
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.language import languages
 from agent_cli.store.db import Database
 
-_SELF = re.compile(r"\b(?:I|my|me|mine|myself|ich|mein\w*|mir|mich)\b", re.IGNORECASE)
+_SELF = languages.pattern(r"\b<OF_SELF>\b")
 MARK = "<!-- written by `agent facts export`: it is written over by the next one -->"
 
 

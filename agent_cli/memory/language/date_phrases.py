@@ -23,7 +23,7 @@ _ANY_DAY = tuple(f"(?:{names})s?|{short}" for names, short in zip(DAYS, _SHORT_D
 TIME_UNITS = languages.ordered("TIME_UNITS")
 """From the second to the year."""
 DAY_UNITS = TIME_UNITS[3:]
-_NUMBERS = languages.table("NUMBERS") | dict.fromkeys(languages.alternatives("INDEFINITE")[3:-1].split("|"), 1)
+_NUMBERS = languages.table("NUMBERS") | dict.fromkeys(languages.phrases("INDEFINITE"), 1)
 
 MONTH, DAY, UNIT = ("|".join(names) for names in (MONTHS, DAYS, TIME_UNITS))
 SHORT_MONTH, SHORT_DAY = "|".join(_SHORT_MONTHS), "|".join(_SHORT_DAYS)

@@ -686,3 +686,48 @@ MONTH_FORMS = (
     "dec(?:ember)?",
 )
 NOT_A_UNIT = r"an?|and|are|as|at|but|by|for|from|if|in|is|it|of|on|or|so|the|then|till|to|until|was|with"
+
+# Labels of secrets, parts of which a text must contain, and what stands between a label and the secret.
+SECRET_LABELS = "pass|pwd|secret|token|key|phrase"
+NUMBER_LABELS = "pin|puk|tan|cvv|cvc|ssn|social s|tax|insurance n|pass|national id|id card|id-card|licen"
+SECRET_IS = r"is|was|are"
+SECRET_OF = r"for|of|to|on|at|from"
+PASSWORD = r"pass(?:word|wd|phrase|code)|\bpwd"
+SEED_PHRASE = r"passphrase|(?:seed|recovery)[ -]?(?:phrase|words)"
+PIN_NUMBER = r"code|number"
+ID_NUMBER = (
+    r"ssn|social security(?: (?:number|no\.?|nr\.?))?|national insurance (?:number|no\.?)"
+    r"|(?:tax|taxpayer)[ -]?(?:id|identification)(?: (?:number|no\.?))?|national id(?: (?:number|no\.?))?"
+    r"|passport[ -]?(?:number|no\.?)|id[ -]card (?:number|no\.?)|driv(?:er'?s|ing) licen[cs]e (?:number|no\.?)"
+)
+ORDER_NUMBER = r"order|invoice|tracking|ticket|parcel|isbn|imei|ean|customer"
+NO_PASSWORD = """
+    a an the not no in on at by with to too very still always never same different correct incorrect invalid wrong
+    right weak strong long short safe secure required needed optional missing empty known unknown here there below above
+    also only now again good bad fine important hard easy simple ready old new mine yours his hers theirs ours what
+    written hidden lost due kept sent set it that this your my of and or null none case sensitive
+"""
+NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:ed|ing|able|ible|ly)$"
+
+# How the person is called, and what tells that a sentence is about them.
+SELF_NAMES = "person|i|me|you|user|the person|the user"
+OF_SELF = r"i|my|me|mine|myself"
+SELF_INTRODUCTION = r"i['’]m|i am|my name|i was born"
+DURABLE = (  # of what should outlast a conversation
+    r"i|my|we|our|decid\w+|prefer\w*|always|never|must|call(?:ed)? me|name|birthday|allerg\w+|live|work"
+)
+# Skills: words that say little about a request, and steps that tell the assistant to ignore its rules or not to ask.
+WEAK_WORDS = """
+    make made write help need new time times day days week today use used using get go want look find show give put
+    start work working thing way good last next long year month first back plan run set add check change best
+"""
+IGNORE = r"ignore|disregard|forget|override|bypass"
+RULES = r"instructions?|rules?|prompts?|guidelines?|polic(?:y|ies)|safety"
+WITHOUT = r"never|don['’]?t|do not|without"
+LACKING = r"without"
+TELLING = r"ask(?:ing)?|tell(?:ing)?|inform\w*"
+SOMEBODY = r"person|user|owner|human|anyone|anybody"
+PERMISSION = r"asking|permission|approval|consent"
+APPROVE = r"accept|approve"
+PROPOSED = r"proposals?|skills?|facts?|memor(?:y|ies)"
+SECRETLY = r"secretly"

@@ -1,6 +1,6 @@
-"""The German of the rules: regular expressions in lower case, matched without regard to case."""
+"""The German of the rules: regular expressions in lower case, matched without regard to case.
 
-NEVER = r"(?!)"  # what German has no words for
+What English has and German has not, such as short names of days ("so" is a word), is left out."""
 
 STOP_WORDS = """
     aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des dich die
@@ -168,7 +168,6 @@ MONTHS = (
     "dezember",
 )
 DAYS = ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag|sonnabend", "sonntag")
-SHORT_DAYS = (r"(?!)",) * 7  # "mo", "do" and "so" are words
 TIME_UNITS = ("sekunden?", "minuten?", "stunden?|std", "tag(?:en?)?", "wochen?", "monat(?:en?)?", "jahr(?:en?)?")
 HOW_OFTEN = ("stündlich", "täglich", "wöchentlich", "monatlich", "jährlich")
 NTH = ("erste[nrs]?", "zweite[nrs]?", "dritte[nrs]?", "vierte[nrs]?", "letzte[nrs]?")
@@ -265,7 +264,6 @@ DAY_ENDING = r"tag"
 AT_TIME = r"um|bis|gegen|zu"
 AT_HOUR = r"um"
 IN_PART = r"am|in der|zu"
-ARTICLE_OF_DATE = OF_MONTH = NEVER
 NTH_ENDING = r"\."
 ON_DATE = r"bis|am|den"
 DUE_ON = r"am"
@@ -276,7 +274,6 @@ WEEKEND = r"(?:am )?(?:(?:de[nmr] )?(?:nächste|kommende|diese)[nrsm]? )?wochene
 TODAY = r"heute"
 TOMORROW = r"(?<!am\s)(?<!guten\s)morgen(?!s)"
 DAY_AFTER_TOMORROW = r"übermorgen"
-OF_THIS_MONTH = FROM_NOW = AND_A_HALF = A_COUPLE_OF = LAST_DAY = NEVER
 ABOUT = r"etwa |ca\.? "
 HALF = r"einer halben"
 ONE_AND_A_HALF = r"anderthalb|eineinhalb"
@@ -617,3 +614,41 @@ MONTH_FORMS = (
     "dez(?:ember)?",
 )
 NOT_A_UNIT = r"ab|am|auf|aus|bei|bis|de[rsnm]|die|das|im|ist|mit|nach|oder|um|und|von|vor|zu"
+
+# Secrets.
+SECRET_LABELS = "kennwort"
+NUMBER_LABELS = "svnr|sozialv|sv-n|steuer|ausweis|führers"
+SECRET_IS = r"ist|war|lautet|lautete|heißt"
+SECRET_OF = r"von|vom|für|zu|zum|zur|bei|im|am"
+PASSWORD = r"passwort|kennwort"
+SEED_PHRASE = r"wiederherstellungs[ -]?(?:phrase|words)"
+PIN_NUMBER = r"nummer|nr\.?"
+ID_NUMBER = (
+    r"svnr|sv-?(?:nummer|nr\.?)|sozialversicherungs(?:nummer|nr\.?)"
+    r"|steuer-?(?:id|nummer|identifikationsnummer|identnummer|idnr\.?)|(?:reise)?pass[ -]?(?:nummer|nr\.?)"
+    r"|(?:personal)?ausweis(?:nummer|nr\.?)|führerschein(?:nummer|nr\.?)"
+)
+ORDER_NUMBER = r"bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
+NO_PASSWORD = """
+    nicht falsch richtig das der die dem den ein eine einen im zu sehr immer noch nie sicher unsicher lang kurz schwach
+    stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut schlecht einfach
+    mein dein sein ihr unser kein keine notwendig nötig
+"""
+NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:lich|bar|iert|ert)$|(?<![a-zäöü])(?>[a-zäöü]*?ge)[a-zäöü]{2,}+(?<=t)$"
+
+# The person, and skills.
+SELF_NAMES = "ich"
+OF_SELF = r"ich|mein\w*|mir|mich"
+SELF_INTRODUCTION = r"ich bin|mein name|ich wurde|ich heiße"
+DURABLE = r"ich|mein\w*|wir|unser\w*|entschied\w*|lieber|immer|nie|heiße?|wohne|arbeite"
+WEAK_WORDS = "machen mache brauche neu neue zeit tag heute woche hilf hilfe schreib schreibe gib zeig mach"
+IGNORE = r"ignoriere?|vergiss|missachte"
+RULES = r"anweisung\w*|regeln?|vorgaben?"
+WITHOUT = r"nie|nicht|ohne"
+LACKING = r"ohne"
+TELLING = r"fragen?"
+SOMEBODY = r"nutzer\w*|jemand\w*"
+PERMISSION = r"nachfrage\w*|zustimmung|erlaubnis"
+APPROVE = r"bestätige|genehmige"
+PROPOSED = r"vorschl\w+"
+SECRETLY = r"heimlich"

@@ -1,16 +1,35 @@
-"""The languages whose sentences are understood by rules. Each is a module with the same constants, most of them regular
-expressions in lower case; one more language is one more module in `ALL`."""
+"""The languages whose sentences are understood by rules. Each is a module with the constants of english.py, most of
+them regular expressions in lower case; what a language has no words for is left out. One more language is one more
+module in `ALL`."""
 
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from agent_cli import text
 from agent_cli.memory.language import english, german
 from agent_cli.text import Pattern
 
-ALL = (english, german)
+_NEVER = r"(?!)"  # matches nothing
+
+
+def complete(language: ModuleType) -> ModuleType:
+    """The language with words that never match for what it leaves out."""
+    for name, value in vars(english).items():
+        if name.isupper() and not hasattr(language, name):
+            setattr(language, name, _nothing_like(value))
+    return language
+
+
+def _nothing_like(value: Any) -> Any:
+    if isinstance(value, str):
+        return "" if value.startswith("\n") else _NEVER  # "" for lists of words
+    return {} if isinstance(value, dict) else (_NEVER,) * len(value)
+
+
+ALL = (english, complete(german))
 
 
 def alternatives(name: str) -> str:

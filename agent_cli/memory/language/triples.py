@@ -181,7 +181,7 @@ def _rules() -> list[_SentenceRule]:
     openings = {"<MY>": languages.pattern("<MY>"), "<WHO": anybody, "(?:<WHO": anybody, "": Pattern("")}
     rules = []
     for kind, language in product(("DATED_TRIPLES", "PLANNED_TRIPLES", "UNDATED_TRIPLES"), languages.ALL):
-        for line in getattr(language, kind).strip("\n").split("\n"):
+        for line in getattr(language, kind).strip("\n").splitlines():
             if not line.startswith("    "):
                 predicate, needed, words = line.split(" ", 2)
                 continue
