@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.search import index, recall

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, noon
 from tests.recalling import day

@@ -29,7 +29,7 @@ from agent_cli.agent.events import (
 )
 from agent_cli.errors import Cancelled
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.render.display import Display

@@ -31,7 +31,7 @@ from agent_cli.agent.citations import Citations
 from agent_cli.errors import AgentError
 from agent_cli.llm import repair
 from agent_cli.memory.documents import document_text
-from agent_cli.memory.language import claims, languages, triples
+from agent_cli.memory.language import languages, triples
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
@@ -47,8 +47,7 @@ HARMLESS = (
     0.0015  # seconds for a quarter of the text, after which four times as much takes no longer than that, be it cubic
 )
 SHORT = {  # what is read by patterns that the module itself gives a short text only
-    "agent_cli.memory.language.endings.": claims.MAX_LENGTH,
-    "agent_cli.memory.language.triples.": triples._MAX_LENGTH,
+    "agent_cli.memory.language.triples.": triples.MAX_LENGTH,
     "agent_cli.memory.documents.document_sections._HEADING": document_text.MAX_HEADING,
 }
 RUNS = (

@@ -13,7 +13,7 @@ from agent_cli.agent import estimate
 from agent_cli.memory.conversations import carried_sessions, log
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import Period
-from agent_cli.memory.language import details, statements
+from agent_cli.memory.language import keywords, statements
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import Summary
 from agent_cli.store.db import Database
@@ -112,8 +112,8 @@ def _size(lines: Iterable[str]) -> int:
 
 def _line(summary: Summary, period: Period | None = None) -> str:
     words = text.one_line(summary.text, _LONGEST)
-    missing = [each for each in details.split(summary.details) if each not in words]
-    verbatim = details.merge(["; ".join(missing)], _DETAILS)
+    missing = [each for each in keywords.split_details(summary.details) if each not in words]
+    verbatim = keywords.merge_details(["; ".join(missing)], _DETAILS)
     line = f"{words} Word for word: {text.one_line(verbatim, _DETAILS)}" if verbatim else words
     if summary.method == summaries.EXTRACT:
         line = f"in the person's words: {line}"

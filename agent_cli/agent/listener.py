@@ -13,7 +13,7 @@ from datetime import timedelta
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
 from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.conversations.capture import CaptureOptions
-from agent_cli.memory.language import promises
+from agent_cli.memory.language import statements
 from agent_cli.messages import Part
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
@@ -41,7 +41,7 @@ def listen(
                 case ToolFinished(_, result):
                     answered = answered or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):
-                    if not answered and promises.is_promise(reply.text):
+                    if not answered and statements.is_promise(reply.text):
                         yield Noticed(_save_hint(options))
                     for line in _contradictions(context, message, parts, options):
                         yield Noticed(line)

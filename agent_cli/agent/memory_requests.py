@@ -12,7 +12,7 @@ from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext
 

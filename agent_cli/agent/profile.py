@@ -9,7 +9,6 @@ stays background.
 """
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -23,7 +22,6 @@ from agent_cli.memory.language import languages, statements, triples
 from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.scope import Scope
 from agent_cli.store.db import Database
-from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 WISHES, LIMITS = "wishes", "Health, diet and limits:"
@@ -37,9 +35,9 @@ ALWAYS, NEVER = "always", "never"  # how the person decided whether a fact is in
 _WANTS = "The person wants, in every answer:"
 _ABOUT = "About the person; background, not instructions. Heed it wherever it bears on the answer."
 _ENDED = "No longer true:"
-_SELF = languages.pattern(r"\A(?:i['’]m|i am|ich bin|my name|mein name|i was born|ich wurde|ich heiße)\b")
+_SELF = languages.pattern(r"\A<SELF_INTRODUCTION>\b")
 _KIN = "|".join(each.partition(":")[0] for each in languages.words("KIN"))
-_RELATION = Pattern(rf"\b(?:my|our|meine?\w?|unsere?\w?)\s+(?:\w+\s+)?(?:{_KIN})s?\b", re.IGNORECASE)
+_RELATION = languages.pattern(rf"\b<POSSESSIVE>\s+(?:\w+\s+)?(?:{_KIN})s?\b")
 
 
 @frozen

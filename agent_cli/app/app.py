@@ -21,7 +21,7 @@ from agent_cli.config.reading import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import ChatModel
-from agent_cli.memory.language import predicates
+from agent_cli.memory.language import triples
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, holder, leftovers
 from agent_cli.store.db import Database
@@ -65,7 +65,7 @@ class App:
     @property
     def single_valued(self) -> frozenset[str]:
         """The predicates that have one value at a time."""
-        return predicates.single_valued(self.config.predicates)
+        return triples.single_valued(self.config.predicates)
 
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""

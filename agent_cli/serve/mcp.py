@@ -17,7 +17,7 @@ from agent_cli.app import turns
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.facts import adoption, facts, receipts
-from agent_cli.memory.language import claims
+from agent_cli.memory.language import triples
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
@@ -178,7 +178,7 @@ def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
             return f"{same.handle} says so already"
         note = notes.add(db, scope, text, app.time, title=title, origin="mcp")
         return f"saved as {note.handle}"
-    if not claims.is_fact(" ".join(text.split())):
+    if not triples.is_fact(" ".join(text.split())):
         raise UsageError("a fact is a statement of at most 300 characters, not a question or an instruction")
     fact = adoption.propose(db, scope, adoption.claim(text, "mcp", app.time()), app.time, actor="mcp")
     if fact is None:

@@ -23,9 +23,9 @@ def propose_fact(
     from agent_cli.memory.conversations import readings
     from agent_cli.memory.dates import absolute_dates
     from agent_cli.memory.facts import adoption, receipts
-    from agent_cli.memory.language import claims
+    from agent_cli.memory.language import triples
 
-    if not claims.is_fact(" ".join(statement.split())):
+    if not triples.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, not a question or an instruction")
     target = _target(context, replaces) if replaces.strip() else None
     said = log.history(context.db, context.session)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
-from agent_cli.memory.dates import moments, zones
+from agent_cli.memory.dates import zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.messages import ToolResult
@@ -25,7 +25,7 @@ def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str
         raise ToolFailed(str(error)) from error
     if due is None:
         return arguments
-    moment = moments.format_moment(due.due, now)
+    moment = zones.format_moment(due.due, now)
     return arguments | {"when": f"{due.words}, next {moment}" if due.repeats else moment}
 
 

@@ -6,7 +6,7 @@ from agent_cli.agent import listener
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
 

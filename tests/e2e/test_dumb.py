@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli import clock
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.scope import Scope
 from agent_cli.store import file
 from tests.ollama_server import script

@@ -25,7 +25,7 @@ from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, fact_files, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.review import review as queue
 from agent_cli.memory.review.review import ENDS, Reviewer, visible_line

@@ -14,7 +14,7 @@ from typing import Literal
 from agent_cli import text
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.language import languages, statements
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.messages import Origin, Part
 from agent_cli.text import Pattern
 from agent_cli.values import frozen

@@ -4,7 +4,6 @@ It is always made from the transcript, never from an older summary: at once from
 by the small model in a job. Numbers, paths and the like are extracted word for word beside it.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,10 +11,9 @@ from datetime import datetime
 from agent_cli import clock, text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import digest, log
-from agent_cli.memory.language import details
+from agent_cli.memory.language import keywords, languages
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
-from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 JOB = "fold"
@@ -35,11 +33,7 @@ no list, no introduction.
 {transcript}
 </conversation>"""
 
-_DURABLE = Pattern(
-    r"\b(?:I|my|we|our|ich|mein\w*|wir|unser\w*|decid\w+|prefer\w*|always|never|must|call(?:ed)? me|name|birthday"
-    r"|allerg\w+|live|work|entschied\w*|lieber|immer|nie|heiße?|wohne|arbeite)\b",
-    re.IGNORECASE,
-)
+_DURABLE = languages.pattern(r"\b<DURABLE>\b")
 
 
 @frozen
@@ -130,7 +124,7 @@ def _durable(sentence: digest.WeightedSentence) -> bool:
 
 def _extracted(db: Database, session: int, up_to: int) -> RollingSummary:
     entries = _folded(db, session, up_to)
-    return RollingSummary(up_to, extract(entries), details.newest(map(_words, entries), _DETAILS), "extract")
+    return RollingSummary(up_to, extract(entries), keywords.newest_details(map(_words, entries), _DETAILS), "extract")
 
 
 def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:

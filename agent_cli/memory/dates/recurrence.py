@@ -7,60 +7,21 @@ changes. The 29th to 31st of a shorter month means its last day.
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from functools import cache
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.dates import time_range, zones
-from agent_cli.memory.language import date_phrases
+from agent_cli.memory.dates import zones
+from agent_cli.memory.language import date_phrases, languages
+from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 _DAY_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-_SHORT_DAYS = ("mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun")
-_NTH = {
-    "last": -1,
-    "letzte": -1,
-    "first": 1,
-    "1st": 1,
-    "erste": 1,
-    "second": 2,
-    "2nd": 2,
-    "zweite": 2,
-    "third": 3,
-    "3rd": 3,
-    "dritte": 3,
-    "fourth": 4,
-    "4th": 4,
-    "vierte": 4,
-}
-_UNITS = {
-    "minute": "MINUTELY",
-    "min": "MINUTELY",
-    "hour": "HOURLY",
-    "stund": "HOURLY",
-    "day": "DAILY",
-    "tag": "DAILY",
-    "week": "WEEKLY",
-    "woche": "WEEKLY",
-    "month": "MONTHLY",
-    "monat": "MONTHLY",
-    "year": "YEARLY",
-    "jahr": "YEARLY",
-}
-_ADVERBS = {
-    "hourly": "HOURLY",
-    "stündlich": "HOURLY",
-    "daily": "DAILY",
-    "täglich": "DAILY",
-    "weekly": "WEEKLY",
-    "wöchentlich": "WEEKLY",
-    "monthly": "MONTHLY",
-    "monatlich": "MONTHLY",
-    "yearly": "YEARLY",
-    "annually": "YEARLY",
-    "jährlich": "YEARLY",
-}
+_FREQUENCIES = ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+_UNITS, _ADVERBS = date_phrases.TIME_UNITS[1:], languages.ordered("HOW_OFTEN")
+_NTH = languages.ordered("NTH")  # the first to the fourth, and the last
+_OTHER, _BETWEEN = languages.pattern("<OTHER>"), languages.pattern("<BETWEEN_DAYS>")
 _ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # computed in UTC
 _MIN_MINUTES = 10  # between two occurrences
 
@@ -76,59 +37,33 @@ class Occurrence:
     moment: datetime
 
 
-def day_code(word: str) -> str:
-    """The code of a weekday, as in MO. Raises ValueError for another word."""
-    word = word.casefold().removesuffix("s") if word.casefold() not in ("tues", "thurs") else word.casefold()
-    for code, full, short in zip(_DAY_CODES, time_range.DAYS, _SHORT_DAYS, strict=True):
-        if re.fullmatch(f"{full}|{short}", word):
-            return code
-    raise ValueError(f"{word!r} is not a day of the week")
-
-
-def day_pattern() -> str:
-    """A pattern of the full names of weekdays."""
-    return "|".join(time_range.DAYS)
-
-
-def short_day_pattern() -> str:
-    return "|".join(_SHORT_DAYS)
-
-
-@cache
-def pattern() -> re.Pattern[str]:
+def _expression() -> str:
     """Matches the words of a repetition, without the time of day."""
-    day = rf"(?:{day_pattern()}|{short_day_pattern()})"
-    days = rf"{day}(?:(?:\s*,\s*|\s+(?:and|und|or)\s+|\s*&\s*){day})*"
-    number = rf"\d{{1,3}}|{'|'.join(date_phrases.NUMBERS)}"
-    months = "|".join(f"{name}|{name.split('|')[0][:3]}" for name in date_phrases.MONTHS)
+    month, day = date_phrases.SHORT_MONTH, rf"(?:{date_phrases.DAY}|{date_phrases.SHORT_DAY})"
+    days = rf"{day}(?:(?:\s*,\s*| <BETWEEN_DAYS> |\s*&\s*){day})*"
+    date = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?"
     dates = (
-        rf"(?:the\s+)?(?P<date>\d{{1,2}})(?:st|nd|rd|th|\.)?(?:\s+(?:of\s+)?(?P<month>{months}))?\b"
-        rf"|(?P<month2>{months})\s+(?P<date2>\d{{1,2}})(?:st|nd|rd|th)?\b|(?:the\s+)?(?P<end>last)\s+day"
+        rf"(?:<ARTICLE_OF_DATE>)?{date}(?: (?:<OF_MONTH>)?(?P<month>{month}))?\b"
+        rf"|(?P<month>{month}) {date}\b|(?P<end><LAST_DAY>)"
     )
-    second = [name for name, number in _NTH.items() if number == 2]  # every second Friday is every other one
-    nth = "|".join(sorted({*_NTH} - {*second}, key=len, reverse=True))
-    of = r"\s+(?:of\s+(?:the|every|each)\s+month|im\s+monat|(?:des|jedes)\s+monats)"
-    on = rf"(?:,?\s+(?:on|am)\s+(?:(?:an?\s+)?(?P<ondays>{days})s?\b|{dates}))?"
-    every = r"(?:every|each|jede[nrsm]?|alle)"
-    return re.compile(
-        rf"""(?<![\w-])(?:(?:on|am)\s+)?(?:
-            {every}\s+(?:
-                (?P<nth>{nth})[nrs]?\s+(?P<nthday>{day})\b(?:{of})?
-              | (?P<nth2>{"|".join(second)})[nrs]?\s+(?P<nthday2>{day}){of}
-              | (?P<work>weekday|workday|working\s+day|werktag|wochentag)s?\b
-              | (?P<weekend>weekend|wochenende)\b
-              | (?P<part>morning|afternoon|evening|night|morgen|vormittag|nachmittag|abend)\b
-              | (?:(?P<other>other|second|2nd|zweite[nrs]?)\s+)?(?:(?P<days>{days})\b)
-              | (?:the\s+)?(?P<only>\d{{1,2}})
-                (?:(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<onlymonth>{months})\b|(?:st|nd|rd|th|\.)(?:{of})?)
-            )
-          | (?:{every}\s+(?:(?P<n>{number}|other|second|2nd|zweite[nrs]?)\s+)?
-                (?P<unit>minute[ns]?|mins?|hours?|stunden?|days?|tage?n?|weeks?|wochen?|months?|monate?n?|years?|jahre?)\b
-              | (?P<adverb>{"|".join(_ADVERBS)})\b){on}
-          | (?P<plural>weekdays|werktags|weekends|(?:{day_pattern()})s)\b(?!['’])
-        )(?![\w'’-])""",
-        re.IGNORECASE | re.VERBOSE,
+    rules = (
+        rf"<EVERY> (?P<nth>{'|'.join((_NTH[0], *_NTH[2:]))}) (?P<nthday>{day})\b(?: <OF_EACH_MONTH>)?",
+        rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
+        r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
+        rf"<EVERY> (?P<part>{'|'.join(languages.table('PART_HOURS'))})\b",
+        rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
+        rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<only>\d{{1,2}})"
+        rf"(?:(?:<NTH_ENDING>)? (?:<OF_MONTH>)?(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
+        rf"(?:<EVERY> (?:(?P<other>{date_phrases.NUMBER}|<OTHER>) )?(?P<unit>{'|'.join(_UNITS)})\b"
+        rf"|(?P<adverb>{'|'.join(_ADVERBS)})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
+        rf"(?P<days>(?:{date_phrases.DAY})s)\b(?!['’])",
     )
+    expanded = languages.expand("\n".join(rules)).split("\n")
+    before = rf"(?<![\w-])(?:{languages.alternatives('ON_REPEATED')} )?"
+    return languages.spaced(rf"{before}(?:{date_phrases.any_of(expanded)})(?![\w'’-])")
+
+
+PATTERN = Pattern(_expression(), re.IGNORECASE)
 
 
 def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
@@ -136,33 +71,31 @@ def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
 
     Raises UsageError when it would occur too often, or never.
     """
-    groups = {name: value.casefold() for name, value in match.groupdict().items() if value}
-    interval = _interval(groups.get("n") or groups.get("other") or "")
-    plural = groups.get("plural", "")
-    if nth := groups.get("nth") or groups.get("nth2"):
-        return f"FREQ=MONTHLY;BYDAY={_NTH[nth]}{day_code(groups.get('nthday') or groups['nthday2'])}", ""
-    if "work" in groups or plural in ("weekdays", "werktags"):
+    groups = date_phrases.groups(match)
+    interval = _interval(groups.get("other", ""))
+    if "nth" in groups:
+        nth = (1, 2, 3, 4, -1)[date_phrases.index(groups["nth"], _NTH)]
+        return f"FREQ=MONTHLY;BYDAY={nth}{_day_codes(groups['nthday'])}", ""
+    if "work" in groups:
         return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", ""
-    if "weekend" in groups or plural == "weekends":
+    if "weekend" in groups:
         return "FREQ=WEEKLY;BYDAY=SA,SU", ""
     if "part" in groups:
         return "FREQ=DAILY", groups["part"]
-    if days := groups.get("days") or plural:
+    if days := groups.get("days") or groups.get("ondays"):
         return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}"), ""
+    month = groups.get("month", "")
     if "only" in groups:
-        return _date_rule("", 1, groups["only"], groups.get("onlymonth", "")), ""
-    unit = groups.get("unit", "")
-    frequency = _ADVERBS.get(groups.get("adverb", "")) or next(
-        code for begin, code in _UNITS.items() if unit.startswith(begin)
-    )
+        return _date_rule(1, groups["only"], month), ""
+    adverb, unit = groups.get("adverb"), groups.get("unit", "")
+    number = date_phrases.index(adverb, _ADVERBS) + 1 if adverb else date_phrases.index(unit, _UNITS)
+    frequency = _FREQUENCIES[number]
     if frequency == "MINUTELY" and interval < _MIN_MINUTES:
         raise UsageError(f"every {interval} minutes is too often: at most every {_MIN_MINUTES} minutes")
-    if days := groups.get("ondays"):
-        return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}"), ""
     if "end" in groups:
         return _rule("MONTHLY", interval, "BYMONTHDAY=-1"), ""
-    if date := groups.get("date") or groups.get("date2"):
-        return _date_rule(frequency, interval, date, groups.get("month") or groups.get("month2") or ""), ""
+    if "date" in groups:
+        return _date_rule(interval, groups["date"], month), ""
     return _rule(frequency, interval, _as_today(frequency, now)), ""
 
 
@@ -220,12 +153,11 @@ def _rule_zone(rule: str, zone: tzinfo) -> tzinfo:
 def _interval(word: str) -> int:
     if not word:
         return 1
-    if word in ("other", "second", "2nd") or word.startswith("zweite"):
+    if _OTHER.fullmatch(word):
         return 2
-    count = time_range.number(word)
-    if not count:
+    if not (number := date_phrases.number(word)):
         raise UsageError("an interval of 0 is not possible: say every day, or every 2 weeks")
-    return count
+    return number
 
 
 def _rule(frequency: str, interval: int, by: str = "") -> str:
@@ -234,8 +166,8 @@ def _rule(frequency: str, interval: int, by: str = "") -> str:
 
 
 def _day_codes(days: str) -> str:
-    found = {day_code(word) for word in re.findall(r"\w+", days) if word not in ("and", "und", "or")}
-    return ",".join(code for code in _DAY_CODES if code in found)
+    found = {date_phrases.day_number(word) for word in re.split(r"\W+", days) if not _BETWEEN.fullmatch(word)}
+    return ",".join(code for number, code in enumerate(_DAY_CODES) if number in found)
 
 
 def _as_today(frequency: str, now: datetime) -> str:
@@ -247,15 +179,13 @@ def _as_today(frequency: str, now: datetime) -> str:
     return f"BYMONTH={now.month};{_on_date(now.day, now.month)}" if frequency == "YEARLY" else ""
 
 
-def _date_rule(frequency: str, interval: int, date: str, month: str) -> str:
+def _date_rule(interval: int, date: str, month: str) -> str:
     if not 1 <= int(date) <= 31:
         raise UsageError(f"no month has a day {date}: name one from 1 to 31")
     if not month:
         return _rule("MONTHLY", interval, _on_date(int(date)))
-    number = 1 + next(
-        n for n, name in enumerate(date_phrases.MONTHS) if month[:3] in (each[:3] for each in name.split("|"))
-    )
-    if int(date) > (29 if number == 2 else 30 if number in (4, 6, 9, 11) else 31):
+    number = date_phrases.month_number(month)
+    if int(date) > monthrange(2024, number)[1]:  # a leap year
         raise UsageError(f"{month.capitalize()} has no day {date}: name another")
     return _rule("YEARLY", interval, f"BYMONTH={number};{_on_date(int(date), number)}")
 

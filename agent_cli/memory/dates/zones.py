@@ -1,4 +1,4 @@
-"""Time zones: the machine's, and conversion between local time and moments.
+"""Time zones, and moments: the machine's zone, conversion between local time and moments, and how they are written.
 
 A zone's rules come from its name, never from the present offset: nine o'clock stays nine o'clock when the clocks
 change. A time skipped in spring is moved forward by the gap (02:30 is 03:30), as in RFC 5545; an ambiguous one in
@@ -6,9 +6,10 @@ autumn means the first.
 """
 
 from contextlib import suppress
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from agent_cli.errors import UsageError
+from agent_cli.values import frozen
 
 
 def local_name() -> str:
@@ -43,3 +44,20 @@ def from_wall(wall: datetime, zone: tzinfo) -> datetime:
 def to_wall(moment: datetime, zone: tzinfo) -> datetime:
     """The local time of a moment, without its zone."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+@frozen
+class DueTime:
+    """The first moment, in its zone; for a repetition also the rule and its start in local time."""
+
+    due: datetime
+    words: str
+    zone: str
+    repeats: str = ""
+    starts: str = ""
+
+
+def format_moment(moment: datetime, now: datetime) -> str:
+    """As in Friday 27 Nov 2026, 15:00; with seconds when it is less than two minutes away."""
+    near = abs(moment - now) < timedelta(minutes=2) and moment.second
+    return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"

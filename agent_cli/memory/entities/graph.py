@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from agent_cli.memory.language import languages
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern, counted
@@ -17,7 +18,7 @@ _MAX_RELATIONS = 200  # of an entity, up to which paths lead through it
 _MAX_NEIGHBOURS = 2000  # neighbours at most
 _MAX_SHOWN = 30  # relations of one entity in a tree, and best connected entities
 
-_ARTICLE = Pattern(r"^(?:the|an?|der|die|das|den|dem|ein|eine|einen)\s+(?=\S)")
+_ARTICLE = Pattern(rf"^{languages.alternatives('ARTICLE')}\s+(?=\S)")
 _FULL_NAME = Pattern(r"[^\W\d_][\w'’-]+(?: (?:von|van|de|der|[^\W\d_][\w'’.-]*)){1,3}")
 
 
@@ -164,7 +165,7 @@ def _by_alias(db: Database, owner: str, folded: str) -> list[int]:
 
 
 def _by_name(db: Database, owner: str, name: str) -> list[int]:
-    me = name.casefold() in ("me", "i", "you", "ich", PERSON)
+    me = name.casefold() in languages.phrases("SELF_NAMES")
     rows = db.rows("select id from entity where owner = ? and name = ?", (owner, PERSON if me else name))
     return [id for (id,) in rows]
 

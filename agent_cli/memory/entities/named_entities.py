@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agent_cli.memory.entities import graph
-from agent_cli.memory.language import languages, predicates, terms
+from agent_cli.memory.language import languages, terms, triples
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -142,7 +142,7 @@ def _relation_words(question: str) -> Iterator[str]:
 def _predicates(word: str) -> set[str]:
     """The predicates that a word may stand for, in the plural and the genitive too."""
     stems = {word.removesuffix(ending) for ending in _ENDINGS}
-    return {name for stem in stems if len(stem) > 1 for name in predicates.named_by(stem)}
+    return {name for stem in stems if len(stem) > 1 for name in triples.named_by(stem)}
 
 
 def _facts_of(db: Database, entity: int, candidates: Sequence[int]) -> list[int]:

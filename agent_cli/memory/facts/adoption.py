@@ -26,10 +26,8 @@ from agent_cli.memory.conversations import readings
 from agent_cli.memory.dates import absolute_dates, validity
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
-from agent_cli.memory.language import endings, languages, predicates, secrets, statements, terms, triples
-from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.language.endings import Ending
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language import languages, secrets, statements, terms, triples
+from agent_cli.memory.language.triples import SINGLE_VALUED, Claim, Ending, Triple
 from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
@@ -427,7 +425,7 @@ def in_order(found: Sequence[Fact]) -> list[Fact]:
 
 def values(db: Database, fact: Fact, single_valued: Set[str]) -> list[Fact]:
     """The values of the fact's predicate in its place and session: one of a project does not end one of elsewhere."""
-    found = facts.accepted_values(db, fact.owner, fact.subject, predicates.forms(fact.predicate, single_valued))
+    found = facts.accepted_values(db, fact.owner, fact.subject, triples.forms(fact.predicate, single_valued))
     return [each for each in found if _same_scope(each, fact)]
 
 
@@ -496,11 +494,11 @@ def ended_by(
     db: Database, scope: Scope, statement: str, now: datetime, single_valued: Set[str], session: int | None = None
 ) -> list[Fact]:
     """The facts that hold here, now or in the future, and are over by this sentence; none when it ends nothing."""
-    ending = endings.parse(statement)
+    ending = triples.parse_ending(statement)
     if ending is None:
         return []
     held = facts.listing(db, scope.owner, _READ, not_over=now, place=scope.place)
-    about_person = endings.is_about_person(statement)
+    about_person = triples.is_about_person(statement)
     return [
         each
         for each in held
@@ -522,7 +520,7 @@ def _with_target(
 def separate(statement: str) -> list[str]:
     """The clauses of a statement where each is understood alone, as in "I sold the car, I take the bus now"."""
     parts = statements.clauses(statement)
-    understood = all(triples.parse(each) or endings.parse(each) for each in parts)
+    understood = all(triples.parse(each) or triples.parse_ending(each) for each in parts)
     return parts if len(parts) > 1 and understood else [statement]
 
 
@@ -550,7 +548,7 @@ def _verb(db: Database, habit: re.Match[str]) -> list[str]:
 
 def as_ending(made: Claim, over: Sequence[Fact], now: datetime, single_valued: Set[str]) -> Claim:
     """The claim of a sentence that ends these facts: it deletes them, or is in their place."""
-    ending = endings.parse(made.statement)
+    ending = triples.parse_ending(made.statement)
     if ending is None or not over:
         return made
     first = over[0]
@@ -586,4 +584,4 @@ def _says_in_words(db: Database, fact: Fact, ending: Ending) -> bool:
         return False
     words = [*terms.content_words(f"{ending.over} {ending.instead}"), *terms.content_words(fact.statement)]
     stems = {word: " ".join(tokens) for word, tokens in zip(words, db.tokens_of(words), strict=True)}
-    return endings.covers(ending, fact.statement, Triple(fact.subject, fact.predicate, fact.object), stems)
+    return triples.covers(ending, fact.statement, Triple(fact.subject, fact.predicate, fact.object), stems)

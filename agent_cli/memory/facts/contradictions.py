@@ -14,8 +14,8 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language import endings, predicates, statements, terms
-from agent_cli.memory.language.claims import Claim, is_fact
+from agent_cli.memory.language import statements, terms, triples
+from agent_cli.memory.language.triples import Claim, is_fact
 from agent_cli.memory.proposals import REJECTED
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
@@ -61,14 +61,14 @@ def find(
         if not (statements.states_something(quote) and is_fact(quote)):
             continue  # the rules that parse need not be compiled for a greeting or a question: 0.2 s
         whole = quote.rstrip(" .!")
-        clauses = [] if endings.is_doubtful(whole) else statements.clauses(whole)
+        clauses = [] if triples.is_doubtful(whole) else statements.clauses(whole)
         for words in ([whole], clauses):
             claims = [adoption.claim(each, "typed", now, quote=quote, message=message) for each in words]
             if some := [each for claim in claims for each in _against(db, scope, session, claim, now, single_valued)]:
                 found += some
                 break
         else:
-            if any(endings.is_about_person(each) and endings.parse(each) for each in (whole, *clauses)):
+            if any(triples.is_about_person(each) and triples.parse_ending(each) for each in (whole, *clauses)):
                 found.append(Contradiction(adoption.claim(whole, "typed", now, quote=quote, message=message), None))
     return found
 
@@ -116,7 +116,7 @@ def _other_values(
     """Facts that hold here and give another value to a single-valued predicate."""
     if claim.triple is None or claim.triple.predicate not in single_valued or _was_rejected(db, scope, claim):
         return []
-    matter = predicates.forms(claim.triple.predicate, single_valued)
+    matter = triples.forms(claim.triple.predicate, single_valued)
     return [
         known
         for known in facts.accepted_values(db, scope.owner, claim.triple.subject, matter)

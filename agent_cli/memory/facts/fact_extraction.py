@@ -21,8 +21,8 @@ from agent_cli.memory.conversations.readings import Quote, Reading
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language import statements, terms
-from agent_cli.memory.language.claims import Claim, Triple, is_fact
+from agent_cli.memory.language import languages, statements, terms
+from agent_cli.memory.language.triples import Claim, Triple, is_fact
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import ids
@@ -267,7 +267,7 @@ def _is_wish(statement: str, quote: Quote | None, reading: Reading | None) -> bo
 def _with_triple(claim: Claim, triple: Triple) -> Claim:
     """The claim with the model's triple, where its words occur in the statement."""
     subject, predicate, object = triple.subject.casefold(), triple.predicate.casefold().replace(" ", "_"), triple.object
-    about_person = subject in ("person", "i", "me", "user", "the person", "the user", "ich")
+    about_person = subject in languages.phrases("SELF_NAMES")
     occurs = object and object.casefold() in claim.statement.casefold()
     if not occurs or not re.fullmatch(r"[a-z][a-z_.]{1,40}", predicate):
         return claim

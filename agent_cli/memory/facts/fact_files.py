@@ -23,15 +23,15 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language.claims import Claim, Triple
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language import languages
+from agent_cli.memory.language.triples import SINGLE_VALUED, Claim, Triple
 from agent_cli.memory.proposals import EXPIRED, PENDING
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_SELF = re.compile(r"\b(?:I|my|me|mine|myself|ich|mein\w*|mir|mich)\b", re.IGNORECASE)
+_SELF = languages.pattern(r"\b<OF_SELF>\b")
 MARK = "<!-- written by `agent facts export`: it is written over by the next one -->"
 _BATCH = 100
 _PAUSE = 0.02  # between batches, so that other programs get their turn to write

@@ -16,7 +16,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import terms
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.proposals import ACCEPTED, PENDING, Proposals, Proposed
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index

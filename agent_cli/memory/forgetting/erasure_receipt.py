@@ -15,9 +15,8 @@ from agent_cli.errors import StoreError
 from agent_cli.memory.forgetting import forget, kept_hashes, remaining_rows, verbatim_copies, word_search
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.forgetting.remaining_rows import RemainingRows
-from agent_cli.memory.language import distinctive
-from agent_cli.memory.language.distinctive import SearchTerms
-from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
+from agent_cli.memory.language import keywords
+from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
 from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.search import word_tables
 from agent_cli.store import backup, leftovers, traces
@@ -191,7 +190,7 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
     """
     if not (finished or forget.is_pending(db)):
         return None
-    terms = SearchTerms(frozenset(distinctive.line_ends([words])), frozenset(distinctive.distinctive_words([words])))
+    terms = SearchTerms(frozenset(keywords.line_ends([words])), frozenset(keywords.distinctive_words([words])))
     return check(db, time, Sought(terms))
 
 
@@ -222,7 +221,7 @@ def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
     lines = [
         line
         for line in wanted.lines
-        if len(line) >= distinctive.MIN_LINE and not single & set(distinctive.distinctive_words([line]))
+        if len(line) >= keywords.MIN_LINE and not single & set(keywords.distinctive_words([line]))
     ]
     chosen = sorted(words, key=len, reverse=True) + sorted(lines, key=len, reverse=True)
     return chosen[: max(_LEAST, _WORK // max(1, size))]

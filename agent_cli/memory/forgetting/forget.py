@@ -18,8 +18,7 @@ from agent_cli.memory.documents import lineage as documents
 from agent_cli.memory.forgetting import owners, provenance, related_rows, verbatim_copies, word_search
 from agent_cli.memory.forgetting.related_rows import RelatedRow
 from agent_cli.memory.forgetting.verbatim_copies import Copies
-from agent_cli.memory.language.distinctive import SearchTerms
-from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords
+from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Walk
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.skills import lineage as skills

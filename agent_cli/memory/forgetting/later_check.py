@@ -14,8 +14,7 @@ from agent_cli.memory.forgetting import erasure_receipt, forget, kept_hashes, re
 from agent_cli.memory.forgetting.erasure_receipt import Receipt, Sought
 from agent_cli.memory.forgetting.word_search import WordMatcher
 from agent_cli.memory.language import keywords
-from agent_cli.memory.language.distinctive import SearchTerms
-from agent_cli.memory.language.keywords import Keywords
+from agent_cli.memory.language.keywords import Keywords, SearchTerms
 from agent_cli.memory.planner import schedule_outputs
 from agent_cli.store import traces
 from agent_cli.store.db import Database

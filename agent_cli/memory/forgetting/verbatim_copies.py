@@ -13,9 +13,18 @@ from agent_cli.memory import lineage
 from agent_cli.memory.forgetting import owners, word_search
 from agent_cli.memory.forgetting.owners import COPIES, TABLES
 from agent_cli.memory.forgetting.provenance import Texts
-from agent_cli.memory.language import distinctive
-from agent_cli.memory.language.distinctive import SearchTerms
-from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, plain
+from agent_cli.memory.language.keywords import (
+    MIN_LINE,
+    MIN_PERSONAL,
+    MIN_STATEMENT,
+    NO_KEYWORDS,
+    Keywords,
+    SearchTerms,
+    distinctive_words,
+    fold,
+    line_ends,
+    plain,
+)
 from agent_cli.memory.lineage import Copy, Ids, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.store.db import Database
@@ -51,23 +60,21 @@ def find(
     kept in results of tools.
     """
     personal, other = [*texts.personal, *texts.files], texts.other
-    statements = {distinctive.fold(text).strip(" .!?…\n") for text in texts.statements}
+    statements = {fold(text).strip(" .!?…\n") for text in texts.statements}
     lines = {
-        *distinctive.line_ends(personal),
-        *(text for text in statements if distinctive.MIN_STATEMENT <= len(text) < distinctive.MIN_PERSONAL),
+        *line_ends(personal),
+        *(text for text in statements if MIN_STATEMENT <= len(text) < MIN_PERSONAL),
     }
-    personal_lines = {line for line in lines if len(line) >= distinctive.MIN_PERSONAL or line in statements}
-    summary_lines = {
-        line for line in distinctive.line_ends(texts.summary_sentences) if len(line) >= distinctive.MIN_PERSONAL
-    }
+    personal_lines = {line for line in lines if len(line) >= MIN_PERSONAL or line in statements}
+    summary_lines = {line for line in line_ends(texts.summary_sentences) if len(line) >= MIN_PERSONAL}
     wanted = SearchTerms(
-        frozenset({*lines, *distinctive.line_ends(other)}),
-        frozenset(distinctive.distinctive_words([*personal, *other])),
+        frozenset({*lines, *line_ends(other)}),
+        frozenset(distinctive_words([*personal, *other])),
     )
     present = _still_present(
         db, wanted, [TABLES[_FILES]], {_FILES: {*walk[_FILES]}}, owner, _in_partial_summaries(walk, wanted)
     )
-    typed = {*distinctive.line_ends(texts.personal), *statements}
+    typed = {*line_ends(texts.personal), *statements}
     verbatim = frozenset(line for line in personal_lines if line in typed or line not in present)
     exact = {"lines": SearchTerms(verbatim), "sentences": SearchTerms(verbatim | summary_lines)}
     found = {
@@ -81,8 +88,8 @@ def find(
         going.get(each.table, set()).update(found.get(each.name, ()))
     present_in = _still_present(db, wanted, tables, going, owner, present)
     absent = wanted.without(present_in)
-    repeated = SearchTerms(absent.lines | verbatim | ({distinctive.fold(topic)} - {""}), absent.words)
-    short = {distinctive.fold(text) for text in texts.personal if len(text.strip()) < distinctive.MIN_LINE} - {""}
+    repeated = SearchTerms(absent.lines | verbatim | ({fold(topic)} - {""}), absent.words)
+    short = {fold(text) for text in texts.personal if len(text.strip()) < MIN_LINE} - {""}
     for each in COPIES:
         if each.looks_for not in exact:
             found[each.name] = _rows_with(db, each, repeated, walk, owner, short if each.short else set(), keywords)
@@ -108,7 +115,7 @@ def found_in_rows(db: Database, wanted: Iterable[str]) -> set[str]:
 
 def _in_partial_summaries(walk: Walk, wanted: SearchTerms) -> dict[str, list[str]]:
     """The words and lines in the remaining sentences of shortened summaries, without handles."""
-    text = distinctive.fold("\n".join(words for left in walk.partial["summary"].values() for words, _ in left))
+    text = fold("\n".join(words for left in walk.partial["summary"].values() for words, _ in left))
     return {each: [] for each in wanted.found_in(text)} if text else {}
 
 
@@ -127,11 +134,11 @@ def _still_present(
             if not wanted:
                 return present
             staying = [(about, text) for id, about, text in page if id not in going[table.name]]
-            found = wanted.found_in(distinctive.fold("\n".join(text for _, text in staying)))
+            found = wanted.found_in(fold("\n".join(text for _, text in staying)))
             present |= {word: [] for word in found & wanted.words}
             lines = SearchTerms(frozenset(found & wanted.lines))
             for about, text in staying if lines else ():
-                for line in lines.found_in(distinctive.fold(text)):
+                for line in lines.found_in(fold(text)):
                     handles = present.setdefault(line, [])
                     handle = f"{table.letter}{about}"
                     where = kinds.BY_LETTER[table.letter].table if table.letter else ""
@@ -171,15 +178,13 @@ def _rows_with(
         if short or _may_match(wanted, matcher, "\n".join(text for _, _, text in page))
         for id, _, text in page
         if id not in going
-        and (
-            wanted.found_in(folded := distinctive.fold(text)) or folded in short or word_search.found_in(matcher, text)
-        )
+        and (wanted.found_in(folded := fold(text)) or folded in short or word_search.found_in(matcher, text))
     )
     return _of_owner(db, copy.table, found, owner)
 
 
 def _may_match(wanted: SearchTerms, keywords: word_search.WordMatcher, text: str) -> bool:
-    return bool(wanted.found_in(distinctive.fold(text))) or keywords.may_match(plain(text))
+    return bool(wanted.found_in(fold(text))) or keywords.may_match(plain(text))
 
 
 def _folded_text(db: Database, table: str, words: str) -> Iterator[str]:

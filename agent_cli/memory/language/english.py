@@ -194,7 +194,14 @@ MONTHS = (
     "november",
     "december",
 )
-NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+SHORT_DAYS = ("mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun")
+TIME_UNITS = ("seconds?|secs?", "minutes?|mins?", "hours?|hrs?|h", "days?", "weeks?", "months?", "years?")
+HOW_OFTEN = ("hourly", "daily", "weekly", "monthly", "yearly|annually")
+NTH = ("first|1st", "second|2nd", "third|3rd", "fourth|4th", "last")
+_TO_TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = {"twenty": 20, **{word: number for number, word in enumerate(_TO_TWELVE, 1)}}
+INDEFINITE = "a|an"
 SEASONS = ("spring", "summer", "autumn|fall", "winter")  # of the northern half of the world
 ORDINAL = r"(?:st|nd|rd|th)?(?: of)?"
 PART_OF_DAY = r"(?:the )?(?:week|weekend|morning|afternoon|evening|night) of"
@@ -210,10 +217,10 @@ UNTIL = r"until|till|up to|through|(?:which |that )?(?:ends|expires) (?:in|on)"
 AT = r"in|on|during|last|next|this|by"
 NOW = r"now|currently|nowadays|these days|at the moment"
 LATELY = r"again|today|yesterday|recently|last (?:week|month|year)"
-PAST_TIME = (  # with \s, because it stands in a verbose expression
-    r"(?:the\s+)?day\s+before\s+yesterday|yesterday|earlier\s+today"
-    r"|last\s+(?:night|week|weekend|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-    r"|(?:\d{1,3}|an?|one|two|three|four|five|six|a\s+few|several)\s+(?:minute|hour|day|week|month|year)s?\s+ago"
+PAST_TIME = (
+    r"(?:the )?day before yesterday|yesterday|earlier today"
+    r"|last (?:night|week|weekend|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"|(?:\d{1,3}|an?|one|two|three|four|five|six|a few|several) (?:minute|hour|day|week|month|year)s? ago"
 )
 TIME_AS_TOPIC = (  # in front of a past time: it says what something is about, and not when to do it
     r"\b(?:about|from|of|since|for|like|than|before|after|with)(?:\s+the)?$"
@@ -229,9 +236,99 @@ FUTURE = (
 )
 FUTURE_AUXILIARY = r"['’]ll\b| (?-i:will)\b|(?: am| is| are|['’]m|['’]s|['’]re) going to\b"
 DURATION = r"for(?: the (?:last|past))?"
-UNITS = ("days?", "weeks?", "months?", "years?")
 PERFECT = r"(?:have|has|['’]ve|['’]s) (?:\w+ )?been\b|(?:have|has|['’]ve|['’]s) \w+ed\b"
 PAST = r"\b(?:was|were|had|did|lived|worked|used to|stayed|studied|owned|drove)\b"
+PAST_TENSE = r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt)\b"  # of any verb
+
+DATE_HINTS = r"day|night|tomorrow|week|month|year|morning|evening|afternoon|last|next"
+
+# Relative dates in a statement, with names in angles for those of a day, a month and so on.
+_BEFORE = r"(?:(?P<before>since|until|till|by|from|before|after|of|for) )?(?:(?:on|in|during) )?(?:the )?"
+_WAY = r"(?:(?P<last>last|past)|(?P<this>this)|(?P<next>next|coming))"
+_PART = r"(?: (?P<part>morning|afternoon|evening|night))?(?P<owns>['’]s)?"
+RELATIVE_DATES = (
+    rf"{_BEFORE}(?:(?P<before_yesterday>day before yesterday)|(?P<after_tomorrow>day after tomorrow)"
+    rf"|(?P<yesterday>yesterday)|(?P<tomorrow>tomorrow)|(?P<today>today)){_PART}",
+    rf"{_BEFORE}(?P<today>this) (?P<part>morning|afternoon|evening)",
+    rf"{_BEFORE}(?P<yesterday>last) (?P<part>night)",
+    rf"{_BEFORE}(?P<today>(?P<part>tonight))",
+    rf"{_BEFORE}<DAY>(?: of)? {_WAY} (?P<week>week)",
+    rf"{_BEFORE}{_WAY} (?:(?P<weekend>weekend)|(?P<week>week)|(?P<month>month)|(?P<year>year))",
+    rf"{_BEFORE}{_WAY} <DAY>{_PART}",
+    rf"{_BEFORE}(?:(?P<last>last)|(?P<next>next)) <MONTH>",
+    r"(?:(?P<since>since)|(?P<until>until|till|as of|starting)) <DAY>",
+    r"(?P<until>from) <DAY> on(?:wards?)?(?! \d)",
+    r"<NUMBER> <UNIT> (?P<ago>ago)",
+    r"(?P<ahead>in) <NUMBER> <UNIT>(?:['’]? time)?",
+    r"<SLASHED>",
+)
+WRITTEN_DATE = "{day} {month} {year}"
+WRITTEN = {  # alone, and behind a preposition
+    "day": ("on {date}", "{before} {date}"),
+    "week": ("in the week of {date}", "{before} the week of {date}"),
+    "weekend": ("on the weekend of {date}", "{before} the weekend of {date}"),
+    "month": ("in {month} {year}", "{before} {month} {year}"),
+    "year": ("in {year}", "{before} {year}"),
+    "part": ("on the {part} of {date}", "{before} the {part} of {date}"),
+    "night": ("in the night of {date}", "{before} the night of {date}"),
+}
+WRITTEN_PARTS = {"tonight": "evening"}
+CONTRACTED: dict[str, str] = {}
+
+# The time that a question is about.
+UP_TO = r"before|until"
+SINCE_THEN = r"after|since"
+ON_DAY = r"last|past|on"
+IN_MONTH = r"in|during|last|this"
+IN_YEAR = r"in|during"
+
+# When a task is due. A space is any blank.
+PART_HOURS = {"morning": 9, "afternoon": 15, "evening": 18, "night": 20, "tonight": 20}
+POINT_HOURS = {"noon": 12, "midday": 12, "midnight": 0}
+SPOKEN_TIMES = {
+    "half past": (0, 30),
+    "quarter past": (0, 15),
+    "quarter to": (-1, 45),
+}  # hours and minutes from the hour
+CLOCK = r"o['’]clock"
+DAY_ENDING = r"day"
+AT_TIME = r"at|by|until"
+AT_HOUR = r"at"
+IN_PART = r"in the|this|at"
+ARTICLE_OF_DATE = r"the "
+OF_MONTH = r"of "
+NTH_ENDING = r"st|nd|rd|th"
+ON_DATE = r"on|by|until|till"
+DUE_ON = r"on|by|until"
+COMING = r"(?P<next>next)|this|coming"
+NEXT_WEEK = r"next week"
+NEXT_PERIOD = r"next (?:(?P<next_week>week)|(?P<next_month>month)|(?P<next_year>year))"
+WEEKEND = r"(?:(?:on|at) )?(?:(?:the|this|next|coming) )?weekend"
+TODAY = r"today|(?P<tonight>tonight)|this(?= (?:morning|afternoon|evening|night))"
+TOMORROW = r"tom+or+ow|tmrw"
+DAY_AFTER_TOMORROW = r"(?:the )?day after tomorrow"
+OF_THIS_MONTH = r"of (?:the|this) month"
+ABOUT = r"about "
+FROM_NOW = r"from now"
+AND_A_HALF = r"and a half"
+HALF = r"half an?"
+ONE_AND_A_HALF = r"(?:an?|one) and a half"
+A_COUPLE_OF = r"(?:a )?couple of"
+AND = r"and"
+NO_TIME = r"some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
+AROUND_TIME = r"at|on|by|the|of|o'clock|and"
+REMIND_ME = r"(?:please )?remind me\b\s*(?:(?:to|that|about)(?:\s+|$))?|(?:me )?to(?:\s+|$)"
+
+# What is done again and again.
+EVERY = r"every|each"
+OTHER = r"other|second|2nd"
+OF_EACH_MONTH = r"of (?:the|every|each) month"
+WORKDAYS = r"(?:every|each) (?:weekday|workday|working day)s?|weekdays"
+WEEKENDS = r"(?:every|each) weekend|weekends"
+BETWEEN_DAYS = r"and|or"
+ON_REPEATED = r"on(?: an?)?"
+LAST_DAY = r"(?:the )?last day"
+
 
 VERB = (
     r"(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't)?|won't|can't|will|must|lives?|likes?"
@@ -395,3 +492,249 @@ OFFER = (
 HOWEVER = r"but|however|although|though"
 APOLOGY = r"(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately"
 FIRST_PERSON = r"i|i'm|i've|i'd|i'll|my|mine|me|myself|we|our|ours|(?-i:us)"
+
+# Statements as triples. A line with a predicate, what its object must be and words of which a sentence has one stands
+# above the sentences themselves; "-" is the relation in the group "what". <WHO> is the person or a name.
+ME = r"I(?:['’]ve)?|the (?:person|user)|person|user"
+I_AM = r"I['’]?m|(?:I(?:['’]ve)?|the (?:person|user)|person|user) (?:am|is)"
+IS = r"is"
+MY = r"my|(?:the )?(?:person|user)['’]s"
+STILL = r"now|currently|still|also|just|really|recently|have|has"
+WE = r"we"
+TITLE = r"Dr\. |Mr\.? |Mrs\.? "
+NO_NAME = (
+    r"I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today|Now|The|My|A"
+    r"|An|In|On"
+)
+ARTICLE, INDEFINITE_ARTICLE = r"the|an?", r"an?"
+SECOND_CLAUSE = r"and|or|but|because|so that|while|who|which|whose|where|when"
+CLAUSE_VERB = r"is|are|was|works?|lives?|has|have"
+NEXT_CLAUSE = r"and|but|because|so|who|which|where"
+PREDICATES = """
+    colour:color mum:mother mom:mother dad:father neighbor:neighbour e_mail:email email_address:email mail:email
+    mail_address:email e_mail_address:email phone_number:phone telephone_number:phone mobile_number:phone
+    cell_number:phone number:phone job:works_as profession:works_as occupation:works_as employer:works_at
+    text_editor:editor
+"""
+THINGS = (
+    r"editor|shell|browser|terminal|font|theme|diet|language|native language|time ?zone|currency|blood type"
+    r"|shoe size|hair color|eye color|os|operating system|keyboard layout|timezone|username|handle|wi-?fi|router|height"
+)
+PRONOUNS = """
+    it this that these those them him her me you us so too how what there here something anything everything nothing
+"""
+NO_PLACES = """
+    home school university night day work peace fear sin hiding hope city town country suburbs village house flat
+    apartment middle area north south east west past future present bank company hospital myself
+"""
+NO_OBJECT = r"to|that|how|when|being|doing"
+JOINING = r"and|or|with"
+NO_JOB = r"at|for|in|and|or|well|much|hard"
+NATIONALITY = (
+    r"(?<=\w{3})(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim|Jew|Vegan"
+)
+NO_POSSESSION = (
+    r"meeting|appointment|question|problem|idea|feeling|look|call|date|bit|lot|moment|headache|cold|exam|flight|minute"
+    r"|hour|day"
+)
+SEARCH_WORDS = {  # words of a question for what a predicate says
+    "lives_in": "live home city move moved moving relocated",
+    "works_at": "work job employer company started joined",
+    "works_as": "work job profession occupation",
+    "studies_at": "study university",
+    "comes_from": "from origin",
+    "email": "email mail address",
+    "phone": "phone telephone mobile number",
+    "birthday": "birthday",
+    "born_on": "born birthday birth",
+    "born_in": "born birthplace",
+    "age": "old age",
+    "name": "name called",
+    "married_to": "married wife husband spouse",
+    "wife": "wife married spouse",
+    "husband": "husband married spouse",
+    "sister": "sister sibling",
+    "brother": "brother sibling",
+    "mother": "mother parent mum mummy mom",
+    "father": "father parent dad daddy",
+    "grandmother": "grandmother grandma granny",
+    "grandfather": "grandfather grandpa",
+    "partner": "partner wife husband spouse girlfriend boyfriend",
+    "girlfriend": "girlfriend partner",
+    "boyfriend": "boyfriend partner",
+    "son": "son child",
+    "daughter": "daughter child",
+    "dog": "dog pet",
+    "cat": "cat pet",
+    "allergic_to": "allergic allergy",
+    "likes": "like",
+    "dislikes": "dislike hate",
+    "drives": "drive car",
+    "speaks": "speak language",
+    "answers_at": "address ip",
+}
+DATED_TRIPLES = r"""
+lives_in place live|living|moved|reside|relocated
+    (?:<WHO>|we)<NOW> (?:lives? in|moved(?: from [^,]+?)? to|resides? in|relocated to) <OBJECT>
+    <WHO_IS><NOW> living in <OBJECT>
+works_at place work|start|employed
+    <WHO><NOW> (?:works?|start(?:ed|s)?(?: working| to work| a (?:new )?job)?)(?: now)? (?:at|for) <OBJECT>
+    <WHO_IS><NOW> (?:working|employed) (?:at|for|by) <OBJECT>
+works_as job work|profession|trade
+    <WHO> works?<NOW> as <OBJECT>
+    <AM><NOW> <OBJECT> by (?:profession|trade)
+age age 0|1|2|3|4|5|6|7|8|9
+    <WHO_IS><NOW> (?P<object>\d{1,3})(?: years? old| years? of age)?
+married_to given_name married
+    <WHO_IS><NOW> married to <OBJECT>
+studies_at place stud
+    <WHO><NOW> (?:studies|study) at <OBJECT>
+answers_at network_address answers|reachable|listens
+    (?P<subject><NAME>|the [\w-]+(?: [\w-]+)?)<NOW> (?:answers at|is reachable at|listens on) <OBJECT>
+"""
+PLANNED_TRIPLES = r"""
+lives_in place mov|lived
+    (?:<WHO_IS>|we(?: a|['’])re)<NOW> moving(?: from [^,]+?)? to <OBJECT>
+    (?:<WHO>|we)<NOW> (?:moves?(?: from [^,]+?)? to|lived in) <OBJECT>
+works_at place start|join|work
+    <WHO_IS><NOW> (?:starting(?: to work)?(?: at| for)|joining) <OBJECT>
+    <WHO><NOW> (?:join(?:s|ed)?|worked (?:at|for)) <OBJECT>
+"""
+UNDATED_TRIPLES = r"""
+name given_name name|call
+    (?:<MY> name(?: is|['’]s)|call me|<AM> (?:called|named)) <OBJECT>
+email mail_address mail|reach
+    (?:you can reach me at|<MY> e-?mail(?:[ -]?address)?(?: is|:)?|e-?mail:) <OBJECT>
+phone phone_number 0|1|2|3|4|5|6|7|8|9
+    <MY> (?:(?:tele)?phone|mobile|cell)?[ -]?(?:number)?(?: is|:)? <OBJECT>
+    you can call me (?:at|on) <OBJECT>
+birthday day birthday
+    <MY> birthday is(?: on)? <OBJECT>
+born_on day born
+    (?:I was|(?P<subject><NAME>) was) born on <OBJECT>
+born_on year born
+    (?:I was|(?P<subject><NAME>) was) born in <OBJECT>
+born_in place born
+    (?:I was|(?P<subject><NAME>) was) born in <OBJECT>
+comes_from place from
+    (?:<AM> from|I come from) <OBJECT>
+- given_name <KIN>
+    <MY> (?P<what><KIN>) is (?:called|named) <OBJECT>
+    <MY> (?P<what><KIN>)['’]s name is <OBJECT>
+    (?P<object><NAME>) is <MY> (?P<what><KIN>)
+- person <KIN>
+    <MY> (?P<what><KIN>) is<NOW> <OBJECT>
+prefers. any prefer|use|switched|favo
+    <ME><NOW> prefers? (?:to use )?<GOAL> as (?:my|the|an?|his|her|their) (?P<what>[\w -]{2,30})
+    <ME><NOW> (?:uses?|switched to) <OBJECT> as (?:my|his|her|their) (?:main |default |standard )?(?P<what>[\w -]{2,30})
+    <MY> (?:favou?rite|preferred) ?(?P<what>[\w -]{2,30}?) (?:is|are) <OBJECT>
+allergic_to any allerg
+    <WHO_IS> allergic to <OBJECT>
+likes likeable like|love|enjoy|adore
+    <WHO><NOW> (?:likes?|loves?|enjoys?|adores?) <OBJECT>
+dislikes likeable hate|dislike|detest
+    <WHO><NOW> (?:hates?|dislikes?|detests?) <OBJECT>
+owns likeable own
+    <WHO><NOW> owns? <OBJECT>
+drives likeable drive
+    <WHO><NOW> drives? an? <OBJECT>
+speaks any speak
+    <WHO><NOW> speaks? (?P<object>(?-i:[A-ZÄÖÜ])\w+)
+has possession have|has
+    <WHO><NOW> (?:have|has) (?P<object>(?:an?|one|two|three|four|five|\d+) .+)
+prefers likeable prefer
+    <ME><NOW> prefers? <OBJECT>
+- tool  is|:
+    (?P<subject><NAME>)['’]s (?P<what>birthday|age|email|phone|address|<KIN>) is <OBJECT>
+    <MY> (?P<what><THINGS>)(?: is|:) <OBJECT>
+- value  is|:
+    <MY> (?P<what>(?!(?:<KIN>|name|favou?rite)\b)[\w-]+(?: [\w-]+){0,2}?)(?: is|:) <OBJECT>
+"""
+
+# What a reply promises or says that it has saved, and what makes it none.
+PROMISES = (
+    r"\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|always|gladly|surely|be sure to"
+    r"|make sure to|try to))*"
+    r" (?:remember|never forget|not forget|memori[sz]e|keep (?:that|this|it|your|these|those)\b.{0,60}?\bin (?:mind"
+    r"|memory)|keep in mind|note|save|store|record|make a (?:mental )?note|take (?:a )?note|write (?:that|this|it) down"
+    r"|add (?:that|this|it|your)\b)",
+    r"\bI(?:'ve| have)?(?: (?:now|just|also|already|successfully))* (?:saved|stored|memori[sz]ed|recorded|remembered)"
+    r" (?:that|this|it|your|these|the fact|the information|the note|a note|the date|as)\b",
+    r"\bI(?:'ve| have)(?: (?:now|just|also|already|successfully))* (?:saved|stored|noted|memori[sz]ed|remembered)\W*$",
+    r"\bI(?:'ve| have)(?: (?:now|just|also|already))* (?:noted (?:that|this|it|your|down|the)|made a (?:mental )?note"
+    r"|taken (?:a )?note|written (?:that|this|it) down|added (?:that|this|it|your\b.{0,40}?) to (?:my|your))",
+    r"\bI won't forget\b",
+    r"\bI (?:made a note|noted (?:that|it|this) down)\b",
+    r"^(?:(?:ok(?:ay)?|alright|got it|sure|great|thanks|perfect|understood)\W+)*(?:duly |it's |that's "
+    r"|consider (?:it|that) )?(?:noted|saved|remembered|memori[sz]ed)\b(?! (?:that|by|in|as|earlier|above))",
+    r"\b(?:has|have) (?:now |just )?been (?:saved|stored|noted|recorded|remembered|added to (?:my|your) memory)\b",
+    r"\b(?:it|that|this)(?:'s| is) (?:now )?(?:saved|stored|noted|in my memory)\b",
+)
+PROMISE_WORDS = "remember|forget|memor|mind|note|save|stor|record|write|written|add"  # one of them is in each promise
+NOT_FORGET = r"(?:not|never|won't) forget"
+NO_PROMISE = (
+    r"not|can't|cannot|couldn't|won't|don't|haven't|unable|never"
+    r"|if you|would you|should i|shall i|unless|nothing|this (?:conversation|session|chat)"
+)
+
+# Details: months as they are written beside a day, and words behind a number that are no unit.
+MONTH_FORMS = (
+    "jan(?:uary)?",
+    "feb(?:ruary)?",
+    "mar(?:ch)?",
+    "apr(?:il)?",
+    "may",
+    "june?",
+    "july?",
+    "aug(?:ust)?",
+    "sep(?:tember)?",
+    "oct(?:ober)?",
+    "nov(?:ember)?",
+    "dec(?:ember)?",
+)
+NOT_A_UNIT = r"an?|and|are|as|at|but|by|for|from|if|in|is|it|of|on|or|so|the|then|till|to|until|was|with"
+
+# Labels of secrets, parts of which a text must contain, and what stands between a label and the secret.
+SECRET_LABELS = "pass|pwd|secret|token|key|phrase"
+NUMBER_LABELS = "pin|puk|tan|cvv|cvc|ssn|social s|tax|insurance n|pass|national id|id card|id-card|licen"
+SECRET_IS = r"is|was|are"
+SECRET_OF = r"for|of|to|on|at|from"
+PASSWORD = r"pass(?:word|wd|phrase|code)|\bpwd"
+SEED_PHRASE = r"passphrase|(?:seed|recovery)[ -]?(?:phrase|words)"
+PIN_NUMBER = r"code|number"
+ID_NUMBER = (
+    r"ssn|social security(?: (?:number|no\.?|nr\.?))?|national insurance (?:number|no\.?)"
+    r"|(?:tax|taxpayer)[ -]?(?:id|identification)(?: (?:number|no\.?))?|national id(?: (?:number|no\.?))?"
+    r"|passport[ -]?(?:number|no\.?)|id[ -]card (?:number|no\.?)|driv(?:er'?s|ing) licen[cs]e (?:number|no\.?)"
+)
+ORDER_NUMBER = r"order|invoice|tracking|ticket|parcel|isbn|imei|ean|customer"
+NO_PASSWORD = """
+    a an the not no in on at by with to too very still always never same different correct incorrect invalid wrong
+    right weak strong long short safe secure required needed optional missing empty known unknown here there below above
+    also only now again good bad fine important hard easy simple ready old new mine yours his hers theirs ours what
+    written hidden lost due kept sent set it that this your my of and or null none case sensitive
+"""
+NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:ed|ing|able|ible|ly)$"
+
+# How the person is called, and what tells that a sentence is about them.
+SELF_NAMES = "person|i|me|you|user|the person|the user"
+OF_SELF = r"i|my|me|mine|myself"
+SELF_INTRODUCTION = r"i['’]m|i am|my name|i was born"
+DURABLE = (  # of what should outlast a conversation
+    r"i|my|we|our|decid\w+|prefer\w*|always|never|must|call(?:ed)? me|name|birthday|allerg\w+|live|work"
+)
+# Skills: words that say little about a request, and steps that tell the assistant to ignore its rules or not to ask.
+WEAK_WORDS = """
+    make made write help need new time times day days week today use used using get go want look find show give put
+    start work working thing way good last next long year month first back plan run set add check change best
+"""
+IGNORE = r"ignore|disregard|forget|override|bypass"
+RULES = r"instructions?|rules?|prompts?|guidelines?|polic(?:y|ies)|safety"
+WITHOUT = r"never|don['’]?t|do not|without"
+LACKING = r"without"
+TELLING = r"ask(?:ing)?|tell(?:ing)?|inform\w*"
+SOMEBODY = r"person|user|owner|human|anyone|anybody"
+PERMISSION = r"asking|permission|approval|consent"
+APPROVE = r"accept|approve"
+PROPOSED = r"proposals?|skills?|facts?|memor(?:y|ies)"
+SECRETLY = r"secretly"

@@ -1,4 +1,6 @@
-"""The German of the rules: regular expressions in lower case, matched without regard to case."""
+"""The German of the rules: regular expressions in lower case, matched without regard to case.
+
+What English has and German has not, such as short names of days ("so" is a word), is left out."""
 
 STOP_WORDS = """
     aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des dich die
@@ -174,7 +176,13 @@ MONTHS = (
     "november",
     "dezember",
 )
-NUMBERS = {"ein": 1, "einem": 1, "einer": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6}
+DAYS = ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag|sonnabend", "sonntag")
+TIME_UNITS = ("sekunden?", "minuten?", "stunden?|std", "tag(?:en?)?", "wochen?", "monat(?:en?)?", "jahr(?:en?)?")
+HOW_OFTEN = ("stündlich", "täglich", "wöchentlich", "monatlich", "jährlich")
+NTH = ("erste[nrs]?", "zweite[nrs]?", "dritte[nrs]?", "vierte[nrs]?", "letzte[nrs]?")
+_TO_TWELVE = ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf")
+NUMBERS = {"eins": 1, "zwanzig": 20, **{word: number for number, word in enumerate(_TO_TWELVE, 1)}}
+INDEFINITE = "einem|einer"
 SEASONS = ("frühling|frühjahr", "sommer", "herbst", "winter")
 ORDINAL = r"\.?"
 PART_OF_DAY = r"(?:der |die )?(?:woche|wochenende|morgen|vormittag|mittag|nachmittag|abend|nacht) (?:vom|des)"
@@ -192,10 +200,10 @@ NOW = r"jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile"
 LATELY = r"wieder|heute|gestern|neulich|seit kurzem|letzte[ns]? (?:woche|monat|jahr)"
 PAST_TIME = (
     r"(?:vor)?gestern"
-    r"|(?:letzte|vorige|vergangene)[nrs]?\s+(?:nacht|woche|wochenende|monat|jahr"
+    r"|(?:letzte|vorige|vergangene)[nrs]? (?:nacht|woche|wochenende|monat|jahr"
     r"|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend)"
-    r"|vor\s+(?:\d{1,3}|einem|einer|zwei|drei|vier|fünf|sechs|einigen|ein\s+paar)\s+(?:minute|stunde|tag|woche|monat"
-    r"|jahr)e?n?"
+    r"|vor (?:\d{1,3}|einem|einer|zwei|drei|vier|fünf|sechs|einigen|ein paar)"
+    r" (?:minute|stunde|tag|woche|monat|jahr)e?n?"
 )
 TIME_AS_TOPIC = (
     r"\b(?:über|von|vom|seit|für|wie|als|nach|mit|zu|zum)(?:\s+(?:der|den|die|das|dem))?$"
@@ -211,9 +219,86 @@ FUTURE = (
 )
 FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
 DURATION = r"seit"
-UNITS = (r"tag\w*", r"woche\w*", r"monat\w*", r"jahr\w*")
 PERFECT = r"seit"
 PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .{0,100}ge\w+(?:t|en))\b"
+PAST_TENSE = r"\b(?:hat|habe|haben|war|waren|wurde\w*)\b"
+
+DATE_HINTS = r"gestern|heute|morgen|woche|monat|jahr|heuer|tag|abend|mittag|mittwoch|letzt|nächst"
+
+# Relative dates in a statement: a preposition contracts with the article that follows.
+_BEFORE = r"(?:(?P<before>seit|bis|ab|von|vor|nach) )?"
+_WAY = r"(?:(?P<last>(?:letzte|vergangene|vorige)[nrsm]?)|(?P<this>diese[nrsm]?)|(?P<next>(?:nächste|kommende)[nrsm]?))"
+_PART = r"(?: (?P<part>früh|vormittag|mittag|nachmittag|abend|nacht|morgen))?"
+RELATIVE_DATES = (
+    rf"{_BEFORE}(?:(?P<before_yesterday>vorgestern)|(?P<yesterday>gestern)|(?P<today>heute)"
+    rf"|(?P<after_tomorrow>übermorgen)){_PART}",
+    rf"{_BEFORE}(?P<tomorrow>(?<!guten\s)(?<!am\s)(?<!jeden\s)(?<!des\s)(?-i:morgen)(?=\s|[.!,]|$)){_PART}",
+    rf"(?:(?:in der|in|während der) )?{_BEFORE}(?:der )?{_WAY} (?P<week>woche)",
+    rf"(?:(?:in|im|am) )?{_BEFORE}(?:de[mnr] )?{_WAY}"
+    r" (?:(?P<weekend>wochenende)s?|(?P<month>monat)e?s?|(?P<year>jahr)e?s?)",
+    r"(?P<this>(?P<year>heuer))",
+    rf"(?:am )?{_BEFORE}(?:de[mn] )?{_WAY} <DAY>",
+    r"(?:(?P<since>seit)|(?P<until>ab|bis))(?: zum| dem)? <DAY>",
+    r"(?P<ago>vor) <NUMBER> <UNIT>",
+    r"(?P<ahead>in) <NUMBER> <UNIT>",
+    r"(?P<in_front>seit|ab|bis|am|dem|zum) <SLASHED>",
+)
+WRITTEN_DATE = "{day}. {month} {year}"
+WRITTEN = {
+    "day": ("am {date}", "{before} dem {date}"),
+    "week": ("in der Woche vom {date}", "{before} der Woche vom {date}"),
+    "weekend": ("am Wochenende vom {date}", "{before} dem Wochenende vom {date}"),
+    "month": ("im {month} {year}", "{before} {month} {year}"),
+    "year": ("im Jahr {year}", "{before} {year}"),
+    "part": ("am {part} des {date}", "{before} dem {part} des {date}"),
+    "night": ("in der Nacht des {date}", "{before} der Nacht des {date}"),
+}
+_PARTS = ("morgen", "vormittag", "mittag", "nachmittag", "abend")
+WRITTEN_PARTS = {part: part.capitalize() for part in _PARTS} | {"früh": "Morgen", "nacht": "night"}
+CONTRACTED = {"bis dem": "bis zum", "bis der": "bis zur", "von dem": "vom"}
+
+# The time that a question is about.
+UP_TO = r"vor(?: dem)?|bis(?: zum)?"
+SINCE_THEN = r"nach(?: dem)?|seit(?: dem)?"
+ON_DAY = r"letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|am"
+IN_MONTH = r"in|im"
+IN_YEAR = r"im jahr"
+
+# When a task is due.
+PART_HOURS = {"früh": 8, "morgen": 9, "vormittag": 10, "nachmittag": 15, "abend": 18, "nacht": 20}
+POINT_HOURS = {"mittag": 12, "mittags": 12, "mitternacht": 0}
+SPOKEN_TIMES = {"halb": (-1, 30), "viertel nach": (0, 15), "viertel vor": (-1, 45)}
+CLOCK = r"uhr(?: \d\d)?"
+DAY_ENDING = r"tag"
+AT_TIME = r"um|bis|gegen|zu"
+AT_HOUR = r"um"
+IN_PART = r"am|in der|zu"
+NTH_ENDING = r"\."
+ON_DATE = r"bis|am|den"
+DUE_ON = r"am"
+COMING = r"(?:de[nmr] )?(?:(?P<next>nächste)|kommende|diese)[nrsm]?"
+NEXT_WEEK = r"nächste woche"
+NEXT_PERIOD = r"(?:im )?nächste[ns]? (?:(?P<next_week>woche)|(?P<next_month>monat)|(?P<next_year>jahr))"
+WEEKEND = r"(?:am )?(?:(?:de[nmr] )?(?:nächste|kommende|diese)[nrsm]? )?wochenende"
+TODAY = r"heute"
+TOMORROW = r"(?<!am\s)(?<!guten\s)morgen(?!s)"
+DAY_AFTER_TOMORROW = r"übermorgen"
+ABOUT = r"etwa |ca\.? "
+HALF = r"einer halben"
+ONE_AND_A_HALF = r"anderthalb|eineinhalb"
+AND = r"und"
+NO_TIME = r"irgendwann|später|bald|demnächst|nie"
+AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
+REMIND_ME = r"(?:bitte )?erinnere? mich\b\s*(?:(?:an|daran,? dass)(?:\s+|$))?"
+
+# What is done again and again.
+EVERY = r"jede[nrsm]?|alle"
+OTHER = r"zweite[nrs]?"
+OF_EACH_MONTH = r"im monat|(?:des|jedes) monats"
+WORKDAYS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags"
+WEEKENDS = r"jede[nrsm]? wochenende"
+BETWEEN_DAYS = r"und"
+ON_REPEATED = r"am"
 
 VERB = (
     r"(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst|isst"
@@ -365,3 +450,215 @@ OFFER = (
 HOWEVER = r"aber|jedoch|allerdings|obwohl"
 APOLOGY = r"(?:es )?tut mir (?:sehr )?leid|entschuldig\w*|leider"
 FIRST_PERSON = r"ich|mein\w*|mir|mich|wir|unser\w*|uns"
+
+# Statements as triples: see the English ones.
+ME = r"ich|die Person|der (?:Nutzer|Benutzer|Anwender)"
+I_AM = r"(?:ich|die Person|der (?:Nutzer|Benutzer|Anwender)) (?:bin|ist)"
+IS = r"ist"
+MY = r"mein(?:e|en|em|er|es)?"
+STILL = r"jetzt|nun|derzeit|gerade|auch|immer noch|gerne?|sehr"
+WE = r"wir"
+TITLE = r"Frau |Herr "
+NO_NAME = r"Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Mein|Meine|Ein|Eine|Im|Am"
+ARTICLE, INDEFINITE_ARTICLE = r"der|die|das|den|dem|des|eine?|einen|einem|einer", r"ein(?:e[nmrs]?)?"
+SECOND_CLAUSE = r"und|oder|aber|weil|denn|sondern|während|wo"
+CLAUSE_VERB = r"ist|sind|war|hat|habe|arbeite\w*|wohn\w*|leb\w*"
+NEXT_CLAUSE = r"und|aber|weil|der|die|das|wo|dass"
+PREDICATES = """
+    farbe:color sprache:language essen:food getränk:drink e_mail_adresse:email mailadresse:email emailadresse:email
+    telefonnummer:phone handynummer:phone telefon:phone nummer:phone geburtstag:birthday alter:age beruf:works_as
+    arbeitgeber:works_at adresse:address texteditor:editor
+"""
+THINGS = r"blutgruppe|schuhgröße|zeitzone|muttersprache|größe"
+PRONOUNS = "es das dies ihn sie dich mich uns euch etwas alles so wie was hier dort"
+NO_PLACES = """
+    stadt nähe haus wohnung dorf mitte land zentrum firma schule krankenhaus mir mich arbeit hause
+"""
+NO_OBJECT = r"dass|zu"
+JOINING = r"und|oder|mit"
+NO_JOB = r"bei|für|und|oder"
+NATIONALITY = r"(?<=\w{4})(?:in|er|eur|ist|ent|ant)"
+NO_POSSESSION = r"termin|frage|idee|problem"
+SEARCH_WORDS = {
+    "lives_in": "wohne wohnt wohnst daheim gezogen umgezogen ziehe ziehen",
+    "works_at": "arbeite arbeitet arbeitgeber firma angefangen begonnen",
+    "works_as": "beruf arbeite",
+    "studies_at": "studiere studium",
+    "comes_from": "herkunft komme",
+    "email": "adresse",
+    "phone": "telefon nummer handy",
+    "birthday": "geburtstag",
+    "born_on": "geburtstag geboren",
+    "born_in": "geboren geburtsort",
+    "age": "alt alter",
+    "name": "heiße",
+    "married_to": "verheiratet frau mann",
+    "wife": "frau verheiratet",
+    "husband": "mann verheiratet",
+    "sister": "schwester geschwister",
+    "brother": "bruder geschwister",
+    "mother": "mama mutti mutter eltern",
+    "father": "papa vati vater eltern",
+    "grandmother": "oma großmutter",
+    "grandfather": "opa großvater",
+    "partner": "frau mann freund freundin",
+    "girlfriend": "freundin",
+    "boyfriend": "freund",
+    "son": "sohn kind kinder",
+    "daughter": "tochter kind kinder",
+    "dog": "hund haustier",
+    "cat": "katze haustier",
+    "allergic_to": "allergisch allergie",
+    "likes": "mag",
+    "drives": "auto fahre",
+    "speaks": "sprache",
+    "answers_at": "adresse",
+}
+DATED_TRIPLES = r"""
+lives_in place wohn|leb|gezogen|übersiedelt
+    (?:<WHO>|wir)<NOW> (?:wohn(?:e|t|en)|leb(?:e|t|en))<NOW> in <OBJECT>
+    (?:wohne|lebe) ich<NOW> in <OBJECT>
+    (?:ich bin|bin ich|wir sind)<NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
+    (?P<subject><NAME>) ist<NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
+works_at place arbeit|angefangen|begonnen
+    <WHO> arbeite[nt]?<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
+    arbeite ich<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
+    ich habe<NOW><WHEN> (?:bei(?: der| dem)?|beim|für) <OBJECT> (?:angefangen|begonnen)
+works_as job arbeit|beruf
+    <WHO> arbeite[nt]?<NOW> als <OBJECT>
+    <WHO_IS><NOW> von Beruf <OBJECT>
+age age 0|1|2|3|4|5|6|7|8|9
+    <WHO_IS><NOW> (?P<object>\d{1,3})(?: Jahre alt)?
+married_to given_name verheiratet
+    <WHO_IS><NOW><WHEN> mit <OBJECT> verheiratet
+answers_at network_address antwortet|erreichbar
+    (?P<subject><NAME>|d(?:er|ie|as) [\w-]+(?: [\w-]+)?)<NOW> (?:antwortet (?:auf|unter)|ist erreichbar unter) <OBJECT>
+"""
+PLANNED_TRIPLES = r"""
+lives_in place zieh|übersied|wohn|leb
+    (?:<WHO>|wir) (?:ziehen?|zieht|übersied\w+)(?: von [^,]+?)? nach <GOAL>(?: um)?
+    (?:ziehen?|übersied\w+) (?:ich|wir)(?: von [^,]+?)? nach <GOAL>(?: um)?
+    (?:<WHO>|wir) in <OBJECT> (?:wohnen|leben)
+    (?:<WHO>|wir)(?: von [^,]+?)? nach <GOAL> (?:um)?(?:ziehen|übersiedeln)
+works_at place start|fang|fäng|beginn|arbeit
+    <WHO> (?:fange|fängt|beginne|beginnt|starte|startet) (?:bei(?: der| dem)?|beim|für) <GOAL>(?: an)?
+    (?:fange|beginne|starte) ich (?:bei(?: der| dem)?|beim|für) <GOAL>(?: an)?
+    <WHO> (?:bei(?: der| dem)?|beim|für) <OBJECT> (?:arbeiten|anfangen|beginnen)
+"""
+UNDATED_TRIPLES = r"""
+name given_name name|heiße|nenn
+    (?:<MY> name ist|ich heiße|nenn(?:e|t)? mich) <OBJECT>
+email mail_address mail
+    <MY> e-?mail(?:-?adresse)?(?: ist| lautet|:)? <OBJECT>
+phone phone_number 0|1|2|3|4|5|6|7|8|9
+    <MY> (?:telefon|handy)?[ -]?(?:nummer)?(?: ist| lautet|:)? <OBJECT>
+birthday day geburtstag
+    <MY> Geburtstag ist(?: am)? <OBJECT>
+born_on day geboren
+    (?:ich bin|ich wurde|(?P<subject><NAME>) (?:ist|wurde)) am <OBJECT> geboren
+born_in place geboren
+    (?:ich bin|ich wurde|(?P<subject><NAME>) (?:ist|wurde)) in <OBJECT> geboren
+comes_from place aus
+    (?:ich komme aus|ich bin aus) <OBJECT>
+- given_name <KIN>
+    <MY> (?P<what><KIN>) heißt <OBJECT>
+    (?P<object><NAME>) ist <MY> (?P<what><KIN>)
+- person <KIN>
+    <MY> (?P<what><KIN>) ist<NOW> <OBJECT>
+prefers. any nutze|verwende|nehme|liebling|bevorzugte
+    (?:<ME> |(?=\w+ ich ))(?:be)?(?:nutze|verwende|nehme)(?: ich)?<NOW> <OBJECT> als (?:meinen? )?(?P<what>[\w-]{2,30})
+    <MY> (?:lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{2,30}?) (?:ist|sind) <OBJECT>
+allergic_to any allerg
+    <WHO_IS> allergisch (?:gegen|auf) <OBJECT>
+    (?:ich habe|(?P<subject><NAME>) hat) eine Allergie gegen <OBJECT>
+likes likeable mag|lieb
+    <WHO><NOW> (?:mag|liebe|liebt)(?: sehr(?: gerne?)?)? <OBJECT>
+dislikes likeable hass
+    <WHO><NOW> (?:hasse|hasst) <OBJECT>
+owns likeable besitz
+    <WHO><NOW> (?:besitze|besitzt) <OBJECT>
+drives likeable fahr|fähr
+    <WHO><NOW> (?:fahre|fährt)<NOW> eine?n? <OBJECT>
+speaks any sprech|sprich
+    <WHO><NOW> (?:spreche|spricht) (?P<object>(?-i:[A-ZÄÖÜ])\w+)
+has possession habe|hat
+    <WHO><NOW> (?:habe|hat) (?P<object>(?:eine?n?|zwei|drei|vier|fünf|\d+) .+)
+- tool  ist| lautet|:
+    <MY> (?P<what><THINGS>)(?: ist| lautet|:) <OBJECT>
+- value  ist| lautet|:
+    <MY> (?P<what>(?!(?:<KIN>|name)\b)[\w-]+(?: [\w-]+){0,2}?)(?: ist| lautet|:) <OBJECT>
+"""
+
+PROMISES = (
+    r"\b(?:ich merke?|merke? ich)\b.{0,20}?\bmir\b",
+    r"\b(?:ich (?:notiere|speichere|vermerke|behalte)|(?:notiere|speichere|vermerke|behalte) ich)\b.{0,20}?\b"
+    r"(?:mir|das|es|dies|im (?:kopf|hinterkopf|gedächtnis))\b",
+    r"\b(?:ich werde|werde ich|ich werd)\b.{0,80}?\b(?:merken|notieren|speichern|vermerken|nicht vergessen"
+    r"|nie vergessen|(?:im|in) (?:hinterkopf|kopf|gedächtnis|erinnerung) behalten|daran denken)",
+    r"\b(?:ich habe?|habe? ich|hab's)\b.{0,80}?\b(?:gespeichert|notiert|gemerkt|vermerkt|festgehalten"
+    r"|aufgeschrieben)\b",
+    r"^(?:(?:ok(?:ay)?|alles klar|gut|super|gerne?|danke|verstanden)\W+)*(?:ist |schon |hiermit )?"
+    r"(?:notiert|gespeichert|gemerkt|vermerkt)\b",
+    r"\b(?:wurden?|ist|sind)\b.{0,20}? (?:gespeichert|notiert|gemerkt|vermerkt)\b",
+)
+PROMISE_WORDS = "merk|notier|speicher|behalt|vergess|denken|festgehalten|aufgeschrieben"
+NOT_FORGET = r"(?:nicht|nie) vergessen"
+NO_PROMISE = (
+    r"nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls"
+    r"|möchtest du|soll ich|dieses? (?:gespräch|sitzung|unterhaltung)|diesem? gespräch|dieser (?:sitzung|unterhaltung)"
+)
+
+# Details.
+MONTH_FORMS = (
+    "jan(?:uar)?|jänner",
+    "feb(?:ruar)?",
+    "märz",
+    "apr(?:il)?",
+    "mai",
+    "juni?",
+    "juli?",
+    "aug(?:ust)?",
+    "sep(?:tember)?",
+    "okt(?:ober)?",
+    "nov(?:ember)?",
+    "dez(?:ember)?",
+)
+NOT_A_UNIT = r"ab|am|auf|aus|bei|bis|de[rsnm]|die|das|im|ist|mit|nach|oder|um|und|von|vor|zu"
+
+# Secrets.
+SECRET_LABELS = "kennwort"
+NUMBER_LABELS = "svnr|sozialv|sv-n|steuer|ausweis|führers"
+SECRET_IS = r"ist|war|lautet|lautete|heißt"
+SECRET_OF = r"von|vom|für|zu|zum|zur|bei|im|am"
+PASSWORD = r"passwort|kennwort"
+SEED_PHRASE = r"wiederherstellungs[ -]?(?:phrase|words)"
+PIN_NUMBER = r"nummer|nr\.?"
+ID_NUMBER = (
+    r"svnr|sv-?(?:nummer|nr\.?)|sozialversicherungs(?:nummer|nr\.?)"
+    r"|steuer-?(?:id|nummer|identifikationsnummer|identnummer|idnr\.?)|(?:reise)?pass[ -]?(?:nummer|nr\.?)"
+    r"|(?:personal)?ausweis(?:nummer|nr\.?)|führerschein(?:nummer|nr\.?)"
+)
+ORDER_NUMBER = r"bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
+NO_PASSWORD = """
+    nicht falsch richtig das der die dem den ein eine einen im zu sehr immer noch nie sicher unsicher lang kurz schwach
+    stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut schlecht einfach
+    mein dein sein ihr unser kein keine notwendig nötig
+"""
+NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:lich|bar|iert|ert)$|(?<![a-zäöü])(?>[a-zäöü]*?ge)[a-zäöü]{2,}+(?<=t)$"
+
+# The person, and skills.
+SELF_NAMES = "ich"
+OF_SELF = r"ich|mein\w*|mir|mich"
+SELF_INTRODUCTION = r"ich bin|mein name|ich wurde|ich heiße"
+DURABLE = r"ich|mein\w*|wir|unser\w*|entschied\w*|lieber|immer|nie|heiße?|wohne|arbeite"
+WEAK_WORDS = "machen mache brauche neu neue zeit tag heute woche hilf hilfe schreib schreibe gib zeig mach"
+IGNORE = r"ignoriere?|vergiss|missachte"
+RULES = r"anweisung\w*|regeln?|vorgaben?"
+WITHOUT = r"nie|nicht|ohne"
+LACKING = r"ohne"
+TELLING = r"fragen?"
+SOMEBODY = r"nutzer\w*|jemand\w*"
+PERMISSION = r"nachfrage\w*|zustimmung|erlaubnis"
+APPROVE = r"bestätige|genehmige"
+PROPOSED = r"vorschl\w+"
+SECRETLY = r"heimlich"

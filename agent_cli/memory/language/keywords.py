@@ -1,12 +1,16 @@
-"""The words of a text that give it away: rare ones, such as names, and neither stop words nor everyday words.
+"""What is particular in a text: rare words that give it away, such as names; what to search for when checking that an
+erased text is gone; and details that summaries lose.
 
-A text repeats another when it has such a word, in any inflection. Texts are compared without case and accents.
+A text repeats another when it has one of its rare words, in any inflection, compared without case and accents. For the
+check lines and words are both needed: a line may be split at a page of the file, and an index stores single words.
+Details are extracted word for word, as a model's summary keeps a tenth of the paths and a fiftieth of the numbers.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from dataclasses import field
+from itertools import accumulate, zip_longest
 
 from agent_cli.memory.language import languages, terms
 from agent_cli.text import Pattern
@@ -20,6 +24,34 @@ _MIN_PREFIX, _LONGEST_ENDING = 4, 3  # characters: Graz is found in Grazer, art 
 _WORD = Pattern(r"\w+")
 _ACCENTS = Pattern(r"[\u0300-\u036f]")  # of Latin, Greek and Cyrillic; the marks of kana make other syllables
 _EVERYDAY = Pattern(rf"{languages.alternatives('EVERYDAY')}|(?:19|20)\d\d")  # years as well
+MIN_STATEMENT = 6  # characters of a statement worth searching for
+MIN_LINE = 12  # characters of a line worth searching for
+MIN_PERSONAL = 20  # characters from which a line is the person's own and not a common phrase
+_MAX_SEARCHED = 48  # characters of a line that are searched for
+_MAX_LOOPED = 200  # terms up to which each is searched for by itself
+
+_LONG_WORD = Pattern(r"\w{4,}")
+
+_MONTHS = "|".join(languages.ordered("MONTH_FORMS"))
+_DETAIL = Pattern(
+    rf"""
+      `[^`\n]{{2,120}}`                                              # command
+    | \bhttps?://[^\s<>"'”]+[^\s<>"'”.,;:!?)\]]                      # URL
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+                      # mail address
+    | (?<![\w/])(?:~|\.{{1,2}})?/[\w.@+-]+(?:/[\w.@+-]+)*/?          # path
+    | \b[A-Za-z]:\\[^\s"<>|]+                                        # path on Windows
+    | \b\d{{4}}-\d\d(?:-\d\d)?(?:[T\ ]\d\d:\d\d)?\b                  # date
+    | \b\d{{1,2}}\.?(?:st|nd|rd|th)?\ (?:of\ )?(?:{_MONTHS})\b(?:\ \d{{4}})?
+    | \b(?:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}})?
+    | (?<![\w.])(?:\+\d{{1,3}}|0\d{{2,4}})(?:[\ /-]\d{{2,9}})+\b  # telephone number
+    | (?<!\w)(?-i:[A-Z]{{1,5}})-?\d{{2,}}\w*(?:-\w+)*               # flight, invoice
+    | (?:[€$£]\ ?)?(?<![\w.])\d+(?:[.,:]\d+)*(?:\ ?(?:%|‰|°C?|[€$£]|[A-Za-zµ]{{1,6}}\b))?   # number with its unit
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PART = Pattern(r"(`[^`\n]{2,120}`|(?:(?!; ).)*)(?:; |\Z)")
+_SMALL_NUMBER = Pattern(r"\d{1,3}(?:st|nd|rd|th)?")  # without meaning alone
+_NOT_A_UNIT = Pattern(rf"{languages.alternatives('NOT_A_UNIT')}$")
 
 Stems = Callable[[Iterable[str]], list[list[str]]]
 """The stems of each of several texts."""
@@ -113,3 +145,108 @@ def forms(word: str, stems: Sequence[str]) -> list[str]:
     """What a word may be a form of: itself, its stems, and its beginnings without an ending."""
     shortest = max(_MIN_PREFIX, len(word) - _LONGEST_ENDING)
     return [word, *stems, *(word[:length] for length in range(len(word) - 1, shortest - 1, -1))]
+
+
+@frozen
+class SearchTerms:
+    """Lines and words, case folded."""
+
+    lines: frozenset[str] = field(default_factory=frozenset)
+    words: frozenset[str] = field(default_factory=frozenset)
+
+    def __bool__(self) -> bool:
+        return bool(self.lines or self.words)
+
+    def found_in(self, folded: str) -> set[str]:
+        """The terms in a folded text. When there are many lines, only whole lines of the text count."""
+        found = {line for line in self.lines if line in folded} if len(self.lines) <= _MAX_LOOPED else set()
+        if len(self.lines) > _MAX_LOOPED:
+            found |= self.lines & set(line_ends([folded]))
+        if len(self.words) <= _MAX_LOOPED:
+            return found | {word for word in self.words if word in folded}
+        return found | (self.words & set(_LONG_WORD.findall(folded)))
+
+    def without(self, excluded: Iterable[str]) -> "SearchTerms":
+        excluded = set(excluded)
+        return SearchTerms(self.lines - excluded, self.words - excluded)
+
+
+def fold(text: str) -> str:
+    """The text case folded, blanks collapsed within each line and removed at its ends."""
+    return "\n".join(" ".join(line.split()) for line in text.casefold().splitlines())
+
+
+def line_ends(texts: Iterable[str]) -> list[str]:
+    """What to search for of each line: all of a short one, the beginning and the end of a long one."""
+    found: dict[str, None] = {}
+    for text in texts:
+        for line in fold(text).split("\n"):
+            if len(line) >= MIN_LINE:
+                found[line[:_MAX_SEARCHED].strip()] = None
+                found[line[-_MAX_SEARCHED:].strip()] = None
+    return list(found)
+
+
+def distinctive_words(texts: Iterable[str]) -> list[str]:
+    """The words that are not stop words, case folded."""
+    found = dict.fromkeys(word for text in texts for word in _LONG_WORD.findall(text.casefold()))
+    return [word for word in found if word not in terms.STOP_WORDS]
+
+
+def topic_matcher(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[str], bool]:
+    """A test whether a text mentions a topic literally, or has all its words; always false for an empty topic.
+
+    `tokens`: gives the stems of the words of a text.
+    """
+    literal, runs = fold(topic), terms.unspaced_runs(topic)
+    stems = {stem for word in terms.content_words(topic) for stem in tokens(word)}
+
+    def has_all(words: str) -> bool:
+        return bool(stems or runs) and all(run in words for run in runs) and stems <= set(tokens(words))
+
+    return lambda words: bool(literal) and (literal in fold(words) or has_all(words))
+
+
+def details(text: str) -> list[str]:
+    """The details of a text, each once, in order."""
+    return list(dict.fromkeys(filter(None, map(_trimmed, _DETAIL.findall(text)))))
+
+
+def newest_details(texts: Iterable[str], characters: int) -> str:
+    """The details of texts (oldest first) in order, joined by "; "; the oldest are dropped beyond `characters`."""
+    chosen: list[str] = []
+    room = characters
+    for text in reversed(list(texts)):
+        if room < 3:  # most of thousands of messages are never read
+            break
+        for each in reversed(details(text)):
+            if each not in chosen and len(each) + 2 <= room:
+                room -= len(each) + 2
+                chosen.append(each)
+    return "; ".join(reversed(chosen))
+
+
+def split_details(joined: str) -> list[str]:
+    """The single details of a joined text; a command in backquotes may itself contain "; "."""
+    return [each for each in _PART.findall(joined) if each]
+
+
+def merge_details(texts: Iterable[str], characters: int) -> str:
+    """The details of several texts as one, taking one of each in turn, up to `characters`."""
+    chosen: list[str] = []
+    room = characters
+    for turn in zip_longest(*map(split_details, texts)):
+        for each in turn:
+            if each and each not in chosen and len(each) + 2 <= room:
+                room -= len(each) + 2
+                chosen.append(each)
+    return "; ".join(chosen)
+
+
+def _trimmed(detail: str) -> str:
+    """Drops a word after a number that is no unit; empty when only a small number is left."""
+    detail = detail.strip().rstrip(".,;:!")
+    number, _, unit = detail.partition(" ")
+    if number[:1].isdigit() and _NOT_A_UNIT.match(unit.lower()):
+        detail = number
+    return "" if _SMALL_NUMBER.fullmatch(detail) else detail

@@ -1,15 +1,35 @@
-"""The languages whose sentences are understood by rules. Each is a module with the same constants, most of them regular
-expressions in lower case; one more language is one more module in `ALL`."""
+"""The languages whose sentences are understood by rules. Each is a module with the constants of english.py, most of
+them regular expressions in lower case; what a language has no words for is left out. One more language is one more
+module in `ALL`."""
 
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 from agent_cli import text
 from agent_cli.memory.language import english, german
 from agent_cli.text import Pattern
 
-ALL = (english, german)
+_NEVER = r"(?!)"  # matches nothing
+
+
+def complete(language: ModuleType) -> ModuleType:
+    """The language with words that never match for what it leaves out."""
+    for name, value in vars(english).items():
+        if name.isupper() and not hasattr(language, name):
+            setattr(language, name, _nothing_like(value))
+    return language
+
+
+def _nothing_like(value: Any) -> Any:
+    if isinstance(value, str):
+        return "" if value.startswith("\n") else _NEVER  # "" for lists of words
+    return {} if isinstance(value, dict) else (_NEVER,) * len(value)
+
+
+ALL = (english, complete(german))
 
 
 def alternatives(name: str) -> str:
@@ -24,8 +44,22 @@ def ordered(name: str) -> tuple[str, ...]:
 
 def pattern(expression: str, words: Sequence[str] = (), hint: Callable[[str], bool] | None = None) -> Pattern:
     """A pattern in which `<NAME>` stands for what any language has under this name. `words`, `hint`: see Pattern."""
-    expanded = re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression)
-    return Pattern(expanded, re.IGNORECASE | re.DOTALL, words, hint)
+    return Pattern(expand(expression), re.IGNORECASE | re.DOTALL, words, hint)
+
+
+def expand(expression: str) -> str:
+    """The expression with what any language has under the name for each `<NAME>`."""
+    return re.sub(r"<([A-Z_]+)>", lambda name: alternatives(name[1]), expression)
+
+
+def spaced(expression: str) -> str:
+    """The expression with any blanks for each space."""
+    return expression.replace(" ", r"\s++")
+
+
+def table(name: str) -> dict[str, Any]:
+    """What all languages have in their tables of this name."""
+    return {key: value for language in ALL for key, value in getattr(language, name).items()}
 
 
 def words(name: str) -> frozenset[str]:

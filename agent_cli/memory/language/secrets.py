@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from agent_cli.memory.language import languages
 from agent_cli.text import Pattern
 
 Span = tuple[int, int, str]
@@ -23,29 +24,7 @@ _MIN_KEY = 16  # characters of the shortest key
 _LONG_WORD = re.compile(rf"(?s:(?:.{{0,{_MIN_KEY - 1}}} |\S{{0,{_MIN_KEY - 1}}}+\s)*+)\S{{{_MIN_KEY}}}")
 _DIGITS = re.compile(r"[0-9][0-9][0-9]")  # in half the time of [0-9]{3}
 _NUMBER = re.compile(r"[0-9][0-9 .-]{8}")
-_WORD_LABELS = ("pass", "kennwort", "pwd", "secret", "token", "key", "phrase")  # parts of labels of passwords and keys
-_NUMBER_LABELS = (  # parts of labels of numbers
-    "pin",
-    "puk",
-    "tan",
-    "cvv",
-    "cvc",
-    "ssn",
-    "svnr",
-    "sozialv",
-    "sv-n",
-    "social s",
-    "steuer",
-    "tax",
-    "insurance n",
-    "pass",
-    "ausweis",
-    "national id",
-    "id card",
-    "id-card",
-    "licen",
-    "führers",
-)
+_WORD_LABELS, _NUMBER_LABELS = languages.phrases("SECRET_LABELS"), languages.phrases("NUMBER_LABELS")
 
 _KEY_PREFIXES = """
     AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ gl GR1348941 xox xapp- _live_ _test_ whsec_ sk-
@@ -69,28 +48,14 @@ _KEYS = r"""
   | ATATT3[\w=-]{50,512} | AGE-SECRET-KEY-1[A-Z0-9]{58} | sbp_[a-f0-9]{40} | hvs\.[\w-]{20,255}
   | \d{8,10}:AA[\w-]{33}                                        # Telegram
 """
-_IS = r"(?:\s*+(?:[:=]|=>)\s*+|\s++(?:is|was|ist|war|lautet|lautete|heißt|are)(?:\s*+:)?\s++)"
-_ABOUT = r"(?:\s+(?:for|of|to|on|at|from|von|vom|für|zu|zum|zur|bei|im|am)\s++[^\n.:;,!?=[]{1,40}?)?"
+_IS = rf"(?:\s*+(?:[:=]|=>)\s*+|\s++{languages.alternatives('SECRET_IS')}(?:\s*+:)?\s++)"
+_ABOUT = rf"(?:\s+{languages.alternatives('SECRET_OF')}\s++[^\n.:;,!?=[]{{1,40}}?)?"
 _QUOTED = r"[\"'`„“”‚‘«»]"
 
-# What may follow "the password is" without being a password.
-_WORDS = """
-    a an the not no in on at by with to too very still always never same different correct incorrect invalid wrong
-    right weak strong long short safe secure required needed optional missing empty known unknown here there below above
-    also only now again good bad fine important hard easy simple ready old new mine yours his hers theirs ours what
-    written hidden lost due kept sent set it that this your my of and or null none case sensitive
-    nicht falsch richtig das der die dem den ein eine einen im zu sehr immer noch nie sicher unsicher lang kurz schwach
-    stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut schlecht einfach
-    mein dein sein ihr unser kein keine notwendig nötig"""
-_ORDINARY = frozenset(_WORDS.split())
-_PARTICIPLE = Pattern(
-    r"(?<=[a-zäöü])(?:ed|ing|able|ible|ly|lich|bar|iert|ert)$|(?<![a-zäöü])(?>[a-zäöü]*?ge)[a-zäöü]{2,}+(?<=t)$"
-)
-_ORDER_LABEL = Pattern(
-    r"(?:order|invoice|tracking|ticket|parcel|isbn|imei|ean|bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
-    r"|customer)[^\d\n]{0,15}$",
-    re.IGNORECASE,
-)
+_ORDINARY = languages.words("NO_PASSWORD")
+"""What may follow "the password is" without being a password."""
+_PARTICIPLE = Pattern(languages.alternatives("NO_PASSWORD_ENDING"))
+_ORDER_LABEL = languages.pattern(r"<ORDER_NUMBER>[^\d\n]{0,15}$")
 # Lengths by first digits: American Express, Diners, Visa, Mastercard, Discover, JCB, UnionPay, Maestro (ISO/IEC 7812).
 _CARD_NUMBER = Pattern(
     r"(?:3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|4\d{15}(?:\d{3})?|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01]|720)\d{12,13}"
@@ -168,13 +133,6 @@ def _rules() -> list[_SecretRule]:
     label, word = re.IGNORECASE, rf"(?:{_QUOTED}(?P<quoted>[^\n]{{1,80}}?){_QUOTED}|(?P<bare>[^\s\[\"'`„“”‚‘«»]\S*))"
     pem = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
     named = r"(?:api|access|secret|auth|client|private|account|encryption|signing)"
-    numbers = (
-        r"ssn|svnr|sv-?(?:nummer|nr\.?)|social security(?: (?:number|no\.?|nr\.?))?|sozialversicherungs(?:nummer|nr\.?)"
-        r"|steuer-?(?:id|nummer|identifikationsnummer|identnummer|idnr\.?)|national insurance (?:number|no\.?)"
-        r"|(?:tax|taxpayer)[ -]?(?:id|identification)(?: (?:number|no\.?))?|national id(?: (?:number|no\.?))?"
-        r"|(?:reise)?pass(?:port)?[ -]?(?:number|no\.?|nummer|nr\.?)|(?:personal)?ausweis(?:nummer|nr\.?)"
-        r"|id[ -]card (?:number|no\.?)|driv(?:er'?s|ing) licen[cs]e (?:number|no\.?)|führerschein(?:nummer|nr\.?)"
-    )
     return [
         _SecretRule(
             "private key",
@@ -221,14 +179,14 @@ def _rules() -> list[_SecretRule]:
         ),
         _SecretRule(
             "password",
-            re.compile(rf"(?:pass(?:word|wort|wd|phrase|code)|kennwort|\bpwd)s?\b\)?{_ABOUT}[\"']?{_IS}{word}", label),
+            re.compile(rf"{languages.alternatives('PASSWORD')}s?\b\)?{_ABOUT}[\"']?{_IS}{word}", label),
             _password,
-            ("pass", "kennwort", "pwd"),
+            _WORD_LABELS,
         ),
         _SecretRule(
             "password",
             re.compile(
-                rf"\b(?:passphrase|(?:seed|recovery|wiederherstellungs)[ -]?(?:phrase|words))\b{_ABOUT}{_IS}"
+                rf"\b{languages.alternatives('SEED_PHRASE')}\b{_ABOUT}{_IS}"
                 rf"{_QUOTED}?(?P<bare>[a-zäöü]+(?:[ -][a-zäöü]+){{3,24}})",
                 label,
             ),
@@ -238,7 +196,8 @@ def _rules() -> list[_SecretRule]:
         _SecretRule(
             "PIN",
             re.compile(
-                rf"\b(?:PIN|PUK|CVV2?|CVC2?|TAN)(?:[ -]?(?:code|number|nummer|nr\.?))?\b{_ABOUT}(?:{_IS}|\s+)"
+                rf"\b(?:PIN|PUK|CVV2?|CVC2?|TAN)(?:[ -]?{languages.alternatives('PIN_NUMBER')})?\b"
+                rf"{_ABOUT}(?:{_IS}|\s+)"
                 r"(?P<bare>\d{3,8})(?!\d|[.,-]\d)",
                 label,
             ),
@@ -252,7 +211,9 @@ def _rules() -> list[_SecretRule]:
         _SecretRule(
             "ID number",
             re.compile(
-                rf"\b(?:{numbers}){_ABOUT}(?:{_IS}|\s+)(?P<bare>[A-Z0-9](?:[ /.-]?[A-Z0-9]){{5,19}})(?!\w)", label
+                rf"\b{languages.alternatives('ID_NUMBER')}{_ABOUT}(?:{_IS}|\s+)"
+                r"(?P<bare>[A-Z0-9](?:[ /.-]?[A-Z0-9]){5,19})(?!\w)",
+                label,
             ),
             _id_number,
             _NUMBER_LABELS,

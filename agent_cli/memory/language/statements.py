@@ -1,5 +1,5 @@
-"""What words are: a statement that could be kept, a question, small talk, or a reply without an answer; what they are
-about; and a clause after "that" as a sentence of its own.
+"""What words are: a statement that could be kept, a question, small talk, or a reply without an answer, or with a
+promise to remember; what they are about; and a clause after "that" as a sentence of its own.
 
 By rules. Of the messages that are searched only those tell nothing that are, as a whole, a question, small talk or an
 empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside its question.
@@ -59,6 +59,16 @@ _CLAUSE_WORD = languages.pattern(
     r"(?<!\s)\s++<CLAUSE_OPENING>\s++(?=<OWN_CLAUSE>)",
     hint=lambda sentence: not languages.first_words("CLAUSE_OPENING").isdisjoint(sentence.casefold().split()),
 )
+_PROMISE = Pattern(
+    "|".join(promise for language in languages.ALL for promise in language.PROMISES),
+    re.IGNORECASE | re.MULTILINE,
+    languages.phrases("PROMISE_WORDS"),
+)
+_NOT_FORGET, _NO_PROMISE = languages.pattern(r"\b<NOT_FORGET>\b"), languages.pattern(r"\b<NO_PROMISE>\b")
+_QUOTED_REPLY = Pattern(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
+)
+_MAX_READ = 20_000  # characters of a reply
 _CITATION = Pattern(r"\[[a-z]\d")
 
 
@@ -341,3 +351,15 @@ def _without(words: str, name: str) -> str:
 
 def _begins_with(words: str, phrase: str) -> bool:
     return words[: len(phrase)].casefold() == phrase and not words[len(phrase) :][:1].isalnum()
+
+
+def is_promise(reply: str) -> bool:
+    """Whether a reply promises to remember, or says that something was saved. Questions and quotations do not count."""
+    plain = _QUOTED_REPLY.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
+    return any(map(_is_promise_sentence, text.sentences(plain)))
+
+
+def _is_promise_sentence(sentence: str) -> bool:
+    if sentence.endswith("?") or not _PROMISE.search(sentence):
+        return False
+    return not _NO_PROMISE.search(_NOT_FORGET.sub("", sentence))

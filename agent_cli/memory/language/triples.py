@@ -1,4 +1,5 @@
-"""Parses plain statements into triples by rules, in English and German: "I live in Graz" is (person, lives_in, Graz).
+"""What a statement says, by rules, as a triple: "I live in Graz" is (person, lives_in, Graz); what it says is over;
+which predicates have one value at a time, so that a new value ends the old one without asking a model.
 
 Two facts with the same triple count as one fact, so a rule must match the whole sentence except for a date. A sentence
 with a doubt ("perhaps"), a negation or a second clause gives no triple, nor does a plan without a date.
@@ -6,81 +7,118 @@ with a doubt ("perhaps"), a negation or a second clause gives no triple, nor doe
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
+from datetime import datetime
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
-from agent_cli.memory.language import date_phrases, languages, triple_objects
-from agent_cli.memory.language.claims import Triple
+from agent_cli.memory.language import date_phrases, languages, terms
+from agent_cli.messages import Origin
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 PERSON = "person"
 DATED = frozenset(["lives_in", "works_at", "works_as", "age", "married_to", "studies_at", "answers_at"])
 """Predicates of the rules that drop a date: it says from when the statement is true."""
+ONE, MANY = "one", "many"  # values of a predicate at a time
 
-_MAX_LENGTH = 200  # characters of a statement
+MAX_LENGTH = 300  # characters of a statement
+_NOT_A_FACT = languages.pattern(  # a question, or an instruction to the assistant
+    r"^<QUESTION_START>\b(?=.*\?)|\?[^\w?]*$|^<INSTRUCTION>\b|\b<INSTRUCTIONS_MEANT>\b|\b<ASSISTANT_MUST>\b"
+)
+_MAX_LENGTH = 200  # characters of a statement that is parsed
 _MAX_OBJECT_WORDS = 6
 
-_DOUBT = Pattern(
-    rf"\b(?:{languages.alternatives('NEGATION')}|{languages.alternatives('DOUBT')})\b|n['’]t\b|\?", re.IGNORECASE
-)
-_SECOND_CLAUSE = Pattern(
-    r"\b(?:and|or|but|because|so that|while|who|which|whose|where|when|und|oder|aber|weil|denn|sondern|während"
-    r"|wo) (?:\w+ )*(?:is|are|was|ist|sind|war|works?|lives?|has|have|hat|habe|arbeite\w*|wohn\w*|leb\w*)\b"
+_DOUBT = languages.pattern(r"\b(?:<NEGATION>|<DOUBT>)\b|n['’]t\b|\?")
+_SECOND_CLAUSE = languages.pattern(
+    r"\b<SECOND_CLAUSE> (?:\w+ )*<CLAUSE_VERB>\b|, <NEXT_CLAUSE>\b"
     r"|(?<!\d)(?<!\bDr)(?<!\bSt)(?<!Prof)(?<!Mag)(?<!\b[A-Z])[.!?;] "
-    r"|, (?:and|but|und|aber|because|weil|so|who|which|where|der|die|das|wo|dass)\b",
-    re.IGNORECASE,
 )
-_ARTICLE = Pattern(r"^(?:the|an?|der|die|das|den|dem|des|eine?|einen|einem|einer)\s+", re.IGNORECASE)
-_INDEFINITE = Pattern(r"(?:an?|ein(?:e[nmrs]?)?)\s", re.IGNORECASE)
+_ARTICLE, _INDEFINITE = languages.pattern(r"^<ARTICLE>\s+"), languages.pattern(r"<INDEFINITE_ARTICLE>\s")
+_NO_OBJECT, _NO_JOB = languages.pattern(r"<NO_OBJECT>\b"), languages.pattern(r"\b<NO_JOB>\b")
+_JOINING, _NO_POSSESSION = languages.pattern(r"\b<JOINING>\b"), languages.pattern(r"\b<NO_POSSESSION>\b")
+_NATIONALITY = Pattern(rf"{languages.alternatives('NATIONALITY')}$")
+_DAY = Pattern(rf"\d|{date_phrases.MONTH}", re.IGNORECASE)
+_PRONOUNS, _NO_PLACES = languages.words("PRONOUNS"), languages.words("NO_PLACES")
 
-_ME = r"(?:I(?:['’]ve)?|the (?:person|user)|person|user|ich|die Person|der (?:Nutzer|Benutzer|Anwender))"
-_AM = rf"(?:I['’]?m|{_ME} (?:am|is|bin|ist))"
-_NOW = (
-    r"(?: (?:now|currently|still|also|just|really|recently|have|has|jetzt|nun|derzeit|gerade|auch|immer noch"
-    r"|gerne?|sehr))*"
-)
-_WHEN = rf"(?: {date_phrases.TIME_WORDS})?"  # in rules that are matched without the dates of a sentence
-_MY = r"(?:my|mein(?:e|en|em|er|es)?|(?:the )?(?:person|user)['’]s)"
 _NAME = (  # capitalized, and not a pronoun
-    r"(?-i:(?!(?:I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today"
-    r"|Now|The|My|A"
-    r"|An|In|On|Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Mein|Meine|Ein|Eine|Im|Am)\b)"
-    r"(?:Dr\. |Mr\.? |Mrs\.? |Frau |Herr )?[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*"
-    r"(?: (?:von|van|de|der|la|le|di|[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*\.?)){0,3})"
+    rf"(?-i:(?!{languages.alternatives('NO_NAME')}\b){languages.alternatives('TITLE')}?"
+    r"[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*(?: (?:von|van|de|der|la|le|di|[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*\.?)){0,3})"
 )
-
-
-def _pairs(text: str) -> dict[str, str]:
-    return dict(pair.split(":") for pair in text.split())
-
-
 _KIN = {
-    word: predicate or word
-    for language in languages.ALL
-    for word, _, predicate in (each.partition(":") for each in language.KIN.split())
+    word: predicate or word for word, _, predicate in (each.partition(":") for each in sorted(languages.words("KIN")))
 }
 """How relations to the person are said, and their predicates."""
-_SYNONYMS = _pairs(
-    """
-    colour:color farbe:color sprache:language essen:food getränk:drink mum:mother mom:mother dad:father
-    neighbor:neighbour e_mail:email email_address:email mail:email mail_address:email e_mail_address:email
-    e_mail_adresse:email mailadresse:email emailadresse:email phone_number:phone telephone_number:phone
-    mobile_number:phone cell_number:phone telefonnummer:phone handynummer:phone telefon:phone number:phone
-    nummer:phone geburtstag:birthday alter:age job:works_as profession:works_as occupation:works_as
-    beruf:works_as employer:works_at arbeitgeber:works_at adresse:address texteditor:editor text_editor:editor
-    """
-)
-_THINGS = (
-    r"editor|shell|browser|terminal|font|theme|diet|language|native language|time ?zone|currency|blood type"
-    r"|blutgruppe|shoe size|schuhgröße|hair color|eye color|os|operating system|keyboard layout|timezone"
-    r"|zeitzone|muttersprache|username|handle|wi-?fi|router|height|größe"
-)
+_PREDICATES = dict(pair.split(":") for pair in languages.words("PREDICATES"))
+_SEARCH_WORDS = {  # of a question, which a statement may express differently
+    predicate: " ".join(filter(None, (language.SEARCH_WORDS.get(predicate) for language in languages.ALL)))
+    for predicate in languages.table("SEARCH_WORDS")
+}
+_PLACES = {  # in the rules of a language
+    "<NAME>": _NAME,
+    "<WHO>": f"(?:<ME>|(?P<subject>{_NAME}))",
+    "<WHO_IS>": f"(?:<I_AM>|(?P<subject>{_NAME}) <IS>)",
+    "<AM>": "<I_AM>",
+    "<NOW>": "(?: <STILL>)*",
+    "<WHEN>": f"(?: {date_phrases.TIME_WORDS})?",  # in rules that are matched without the dates of a sentence
+    "<OBJECT>": "(?P<object>.+)",
+    "<GOAL>": "(?P<object>.+?)",
+    "<KIN>": "|".join(_KIN),
+}
+
+
+_SINGLE_VALUED = """
+    name lives_in works_at works_as studies_at comes_from email phone birthday born_on born_in age married_to
+    partner wife husband spouse girlfriend boyfriend mother father boss manager landlord doctor dentist drives
+    address_of address answers_at work_email work_phone license_plate blood_type shoe_size height username
+    timezone time_zone native_language operating_system os editor shell browser terminal theme keyboard_layout
+    currency diet router prefers.editor prefers.shell prefers.language prefers.browser prefers.units
+    prefers.theme prefers.color prefers.food prefers.drink prefers.font prefers.terminal prefers.keyboard
+    prefers.os prefers.operating_system prefers.band prefers.music prefers.book prefers.film prefers.movie
+    prefers.team prefers.season prefers.animal prefers.number prefers.programming_language prefers.search_engine
+    prefers.package_manager prefers.formatter prefers.linter prefers.test_framework prefers.database
+    prefers.framework prefers.currency prefers.date_format
+"""
+
+
+@frozen
+class Triple:
+    """Who, what, whom: ("person", "lives_in", "Graz")."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+@frozen
+class Claim:
+    """A statement proposed as a fact. Its secrets are masked and its dates absolute."""
+
+    statement: str
+    origin: Origin
+    triple: Triple | None = None
+    quote: str = ""
+    message: int | None = None  # id of the message that holds the quote
+    trust: str = ""  # the least trusted origin among its sources; empty: `origin`
+    inferred: bool = False
+    operation: str = "insert"  # insert, update or delete the target
+    target: int | None = None
+    place: str = ""  # empty: everywhere
+    session: int | None = None  # only in this session
+    learned: datetime | None = None  # None: now
+    valid_from: datetime | None = None  # None: from when it is learned
+    valid_to: datetime | None = None
+    source: str | None = None
+    read_in: int | None = None  # id of a message with a file, a pipe or a tool's result in the turn that proposes it
+
+
+def is_fact(statement: str) -> bool:
+    """Whether a statement could be a fact: not empty, not long, no question, no instruction to the assistant."""
+    return bool(re.search(r"\w", statement)) and len(statement) <= MAX_LENGTH and not _NOT_A_FACT.search(statement)
 
 
 _ObjectTest = Callable[[str, bool], bool]  # (object, whether the statement is in lower case)
-_Rules = list[tuple[str, str, _ObjectTest, tuple[str, ...]]]
-"""Predicate; words, in lower case, of which a match has one; what the object must be; patterns."""
 
 
 class _SentenceRule(NamedTuple):
@@ -117,9 +155,9 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
     parts = match.groupdict()
     words = parts["object"].strip(" ,\"'“”„`")
     object = _ARTICLE.sub("", words, count=1)
-    if not object or len(object.split()) > _MAX_OBJECT_WORDS or object.casefold() in triple_objects.PRONOUNS:
+    if not object or len(object.split()) > _MAX_OBJECT_WORDS or object.casefold() in _PRONOUNS:
         return None
-    if rule.fits is triple_objects.is_place and _INDEFINITE.match(words):
+    if rule.fits is _is_place and _INDEFINITE.match(words):
         return None  # "in a flat", "for a bank": not a name
     what = predicate(parts["what"]) if "what" in parts else ""
     if not rule.fits(object, sentence == sentence.lower()) or not rule.predicate + what:
@@ -133,266 +171,258 @@ def predicate(words: str) -> str:
     slug = _KIN.get(words.casefold().strip()) or re.sub(
         r"\W+", "_", unicodedata.normalize("NFC", words.casefold())
     ).strip("_")
-    return _SYNONYMS.get(slug, slug)
+    return _PREDICATES.get(slug, slug)
 
 
 @cache
 def _rules() -> list[_SentenceRule]:
     """In the order in which they are tried; each is compiled when it is."""
-    kin, digit = "|".join(_KIN), "0|1|2|3|4|5|6|7|8|9"
-    who = rf"(?:{_ME}|(?P<subject>{_NAME}))"
-    who_is = rf"(?:{_AM}|(?P<subject>{_NAME}) (?:is|ist))"
-    at, things = r"(?:bei(?: der| dem)?|beim|für)", _THINGS
-    object, goal = r"(?P<object>.+)", r"(?P<object>.+?)"
-    moving = r"(?: from [^,]+?| von [^,]+?)?"
-    answers = r"(?:answers at|is reachable at|listens on|antwortet (?:auf|unter)|ist erreichbar unter)"
-    dated: _Rules = [
-        (
-            "lives_in",
-            "live|living|moved|reside|relocated|wohn|leb|gezogen|übersiedelt",
-            triple_objects.is_place,
-            (
-                rf"(?:{who}|we){_NOW} (?:lives? in|moved(?: from [^,]+?)? to|resides? in|relocated to) {object}",
-                rf"(?:{who}|wir){_NOW} (?:wohn(?:e|t|en)|leb(?:e|t|en)){_NOW} in {object}",
-                rf"{who_is}{_NOW} living in {object}",
-                rf"(?:wohne|lebe) ich{_NOW} in {object}",
-                rf"(?:ich bin|bin ich|wir sind|(?P<subject>{_NAME}) ist){_NOW}{_WHEN}(?: von [^,]+?)?"
-                rf" nach {object} (?:gezogen|umgezogen|übersiedelt)",
-            ),
-        ),
-        (
-            "works_at",
-            "work|start|employed|arbeit|angefangen|begonnen",
-            triple_objects.is_place,
-            (
-                rf"{who}{_NOW} (?:works?|start(?:ed|s)?(?: working| to work| a (?:new )?job)?)(?: now)? (?:at|for)"
-                rf" {object}",
-                rf"{who_is}{_NOW} (?:working|employed) (?:at|for|by|bei) {object}",
-                rf"{who} arbeite[nt]?{_NOW} {at} {object}",
-                rf"arbeite ich{_NOW} {at} {object}",
-                rf"ich habe{_NOW}{_WHEN} {at} {object} (?:angefangen|begonnen)",
-            ),
-        ),
-        (
-            "works_as",
-            "work|arbeit|beruf|profession|trade",
-            triple_objects.is_job,
-            (
-                rf"{who} (?:works?|arbeite[nt]?){_NOW} (?:as|als) {object}",
-                rf"{who_is}{_NOW} von Beruf {object}",
-                rf"{_AM}{_NOW} {object} by (?:profession|trade)",
-            ),
-        ),
-        (
-            "age",
-            digit,
-            triple_objects.is_age,
-            (rf"{who_is}{_NOW} (?P<object>\d{{1,3}})(?: years? old| years? of age| Jahre alt)?",),
-        ),
-        (
-            "married_to",
-            "married|verheiratet",
-            triple_objects.is_given_name,
-            (
-                rf"{who_is}{_NOW} married to {object}",
-                rf"{who_is}{_NOW}{_WHEN} mit {object} verheiratet",
-            ),
-        ),
-        ("studies_at", "stud", triple_objects.is_place, (rf"{who}{_NOW} (?:studies|study) at {object}",)),
-        (
-            "answers_at",
-            "answers|reachable|listens|antwortet|erreichbar",
-            triple_objects.is_network_address,
-            (rf"(?P<subject>{_NAME}|(?:the |der |die |das )[\w-]+(?: [\w-]+)?){_NOW} {answers} {object}",),
-        ),
-    ]
-    planned: _Rules = [
-        (
-            "lives_in",
-            "mov|lived|zieh|übersied|wohn|leb",
-            triple_objects.is_place,
-            (
-                rf"(?:{who_is}|we(?: a|['’])re){_NOW} moving{moving} to {object}",
-                rf"(?:{who}|we){_NOW} (?:moves?{moving} to|lived in) {object}",
-                rf"(?:{who}|wir) (?:ziehen?|zieht|übersied\w+){moving} nach {goal}(?: um)?",
-                rf"(?:ziehen?|übersied\w+) (?:ich|wir){moving} nach {goal}(?: um)?",
-                rf"(?:{who}|wir) in {object} (?:wohnen|leben)",
-                rf"(?:{who}|wir){moving} nach {goal} (?:um)?(?:ziehen|übersiedeln)",
-            ),
-        ),
-        (
-            "works_at",
-            "start|join|work|fang|fäng|beginn|arbeit",
-            triple_objects.is_place,
-            (
-                rf"{who_is}{_NOW} (?:starting(?: to work)?(?: at| for)|joining) {object}",
-                rf"{who}{_NOW} (?:join(?:s|ed)?|worked (?:at|for)) {object}",
-                rf"{who} (?:fange|fängt|beginne|beginnt|starte|startet) {at} {goal}(?: an)?",
-                rf"(?:fange|beginne|starte) ich {at} {goal}(?: an)?",
-                rf"{who} {at} {object} (?:arbeiten|anfangen|beginnen)",
-            ),
-        ),
-    ]
-    undated: _Rules = [
-        (
-            "name",
-            "name|heiße|call|nenn",
-            triple_objects.is_given_name,
-            (rf"(?:{_MY} name(?: is|['’]s| ist)|ich heiße|call me|nenn(?:e|t)? mich|{_AM} (?:called|named)) {object}",),
-        ),
-        (
-            "email",
-            "mail|reach",
-            triple_objects.is_mail_address,
-            (
-                rf"(?:you can reach me at|{_MY} e-?mail(?:[ -]?address|-?adresse)?(?: is| ist| lautet|:)?|e-?mail:)"
-                rf" {object}",
-            ),
-        ),
-        (
-            "phone",
-            digit,
-            triple_objects.is_phone_number,
-            (
-                rf"{_MY} (?:(?:tele)?phone|mobile|cell|telefon|handy)?[ -]?(?:number|nummer)?(?: is| ist| lautet"
-                rf"|:)? {object}",
-                rf"you can call me (?:at|on) {object}",
-            ),
-        ),
-        (
-            "birthday",
-            "birthday|geburtstag",
-            triple_objects.is_day,
-            (rf"{_MY} (?:birthday|Geburtstag) (?:is|ist)(?: on| am)? {object}",),
-        ),
-        (
-            "born_on",
-            "born|geboren",
-            triple_objects.is_day,
-            (
-                rf"(?:I was|(?P<subject>{_NAME}) was) born on {object}",
-                rf"(?:ich bin|ich wurde|(?P<subject>{_NAME}) (?:ist|wurde)) am {object} geboren",
-            ),
-        ),
-        ("born_on", "born", triple_objects.is_year, (rf"(?:I was|(?P<subject>{_NAME}) was) born in {object}",)),
-        (
-            "born_in",
-            "born|geboren",
-            triple_objects.is_place,
-            (
-                rf"(?:I was|(?P<subject>{_NAME}) was) born in {object}",
-                rf"(?:ich bin|ich wurde|(?P<subject>{_NAME}) (?:ist|wurde)) in {object} geboren",
-            ),
-        ),
-        (
-            "comes_from",
-            "from|aus",
-            triple_objects.is_place,
-            (rf"(?:{_AM} from|I come from|ich komme aus|ich bin aus) {object}",),
-        ),
-        (
-            "",
-            kin,
-            triple_objects.is_given_name,
-            (
-                rf"{_MY} (?P<what>{kin}) (?:is (?:called|named)|heißt) {object}",
-                rf"{_MY} (?P<what>{kin})['’]s"
-                rf" name is {object}",
-                rf"(?P<object>{_NAME}) (?:is|ist) {_MY} (?P<what>{kin})",
-            ),
-        ),
-        ("", kin, triple_objects.is_person, (rf"{_MY} (?P<what>{kin}) (?:is|ist){_NOW} {object}",)),
-        (
-            "prefers.",
-            "prefer|use|switched|nutze|verwende|nehme|favo|liebling|bevorzugte",
-            triple_objects.is_any,
-            (
-                rf"{_ME}{_NOW} prefers? (?:to use )?(?P<object>.+?) as (?:my|the|an?|his|her|their) (?P<what>[\w"
-                rf" -]{{2,30}})",
-                rf"{_ME}{_NOW} (?:uses?|switched to) {object} as (?:my|his|her|their) (?:main |default |standard )?"
-                rf"(?P<what>[\w -]{{2,30}})",
-                rf"(?:{_ME} |(?=\w+ ich ))(?:be)?(?:nutze|verwende|nehme)(?: ich)?{_NOW} {object}"
-                rf" als (?:meinen? )?(?P<what>[\w-]{{2,30}})",
-                rf"{_MY} (?:favou?rite|preferred|lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{{2,30}}?) (?:is|are"
-                rf"|ist|sind) {object}",
-            ),
-        ),
-        (
-            "allergic_to",
-            "allerg",
-            triple_objects.is_any,
-            (
-                rf"{who_is} (?:allergic to|allergisch (?:gegen|auf)) {object}",
-                rf"(?:ich habe|(?P<subject>{_NAME}) hat) eine Allergie gegen {object}",
-            ),
-        ),
-        (
-            "likes",
-            "like|love|enjoy|adore|mag|lieb",
-            triple_objects.is_likeable,
-            (rf"{who}{_NOW} (?:likes?|loves?|enjoys?|adores?|mag|liebe|liebt)(?: sehr(?: gerne?)?)? {object}",),
-        ),
-        (
-            "dislikes",
-            "hate|dislike|detest|hass",
-            triple_objects.is_likeable,
-            (rf"{who}{_NOW} (?:hates?|dislikes?|detests?|hasse|hasst) {object}",),
-        ),
-        ("owns", "own|besitz", triple_objects.is_likeable, (rf"{who}{_NOW} (?:owns?|besitze|besitzt) {object}",)),
-        (
-            "drives",
-            "drive|fahr|fähr",
-            triple_objects.is_likeable,
-            (rf"{who}{_NOW} (?:drives? an?|(?:fahre|fährt){_NOW} eine?n?) {object}",),
-        ),
-        (
-            "speaks",
-            "speak|sprech|sprich",
-            triple_objects.is_any,
-            (rf"{who}{_NOW} (?:speaks?|spreche|spricht) (?P<object>(?-i:[A-ZÄÖÜ])\w+)",),
-        ),
-        (
-            "has",
-            "have|has|habe|hat",
-            triple_objects.is_possession,
-            (
-                rf"{who}{_NOW} (?:have|has|habe|hat)"
-                r" (?P<object>(?:an?|one|two|three|four|five|eine?n?|zwei|drei|vier|fünf|\d+) .+)",
-            ),
-        ),
-        ("prefers", "prefer", triple_objects.is_likeable, (rf"{_ME}{_NOW} prefers? {object}",)),
-        (
-            "",
-            " is| lautet|:",
-            triple_objects.is_tool,
-            (
-                rf"(?P<subject>{_NAME})['’]s (?P<what>birthday|age|email|phone|address|{kin}) is {object}",
-                rf"{_MY} (?P<what>{things})(?: is| ist| lautet|:) {object}",
-            ),
-        ),
-        (
-            "",
-            " is| lautet|:",
-            triple_objects.is_value,
-            (
-                rf"{_MY} (?P<what>(?!(?:{kin}|name|favou?rite)\b)[\w-]+(?: [\w-]+){{0,2}}?)"
-                rf"(?: is| ist| lautet|:) {object}",
-            ),
-        ),
-    ]
-    begins = {_MY: Pattern(_MY, re.IGNORECASE), "": Pattern("")}
-    begins |= dict.fromkeys((who, f"(?:{who}|", who_is), Pattern(rf"{_ME}|{_AM}|{_NAME}|we|wir", re.IGNORECASE))
-    openings = sorted(begins, key=len, reverse=True)
-    return [
-        _SentenceRule(
-            begins[next(filter(pattern.startswith, openings))],
-            Pattern(pattern, re.IGNORECASE, words.split("|")),
-            predicate,
-            fits,
-            some is not undated,
-            some is planned,
-        )
-        for some in (dated, planned, undated)
-        for predicate, words, fits, patterns in some
-        for pattern in patterns
-    ]
+    anybody = Pattern(languages.expand(rf"<ME>|<I_AM>|{_NAME}|<WE>"), re.IGNORECASE)
+    openings = {"<MY>": languages.pattern("<MY>"), "<WHO": anybody, "(?:<WHO": anybody, "": Pattern("")}
+    rules = []
+    for kind, language in product(("DATED_TRIPLES", "PLANNED_TRIPLES", "UNDATED_TRIPLES"), languages.ALL):
+        for line in getattr(language, kind).strip("\n").splitlines():
+            if not line.startswith("    "):
+                predicate, needed, words = line.split(" ", 2)
+                continue
+            opening = next(each for each in openings if line.strip().startswith(each))
+            pattern = Pattern(_filled(line.strip()), re.IGNORECASE, words.replace("<KIN>", _PLACES["<KIN>"]).split("|"))
+            shape = (kind != "UNDATED_TRIPLES", kind == "PLANNED_TRIPLES")
+            rules.append(_SentenceRule(openings[opening], pattern, predicate.strip("-"), _TESTS[needed], *shape))
+    return rules
+
+
+def _filled(rule: str) -> str:
+    for name, words in _PLACES.items():
+        rule = rule.replace(name, words)
+    return languages.expand(rule)
+
+
+def _is_any(object: str, small: bool) -> bool:
+    return not _NO_OBJECT.match(object)
+
+
+def _is_proper_name(object: str, small: bool) -> bool:
+    """Capitalized, unless the statement is in lower case."""
+    shaped = object[0].isupper() or object[0].isdigit() or (small and len(object.split()) <= 2)
+    return shaped and not _JOINING.search(object)
+
+
+def _is_place(object: str, small: bool) -> bool:
+    first = object.split()[0].casefold()
+    return _is_proper_name(object, small) and first not in _NO_PLACES and not re.match(r"\d{1,4}$", object)
+
+
+def _is_person(object: str, small: bool) -> bool:
+    return (
+        _is_proper_name(object, False)
+        and len(object.split()) <= 3
+        and not _NATIONALITY.search(object.split()[0])
+        and all(word[0].isupper() or word in ("von", "van", "de", "der") for word in object.split())
+    )
+
+
+def _is_given_name(object: str, small: bool) -> bool:
+    """A name after "is called", whatever its ending."""
+    return _is_proper_name(object, False) and len(object.split()) <= 4
+
+
+def _is_job(object: str, small: bool) -> bool:
+    return not _NO_JOB.search(object) and len(object.split()) <= 4
+
+
+def _is_tool(object: str, small: bool) -> bool:
+    """A name, a number, or one word for a tool or a color."""
+    one = re.fullmatch(r"[\w@.+#/-]+", object)
+    return bool((_is_proper_name(object, False) or one) and not re.search(r"(?:ing|ed)$", object.split()[0]))
+
+
+def _is_age(object: str, small: bool) -> bool:
+    return 0 < int(object) < 130
+
+
+def _is_day(object: str, small: bool) -> bool:
+    return bool(_DAY.search(object)) and len(object.split()) <= 5
+
+
+def _is_year(object: str, small: bool) -> bool:
+    return object.isdigit() and 1900 <= int(object) < 2100
+
+
+def _is_mail_address(object: str, small: bool) -> bool:
+    return bool(re.fullmatch(r"[^\s@]+@[^\s@]+\.\w{2,}", object))
+
+
+def _is_phone_number(object: str, small: bool) -> bool:
+    return bool(re.fullmatch(r"\+?[\d(][\d ()/.-]{4,22}", object))
+
+
+def _is_network_address(object: str, small: bool) -> bool:
+    return bool(re.search(r"[\d.:/]", object)) and " " not in object
+
+
+def _is_likeable(object: str, small: bool) -> bool:
+    return _is_any(object, small) and object.split()[0].casefold() not in _PRONOUNS and "," not in object
+
+
+def _is_possession(object: str, small: bool) -> bool:
+    return not _NO_POSSESSION.search(object)
+
+
+def _is_value(object: str, small: bool) -> bool:
+    """A name or something with digits; a state, as in "is broken", is no value."""
+    return bool(_is_proper_name(object, False) or re.search(r"\d|@", object))
+
+
+_TESTS: dict[str, _ObjectTest] = {
+    "any": _is_any,
+    "proper_name": _is_proper_name,
+    "place": _is_place,
+    "person": _is_person,
+    "given_name": _is_given_name,
+    "job": _is_job,
+    "tool": _is_tool,
+    "age": _is_age,
+    "day": _is_day,
+    "year": _is_year,
+    "mail_address": _is_mail_address,
+    "phone_number": _is_phone_number,
+    "network_address": _is_network_address,
+    "likeable": _is_likeable,
+    "possession": _is_possession,
+    "value": _is_value,
+}
+"""What an object must be."""
+
+
+def search_words(predicate: str) -> str:
+    """Further words that a fact with this predicate is found by."""
+    plain = predicate.removeprefix("prefers.").replace("_", " ")
+    return (
+        f"prefer favourite favorite {plain}"
+        if plain != predicate.replace("_", " ")
+        else _SEARCH_WORDS.get(predicate, plain)
+    )
+
+
+def named_by(word: str) -> frozenset[str]:
+    """The predicates of the relation that a word (case folded) stands for: of "schwester" and of "sibling" sister."""
+    return _predicates_by_word().get(word, frozenset()) | {predicate(word)}
+
+
+@cache
+def _predicates_by_word() -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for predicate, words in _SEARCH_WORDS.items():
+        for word in words.split():
+            found.setdefault(word, set()).add(predicate)
+    return {word: frozenset(predicates) for word, predicates in found.items()}
+
+
+def forms(predicate: str, single_valued: Set[str]) -> list[str]:
+    """The predicates that say the same: of what has one value, "my editor" is the editor that I prefer."""
+    plain = predicate.removeprefix("prefers.")
+    both = [plain, f"prefers.{plain}"]
+    return both if set(both) <= single_valued else [predicate]
+
+
+def single_valued(settings: Mapping[str, str]) -> frozenset[str]:
+    """The single-valued predicates: the ones above, changed by the settings ({predicate: "one" or "many"})."""
+    found = dict.fromkeys(_SINGLE_VALUED.split(), ONE) | dict(settings)
+    return frozenset(predicate for predicate, values in found.items() if values == ONE)
+
+
+SINGLE_VALUED = single_valued({})
+
+
+# Sentences that say that something is over: "I no longer live in Wels", "tea instead of coffee". The words that say so
+# are cut, so that what was true is left: "I live in Wels". Which facts it ends is decided in memory/facts/adoption.py.
+
+
+@frozen
+class Ending:
+    over: str  # what was true, as far as the sentence says it
+    instead: str = ""  # the sentence, or the value, that is true from now on
+    of: frozenset[str] | None = None  # predicates of the facts that have it as their object; None: all of their words
+
+
+_ABOUT_PERSON = languages.pattern(r"\b(?:<SELF>|<POSSESSIVE>)\b")
+_UNSURE = languages.pattern(r"\b<DOUBT>\b|\?")
+_NO_LONGER, _STOPPED = languages.pattern(r"\b<NO_LONGER>\b"), languages.pattern(r"\b<STOPPED>\b")
+_NEGATED = languages.pattern(r"\b<NEGATED>\b|n['’]t\b")
+_SOLD, _LEFT = languages.pattern(r"\b<SOLD>\b"), languages.pattern(r"\b<LEFT>\b")
+_OWNING = frozenset(("drives", "owns", "has"))
+_SWITCHED = [Pattern(rf"\b{language.SWITCHED}\b", re.IGNORECASE) for language in languages.ALL]
+_AFTER = languages.pattern(r"(?P<new>.+?),? <INSTEAD> (?P<old>.+)")
+_BEFORE = languages.pattern(r"<INSTEAD> (?P<old>\S+?(?: \S+?)??),? (?P<new>(?:\S+ )?<SELF>\b.+)")
+_LAST_PART = Pattern(r"(?P<new>.+), (?P<old>(?:\S+ ){0,5}\S+)")
+_CLAUSE = languages.pattern(r"\b(?:<SELF>|<VERB>|<FINITE_VERB>)\b")
+_OPINION = languages.pattern(r"\b<SELF> (?:\S+ )?<OPINION>\b")
+
+
+def parse_ending(statement: str) -> Ending | None:
+    """What a sentence says is over; None when it says nothing of the kind, or not for sure."""
+    if len(statement) > MAX_LENGTH or is_doubtful(statement):
+        return None
+    sentence = date_phrases.without(" ".join(statement.split()).strip(" .!"), times=True)
+    if replaced := _BEFORE.fullmatch(sentence) or _AFTER.fullmatch(sentence):
+        return Ending(replaced["old"], replaced["new"])
+    for pattern in _SWITCHED:
+        if switched := pattern.search(sentence):
+            return Ending(switched["old"], switched["new"])
+    part = _LAST_PART.fullmatch(sentence)
+    if part and _NO_LONGER.search(part["old"]) and not (_CLAUSE.search(part["old"]) or _NO_LONGER.search(part["new"])):
+        return Ending(_cut(part["old"]), part["new"])  # "I parked on level 5, no longer on level 3"
+    if _NO_LONGER.search(sentence):
+        left = _cut(date_phrases.without_future(sentence, statement))
+        return None if _OPINION.search(left) else Ending(left)
+    for pattern, of in ((_STOPPED, None), (_LEFT, DATED), (_SOLD, _OWNING)):
+        if pattern.search(sentence):
+            return Ending(" ".join(pattern.sub(" ", sentence).split()), of=of)
+    return None
+
+
+def _cut(negated: str) -> str:
+    """What a negated sentence says was true."""
+    return " ".join(_NEGATED.sub(" ", negated).split())
+
+
+def is_doubtful(statement: str) -> bool:
+    """Whether a sentence asks or supposes: then none of its clauses is sure."""
+    return bool(_UNSURE.search(date_phrases.without_future(statement, statement)))
+
+
+def is_about_person(statement: str) -> bool:
+    return bool(_ABOUT_PERSON.search(statement))
+
+
+def covers(ending: Ending, statement: str, triple: Triple, stems: dict[str, str]) -> bool:
+    """Whether a fact says what is over. `stems`: the stem of each word, case folded."""
+    over = terms.content_words(ending.over)
+    if terms.is_negated(statement) or not any(word not in terms.STOP_WORDS for word in over):
+        return False
+    if ending.of is not None:
+        known = terms.content_words(triple.object)
+        named = _same(over, known, stems) or (ending.of is _OWNING and all(_among(word, known, stems) for word in over))
+        return triple.predicate in ending.of and named
+    known = terms.content_words(statement)
+    if not all(_among(word, known, stems) for word in over):
+        return False
+    new = [word for word in terms.content_words(ending.instead) if word not in over]
+    return not ending.instead or any(_among(word, known, stems) for word in new)
+
+
+def _same(words: list[str], others: list[str], stems: dict[str, str]) -> bool:
+    return len(words) == len(others) and all(_among(word, others, stems) for word in words)
+
+
+def _among(word: str, others: list[str], stems: dict[str, str]) -> bool:
+    return any(_is_form(word, other, stems) for other in others)
+
+
+def _is_form(word: str, other: str, stems: dict[str, str]) -> bool:
+    """Whether two words are forms of one: the same stem, or the same beginning up to two letters."""
+    shorter = min(len(word), len(other))
+    beginning = shorter - (2 if shorter > 6 else 1)
+    same = stems.get(word, word) == stems.get(other, other)
+    return same or (shorter > 4 and word[:beginning] == other[:beginning])

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import recurrence, zones
-from agent_cli.memory.dates.moments import DueTime, format_moment
+from agent_cli.memory.dates.zones import DueTime, format_moment
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids

@@ -20,8 +20,7 @@ from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import FACTS, Fact
 from agent_cli.memory.language import triples
-from agent_cli.memory.language.claims import Triple
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED, Triple
 from agent_cli.memory.proposals import ACCEPTED, MAX_WAIT, PENDING, Proposals
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.skills import skill_file, skills

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from agent_cli import clock, kinds
 from agent_cli.memory import search_sources
-from agent_cli.memory.language import predicates, secrets, terms
+from agent_cli.memory.language import secrets, terms, triples
 from agent_cli.store.db import Database
 
 # Passages of files have ids below zero, so that files and messages are searched separately, by a range of ids.
@@ -208,7 +208,7 @@ def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:
 def _fact_words(encoded: str) -> str:
     """The statements of facts (JSON [[statement, predicate], …]), with words that questions about them use."""
     statements = [
-        f"{statement} {predicates.search_words(predicate) if predicate else ''}"
+        f"{statement} {triples.search_words(predicate) if predicate else ''}"
         for statement, predicate in json.loads(encoded)
     ]
     return "\n".join(line.strip() for line in statements)

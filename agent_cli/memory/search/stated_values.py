@@ -13,8 +13,8 @@ from functools import cache
 from agent_cli import clock, kinds, text
 from agent_cli.memory.dates import validity
 from agent_cli.memory.entities import graph, named_entities
-from agent_cli.memory.language import predicates, statements, triples
-from agent_cli.memory.language.claims import Triple
+from agent_cli.memory.language import statements, triples
+from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.search import candidates, passage_context, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
@@ -139,7 +139,7 @@ def _is_own_statement(row: CandidateRow) -> bool:
 @cache
 def _predicate_words() -> frozenset[str]:
     """The words by which statements of single-valued predicates are found: a text without one need not be parsed."""
-    return frozenset(word for each in predicates.SINGLE_VALUED for word in predicates.search_words(each).split())
+    return frozenset(word for each in triples.SINGLE_VALUED for word in triples.search_words(each).split())
 
 
 def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> _Stated | None:
@@ -165,7 +165,7 @@ def _own_passages(db: Database, match: str, allowed: Filter) -> list[tuple[int, 
 
 
 def _words_of(predicate: str) -> str:
-    return " OR ".join(candidates.quoted(word) for word in predicates.search_words(predicate).split())
+    return " OR ".join(candidates.quoted(word) for word in triples.search_words(predicate).split())
 
 
 def _kept(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> Iterator[_Stated]:
@@ -175,7 +175,7 @@ def _kept(db: Database, subject: str, predicate: str, allowed: Filter, now: date
     values = {
         "owner": allowed.owner,
         "subject": subject,
-        "predicates": predicates.forms(predicate, predicates.SINGLE_VALUED),
+        "predicates": triples.forms(predicate, triples.SINGLE_VALUED),
         "now": clock.utc(now),
     }
     for id, row, object, said, since in db.rows(_FACTS, values):
@@ -187,7 +187,7 @@ def _stated(id: int, kind: str, row: int, at: float, words: str) -> Iterator[tup
     """((subject, predicate), value) of each clause that states a value of a single-valued predicate."""
     said = clock.from_timestamp(at)
     for clause, triple in _triples(words):
-        if triple.predicate in predicates.SINGLE_VALUED:
+        if triple.predicate in triples.SINGLE_VALUED:
             since = validity.find(clause, said).since
             yield (triple.subject, triple.predicate), _Stated(id, kind, row, triple.object.casefold(), said, since)
 

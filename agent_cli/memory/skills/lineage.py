@@ -11,8 +11,8 @@ from typing import Any
 
 from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
-from agent_cli.memory.language import distinctive
-from agent_cli.memory.language.distinctive import SearchTerms
+from agent_cli.memory.language import keywords
+from agent_cli.memory.language.keywords import SearchTerms
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.skills import skills
 from agent_cli.store import events, ids
@@ -74,7 +74,7 @@ def derive(db: Database, walk: Walk) -> None:
     erased = {*walk["skill"], *_proposals(db, sessions)}
     learned = sorted({*_learned(db, sessions), *walk.request.mentioned.get("skill", ())} - erased)
     wanted = _distinctive_terms(db, walk["message"], sessions) if learned else SearchTerms()
-    is_about = distinctive.topic_matcher(walk.request.topic, db.tokens)
+    is_about = keywords.topic_matcher(walk.request.topic, db.tokens)
     walk.partial["skill"] = {}
     for id in learned:
         wordings = _wordings(db, id)
@@ -177,7 +177,7 @@ def _lost_texts(
     """
     lost, before, learned = set[str](), set[str](), False
     for each in wordings:
-        has_erased_words = bool(wanted.found_in(distinctive.fold(each.words)))
+        has_erased_words = bool(wanted.found_in(keywords.fold(each.words)))
         learned |= has_erased_words and each.origin == "model" and each.session in sessions
         if not learned:
             before.add(each.text)
@@ -193,7 +193,7 @@ def _change_proposals_quoting(db: Database, id: int, wanted: SearchTerms) -> set
            where target_id = ? and state <> 'accepted'""",
         (id,),
     )
-    return {each for each, text in rows if wanted.found_in(distinctive.fold(text))}
+    return {each for each, text in rows if wanted.found_in(keywords.fold(text))}
 
 
 def _change_proposals(db: Database, skills: Iterable[int]) -> set[int]:
@@ -209,7 +209,7 @@ def _distinctive_terms(db: Database, messages: Iterable[int], sessions: Sequence
     rows += lineage.rows(db, calls, sessions)
     erased = [text for id, text in rows if id in erased_ids]
     remaining = [text for id, text in rows if id not in erased_ids]
-    words = set(distinctive.distinctive_words(erased)) - set(distinctive.distinctive_words(remaining))
+    words = set(keywords.distinctive_words(erased)) - set(keywords.distinctive_words(remaining))
     return SearchTerms(
-        frozenset(set(distinctive.line_ends(erased)) - set(distinctive.line_ends(remaining))), frozenset(words)
+        frozenset(set(keywords.line_ends(erased)) - set(keywords.line_ends(remaining))), frozenset(words)
     )

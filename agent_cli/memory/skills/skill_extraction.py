@@ -16,7 +16,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import fact_extraction
-from agent_cli.memory.language import secrets, terms
+from agent_cli.memory.language import languages, secrets, terms
 from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
@@ -24,7 +24,6 @@ from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import Skill
 from agent_cli.messages import Origin
 from agent_cli.store.db import Database
-from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 READ_SKILL = "read_skill"  # the tool by which a model reads a skill
@@ -77,16 +76,9 @@ _EXAMPLE_ANSWER = json.dumps(
         }
     }
 )
-_ORDER = Pattern(  # tells the assistant to ignore its rules or not to ask the person
-    r"\b(?:ignore|disregard|forget|override|bypass|ignoriere?|vergiss|missachte)\b.{0,40}\b(?:instructions?|rules?"
-    r"|prompts?|guidelines?|polic(?:y|ies)|safety|anweisung\w*|regeln?|vorgaben?)\b"
-    r"|\b(?:previous|prior|above|system) (?:instructions?|prompts?)\b"
-    r"|\b(?:never|don['’]?t|do not|without|nie|nicht|ohne)\b.{0,20}\b(?:ask(?:ing)?|tell(?:ing)?|inform\w*|fragen?)"
-    r"\b.{0,20}\b(?:person|user|owner|human|anyone|anybody|nutzer\w*|jemand\w*)\b"
-    r"|\b(?:without|ohne)\b.{0,10}\b(?:asking|permission|approval|consent|nachfrage\w*|zustimmung|erlaubnis)\b"
-    r"|\b(?:accept|approve|bestätige|genehmige)\b.{0,30}\b(?:proposals?|skills?|facts?|memor(?:y|ies)|vorschl\w+)\b"
-    r"|\b(?:secretly|heimlich)\b",
-    re.IGNORECASE,
+_ORDER = languages.pattern(  # tells the assistant to ignore its rules or not to ask the person
+    r"\b<IGNORE>\b.{0,40}\b<RULES>\b|\b<INSTRUCTIONS_MEANT>\b|\b<WITHOUT>\b.{0,20}\b<TELLING>\b.{0,20}\b<SOMEBODY>\b"
+    r"|\b<LACKING>\b.{0,10}\b<PERMISSION>\b|\b<APPROVE>\b.{0,30}\b<PROPOSED>\b|\b<SECRETLY>\b"
 )
 
 

@@ -9,7 +9,7 @@ where the steps are short; with long steps their passage hides the description, 
 
 from collections.abc import Mapping, Sequence
 
-from agent_cli.memory.language import terms
+from agent_cli.memory.language import languages, terms
 from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.search import ranking, vectors
 from agent_cli.store.db import Database, IndexDamaged
@@ -26,12 +26,7 @@ MIN_WORD_SCORE, MIN_COVERAGE = 1.2, 0.6  # with this score of words that cover t
 MIN_SIMILARITY = 0.5  # with this similarity, from the embedder's floor (0) to equal (1)
 _PRIOR = 20  # skills added to the count: among three skills no word is rare
 _HEAD, _TAIL = 400, 200  # characters of a long question that are compared
-_WEAKEST = """
-    make made write help need new time times day days week today use used using get go want look find show give put
-    start work working thing way good last next long year month first back plan run set add check change best
-    machen mache brauche neu neue zeit tag heute woche hilf hilfe schreib schreibe gib zeig mach
-"""
-_WEAK = frozenset(_WEAKEST.split())
+_WEAK = languages.words("WEAK_WORDS")
 
 
 @frozen

@@ -10,8 +10,8 @@ from datetime import date
 from agent_cli import clock, text
 from agent_cli.memory import lineage
 from agent_cli.memory.dates import periods
-from agent_cli.memory.language import distinctive
-from agent_cli.memory.language.distinctive import SearchTerms
+from agent_cli.memory.language import keywords
+from agent_cli.memory.language.keywords import SearchTerms
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import period_sources, period_summaries, session_summary, summaries
@@ -90,11 +90,11 @@ def _sources(*rows: Iterable[int]) -> list[Source]:
 
 def _mentions(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, str], bool]:
     """A test whether a sentence of a summary mentions the topic, or (in `unlinked` ones) any word of the messages."""
-    mentions_topic = distinctive.topic_matcher(walk.request.topic, db.tokens)
+    mentions_topic = keywords.topic_matcher(walk.request.topic, db.tokens)
     texts = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
-    words = SearchTerms(words=frozenset(distinctive.distinctive_words(texts)))
+    words = SearchTerms(words=frozenset(keywords.distinctive_words(texts)))
     return lambda id, sentence: (
-        mentions_topic(sentence) or (id in unlinked and bool(words.found_in(distinctive.fold(sentence))))
+        mentions_topic(sentence) or (id in unlinked and bool(words.found_in(keywords.fold(sentence))))
     )
 
 

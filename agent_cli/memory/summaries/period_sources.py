@@ -11,7 +11,7 @@ from agent_cli import clock
 from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import Period
-from agent_cli.memory.language import details
+from agent_cli.memory.language import keywords
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.store import ids
@@ -112,7 +112,7 @@ def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, i
         for entry in log.history(db, session, after=first - 1)
         if log.is_spoken(entry) and entry.finish and periods.day_of(entry.at, entry.utc_offset) == day
     ]
-    extracted = details.newest((entry.message.text for entry in entries), _DETAILS)
+    extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS)
     lines = digest.transcript(entries, characters)
     return Item(Source("session", session), title, lines, extracted, last_at, last_at, spoken=True)
 

@@ -12,7 +12,7 @@ from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import UNITS, Period
-from agent_cli.memory.language import details
+from agent_cli.memory.language import keywords
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import attribution, period_prompts, period_sources, session_summary, summaries
 from agent_cli.memory.summaries.period_prompts import DETAILS, SENTENCES
@@ -153,7 +153,7 @@ def compose(material: Material, words: str, method: str, model: str) -> NewSumma
     before = [_orphaned_details(material)]
     return NewSummary(
         whole,
-        details.merge([*before, *(item.details for item in material.items)], DETAILS[material.period.unit]),
+        keywords.merge_details([*before, *(item.details for item in material.items)], DETAILS[material.period.unit]),
         method,
         model,
         sources,
@@ -168,7 +168,7 @@ def _orphaned_details(material: Material) -> str:
     if material.known <= material.expired | {item.source for item in material.items}:
         return material.earlier.details
     sentences = " ".join(words for words, _ in material.orphaned)
-    return "; ".join(each for each in details.split(material.earlier.details) if each in sentences)
+    return "; ".join(each for each in keywords.split_details(material.earlier.details) if each in sentences)
 
 
 def save(db: Database, material: Material, made: NewSummary, time: Clock) -> int:

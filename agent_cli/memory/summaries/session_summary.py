@@ -10,7 +10,7 @@ from datetime import datetime
 
 from agent_cli import text
 from agent_cli.memory.conversations import digest, log
-from agent_cli.memory.language import details, statements
+from agent_cli.memory.language import keywords, statements
 from agent_cli.memory.summaries import attribution, summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.store import ids, jobs
@@ -109,9 +109,9 @@ def compose(db: Database, session: int, words: str, method: str, model: str) -> 
     orphaned = summaries.orphaned_sentences(db, earlier) if earlier else []
     new = text.sentences(limit_sentences(words))
     items = [(Source("message", entry.id), entry.message.text) for entry in entries]
-    extracted = details.newest((entry.message.text for entry in entries), _DETAILS)
+    extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS)
     if earlier and orphaned:  # keep the details of removed messages too
-        extracted = details.merge([earlier.details, extracted], _DETAILS)
+        extracted = keywords.merge_details([earlier.details, extracted], _DETAILS)
     whole, sources = summaries.join_sentences([*orphaned, *zip(new, attribution.sources(new, items), strict=True)])
     return NewSummary(whole, extracted, method, model, sources)
 

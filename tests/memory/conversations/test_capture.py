@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.conversations.capture import MemoryRequest
-from agent_cli.memory.language import promises
+from agent_cli.memory.language import statements
 from agent_cli.messages import Part
 from tests.tables import for_each
 
@@ -239,7 +239,7 @@ def test_a_long_paste_is_no_fact():
 @given(st.lists(st.tuples(st.text(), st.sampled_from(["typed", "pasted", "file"]))))
 def test_no_text_breaks_it(told):
     capture.capture([Part(words, origin) for words, origin in told])
-    promises.is_promise("".join(words for words, _ in told))
+    statements.is_promise("".join(words for words, _ in told))
 
 
 @given(st.text(), st.text())
@@ -254,7 +254,7 @@ def test_a_very_long_text_is_read_in_time():
 
     began = time.process_time()
     capture.capture([Part("remember that " + "a" * 300_000 + " please " * 50_000, "typed")])
-    promises.is_promise("I will " + "now " * 100_000)
+    statements.is_promise("I will " + "now " * 100_000)
     assert time.process_time() - began < 3
 
 
@@ -300,12 +300,12 @@ NOT_PROMISED = [
 
 @for_each("reply", PROMISED)
 def test_a_promise_to_remember_is_recognised(reply):
-    assert promises.is_promise(f"Hello there. {reply}")
+    assert statements.is_promise(f"Hello there. {reply}")
 
 
 @for_each("reply", NOT_PROMISED)
 def test_what_is_no_promise_is_none(reply):
-    assert not promises.is_promise(reply)
+    assert not statements.is_promise(reply)
 
 
 @for_each(

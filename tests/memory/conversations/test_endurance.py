@@ -12,7 +12,7 @@ from agent_cli.llm.model import Text
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
-from agent_cli.memory.language import details
+from agent_cli.memory.language import keywords
 from agent_cli.memory.lifecycle import closing, retention
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
@@ -237,7 +237,7 @@ def test_a_session_closed_while_it_is_found_open_is_summarised(db, clock):
 
 
 def test_a_command_is_carried_up_whole():
-    told = details.merge(["`cd x; rm -rf y`; 3 cm", "42 kg; https://a.b/`c; 7 m"], 300)
+    told = keywords.merge_details(["`cd x; rm -rf y`; 3 cm", "42 kg; https://a.b/`c; 7 m"], 300)
     assert told == "`cd x; rm -rf y`; 42 kg; 3 cm; https://a.b/`c; 7 m"
 
 

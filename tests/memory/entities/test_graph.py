@@ -4,7 +4,7 @@ import pytest
 
 from agent_cli.memory.entities import graph, named_entities
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from tests.conftest import HERE, noon
 from tests.recalling import STRANGER
 

@@ -7,7 +7,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import SUPERSEDED
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
 from agent_cli.memory.scope import PERSON
 from agent_cli.messages import Part

@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, contradictions, facts
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
 

@@ -5,7 +5,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, contradictions, facts, receipts
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.memory.scope import PERSON
 from agent_cli.messages import Part
 from tests.conftest import HERE

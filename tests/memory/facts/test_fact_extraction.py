@@ -6,7 +6,7 @@ import pytest
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, fact_extraction, facts
 from agent_cli.memory.facts.fact_extraction import UnreadableAnswer
-from agent_cli.memory.language.claims import Triple
+from agent_cli.memory.language.triples import Triple
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import STRANGER, catch_up, reply, say

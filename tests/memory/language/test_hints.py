@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_cli.memory.language import date_phrases, languages, promises, statements
+from agent_cli.memory.language import date_phrases, languages, statements
 from agent_cli.text import Pattern
 from tests.tables import for_each
 
@@ -31,9 +31,9 @@ def test_who_asks_to_remember_or_to_forget_says_one_of_the_words_of_memory(name)
 
 
 @settings(derandomize=True, max_examples=100)
-@given(matching(promises._PROMISE))
+@given(matching(statements._PROMISE))
 def test_every_promise_contains_one_of_its_words(reply):
-    assert any(word in reply.lower() for word in promises._PROMISE._words)
+    assert any(word in reply.lower() for word in statements._PROMISE._words)
 
 
 @settings(derandomize=True, max_examples=10)

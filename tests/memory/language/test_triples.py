@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import triples
-from agent_cli.memory.language.predicates import SINGLE_VALUED
+from agent_cli.memory.language.triples import SINGLE_VALUED
 from tests.tables import for_each
 
 P = "person"

@@ -11,7 +11,7 @@ from agent_cli.memory.conversations import log, rolling_summary, session_notes, 
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import forget, provenance, topic
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.lifecycle import closing, recovery, retention, rewind
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import token_usage

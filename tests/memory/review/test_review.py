@@ -8,7 +8,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import ENDS, LATER, STAYS, ConflictingFact, PassageMessage, Reviewer
 from agent_cli.memory.scope import Scope

@@ -13,7 +13,7 @@ from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailab
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands

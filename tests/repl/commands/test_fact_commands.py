@@ -6,7 +6,7 @@ from agent_cli.app.app import open_app
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.messages import Part
 from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands

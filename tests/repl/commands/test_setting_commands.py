@@ -9,7 +9,7 @@ from agent_cli.errors import ConfigError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.messages import Part
 from agent_cli.render.display import Display
 from agent_cli.repl.commands import commands

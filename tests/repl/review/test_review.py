@@ -17,7 +17,7 @@ from prompt_toolkit.output import DummyOutput
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import triples
-from agent_cli.memory.language.claims import Claim, Triple
+from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.review.review import Reviewer
 from agent_cli.messages import Part
 from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT

@@ -7,7 +7,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.language.claims import Claim
+from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.skills import skill_file, skills

@@ -3,7 +3,7 @@ from time import process_time
 from hypothesis import given
 from hypothesis import strategies as some
 
-from agent_cli.memory.language import details
+from agent_cli.memory.language import keywords
 from tests.tables import for_each
 
 
@@ -28,24 +28,45 @@ from tests.tables import for_each
     ],
 )
 def test_what_a_summary_would_lose_is_lifted_word_for_word(said, lifted):
-    assert details.extract(said) == lifted
+    assert keywords.details(said) == lifted
 
 
 @for_each("word", ["A", "a.b-", "+12-", "A12-a", "0123 12 ", "1.", "~/a"])
 def test_a_word_without_an_end_holds_nobody_up(word):
     started = process_time()
-    details.extract(word * 30_000)
+    keywords.details(word * 30_000)
     assert process_time() - started < 1
 
 
 @given(some.text())
 def test_what_is_lifted_stands_in_the_text(said):
-    assert all(each in said for each in details.extract(said))
+    assert all(each in said for each in keywords.details(said))
 
 
 def test_where_there_is_little_room_the_newest_stay_in_their_order():
     said = ["The port is 8080.", "The path is /srv/data.", "The date is 2026-11-20."]
 
-    assert details.newest(said, 100) == "8080; /srv/data; 2026-11-20"
-    assert details.newest(said, 25) == "/srv/data; 2026-11-20"
-    assert details.newest([], 25) == ""
+    assert keywords.newest_details(said, 100) == "8080; /srv/data; 2026-11-20"
+    assert keywords.newest_details(said, 25) == "/srv/data; 2026-11-20"
+    assert keywords.newest_details([], 25) == ""
+
+
+@for_each(
+    ("topic", "sentence", "about"),
+    [
+        ("Anna's birthday", "For the birthdays of Anna we bake a cake.", True),
+        ("Anna's birthday", "Anna bakes a cake.", False),
+        ("茶道", "昨日は茶道でした。", True),
+        ("教室 茶道", "茶道の教室へ行った。", True),
+        ("教室 茶道", "教室へ行った。", False),
+        ("茶道 lesson", "茶道 was the first of two lessons.", True),
+        ("茶道 lesson", "The lesson on knots was short.", False),
+        ("?", "What is it?", True),
+        ("", "What is it?", False),
+    ],
+)
+def test_a_sentence_is_about_a_topic_when_it_has_all_its_words(topic, sentence, about):
+    def stems(words):
+        return [word.strip("'s.").casefold() for word in words.split()]
+
+    assert keywords.topic_matcher(topic, stems)(sentence) is about

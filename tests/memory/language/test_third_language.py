@@ -1,0 +1,79 @@
+"""One more language is one more module: no other has a word of it."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.structure import FILES, module
+
+SCRIPT = """
+import json
+from datetime import UTC, datetime
+from agent_cli.memory.language import languages
+from tests.memory.language import toy
+languages.ALL = (*languages.ALL, languages.complete(toy))
+from agent_cli.memory.dates import absolute_dates, due_times, time_range, validity
+from agent_cli.memory.language import secrets, statements, triples
+now = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
+day = lambda moment: moment and moment.date().isoformat()
+parts = lambda triple: triple and [triple.subject, triple.predicate, triple.object]
+print(json.dumps({
+    "a relative date": absolute_dates.resolve("mi zo en Graz yup", now),
+    "a count of weeks": absolute_dates.resolve("biru semo poste mi zo en Graz", now),
+    "since when": day(validity.find("mi zo en Graz ekde 3-a unu 2026", now).since),
+    "the time of a question": day(time_range.find("kie mi zo yup?", now).since),
+    "when it is due": due_times.parse("tup vespo", now, "UTC").due.isoformat(),
+    "how often": due_times.parse("ciu ven vespo", now, "UTC").repeats,
+    "a fact": parts(triples.parse("mi zo en Graz ekde 3-a unu 2026")),
+    "a relation": parts(triples.parse("mia frato nomas Tom")),
+    "what is over": triples.parse_ending("mi neplu zo en Graz").over,
+    "a promise": statements.is_promise("Bone, mi memoros tion."),
+    "small talk": statements.is_small_talk("saluto!"),
+    "a question": statements.is_question("kie mi zo"),
+    "a password": secrets.mask("mia pasvo estas hunter22"),
+    "English": parts(triples.parse("I live in Graz since 2020")),
+    "German": parts(triples.parse("ich wohne seit 2020 in Graz")),
+}))
+"""
+GERMAN = re.compile(r"[a-z][äöüß][a-z]|\b(?:und|oder|nicht|ich|das|heute|gestern|morgen|kein|nach|mein|wohne)\b")
+
+
+def test_a_third_language_is_one_module():
+    ran = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=Path.cwd())
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == {
+        "a relative date": "mi zo en Graz je 19-a Dekunu 2026",
+        "a count of weeks": "je la semo de 2-a Dekunu 2026 mi zo en Graz",
+        "since when": "2026-01-03",
+        "the time of a question": "2026-11-19",
+        "when it is due": "2026-11-21T18:00:00+00:00",
+        "how often": "FREQ=WEEKLY;BYDAY=FR",
+        "a fact": ["person", "lives_in", "Graz"],
+        "a relation": ["person", "brother", "Tom"],
+        "what is over": "mi zo en Graz",
+        "a promise": True,
+        "small talk": True,
+        "a question": True,
+        "a password": "mia pasvo estas [masked: password]",
+        "English": ["person", "lives_in", "Graz"],
+        "German": ["person", "lives_in", "Graz"],
+    }
+
+
+@pytest.mark.parametrize("file", FILES, ids=module)
+def test_only_the_module_of_german_has_german_words(file):
+    if module(file) in ("memory.language.english", "memory.language.german"):
+        return
+    tree = ast.parse(file.read_text())
+    documented = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+    words = [
+        each.value
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in documented
+    ]
+    assert [each for each in words if GERMAN.search(each)] == []
