@@ -19,7 +19,6 @@ from agent_cli.agent.model_context import Context
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.config.values import Config
-from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
 from agent_cli.messages import Message, Part
@@ -100,7 +99,7 @@ class Warmer:
         time.sleep(DELAY)
         if self._paused or count != self._count:
             return
-        with suppress(AgentError), closing(self._app.db.another_connection()) as db:
+        with suppress(Exception), closing(self._app.db.another_connection()) as db:
             model = models.planned(self._app, db)
             if model.name in _ALIEN:
                 return

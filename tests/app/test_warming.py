@@ -86,3 +86,15 @@ def test_nothing_is_read_ahead_while_a_turn_runs_and_the_same_is_read_once(tmp_p
         assert len(server.ahead) == 1
         warmer.resume()
         server.wait_until(lambda: len(server.ahead) == 2)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_bug_while_reading_ahead_prints_nothing_over_the_prompt(tmp_path, server, monkeypatch):
+    printed, asked = [], threading.Event()
+    monkeypatch.setattr(threading, "excepthook", printed.append)
+    with reading(tmp_path, server) as (warmer, _):
+        warmer._session = lambda: asked.set() or 1 / 0
+        warmer.begin(force=True)
+        assert asked.wait(5)
+        time.sleep(0.2)
+    assert printed == []

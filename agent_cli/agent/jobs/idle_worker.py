@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from agent_cli.agent.jobs.job_context import JobContext
-from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 
 _LEAST_PAUSE = 0.1  # seconds between two looks at an empty queue
@@ -57,7 +56,7 @@ class IdleWorker:
     def _work(self, cancel: Cancel) -> None:
         from agent_cli.agent.jobs import worker  # what jobs need is a quarter of the program: not before the prompt
 
-        with suppress(AgentError):  # the job is back in the queue or has its error, which `agent jobs list` shows
+        with suppress(Exception):  # the job has its error, which `agent jobs list` shows; the next round tries again
             context, ran = self._open_context(cancel), False
             try:
                 worker.queue_due(context)

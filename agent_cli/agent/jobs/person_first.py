@@ -15,14 +15,13 @@ from agent_cli.memory.conversations import activity
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
-_LOOK = 0.05  # seconds between two looks at the file
-_PAUSE = 0.2  # seconds between two looks while somebody waits for the model
+_LOOK = 0.2  # seconds between two looks at the file; most jobs are done before the first
 
 
 def wait(context: JobContext) -> None:
     """Wait until no other process waits for the model, if a job is due. Raises Cancelled."""
     while jobs.any_due(context.db, context.time()) and activity.awaits_model(context.db, context.time()):
-        context.cancel.wait(_PAUSE)
+        context.cancel.wait(_LOOK)
 
 
 @contextmanager
@@ -41,13 +40,15 @@ def watched(db: Database, time: Clock, given: Cancel) -> Iterator[Cancel]:
 
 def _watch(watched: Database, time: Clock, cancel: Cancel, ended: threading.Event) -> None:
     """Set the token when another process waits for the model; looked up only when the file has changed."""
-    if watched.in_memory:
+    if watched.in_memory or ended.wait(_LOOK):
         return
     with closing(watched.another_connection()) as db:
         seen = None
-        while not ended.wait(_LOOK):
+        while True:
             version = db.value("pragma data_version")
             if version != seen and activity.awaits_model(db, time()):
                 cancel()
                 return
             seen = version
+            if ended.wait(_LOOK):
+                return

@@ -58,11 +58,9 @@ def run_one(context: JobContext) -> bool:
             raise
     except Postponed as postponed:
         jobs.release(context.db, job, postponed.until)
-    except AgentError as error:
-        jobs.fail(context.db, job, str(error), context.time())
-    except Exception as error:
-        jobs.fail(context.db, job, f"{type(error).__name__}: {error}", context.time())
-        raise
+    except Exception as error:  # a bug too: the other jobs go on, and `agent jobs list` shows it
+        reason = str(error) if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
+        jobs.fail(context.db, job, reason, context.time())
     finally:
         timer.cancel()
     return True

@@ -18,6 +18,7 @@ from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Part
 from agent_cli.store import jobs
+from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, empty, noon
 from tests.turns import summarise
 
@@ -145,9 +146,8 @@ def test_a_session_that_went_on_while_it_was_summarised_is_summarised_again(db, 
     assert summaries.of_session(db, closed).text == "The cat is Mia, the dog is Rex."
 
 
-def test_a_bug_in_a_job_is_kept_with_it_and_seen(db, closed):
-    with pytest.raises(ZeroDivisionError):
-        worker.run_one(job_context(db, Slow(lambda: 1 / 0)))
+def test_a_bug_in_a_job_is_kept_with_it_and_other_jobs_go_on(db, closed):
+    assert worker.run_one(job_context(db, Slow(lambda: 1 / 0)))
 
     assert states(db) == [("s1", "ready", 1, "ZeroDivisionError: division by zero")]
 
@@ -207,19 +207,44 @@ def test_it_ends_at_once(file):
         assert time.monotonic() - began < 5
 
 
-def test_a_file_that_cannot_be_opened_is_tried_again(file):
+@pytest.mark.parametrize("error", [StoreError("busy"), ZeroDivisionError("a bug")])
+def test_jobs_that_cannot_begin_are_tried_again(file, error):
     tries = []
 
     def open_context(cancel):
         tries.append(1)
         if len(tries) == 1:
-            raise StoreError("busy")
+            raise error
         return job_context(file.another_connection(), model("One.", Reply(fail="broken")), cancel)
 
     idle = IdleWorker(open_context, 0.1)
 
     assert until(lambda: states(file)[1][:2] == ("s1", "done"))
     idle.end(5)
+
+
+def test_jobs_go_on_after_a_bug_in_one_of_them(file):
+    answers = [lambda: 1 / 0, lambda: None]
+    slow = Slow(lambda: answers.pop(0)())
+
+    idle = IdleWorker(lambda cancel: job_context(file.another_connection(), slow, cancel), 0.1)
+
+    assert until(lambda: [state for _, state, *_ in states(file)] == ["ready", "done"])
+    idle.end(5)
+
+
+def test_a_job_that_is_soon_done_does_not_look_who_else_asks_and_a_long_one_looks_a_few_times(file, monkeypatch):
+    looks, opened = [], []
+    value, another = Database.value, Database.another_connection
+    monkeypatch.setattr(Database, "value", lambda db, sql, *rest: looks.append(sql) or value(db, sql, *rest))
+    monkeypatch.setattr(Database, "another_connection", lambda db: opened.append(db) or another(db))
+
+    worker.run_one(job_context(file, model("One.")))
+    assert opened == []
+
+    worker.run_one(job_context(file, Slow(lambda: time.sleep(1))))
+    assert len(opened) == 1
+    assert 1 <= looks.count("pragma data_version") <= 5
 
 
 def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(tmp_path):
