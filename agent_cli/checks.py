@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agent_cli.app import engines, model_choice, upkeep
@@ -24,6 +24,7 @@ from agent_cli.llm.server.engine import Engine, Tag, find, refuse_cloud
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.search import index, index_check, vectors, word_tables
+from agent_cli.messages import Failure, Receipt
 from agent_cli.store import file, jobs, keyed_hash
 from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
@@ -79,11 +80,12 @@ def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
         yield Finding("settings", True, f"changed since the start: {named}", "/exit and start anew to work with them")
 
 
-def format_lines(found: Iterable[Finding]) -> Iterator[str]:
-    """Findings for a person, as they arrive: each in a line, and what to do about it in a second one."""
-    for each in found:
-        fix = f"\n     {'':<10} → {each.fix}" if each.fix else ""
-        yield f"{'ok ' if each.ok else 'NOT'}  {each.id:<10} {each.found}{fix}"
+def format_line(found: Finding, *, at_prompt: bool = False) -> str:
+    """A finding for a person, and what to do about it in a second line."""
+    where = "in a shell: " if at_prompt and found.fix.startswith("agent ") else ""
+    fix = f"\n     {'':<10} → {where}{found.fix}" if found.fix else ""
+    line = f"{found.id:<10} {found.found}{fix}"
+    return Receipt(f"ok   {line}") if found.ok else Failure(f"NOT  {line}")
 
 
 def _settings(settings: Callable[[], Loaded]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ AgentError                 1
     UsageError             2
         ConfigError        2
     ModelUnavailable       3
+        ServerAbsent       3
     ModelMissing           4
     ContextExceeded        5
     StoreError             6
@@ -38,17 +39,28 @@ class ConfigError(UsageError):
 
 
 class ModelUnavailable(AgentError):
-    """No model server answers."""
+    """No model answers: there is no server, or it is not one that can be used."""
 
     exit_code = 3
     code = "no_server"
 
 
+class ServerAbsent(ModelUnavailable):
+    """No model server answers."""
+
+
 class ModelMissing(AgentError):
-    """The server does not have the model, or the model must not be used for chat."""
+    """The server does not have the model, or the model must not be used for chat.
+
+    `problem`: the text without `choice`, which says how another model is chosen on the command line.
+    """
 
     exit_code = 4
     code = "no_model"
+
+    def __init__(self, problem: str, choice: str = ""):
+        super().__init__(f"{problem}: {choice}" if choice else problem)
+        self.problem = problem
 
 
 class ContextExceeded(AgentError):

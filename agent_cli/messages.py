@@ -1,4 +1,4 @@
-"""Messages between the person, the model and the tools.
+"""Messages between the person, the model and the tools, and the roles of the program's own lines.
 
 Pure values without ids of rows, storage or rendering.
 """
@@ -44,6 +44,8 @@ class ToolResult:
 
     text: str
     failed: bool = False
+    refused: bool = False  # by the person or a rule
+    broke: bool = False  # it raised, or hung; the text begins with the name of the tool
     receipt: str = ""  # tells the person what was written; the model never sees it
 
 
@@ -64,6 +66,27 @@ class Message:
     def content(self) -> str:
         """The whole text that the model sees."""
         return "\n\n".join(piece for piece in (self.before, self.text, self.after) if piece)
+
+
+class Receipt(str):
+    """A line of the program that says what it has done."""
+
+
+class Request(str):
+    """A line of the program that waits for the person: a question, or what is to be reviewed."""
+
+
+class Failure(str):
+    """A line of the program that says what went wrong."""
+
+
+class FromMemory(str):
+    """A line that says that no server answers, and memory alone does."""
+
+
+def joined(lines: Sequence[str], separator: str = "\n") -> str:
+    """Lines of the program as one, in the role of the first."""
+    return type(lines[0])(separator.join(lines))
 
 
 def join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:

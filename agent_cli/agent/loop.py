@@ -269,7 +269,7 @@ def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, can
     result = ToolResult(f"not run: {stop}", failed=True) if stop else _permit(agent, context, call, cancel)
     if result is None:
         yield Noticed(policy.refusal_notice(call))
-        result = ToolResult("refused: nobody can be asked here", failed=True)
+        result = ToolResult("refused: nobody can be asked here", failed=True, refused=True)
     if isinstance(result, Tool):
         tool_context = replace(context, access=replace(context.access, is_denied=policy.denied_paths(agent.rules)))
         result = tools.run(result, call, tool_context, agent.limits.seconds, cancel.on_cancel)
@@ -301,7 +301,8 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
         return tool
     if decision.ruling == "ask" and answer is None:
         return None
-    return ToolResult(policy.NOT_ALLOWED if decision.ruling == "ask" else policy.DENIED, failed=True)
+    why = policy.NOT_ALLOWED if decision.ruling == "ask" else policy.DENIED
+    return ToolResult(why, failed=True, refused=True)
 
 
 def _record_ruling(context: ToolContext, kind: str, call: ToolCall, actor: str) -> None:

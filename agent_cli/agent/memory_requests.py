@@ -13,6 +13,7 @@ from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.triples import Claim
+from agent_cli.messages import Request, joined
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext
 
@@ -60,7 +61,7 @@ def _keep(context: ToolContext, message: int, request: MemoryRequest, options: C
     typed, batch = asked and options.at_keyboard and request.trust == "typed", ids.new(context.time())
     with context.db.write():
         keep = _adopt if typed else _propose
-        return "; ".join(dict.fromkeys(keep(context, each, options, batch) for each in claims))
+        return joined([*dict.fromkeys(keep(context, each, options, batch) for each in claims)], "; ")
 
 
 def _adopt(context: ToolContext, claim: Claim, options: CaptureOptions, batch: str) -> str:
@@ -72,7 +73,7 @@ def _propose(context: ToolContext, claim: Claim, options: CaptureOptions, batch:
     fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person", batch=batch)
     if fact is None:
         return receipts.not_proposed(context.db, context.scope.owner, claim.statement)
-    return f"{receipts.pending(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})"
+    return Request(f"{receipts.pending(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})")
 
 
 def _claim(context: ToolContext, message: int, request: MemoryRequest, clause: str) -> Claim:

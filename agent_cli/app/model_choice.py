@@ -10,6 +10,7 @@ from agent_cli.llm.model import ChatModel, Chunk, Notice
 from agent_cli.llm.offline import OfflineModel, SearchMemories
 from agent_cli.llm.ollama.engine import SUGGESTED
 from agent_cli.llm.server.engine import AUTO, Engine, Tag, embeds, find
+from agent_cli.messages import FromMemory
 from agent_cli.values import frozen
 
 
@@ -28,7 +29,7 @@ SUGGESTIONS = (
     Suggestion("qwen3:8b", "5.2 GB", "about 7 GB"),
 )
 
-FROM_MEMORY = "answering from memory only"  # in each notice that no server answers
+_FROM_MEMORY = "answering from memory only"
 _SCRIPT = "scripted:"
 
 
@@ -54,7 +55,7 @@ def chat_model(
     try:
         name, notice = pick(engine, engine.listing(), default)
     except ModelUnavailable:
-        return OfflineModel(search), f"no model server at {engine.url}; {FROM_MEMORY} ({engine.start})"
+        return OfflineModel(search), FromMemory(f"no model server at {engine.url}; {_FROM_MEMORY} ({engine.start})")
     model = engine.chat(name)
     return (_Auto(model, OfflineModel(search)) if role == "chat" else model), notice
 
@@ -80,7 +81,7 @@ class _Auto:
         except ModelUnavailable as error:
             if begun:
                 raise
-            yield Notice(f"{error}; {FROM_MEMORY}")
+            yield Notice(FromMemory(f"{error}; {_FROM_MEMORY}"))
             yield from self._offline.reply(*args, **kwargs)
 
 

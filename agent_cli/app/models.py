@@ -123,7 +123,7 @@ def _check(app: App, name: str) -> str:
     if found.elsewhere:
         raise cloud(name)
     if not model_choice.chats(found):
-        raise ModelMissing(f"the model {name!r} cannot chat: choose another with --model")
+        raise ModelMissing(f"the model {name!r} cannot chat", "choose another with --model")
     return ""
 
 

@@ -16,6 +16,7 @@ from agent_cli.cli.ask_options import AskOptions
 from agent_cli.cli.invocation import Invocation
 from agent_cli.errors import AgentError
 from agent_cli.memory.search import recall_log
+from agent_cli.messages import Failure
 from agent_cli.render.plain_writer import PlainWriter
 from agent_cli.store import ids
 from agent_cli.text import one_line
@@ -84,8 +85,8 @@ class _TextOutput:
                     self._invocation.note(result.receipt)
                 elif result.text == policy.DENIED:
                     self._invocation.note(f"the model wanted to call {one_line(call.name)}; a rule denied it")
-                elif result.failed and result.text.startswith(f"{call.name} "):  # it raised, or hung
-                    self._invocation.note(one_line(result.text, 200))
+                elif result.broke:
+                    self._invocation.note(Failure(one_line(result.text, 200)))
                 elif self._invocation.verbose:
                     self._invocation.note(f"{call.name}: {result.text[:200]}")
             case Noticed(text):
@@ -99,7 +100,7 @@ class _TextOutput:
     def _print(self, ended: TurnEnded) -> None:
         if ended.stopped_by:
             self._writer.end()
-            self._invocation.note(f"the turn was ended: {ended.stopped_by}")
+            self._invocation.note(Failure(f"the turn was ended: {ended.stopped_by}"))
         match self._form:
             case "json":
                 output.put_json_line(_without_notices(self._transcript.as_object(ended.finish)))

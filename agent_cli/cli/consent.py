@@ -13,6 +13,7 @@ from agent_cli.store import events, meta
 from agent_cli.text import clean
 
 _UNATTENDED = "unattended decisions"  # the key under which it is kept
+NO_TERMINAL = "that takes a key at a terminal, and there is none here (`agent facts scripts --help`)"
 PRICE = "every program that runs as you could then accept, change and erase what is remembered, without asking you"
 
 
@@ -31,9 +32,7 @@ def ask(question: str, without: str) -> None:
     try:
         key = terminal.key(clean(f"{question} y, anything else no: "))
     except terminal.NoTerminal:
-        raise NobodyAsked(
-            f"{without}: that takes a key at a terminal, and there is none here (`agent facts scripts --help`)"
-        ) from None
+        raise NobodyAsked(f"{without}: {NO_TERMINAL}") from None
     if key != "y":
         raise AgentError(without)
 

@@ -16,6 +16,7 @@ from agent_cli.cli.progress import ProgressLine
 from agent_cli.config import reading
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer
+from agent_cli.messages import Receipt
 from agent_cli.store import backup as backups
 from agent_cli.store import file as files
 from agent_cli.store import file_check
@@ -157,7 +158,9 @@ def salvage(
         lost = "it is not known how many were lost" if each.lost is None else f"{each.lost} lost"
         mended = f", {each.mended} of them with marks for bytes that were no text" if each.mended else ""
         output.say(f"{each.table:<16} {each.copied:>7} saved{mended}, {lost}")
-    output.note(f"saved in {target}; `agent --db {target}` looks at it, `agent db restore {target}` puts it in place")
+    output.note(
+        Receipt(f"saved in {target}; `agent --db {target}` looks at it, `agent db restore {target}` puts it in place")
+    )
 
 
 @app.command(cls=Decision)

@@ -20,7 +20,7 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     for finding in checks.findings(invocation.settings, invocation.app):
         found.append(finding)
         if not as_json:
-            output.say(*checks.format_lines([finding]))
+            output.say(checks.format_line(finding))
     if as_json:
         output.put_json([asdict(finding) for finding in found])
     if not all(finding.ok for finding in found):

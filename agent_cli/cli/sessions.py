@@ -23,6 +23,7 @@ from agent_cli.memory.lifecycle import closing, recovery
 from agent_cli.memory.review import review
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.transfers import transfer
+from agent_cli.messages import Receipt
 from agent_cli.repl.pages import session_page
 from agent_cli.store import events
 from agent_cli.text import clean, counted
@@ -107,7 +108,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
         output.say()
     summary = session_summary.compose(app_.db, session.id, words, method, name)
     closing.close_with(app_.db, session.id, summary, app_.time, rounds)
-    output.note(f"closed {session.handle} “{sessions.name(app_.db, session)}”")
+    output.note(Receipt(f"closed {session.handle} “{sessions.name(app_.db, session)}”"))
     if session.closed_at is None:  # else these changes were reported before, and later ones are of other sessions
         for line in review.changed_since_opened(app_.db, session.id, session.owner, "agent facts review"):
             output.note(line)

@@ -20,9 +20,12 @@ _OTHERS = str.maketrans({styles.YOU.sign: "›", styles.DONE.sign: "√", styles
 _BAR = "│ "
 _DECIDED = 48  # characters of a line after which it is decided
 _DECORATION = " \t*_#`~>+-|│\"'“”„«»◇◆•·›√✔☑✅×✘❌?¿！？"
+_RECEIPT = (  # the words with which the program reports what it has done
+    "kept|saved|proposed|rejected|replaced|erased|closed|used|ended|hid|hidden|restored|approved|accepted|remembered"
+)
 _HANDLE = r"[a-z]\d+\b"
 _LIKE_PROGRAM = Pattern(
-    rf"(?:(?:{styles.RECEIPT})\b:?\s+(?:{_HANDLE}|\d)|(?:{styles.RECEIPT}):|(?:agent|program|answer):|allow it\?"
+    rf"(?:(?:{_RECEIPT})\b:?\s+(?:{_HANDLE}|\d)|(?:{_RECEIPT}):|(?:agent|program|answer):|allow it\?"
     r"|erased\.|the model wants to call\b|the turn was ended\b|(?:review|fact|skill) \d+ of \d|— ?stopped|not kept\b"
     r"|y (?:once|keep|replace)\b"
     rf"|{_HANDLE}.{{0,9}}\b(?:waits?|is kept|was kept|contradicts)\b"
@@ -31,14 +34,14 @@ _LIKE_PROGRAM = Pattern(
 _PROMPT = Pattern(r"[\s*_#`~│›√×·?]*[>›] ?(?:/|y(?:es)?\W*$)")
 _SIGN = Pattern(r"(?:#{1,6} +)?[*_`~]*[·?](?:[\s*_`~]|$)")
 _FIRST_WORDS = Pattern(
-    rf"(?:{styles.RECEIPT}|agent|program|answer|allow|the|review|fact|skill|—|not|y|{_HANDLE}|\d+)?[:.]?(?:\s|$)"
+    rf"(?:{_RECEIPT}|agent|program|answer|allow|the|review|fact|skill|—|not|y|{_HANDLE}|\d+)?[:.]?(?:\s|$)"
 )
 
 
 def announced(text: str, display: Display, role: LineRole | None = None) -> str:
     """What the program says: the sign of its role, and further lines below its first word; for a screen reader a word.
 
-    The role follows from the words where none is given.
+    Where no role is given, the line has its own.
     """
     if display.screen_reader:
         return f"Program: {formatted(text, display)}"

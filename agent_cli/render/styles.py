@@ -7,7 +7,7 @@ answer has neither sign nor colour. Whether colours are shown at all is decided 
 
 import re
 
-from agent_cli.text import Pattern
+from agent_cli.messages import Failure, Receipt, Request
 from agent_cli.values import frozen
 
 BOLD = "1"
@@ -37,26 +37,12 @@ NEEDS_YOU = LineRole("?", YELLOW)
 DONE = LineRole("✓", GREEN)
 FAILED = LineRole("✗", RED)
 
-RECEIPT = (  # the words with which the program reports what it has done
-    "kept|saved|proposed|rejected|replaced|erased|closed|used|ended|hid|hidden|restored|approved|accepted|remembered"
-)
-_DONE = Pattern(
-    rf"(?:undone: )?(?:{RECEIPT}|added|copied|done|snoozed|renamed|written|open again|undid|taken back)\b(?! \d+ of)"
-    r"|ok  "
-)
-_ASIDE = Pattern(r"used (?:[a-z]\d+ ?)+·")
-_NEEDS_YOU = Pattern(r"\b(?:waits?|to review)\b.{0,200}(?:/review|facts review)|\?\Z")
-_FAILED = Pattern(r"\S+ (?:failed|was not allowed)\b|the turn was ended\b|some background work failed\b|NOT  ")
+_ROLES: dict[type[str], LineRole] = {Receipt: DONE, Request: NEEDS_YOU, Failure: FAILED}
 
 
-def role_of(text: str) -> LineRole:
-    """The role of a line of the program, by its words. An error is known where it is caught."""
-    line = text.partition("\n")[0]
-    if _FAILED.match(line):
-        return FAILED
-    if _NEEDS_YOU.search(line):
-        return NEEDS_YOU
-    return DONE if _DONE.match(line.casefold()) and not _ASIDE.match(line) else PROGRAM
+def role_of(line: str) -> LineRole:
+    """The role of a line of the program."""
+    return _ROLES.get(type(line), PROGRAM)
 
 
 def styled(text: str, style: str) -> str:

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from agent_cli.messages import ToolResult
+from agent_cli.messages import Receipt, ToolResult
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
@@ -56,7 +56,7 @@ def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
     )
     return ToolResult(
         f"kept as the draft {note.handle}; it was not sent: the person has to send it",
-        receipt=f"saved {note.handle} “{note.name}”, not sent",
+        receipt=Receipt(f"saved {note.handle} “{note.name}”, not sent"),
     )
 
 

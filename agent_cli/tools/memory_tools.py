@@ -7,7 +7,7 @@ from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, session_notes
 from agent_cli.memory.dates import periods
-from agent_cli.messages import Origin, ToolResult
+from agent_cli.messages import Origin, Receipt, ToolResult
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -69,7 +69,7 @@ def save_note(
         actor="model",
     )
     after = f", after reading {reading.name or 'a pipe'}, {reading.handle}" if reading else ""
-    return ToolResult(f"saved as {note.handle}", receipt=f"saved {note.handle} “{note.name}”{after}")
+    return ToolResult(f"saved as {note.handle}", receipt=Receipt(f"saved {note.handle} “{note.name}”{after}"))
 
 
 @tool(risk="read", reads_memory=True, listed=False)

@@ -7,7 +7,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.dates import zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
-from agent_cli.messages import ToolResult
+from agent_cli.messages import Receipt, ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
@@ -67,7 +67,7 @@ def create_reminder(
     except UsageError as error:
         raise ToolFailed(str(error)) from error
     receipt = tasks.receipt(task, now)
-    return ToolResult(f"kept: {receipt}", receipt=f"kept {receipt}")
+    return ToolResult(f"kept: {receipt}", receipt=Receipt(f"kept {receipt}"))
 
 
 @tool(risk="read", reads_memory=True, listed=False)
@@ -87,4 +87,4 @@ def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> Too
         raise ToolFailed(str(error)) from error
     name = f"{done.handle} “{done.name}”"
     following = f"; {tasks.format_due(done, context.time())}" if done.state == "open" else ""
-    return ToolResult(f"done: {done.handle}{following}", receipt=f"done {name}{following}")
+    return ToolResult(f"done: {done.handle}{following}", receipt=Receipt(f"done {name}{following}"))

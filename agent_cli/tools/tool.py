@@ -163,7 +163,7 @@ def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[
     try:
         return tool.resolve(context, call.arguments)
     except Exception as error:  # no rule can be applied to arguments that cannot be resolved
-        return _failure(_reason(tool, error))
+        return _raised(tool, error)
 
 
 def run(
@@ -188,15 +188,16 @@ def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: fl
         try:
             answers.put(_run_here(tool, call, detached))
         except BaseException as error:  # nothing above a thread would catch it, and a library may call sys.exit
-            answers.put(_failure(_reason(tool, error)))
+            answers.put(_raised(tool, error))
 
     with on_cancel(lambda: answers.put(None)):
         threading.Thread(target=work, name=tool.name, daemon=True).start()
         try:
             result = answers.get(timeout=seconds)
         except Empty:
-            return _failure(f"{tool.name} did not answer within {seconds:g} s, so the program stopped waiting for it")
-    return result or _failure(f"{tool.name} was stopped by the person")
+            why = f"{tool.name} did not answer within {seconds:g} s, so the program stopped waiting for it"
+            return _failure(why, broke=True)
+    return result or _failure(f"{tool.name} was stopped by the person", broke=True)
 
 
 def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
@@ -205,10 +206,10 @@ def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
     except StoreError:
         raise
     except Exception as error:  # the turn goes on after any error of a tool
-        return _failure(_reason(tool, error))
+        return _raised(tool, error)
     result = result if isinstance(result, ToolResult) else ToolResult(result)
     if not isinstance(result.text, str):
-        return _failure(f"{tool.name} failed: it returned no text")
+        return _failure(f"{tool.name} failed: it returned no text", broke=True)
     return replace(result, text=text.without_surrogates(_cut(result.text)))
 
 
@@ -217,20 +218,21 @@ def _cut(words: str) -> str:
     return words if left <= 0 else f"{words[:MAX_RESULT]}\n… {left:,} more characters of this result were left out"
 
 
-def _failure(why: str) -> ToolResult:
-    return ToolResult(text.without_surrogates(why), failed=True)
+def _failure(why: str, *, broke: bool = False) -> ToolResult:
+    return ToolResult(text.without_surrogates(why), failed=True, broke=broke)
 
 
-def _reason(tool: Tool, error: BaseException) -> str:
-    """The error's message, cut: it may quote whatever the tool has read."""
+def _raised(tool: Tool, error: BaseException) -> ToolResult:
+    """The result of a call that raised: the error's message, cut, since it may quote whatever the tool has read."""
     try:
         message = str(error)[: 2 * _MAX_REASON]
     except Exception:
         message = ""
     if isinstance(error, ToolFailed):
-        return message
+        return _failure(message)
     kind = type(error).__name__
-    return f"{tool.name} failed: {text.one_line(f'{kind}: {message}' if message else kind, _MAX_REASON)}"
+    reason = text.one_line(f"{kind}: {message}" if message else kind, _MAX_REASON)
+    return _failure(f"{tool.name} failed: {reason}", broke=True)
 
 
 def _property(hint: Any) -> dict[str, Any]:

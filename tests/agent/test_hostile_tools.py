@@ -59,11 +59,13 @@ class Unspeakable(Exception):
 )
 def test_whatever_a_tool_raises_is_told_in_words(context, value, said, seconds):
     result, _ = answered(context, gives(value, seconds))
-    assert result == ToolResult(said, failed=True)
+    assert result == ToolResult(said, failed=True, broke=said.startswith("hostile "))
 
 
 def test_a_library_that_ends_the_program_ends_only_its_call(context):
-    assert answered(context, gives(sys.exit, 5.0))[0] == ToolResult("hostile failed: SystemExit", failed=True)
+    assert answered(context, gives(sys.exit, 5.0))[0] == ToolResult(
+        "hostile failed: SystemExit", failed=True, broke=True
+    )
 
 
 def test_a_tool_that_hangs_is_left_behind_and_can_write_nothing_afterwards(context):
@@ -81,7 +83,7 @@ def test_a_tool_that_hangs_is_left_behind_and_can_write_nothing_afterwards(conte
 
     result, _ = answered(context, hostile, limits=Limits(seconds=0.05))
     assert result == ToolResult(
-        "hostile did not answer within 0.05 s, so the program stopped waiting for it", failed=True
+        "hostile did not answer within 0.05 s, so the program stopped waiting for it", failed=True, broke=True
     )
     before = logged(context)
     (behind,) = [each for each in threading.enumerate() if each.name == "hostile"]

@@ -106,7 +106,7 @@ def explode(context) -> str:
 def test_a_tool_that_raises_is_a_failed_result(context):
     events = run(agent(calls("explode"), "It broke.", tools={"explode": explode}), context)
 
-    result = ToolResult("explode failed: ZeroDivisionError: by zero", failed=True)
+    result = ToolResult("explode failed: ZeroDivisionError: by zero", failed=True, broke=True)
     assert events[2] == ToolFinished(ToolCall("call_1", "explode", {}), result)
     assert [entry.failed for entry in log.history(context.db, context.session)] == [False, False, True, False]
 
@@ -138,7 +138,7 @@ def test_what_was_ruled_is_in_the_audit_log(context, settings, kind, actor, note
     ruled = events.recent(context.db)[-1]
     assert (ruled["kind"], ruled["actor"], ruled["subject"]) == (kind, actor, "save_note")
     assert context.db.value("select count(*) from note") == notes
-    refused = ToolResult(policy.DENIED if "rule" in kind else policy.NOT_ALLOWED, failed=True)
+    refused = ToolResult(policy.DENIED if "rule" in kind else policy.NOT_ALLOWED, failed=True, refused=True)
     saved = ToolResult("saved as n1", receipt="saved n1 “Buy milk”")
     assert shown[2] == ToolFinished(ToolCall("call_1", *NOTE), saved if notes else refused)
 

@@ -3,6 +3,7 @@
 import io
 import random
 
+from agent_cli.messages import Failure, Receipt, Request
 from agent_cli.render import answer_writer
 from agent_cli.render.display import Display
 from agent_cli.render.markdown import MarkdownWriter
@@ -87,16 +88,18 @@ def test_no_line_of_a_reply_begins_with_a_dot_or_a_question_mark(sign, look):
 
 def test_what_the_program_says_has_the_sign_of_its_role():
     colours, plain = Display(colour=True, wrap=True, width=lambda: 24), Display()
-    assert announced("kept f3", colours) == "\x1b[32m✓\x1b[m kept f3"
+    assert announced(Receipt("kept f3"), colours) == "\x1b[32m✓\x1b[m kept f3"
     assert announced("it broke", colours, FAILED) == "\x1b[31m✗\x1b[m it broke"
-    assert announced("2 facts to review: /review", plain) == "? 2 facts to review: /review"
+    assert announced(Request("2 facts to review: /review"), plain) == "? 2 facts to review: /review"
     assert announced("used m9 f1 · /why", plain) == "· used m9 f1 · /why"
+    assert announced(Failure("it broke"), plain) == "✗ it broke"
+    assert announced("kept nothing: the disk is full", plain) == "· kept nothing: the disk is full"
     assert announced("a line that is longer than the window", colours).split("\n") == [
         "\x1b[2m·\x1b[m a line that is longer",
         "  than the window",
     ]
     assert announced("kept f3", LOOKS["aloud"]) == "Program: kept f3"
-    assert announced("kept f3", Display(weight=True)) == "✓ kept f3"
+    assert announced(Receipt("kept f3"), Display(weight=True)) == "✓ kept f3"
 
 
 @for_each(

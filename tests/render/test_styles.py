@@ -1,4 +1,4 @@
-"""The roles and colours stand in one module, and follow from the words of a line."""
+"""Colours are named in one module."""
 
 import re
 
@@ -15,28 +15,6 @@ NAMES_A_COLOUR = re.compile(
 def test_no_other_module_names_a_colour():
     found = {module(path): NAMES_A_COLOUR.findall(path.read_text(encoding="utf-8")) for path in FILES}
     assert [name for name, colours in found.items() if colours] == ["render.styles"], found
-
-
-@for_each(
-    ("line", "role"),
-    [
-        ("kept f3, in effect since 22 Nov 2026: “I live in Graz”", styles.DONE),
-        ("saved n1 “milk”", styles.DONE),
-        ("closed s1 · resume: agent -r s1", styles.DONE),
-        ("undone: kept f3", styles.DONE),
-        ("used m9 f1 · /why", styles.PROGRAM),
-        ("f3 waits for your yes: /review", styles.NEEDS_YOU),
-        ("2 facts to review: /review", styles.NEEDS_YOU),
-        ("save_note was not allowed", styles.FAILED),
-        ("the turn was ended: six rounds", styles.FAILED),
-        ("some background work failed: /doctor says more", styles.FAILED),
-        ("nothing is known of it", styles.PROGRAM),
-        ("ok   disk       54.9 GB free", styles.DONE),
-        ("NOT  server     no model server answers", styles.FAILED),
-    ],
-)
-def test_the_role_of_a_line_follows_from_its_words(line, role):
-    assert styles.role_of(line) == role
 
 
 def test_without_colours_weight_remains():

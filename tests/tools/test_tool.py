@@ -29,7 +29,7 @@ def called(tool, **arguments):
 
 
 def failed(text):
-    return ToolResult(text, failed=True)
+    return ToolResult(text, failed=True, broke=text.startswith("thing failed"))
 
 
 TAKES = (

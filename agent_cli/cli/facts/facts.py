@@ -186,7 +186,7 @@ def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
         consent.obtain(app_, f"keep “{words.strip()}”?", "nothing was kept")
     except NobodyAsked as error:
         _queue(app_, words, properties)
-        raise NobodyAsked(str(error).replace("nothing was kept", "nothing counts yet")) from error
+        raise NobodyAsked(f"nothing counts yet: {consent.NO_TERMINAL}") from error
     adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single_valued)
     output.say(_receipt(adopted, app_.time()))
     _note_masked(adopted.fact, words)

@@ -28,7 +28,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.planner.schedules import Schedule
 from agent_cli.memory.skills import skills
-from agent_cli.messages import Part
+from agent_cli.messages import Failure, Part
 from agent_cli.repl.session import reminders
 from agent_cli.store import ids
 from agent_cli.tools import skill_tools
@@ -78,7 +78,7 @@ def run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
     while claimed := schedules.claim(app.db, owner, app.time()):
         error = _carry_out(app, invocation, claimed, stop)
         if error:
-            invocation.note(f"{_short(claimed)} failed: {error}")
+            invocation.note(Failure(f"{_short(claimed)} failed: {error}"))
         went_well.append(error is None)
     return went_well
 

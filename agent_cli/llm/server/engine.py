@@ -80,8 +80,8 @@ def is_cloud(model: str) -> bool:
 
 def cloud(model: str) -> ModelMissing:
     return ModelMissing(
-        f"the model {model!r} runs on somebody else's machine; only models on your own server are used: "
-        "choose another with --model, `agent models` lists them"
+        f"the model {model!r} runs on somebody else's machine; only models on your own server are used",
+        "choose another with --model, `agent models` lists them",
     )
 
 

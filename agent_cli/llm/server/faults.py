@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_cli import text
-from agent_cli.errors import AgentError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.errors import AgentError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable, ServerAbsent
 from agent_cli.llm.server.address import Address
 
 _KINDS = (  # the first pattern found in "STATUS MESSAGE" gives the kind
@@ -88,7 +88,7 @@ def _count(value: Any) -> int:
 
 def unavailable(address: Address, why: str) -> ModelUnavailable:
     kind = address.kind
-    return ModelUnavailable(
+    return ServerAbsent(
         f"no model server answers at {address.url} ({why}): {kind.start}, or set {kind.setting} to where it runs"
     )
 
@@ -107,7 +107,7 @@ def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0)
         case "context":
             return _context_exceeded(fault, num_ctx)
         case "no chat":
-            return ModelMissing(f"the model {model!r} cannot chat: choose another with --model")
+            return ModelMissing(f"the model {model!r} cannot chat", "choose another with --model")
         case "wrong path":
             return wrong_server(address, message)
         case "host refused":

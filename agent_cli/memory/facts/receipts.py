@@ -8,6 +8,7 @@ from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
+from agent_cli.messages import Receipt
 from agent_cli.store.db import Database
 
 _STATES = {
@@ -25,26 +26,27 @@ def accepted(adopted: Adopted, now: datetime, *, at_prompt: bool = False) -> str
     undo = f"{f'/undo {changed.handle}' if at_prompt else 'agent facts undo'} takes it back"
     named, stated = adoption.format_names([adopted.fact]), dates(adopted.fact, now)
     if adopted.new and adopted.fact.operation == "delete":
-        return f"{ended(adopted, now)} ({undo})"
+        line = ended(adopted, now)
+        return type(line)(f"{line} ({undo})")
     if not adopted.new:
         return f"{named} was known already{f'; now {stated}' if adopted.dated else ''}"
     instead = f", in place of {adoption.format_names(adopted.replaced)}" if adopted.replaced else ""
     if instead and adopted.fact.is_planned(now):
         instead += " from then on"
     where = " for this project" if adopted.fact.place else ""
-    return f"kept {named}{where}{f' ({stated})' if stated else ''}{instead} ({undo})"
+    return Receipt(f"kept {named}{where}{f' ({stated})' if stated else ''}{instead} ({undo})")
 
 
 def ended(adopted: Adopted, now: datetime) -> str:
     """The receipt for what the person said is over."""
     each = [f"{adoption.format_names([fact])} ({dates(fact, now)})" for fact in adopted.replaced]
-    return f"ended {', '.join(each)}" if each else "nothing was ended: it was over already"
+    return Receipt(f"ended {', '.join(each)}") if each else "nothing was ended: it was over already"
 
 
 def undone(fact: Fact) -> str:
     """The receipt for a change that was taken back; a fact that the change had added is rejected by that."""
     state = "is not kept" if fact.state == REJECTED else f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
-    return f"taken back: {fact.handle} “{facts.name(fact)}” {state}"
+    return Receipt(f"taken back: {fact.handle} “{facts.name(fact)}” {state}")
 
 
 def pending(fact: Fact) -> str:

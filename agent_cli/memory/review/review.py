@@ -25,6 +25,7 @@ from agent_cli.memory.proposals import ACCEPTED, MAX_WAIT, PENDING, Proposals
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import MERGED, SKILLS, Skill
+from agent_cli.messages import Request
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import counted, one_line, visible
@@ -283,7 +284,7 @@ def start_notices(reviewer: Reviewer) -> list[str]:
 def waiting_notice(waiting: Iterable[ProposalKey]) -> str:
     """How many of each kind are to review: `3 facts and 1 skill to review: /review`; empty where nothing waits."""
     counts = Counter(kind for kind, _ in waiting)
-    return (
+    return Request(
         f"{' and '.join(counted(count, kind) for kind, count in counts.items())} to review: /review" if counts else ""
     )
 
@@ -299,7 +300,7 @@ def changed_since_opened(db: Database, session: int, owner: str, command: str) -
     if len(lines) > _MAX_CHANGES:
         lines = [*lines[:_MAX_CHANGES], f"and {len(lines) - _MAX_CHANGES} more"]
     count = sum(sign == PENDING for sign, _ in found)
-    return [*lines, f"{count} to review: {command}"] if count else lines
+    return [*lines, Request(f"{count} to review: {command}")] if count else lines
 
 
 def describe_scope(scope: Scope, fact: Fact) -> str:

@@ -7,6 +7,7 @@ from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
+from agent_cli.messages import Receipt
 from agent_cli.render import clipboard, code_blocks
 from agent_cli.render.program_text import Verbatim
 from agent_cli.render.reply_lines import marked
@@ -22,7 +23,7 @@ def copy(conversation: Conversation, argument: str) -> str:
     words = _last_code(answer) if code else answer.message.text.strip()
     words = text.clean(words)  # what is pasted into a shell must not be able to steer its terminal
     how = clipboard.copy(words, os.environ, sys.stdout)
-    return f"copied {'the code of ' if code else ''}{answer.handle}, {len(words):,} characters, {how}"
+    return Receipt(f"copied {'the code of ' if code else ''}{answer.handle}, {len(words):,} characters, {how}")
 
 
 @command("/raw [N]", examples=("/raw", "/raw 2"))

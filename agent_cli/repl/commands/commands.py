@@ -66,7 +66,7 @@ def in_session(message: str) -> str:
 
     One that has no slash command is said to be typed in a shell.
     """
-    return message if isinstance(message, Verbatim) else _SHELL_COMMAND.sub(_slash_command, message)
+    return message if isinstance(message, Verbatim) else type(message)(_SHELL_COMMAND.sub(_slash_command, message))
 
 
 def _slash_command(found: re.Match[str]) -> str:

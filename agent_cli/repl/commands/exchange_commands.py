@@ -18,7 +18,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.lifecycle import rewind
-from agent_cli.messages import Part
+from agent_cli.messages import Part, Receipt
 from agent_cli.render.program_text import Verbatim
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import PromptDraft
@@ -52,7 +52,7 @@ def _undo_change(conversation: Conversation, handle: str) -> str:
     app.refuse_incognito()
     fact = facts.get(app.db, ids.number("fact", handle), app.scope.owner)
     undone = {each.id: each for each in facts.undo(app.db, app.scope.owner, app.time, fact)}  # its last state
-    return "\n".join(map(receipts.undone, undone.values()))
+    return Receipt("\n".join(map(receipts.undone, undone.values())))
 
 
 @command("/retry [OPTIONS]", examples=("/retry", "/retry --no-memory"))

@@ -18,7 +18,7 @@ from agent_cli.memory.review import review
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.messages import Origin
+from agent_cli.messages import Origin, Receipt, Request, joined
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Page, Result, Screen
 from agent_cli.repl.pages import fact_page
@@ -79,7 +79,7 @@ def remember(conversation: Conversation, argument: str) -> str:
     """
     reach, words = _reach(argument)
     said = [_Statement(_checked(words), conversation.origin)] if words else _last_said(conversation)
-    return "\n".join(_keep(conversation, each, reach) for each in said)
+    return joined([_keep(conversation, each, reach) for each in said])
 
 
 @command("/update [FACT]", changes=True, examples=("/update", "/update f3"))
@@ -105,7 +105,7 @@ def update(conversation: Conversation, argument: str) -> str:
     if not any(each.known for each in found):
         return "your last message says nothing against what is known; /remember TEXT keeps a fact"
     chosen = contradictions.chosen(found, argument)
-    return "\n".join(contradictions.accept(app.db, app.scope, chosen, app.time, app.single_valued))
+    return Receipt("\n".join(contradictions.accept(app.db, app.scope, chosen, app.time, app.single_valued)))
 
 
 @command(
@@ -190,11 +190,11 @@ def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
         waits = adoption.propose(app.db, app.scope, claim, app.time, actor="person")
         if waits is None:
             return "nothing was added: it is known, waits already, or was rejected before"
-        return f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}"
+        return Request(f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}")
     adopted = adoption.add(app.db, app.scope, claim, app.time, app.single_valued)
     if not adopted.new:
         return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
-    return f"{review.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}"
+    return Receipt(f"{review.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}")
 
 
 def _checked(words: str) -> str:

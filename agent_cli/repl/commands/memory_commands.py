@@ -10,11 +10,11 @@ from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
 from agent_cli.memory.forgetting import erasure_receipt, forget, later_check, provenance, related_rows, topic
-from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
 from agent_cli.memory.search.candidates import Filter
+from agent_cli.messages import Receipt
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Confirmation, Page, Question, Result
 from agent_cli.repl.pages import row_page, search_page, why_page
@@ -32,7 +32,7 @@ def note(conversation: Conversation, argument: str) -> Result:
     """Save a note."""
     app = conversation.app
     written = notes.add(app.db, app.scope, argument, app.time, origin=conversation.origin, session=conversation.id)
-    return f"saved {written.handle} “{written.name}”"
+    return Receipt(f"saved {written.handle} “{written.name}”")
 
 
 @command("/notes [WORDS|#TAG]", on_file=True, examples=("/notes key", "/notes #garden"), shell={"notes list": ""})
@@ -148,5 +148,5 @@ def _confirmation(app: App, plan: ErasurePlan, text: str | None = None) -> Confi
     return Confirmation(shown, "erase it for good? type yes: ", yes, "nothing was erased")
 
 
-def _erased(receipt: Receipt, files: Sequence[str] = ()) -> str:
-    return "\n".join([f"Erased. {receipt.sentence()}", *files, *receipt.details(), *receipt.remedies()])
+def _erased(receipt: erasure_receipt.Receipt, files: Sequence[str] = ()) -> str:
+    return Receipt("\n".join([f"Erased. {receipt.sentence()}", *files, *receipt.details(), *receipt.remedies()]))

@@ -6,6 +6,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.transfers import transfer
+from agent_cli.messages import Receipt
 from agent_cli.render.program_text import Verbatim
 from agent_cli.repl.commands import arguments, session_choice
 from agent_cli.repl.commands.command import command
@@ -90,7 +91,7 @@ def export(conversation: Conversation, argument: str) -> Result:
             opened.write(written)
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error
-    return f"written to {file}"
+    return Receipt(f"written to {file}")
 
 
 @command("/incognito [read]", examples=("/incognito", "/incognito read"))

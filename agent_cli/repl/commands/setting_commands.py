@@ -129,9 +129,9 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         with closing(conversation.app.db.another_connection()) as db:
-            for found in checks.format_lines(checks.for_running(replace(conversation.app, db=db))):
+            for found in checks.for_running(replace(conversation.app, db=db)):
                 cancel.check()
-                yield Noticed(found.replace("→ agent ", "→ in a shell: agent "))
+                yield Noticed(checks.format_line(found, at_prompt=True))
 
     return work
 

@@ -7,6 +7,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
+from agent_cli.messages import Receipt
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Page, Result
 from agent_cli.repl.pages import task_page
@@ -32,7 +33,7 @@ def remind(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     words, when = due_times.find(argument, app.time(), zones.local_name())
     task = tasks.add(app.db, app.scope, words, when, app.time, origin=conversation.origin, session=conversation.id)
-    return f"kept {tasks.receipt(task, app.time())}"
+    return Receipt(f"kept {tasks.receipt(task, app.time())}")
 
 
 @command(
@@ -75,7 +76,7 @@ def _named(conversation: Conversation, handles: str) -> list[Task]:
 def _done(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     found = _named(conversation, argument)
-    return "\n".join(tasks.format_done(tasks.complete(app.db, each, app.time), app.time()) for each in found)
+    return Receipt("\n".join(tasks.format_done(tasks.complete(app.db, each, app.time), app.time()) for each in found))
 
 
 def _snooze(conversation: Conversation, argument: str) -> str:
@@ -85,9 +86,8 @@ def _snooze(conversation: Conversation, argument: str) -> str:
         raise UsageError("write the task and until when, as in /tasks snooze t4 1 hour")
     found = _named(conversation, match[1])
     when = due_times.parse_moment(match[2], app.time(), zones.local_name())
-    return "\n".join(
-        f"snoozed {tasks.receipt(tasks.snooze(app.db, each, when, app.time), app.time())}" for each in found
-    )
+    snoozed = [tasks.snooze(app.db, each, when, app.time) for each in found]
+    return Receipt("\n".join(f"snoozed {tasks.receipt(each, app.time())}" for each in snoozed))
 
 
 def _rm(conversation: Conversation, argument: str) -> str:
@@ -95,7 +95,7 @@ def _rm(conversation: Conversation, argument: str) -> str:
     found = _named(conversation, argument)
     for each in found:
         tasks.hide(app.db, each, app.time)
-    return "\n".join(f"hidden {each.handle} “{each.name}” (/tasks restore {each.handle})" for each in found)
+    return Receipt("\n".join(f"hidden {each.handle} “{each.name}” (/tasks restore {each.handle})" for each in found))
 
 
 def _restore(conversation: Conversation, argument: str) -> str:
@@ -103,13 +103,13 @@ def _restore(conversation: Conversation, argument: str) -> str:
     found = _named(conversation, argument)
     for each in found:
         tasks.restore(app.db, each, app.time)
-    return "\n".join(f"restored {each.handle} “{each.name}”" for each in found)
+    return Receipt("\n".join(f"restored {each.handle} “{each.name}”" for each in found))
 
 
 def _reopen(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     found = [tasks.reopen(app.db, each, app.time) for each in _named(conversation, argument)]
-    return "\n".join(f"open again: {tasks.receipt(each, app.time())}" for each in found)
+    return Receipt("\n".join(f"open again: {tasks.receipt(each, app.time())}" for each in found))
 
 
 VERBS: Mapping[str, Callable[[Conversation, str], str]] = {

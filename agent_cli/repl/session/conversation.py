@@ -15,7 +15,7 @@ from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
 from agent_cli.agent.transcript import Transcript
-from agent_cli.app import background, engines, model_choice, models, turns, upkeep
+from agent_cli.app import background, engines, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
@@ -28,7 +28,7 @@ from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.summaries import session_summary
-from agent_cli.messages import Origin, Part
+from agent_cli.messages import FromMemory, Origin, Part, Receipt
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 
@@ -194,7 +194,7 @@ class Conversation:
 
     def _is_news(self, notice: str) -> bool:
         """Whether a notice is to be shown: that memory alone answers is shown once, since the answers say it too."""
-        if model_choice.FROM_MEMORY not in notice:
+        if not isinstance(notice, FromMemory):
             return True
         shown, self._offline_shown = self._offline_shown, True
         return not shown
@@ -215,7 +215,7 @@ class Conversation:
                 summary_row = session_summary.compose(db, session.id, summary, method, name)
                 closing.close_with(db, session.id, summary_row, self.app.time, rounds)
                 self._reset()
-                yield Noticed(f"closed {session.handle} · resume: /resume {session.handle}")
+                yield Noticed(Receipt(f"closed {session.handle} · resume: /resume {session.handle}"))
                 for line in review.changed_since_opened(db, session.id, session.owner, "/review"):
                     yield Noticed(line)
             finally:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Reviewer
+from agent_cli.messages import Failure
 from agent_cli.store import jobs
 
 
@@ -35,5 +36,5 @@ class Notices:
             lines.append(review.waiting_notice(sorted(waiting)))
         if failed > 0 and not self._failure_reported:
             self._failure_reported = True
-            lines.append("some background work failed: /doctor says more")
+            lines.append(Failure("some background work failed: /doctor says more"))
         return lines

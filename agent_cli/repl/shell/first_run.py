@@ -43,7 +43,7 @@ class ModelOffer:
             engine = engines.of(config)
             found = engine.listing()
         except ModelUnavailable:
-            known, self._server_absent = self._server_absent, True
+            known = self.absence_known()
             absent = f"no model server at {engine.url}: {engine.start}; notes, facts and search work without"
             return "\n".join(each for each in ("" if known else absent, self._suggest_small()) if each)
         except AgentError:
@@ -78,18 +78,10 @@ class ModelOffer:
             return ""
         return _SMALL_OFFER_AGAIN if models.was_small_offered(self._app) else _SMALL_OFFER
 
-    def without_repetition(self, message: str) -> str:
-        """A notice or error without what the person was told before: how to start a server.
-
-        Empty for the notice that memory alone answers, which each such answer says itself.
-        """
-        known, absent = self._server_absent, message.startswith("no model server")
-        self._server_absent = known or absent
-        if not (known and absent):
-            return message
-        if model_choice.FROM_MEMORY in message:
-            return ""
-        return "no model server answers; what you said is kept, /retry asks it again"
+    def absence_known(self) -> bool:
+        """Whether the person was told before that no server answers, and how to start one; from now on they were."""
+        known, self._server_absent = self._server_absent, True
+        return known
 
     def accept(self, line: str) -> Work | None:
         """The download of the model that a line names; None when nothing was suggested, or the line is no answer to it.

@@ -21,10 +21,10 @@ from agent_cli.agent.runner import Runner, Work
 from agent_cli.app import background, pending_erasure
 from agent_cli.app.app import App
 from agent_cli.app.warming import Warmer
-from agent_cli.errors import AgentError, ModelMissing, NobodyAsked, StoreBusy, StoreError, UsageError
+from agent_cli.errors import AgentError, ModelMissing, NobodyAsked, ServerAbsent, StoreBusy, StoreError, UsageError
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
-from agent_cli.messages import Part
+from agent_cli.messages import FromMemory, Part
 from agent_cli.render import program_text
 from agent_cli.render.display import Display, detect, with_theme
 from agent_cli.render.program_text import Verbatim
@@ -45,6 +45,7 @@ from agent_cli.repl.shell.turn_renderer import TurnRenderer
 
 _LEAVE_TIMEOUT = 2.0  # seconds that leaving may take
 _POLL_INTERVAL = 1.0  # seconds between checks for what other processes have done
+_STILL_ABSENT = "no model server answers; what you said is kept, /retry asks it again"
 _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 
@@ -210,11 +211,11 @@ class Shell:
                 self._say(message, FAILED)
                 return "" if self._stored else line
             case ModelMissing():
-                message = message.replace("--model", "/model NAME")
-                message = message if "/model" in message else f"{message}; /model NAME chooses another"
+                message = commands.in_session(f"{error.problem}; /model NAME chooses another")
                 self._say(await asyncio.to_thread(self._model_offer.check) or message, FAILED)
             case _:
-                self._say(self._model_offer.without_repetition(message), FAILED)
+                known = isinstance(error, ServerAbsent) and self._model_offer.absence_known()
+                self._say(_STILL_ABSENT if known else message, FAILED)
         return ""
 
     async def _prepare(self) -> None:
@@ -295,7 +296,8 @@ class Shell:
                             event.answer(await self._ask(event, runner.cancel))
                         continue
                     self._stored = self._stored or isinstance(event, QuestionLogged)
-                    if not isinstance(event, Noticed) or self._model_offer.without_repetition(event.text):
+                    from_memory = isinstance(event, Noticed) and isinstance(event.text, FromMemory)
+                    if not (from_memory and self._model_offer.absence_known()):
                         renderer.draw(event)
         finally:
             runner.cancel()  # when a signal ends the program, the part of the answer that has arrived is stored

@@ -20,7 +20,7 @@ from agent_cli.agent.events import (
 )
 from agent_cli.errors import Cancelled
 from agent_cli.llm import repetition
-from agent_cli.messages import ToolCall, ToolResult
+from agent_cli.messages import Failure, ToolCall, ToolResult
 from agent_cli.render import answer_writer, styles
 from agent_cli.render.display import Display
 from agent_cli.render.reply_lines import announced
@@ -88,7 +88,7 @@ class TurnRenderer:
                 self.end()
                 if reason:
                     offer = " · /retry asks again" if finish in _CUT_OFF else ""
-                    self.say(f"the turn was ended: {reason}{offer}")
+                    self.say(Failure(f"the turn was ended: {reason}{offer}"))
             case TurnFailed(error):
                 self.end()
                 if not isinstance(error, Cancelled):
@@ -166,9 +166,9 @@ class TurnRenderer:
 
 def tool_outcome(call: ToolCall, result: ToolResult) -> str:
     """The line for the person about a finished call; often empty."""
-    if result.failed and result.text.startswith("refused: "):
-        return f"{one_line(call.name)} was not allowed"
+    if result.refused:
+        return Failure(f"{one_line(call.name)} was not allowed")
     if result.failed:
         error = one_line(result.text, 200)
-        return error if error.startswith(f"{call.name} ") else f"{one_line(call.name)} failed: {error}"
+        return Failure(error if result.broke else f"{one_line(call.name)} failed: {error}")
     return result.receipt

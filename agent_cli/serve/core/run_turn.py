@@ -143,8 +143,7 @@ class _ChosenModel:
 
 def _count_tool_call(state: ServerState, caller: Caller, event: Event) -> None:
     if isinstance(event, ToolFinished):
-        refused = event.result.failed and event.result.text.startswith("refused:")
-        ruling = "refused" if refused else "failed" if event.result.failed else "allowed"
+        ruling = "refused" if event.result.refused else "failed" if event.result.failed else "allowed"
         name = event.call.name if event.call.name in registry.BUILT_IN else "other"
         state.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
 

@@ -211,7 +211,7 @@ def test_without_a_person_nothing_is_asked_and_that_is_said(context):
     call = ToolCall("call_1", "save_note", {"text": "x"})
     assert shown[2:4] == [
         Noticed("the model wanted to call save_note; that needs your yes, so it was refused here"),
-        ToolFinished(call, ToolResult("refused: nobody can be asked here", failed=True)),
+        ToolFinished(call, ToolResult("refused: nobody can be asked here", failed=True, refused=True)),
     ]
     assert [(each["kind"], each["actor"]) for each in events.recent(context.db)] == [("call refused", "program")]
 

@@ -82,16 +82,12 @@ def test_the_model_of_the_settings_is_offered_first(offer):
 def test_a_start_without_a_server_says_how_to_start_it(offer):
     told = "no model server at http://127.0.0.1:9: start it with `ollama serve`; notes, facts and search work without"
     offered = offer(host="127.0.0.1:9")
-    from_memory = "no model server at http://127.0.0.1:9; answering from memory only (start it with `ollama serve`)"
     assert offered.check().splitlines()[0] == told
-    assert offered.without_repetition(from_memory) == ""
-    failed = "no model server answers at http://127.0.0.1:9 (connection refused): start it with `ollama serve`"
-    assert offered.without_repetition(failed) == "no model server answers; what you said is kept, /retry asks it again"
+    assert offered.absence_known()
 
     asked_first = offer(host="127.0.0.1:9")
-    assert asked_first.without_repetition(from_memory) == from_memory, "nothing has been said yet"
+    assert not asked_first.absence_known(), "nothing has been said yet"
     assert told not in asked_first.check()
-    assert offered.without_repetition("saved n1") == "saved n1"
 
 
 @pytest.mark.skipif(not weights.is_small_ready(), reason="the small model is not installed")

@@ -354,7 +354,7 @@ def test_without_a_server_it_says_so_and_goes_on(program, terminal):
 
 def test_a_model_that_is_not_there_is_told_with_the_way_to_another(talked, terminal):
     shell = terminal(AGENT_MODEL="nosuch").wait_prompt().enter("hello").wait("NAME chooses another")
-    shell.wait_prompt().enter("/model x:cloud").wait("with /model NAME").wait_prompt()
+    shell.wait_prompt().enter("/model x:cloud").wait("/model NAME chooses another").wait_prompt()
 
 
 def test_a_server_that_was_named_and_is_gone_is_told_in_a_sentence(program, terminal):

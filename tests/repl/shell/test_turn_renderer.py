@@ -19,7 +19,7 @@ from agent_cli.agent.events import (
     TurnFailed,
 )
 from agent_cli.errors import Cancelled, ModelFailed
-from agent_cli.messages import Message, ToolCall, ToolResult
+from agent_cli.messages import Message, Receipt, ToolCall, ToolResult
 from agent_cli.render.display import Display
 from agent_cli.render.spinner import Spinner
 from agent_cli.repl.shell.turn_renderer import TurnRenderer
@@ -46,7 +46,7 @@ def test_an_answer_with_what_stands_beside_it():
         TextArrived("I **save"),
         TextArrived("** it."),
         ToolStarted(CALL),
-        ToolFinished(CALL, ToolResult("ok", receipt="saved n1 “milk”")),
+        ToolFinished(CALL, ToolResult("ok", receipt=Receipt("saved n1 “milk”"))),
         TextArrived("\n\nDone."),
         Noticed("a notice"),
         END,
@@ -57,7 +57,7 @@ def test_an_answer_with_what_stands_beside_it():
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        (ToolResult("refused: no", failed=True), "\x1b[31m✗\x1b[m save_note was not allowed\n"),
+        (ToolResult("no", failed=True, refused=True), "\x1b[31m✗\x1b[m save_note was not allowed\n"),
         (ToolResult("no room", failed=True), "\x1b[31m✗\x1b[m save_note failed: no room\n"),
         (ToolResult("fine"), ""),
     ],
