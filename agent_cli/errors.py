@@ -39,26 +39,24 @@ class ConfigError(UsageError):
 
 
 class ModelUnavailable(AgentError):
-    """No model answers: there is no server, or it is not one that can be used."""
+    """No model answers: no server does, or it cannot be used."""
 
     exit_code = 3
     code = "no_server"
 
 
 class ServerAbsent(ModelUnavailable):
-    """No model server answers."""
+    pass
 
 
 class ModelMissing(AgentError):
-    """The server does not have the model, or the model must not be used for chat.
-
-    `problem`: the text without `choice`, which says how another model is chosen on the command line.
-    """
+    """The server does not have the model, or the model must not be used for chat."""
 
     exit_code = 4
     code = "no_model"
 
     def __init__(self, problem: str, choice: str = ""):
+        """`choice`: how another model is chosen on the command line."""
         super().__init__(f"{problem}: {choice}" if choice else problem)
         self.problem = problem
 
