@@ -4,7 +4,7 @@ The most specific rule counts: one with matching arguments before one for the to
 Of several the strictest counts. A rule that permits more counts only where the resolved arguments match, with links and
 .. followed; one that is stricter counts where the arguments match in any form, in upper or lower case.
 
-Parses, checks and matches the person's rules for tool calls.
+The rules as the person writes them:
 
     [rules]
     save_note = "allow"                      # a tool
@@ -16,7 +16,7 @@ with / or ~ is a path, and links in its folder are followed. A tool of an MCP se
 models accept only letters, digits, _ and - in a name. The tools of such a server are not known here, so rules for them
 and for their source, mcp.SERVER, are not checked.
 
-Stops a turn that calls too many tools or repeats itself.
+The guard stops a turn that calls too many tools or repeats itself.
 """
 
 import json

@@ -1,10 +1,8 @@
 """Retention: deletes old messages and summaries, the finest level first, once the next level contains them.
 
-Off by default. retention_candidates.py decides what may be deleted. A coarser summary keeps its text, its details and
+Off by default. A coarser summary keeps its text, its details and
 the ids of deleted sources, so that it can keep their sentences when it is made anew. Facts keep their quotes, and the
 input history stays. No tombstones are kept: an import may restore what was deleted.
-
-Finds the old messages and summaries for retention, and why each has to be kept, if it has.
 
 A row may be deleted when the next coarser summary exists, was made after it, and names it among its sources. A summary
 is also kept as long as one of its own sources is still to be deleted. The messages of a session are deleted together,
