@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserCallbackError, HttpParserError, HttpResponseParser
 
 from agent_cli.errors import ConfigError
 from agent_cli.llm.model import Cancel
@@ -82,6 +82,8 @@ class HttpResponse:
             return
         try:
             self._parser.feed_data(data)
+        except HttpParserCallbackError as error:  # Ctrl-C, say, while a method of this class ran
+            raise error.__context__ or error from None
         except HttpParserError as error:
             if not self._ended:  # what a server sends after its response counts for nothing
                 raise ValueError(f"the response is not HTTP: {error}") from error

@@ -82,6 +82,15 @@ def test_a_piece_is_given_as_soon_as_it_is_there():
         assert response.read() == b""
 
 
+def test_ctrl_c_while_a_piece_is_parsed_is_no_fault_of_the_server(monkeypatch):
+    def interrupted(response, piece):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(HttpResponse, "on_body", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        answered(OK + b"Content-Length: 5\r\n\r\nhello")
+
+
 @for_each(
     ("value", "host"),
     [
