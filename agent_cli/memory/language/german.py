@@ -480,7 +480,7 @@ NO_JOB = r"bei|für|und|oder"
 NATIONALITY = r"(?<=\w{4})(?:in|er|eur|ist|ent|ant)"
 NO_POSSESSION = r"termin|frage|idee|problem"
 SEARCH_WORDS = {
-    "lives_in": "wohne wohnt wohnst daheim gezogen umgezogen ziehe ziehen",
+    "lives_in": "wohne wohnt wohnst lebe lebt lebst daheim gezogen umgezogen ziehe ziehen",
     "works_at": "arbeite arbeitet arbeitgeber firma angefangen begonnen",
     "works_as": "beruf arbeite",
     "studies_at": "studiere studium",

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from agent_cli.memory.dates import time_range
+from agent_cli.memory.language import statements
 from agent_cli.memory.search import (
     candidates,
     index,
@@ -266,7 +267,19 @@ def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tupl
         if only_asked := candidates.only_in(search.question, [*empty.values()]) - search.unknown:
             _guess(search, only_asked, empty)
         question, scored = _score(search)
+    if only_answered := _only_answered(search, question) - search.unknown:
+        _guess(search, only_answered, search.rows)
+        return _judge(search, *_score(search))
     return question, scored
+
+
+def _only_answered(search: Search, question: QueryContext) -> set[str]:
+    """The words of a question about the person that only questions and replies hold: they may have told it in others,
+    of "garage" as "Garagentor"."""
+    if question.asks_for_replies or not statements.is_in_first_person(question.text):
+        return set()
+    telling = [row.own_words for row in search.rows.values() if not row.empty and row.role != "assistant"]
+    return {word for word, stems in search.question.stems.items() if not any(stems & own.keys() for own in telling)}
 
 
 def _mark_replaced(search: Search, scored: Sequence[Scored]) -> Collection[int]:

@@ -329,3 +329,12 @@ def test_a_summary_of_small_talk_tells_nothing(db):
 
     found = {hit.text: hit.empty for hit in find(db, "good to hear of the garden").hits if hit.kind == "summary"}
     assert found == {"Good to hear.": "small talk", "Anna showed the garden.": ""}
+
+
+def test_a_word_that_only_replies_hold_is_looked_for_within_longer_words(context):
+    kept = note(context.db, "Garagentor: Code 7730, danach die Raute drücken")
+    for n in range(3):
+        ask(context, f"Was ist Ding {n}?", "Man stellt es am besten in die Garage, dort ist es kühl.")
+        ask(context, f"wie geht das Garagentor {n} mal auf?", "Das weiß ich leider nicht.")
+    catch_up(context.db)
+    assert find(context.db, "wie komm ich in die garage").hits[0].handle == kept
