@@ -3,7 +3,7 @@
 What is sent is the next request without its question, for an answer of one token. A question that begins in the same
 way waits until it is read: hanging up would make some servers load the model again, and a second request beside it
 would be read from its first word. A question that begins otherwise ends it at once, and so does one that another
-process asks. No error is reported here: it will come for the question too, and is said then.
+process asks. Nothing here is reported: what fails will fail for the question too, and is said then.
 """
 
 import threading
@@ -19,7 +19,6 @@ from agent_cli.agent.model_context import Context
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.config.values import Config
-from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
 from agent_cli.messages import Message, Part
@@ -100,7 +99,7 @@ class Warmer:
         time.sleep(DELAY)
         if self._paused or count != self._count:
             return
-        with suppress(AgentError), closing(self._app.db.another_connection()) as db:
+        with suppress(Exception), closing(self._app.db.another_connection()) as db:
             model = models.planned(self._app, db)
             if model.name in _ALIEN:
                 return
