@@ -43,15 +43,14 @@ class ServerFault(Exception):
     status: int = 200
     needed: int = 0  # tokens of the prompt, where the server gives them
     context: int = 0  # tokens of the context, where the server gives them
+    retry_after: int = 0  # seconds after which a busy server wants to be asked again, where it says
 
 
-def from_response(status: int, body: bytes) -> ServerFault:
+def from_response(status: int, body: bytes, retry_after: int) -> ServerFault:
     """The fault of a response whose status is not 200."""
-    decoded = body.decode("utf-8", "replace")
-    try:
-        return from_error(json.loads(decoded), status)
-    except ValueError:
-        return from_error(decoded, status)
+    fault = from_error(body.decode("utf-8", "replace"), status)
+    fault.retry_after = retry_after
+    return fault
 
 
 def from_error(value: Any, status: int = 200) -> ServerFault:

@@ -53,7 +53,7 @@ class _Retries:
     def decide(self, fault: ServerFault) -> str | bool:
         """A notice to show, True for another try without a notice, False for no more tries. Sets `pause` (seconds)."""
         if fault.kind == "busy" and self._time_left > 0:
-            self.pause = min(self._next_pause, self._time_left)
+            self.pause = min(fault.retry_after or self._next_pause, self._time_left)
             self._time_left -= self.pause
             self._next_pause = min(2 * self._next_pause, 8.0)
             announced, self._busy = self._busy, True

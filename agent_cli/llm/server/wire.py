@@ -30,6 +30,7 @@ from agent_cli.llm.server.address import Address
 
 _PIECE = 65_536  # bytes that are read at once
 _LONGEST_HEAD = 65_536  # bytes of status and headers
+_LONGEST_LINE = 64 << 20  # bytes
 
 
 class HttpResponse:
@@ -39,6 +40,7 @@ class HttpResponse:
         self._sock = sock
         self._parser = HttpResponseParser(self)  # calls the methods below whose names begin with on_
         self.status = 0
+        self.retry_after = 0  # seconds
         self._head_size = 0
         self._says_where_it_ends = False
         self._body: list[bytes] = []
@@ -59,8 +61,11 @@ class HttpResponse:
         return piece
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if name.lower() == b"content-length" or (name.lower(), value.lower()) == (b"transfer-encoding", b"chunked"):
+        name = name.lower()
+        if name == b"content-length" or (name, value.lower()) == (b"transfer-encoding", b"chunked"):
             self._says_where_it_ends = True
+        elif name == b"retry-after" and value.isdigit():  # servers of models send no dates
+            self.retry_after = int(value[:6])
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -148,20 +153,30 @@ def stream_lines(
         with cancel.on_cancel(connection.shutdown):
             status = connection.request(path, body)
             if status == 200:
-                yield from _split_lines(connection.read)
+                yield from split_lines(connection.read)
             else:
-                raise faults.from_response(status, b"".join(iter(connection.read, b"")))
+                body = b"\n".join(split_lines(connection.read))
+                raise faults.from_response(status, body, connection.retry_after)
     finally:
         connection.close()
 
 
-def _split_lines(read: Callable[[], bytes]) -> Iterator[bytes]:
-    rest = b""
+def split_lines(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """The lines of what is read until it is empty. Raises ServerFault for one that is too long to be an answer's."""
+    begun: list[bytes] = []
+    length = 0
     while piece := read():
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from whole
-    if rest:
-        yield rest
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        length += len(first)
+        if length > _LONGEST_LINE:
+            raise faults.ServerFault("unreadable", f"a line of more than {_LONGEST_LINE >> 20} MiB")
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun, length = [others[-1]], len(others[-1])
+    if length:
+        yield b"".join(begun)
 
 
 class _HttpConnection:
@@ -171,6 +186,10 @@ class _HttpConnection:
         self._address, self._sock, self._cancel, self._timeout = address, sock, cancel, timeout
         sock.settimeout(timeout)
         self._response = HttpResponse(sock)
+
+    @property
+    def retry_after(self) -> int:
+        return self._response.retry_after
 
     def request(self, path: str, body: Mapping[str, Any] | None) -> int:
         """Send the request and return the status of the response."""
