@@ -29,10 +29,6 @@ MAY_IMPORT = {
     "render": "",
     "store": "",
     "llm": "",
-    "llm.server": "llm",
-    "llm.ollama": "llm llm.server",
-    "llm.openai": "llm llm.server",
-    "llm.local": "llm llm.server llm.openai",
     # memory, from the ground up
     "memory": "store",
     "memory.language": "",
@@ -54,10 +50,10 @@ MAY_IMPORT = {
     "memory.summaries memory.skills store",
     # what works with memory
     "tools": "memory memory.* store",
-    "agent": "tools memory memory.* llm llm.server store",
+    "agent": "tools memory memory.* llm store",
     "agent.jobs": "agent memory memory.* llm store",
-    "app": "agent agent.* tools memory memory.* llm llm.* store config",
-    "checks": "app memory.* llm.ollama llm.server store config",
+    "app": "agent agent.* tools memory memory.* llm store config",
+    "checks": "app memory.* llm store config",
     # the doors
     "serve.core": "app agent agent.* tools memory.* llm store",
     "serve.routes": "serve.core app agent memory.* store",
@@ -69,9 +65,9 @@ MAY_IMPORT = {
     "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor terminal checks app agent "
     "agent.* memory memory.* llm store",
     "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
-    "repl.shell": "repl.* terminal render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
+    "repl.shell": "repl.* terminal render app agent agent.* memory.* llm",
     "cli": "terminal serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
-    "llm.ollama llm.server store config",
+    "store config",
     "cli.facts": "agent cli repl.* editor app memory memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory memory.* store",
     "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
@@ -87,12 +83,12 @@ LIBRARIES = {
     "fastapi": "serve serve.routes",
     "feedparser": "tools",
     "httpcore": "tools",
-    "httptools": "llm.server",
-    "httpx": "llm.ollama",
+    "httptools": "llm",
+    "httpx": "llm",
     "icalendar": "tools",
     "mcp": "serve tools",
     "numpy": "arrays",
-    "ollama": "llm.ollama",
+    "ollama": "llm",
     "platformdirs": "config",
     "prompt_toolkit": "cli.facts repl.keyboard repl.prompt repl.review repl.shell",
     "pydantic": "serve serve.routes",
@@ -112,7 +108,7 @@ LIBRARIES = {
     "uvicorn": "serve",
     "wcwidth": "render",
     "wordllama": "llm",
-    "xllamacpp": "llm.local",
+    "xllamacpp": "llm",
     "yaml": "memory.skills",
 }
 

@@ -24,7 +24,7 @@ from agent_cli.agent.events import (
 from agent_cli.agent.policy import Limits, reason_to_stop
 from agent_cli.agent.profile import Shown
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
-from agent_cli.llm import repair, repetition
+from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.lifecycle import recovery
@@ -108,7 +108,7 @@ def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     for _ in range(agent.limits.rounds):
         reply, done = yield from _answer(agent, context, cancel)
         if not reply.calls:
-            whys = {repetition.FINISH: REPEATED, "length": CUT_OFF}
+            whys = {repair.FINISH: REPEATED, "length": CUT_OFF}
             yield _turn_ended(reply, done, whys.get(done.finish, ""))
             return
         for call in reply.calls:
@@ -195,7 +195,7 @@ def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     reply, done = yield from _reply(agent, context, cancel, False, Message("user", after=prompt.EMPTY_ANSWER), unlogged)
     if reply.text.strip() or reply.calls:
         return reply, done
-    whys = {"length": "it used up its tokens thinking", repetition.FINISH: "it repeated itself while thinking"}
+    whys = {"length": "it used up its tokens thinking", repair.FINISH: "it repeated itself while thinking"}
     why = whys.get(done.finish, "even when asked again")
     raise ModelFailed(
         f"{agent.model.name} gave an empty answer, {why}; ask in other words, or try another model with -m"
@@ -221,7 +221,9 @@ def _reply(
     draft, done = Draft(context, agent.model.name), Done("interrupted")
     citation_filter = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
     try:
-        for chunk in repetition.stopped(agent.model.reply(shown.messages, shown.tools, think=think, cancel=cancel)):
+        for chunk in repair.without_repetition(
+            agent.model.reply(shown.messages, shown.tools, think=think, cancel=cancel)
+        ):
             match chunk:
                 case Text(text):
                     yield from draft.receive(TextArrived(citation_filter.feed(text)))

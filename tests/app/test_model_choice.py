@@ -7,10 +7,10 @@ import pytest
 
 from agent_cli.app import model_choice
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
+from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Done, Notice, Text
 from agent_cli.llm.offline import OfflineModel
-from agent_cli.llm.ollama.engine import OllamaEngine
-from agent_cli.llm.server.engine import Tag
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer

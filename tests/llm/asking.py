@@ -7,8 +7,8 @@ import pytest
 
 from agent_cli.errors import Cancelled
 from agent_cli.llm.model import Notice, Text
-from agent_cli.llm.ollama.engine import OllamaEngine
-from agent_cli.llm.openai.engine import OpenAIEngine
+from agent_cli.llm.ollama import OllamaEngine
+from agent_cli.llm.openai import OpenAIEngine
 from agent_cli.messages import Message
 from tests.v1_server import V1Server
 

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from agent_cli.llm import repair
 from agent_cli.llm.model import Done, PriorTextWasThinking, Text, Thinking
-from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.llm.ollama.replies import LineParser
-from agent_cli.llm.thinking_tags import ThinkingParser
+from agent_cli.llm.ollama import LineParser, OllamaModel
+from agent_cli.llm.repair import ThinkingParser
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model

@@ -16,10 +16,9 @@ from agent_cli.errors import (
     ModelMissing,
     ModelUnavailable,
 )
+from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Cancel, Done, Notice, Text
-from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.llm.ollama.tags import listing
-from agent_cli.llm.server.engine import Tag
+from agent_cli.llm.ollama import OllamaModel, list_tags
 from agent_cli.messages import Message, ToolCall
 from tests.llm.asking import HELLO, NAME, NOW, ask, said, stopped_after, until_it_fails
 from tests.ollama_server import script
@@ -358,7 +357,7 @@ def test_connecting_stops_at_once():
 def test_models_are_listed_with_what_they_can_do(server):
     server.registry.add(Model("far:1b", remote_host="https://ollama.com:443"))
 
-    found = {tag.name: tag for tag in listing(server.host)}
+    found = {tag.name: tag for tag in list_tags(server.host)}
 
     assert found[NAME] == Tag(
         name=NAME,
@@ -374,14 +373,14 @@ def test_models_are_listed_with_what_they_can_do(server):
 
 def test_old_server_lists_models_without_what_they_can_do():
     with OllamaServer(models=[ABLE], profile="v024") as old:
-        assert [(tag.capabilities, tag.context_length) for tag in listing(old.host)] == [((), 0)]
+        assert [(tag.capabilities, tag.context_length) for tag in list_tags(old.host)] == [((), 0)]
 
 
 def test_silent_server_is_no_server_after_the_time_given():
     given_up = threading.Event()
     with raw_server(lambda sock, _: given_up.wait(20)) as host:
         with pytest.raises(ModelUnavailable, match=r"silent for 0\.2 s"):
-            listing(host, timeout=0.2)
+            list_tags(host, timeout=0.2)
         given_up.set()
 
 
@@ -393,23 +392,20 @@ def answering(body):
 @for_each("body", [b"<html>", b"[]", b"{}x", b'{"models": 5}', b"5"])
 def test_something_else_under_the_address_is_no_server(body):
     with answering(body) as host, pytest.raises(ModelUnavailable, match="is not Ollama"):
-        listing(host)
+        list_tags(host)
 
 
 @pytest.mark.parametrize("body", [b'{"models":null}', b'{"models":[]}', b'{"models":[5]}'])
 def test_server_may_have_no_models(body):
     with answering(body) as host:
-        assert listing(host) == []
+        assert list_tags(host) == []
 
 
 # What it costs.
 
 
 def test_importing_the_model_loads_no_network():
-    code = (
-        "import sys, agent_cli.llm.ollama.chat; "
-        "print([m for m in ('http.client', 'ssl', 'asyncio') if m in sys.modules])"
-    )
+    code = "import sys, agent_cli.llm.ollama; print([m for m in ('http.client', 'ssl', 'asyncio') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm.engine import BATCH_SIZE, prefixes_of
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama.embed import OllamaEmbedder
-from agent_cli.llm.server.embedding import BATCH_SIZE, prefixes_of
+from agent_cli.llm.ollama import OllamaEmbedder
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer

@@ -11,7 +11,7 @@ import pytest
 from agent_cli.agent import loop, prompt_recall
 from agent_cli.agent.jobs import worker
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
 from agent_cli.memory.facts import adoption, fact_files, facts

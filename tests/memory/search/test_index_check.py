@@ -10,7 +10,7 @@ from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama.engine import OllamaEngine
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, index_check, recall, vectors

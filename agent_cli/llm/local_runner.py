@@ -1,4 +1,4 @@
-"""The process itself: `python -m agent_cli.llm.local.runner FOLDER WEIGHTS NUM_CTX EMBEDS IDLE`.
+"""The process itself: `python -m agent_cli.llm.local_runner FOLDER WEIGHTS NUM_CTX EMBEDS IDLE`.
 
 llama.cpp's own server listens on a port of loopback that the system chooses and asks for a key made here. This thread
 only looks, now and then, whether anybody still needs it.
@@ -14,8 +14,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from agent_cli.llm.local import weights
-from agent_cli.llm.local.process import Launch
+from agent_cli.llm import local
+from agent_cli.llm.local import Launch
 
 _PATIENCE = 2.0  # seconds to try for the lock, which somebody may hold for a moment to look
 _GRACE = 0.5  # seconds
@@ -66,7 +66,7 @@ def _serve(launch: Launch, key: str) -> Any:
     if launch.embeds:
         params.embedding = True
         params.n_batch = params.n_ubatch = launch.num_ctx  # a text is read in one batch
-        if not weights.is_made_to_embed(launch.weights):  # a chat model embeds too, by the mean of its tokens
+        if not local.is_made_to_embed(launch.weights):  # a chat model embeds too, by the mean of its tokens
             params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     # Threads wait for one another in a loop: with as many as there are cores, any other program that runs makes them
     # wait most of the time (on two busy cores, 1 token a second with two threads and 19 with one).
