@@ -146,7 +146,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "store.file_check": "indexes, checked",
 }
 
-MIGRATIONS = "store.migrations"  # moves rows of any table, once, before a module knows the file
+MIGRATIONS = "store.schema"  # its migrations: moves rows of any table, once, before a module knows the file
 
 PARTS = sorted({folder(path) for path in FILES} - {"__init__"})
 NAMED = [path for path in FILES if path.name != "__init__.py"]
