@@ -55,9 +55,7 @@ MAY_IMPORT = {
     "app": "agent agent.* tools memory memory.* llm store config",
     "checks": "app memory.* llm store config",
     # the doors
-    "serve.core": "app agent agent.* tools memory.* llm store",
-    "serve.routes": "serve.core app agent memory.* store",
-    "serve": "serve.* app agent tools memory memory.* store",
+    "serve": "app agent agent.* tools memory memory.* llm store",
     "repl.keyboard": "render terminal app memory memory.*",
     "repl.review": "repl.keyboard render editor memory.* store",
     "repl.session": "render app agent agent.* tools memory memory.* llm store",
@@ -66,8 +64,7 @@ MAY_IMPORT = {
     "agent.* memory memory.* llm store",
     "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
     "repl.shell": "repl.* terminal render app agent agent.* memory.* llm",
-    "cli": "terminal serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
-    "store config",
+    "cli": "terminal serve repl.* render editor checks app agent agent.* tools memory memory.* llm store config",
     "cli.facts": "agent cli repl.* editor app memory memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory memory.* store",
     "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
@@ -75,12 +72,12 @@ MAY_IMPORT = {
 }
 
 LIBRARIES = {
-    "anyio": "serve.core serve.routes tools",
+    "anyio": "serve tools",
     "apsw": "store",
     "cronsim": "memory.planner",
     "dateparser": "memory.dates",
     "dateutil": "memory.dates",
-    "fastapi": "serve serve.routes",
+    "fastapi": "serve",
     "feedparser": "tools",
     "httpcore": "tools",
     "httptools": "llm",
@@ -91,7 +88,7 @@ LIBRARIES = {
     "ollama": "llm",
     "platformdirs": "config",
     "prompt_toolkit": "cli.facts repl.keyboard repl.prompt repl.review repl.shell",
-    "pydantic": "serve serve.routes",
+    "pydantic": "serve",
     "pygments": "render",
     "pypdf": "memory.documents",
     "recurring_ical_events": "tools",
@@ -99,7 +96,7 @@ LIBRARIES = {
     "safetensors": "llm",
     "simpleeval": "tools",
     "sqlite_vec": "store",
-    "starlette": "serve serve.core serve.routes",
+    "starlette": "serve",
     "stdnum": "memory.language",
     "tokenizers": "llm",
     "tomlkit": "config",

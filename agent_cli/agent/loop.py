@@ -31,7 +31,6 @@ from agent_cli.memory.lifecycle import recovery
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
-from agent_cli.tools import use_tool
 from agent_cli.tools.tool import Tool, ToolContext
 from agent_cli.values import frozen
 
@@ -142,7 +141,7 @@ def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
     """The schemas that the model sees. They change with the settings alone."""
     offered = _offered(agent, context)
     others = [tool for tool in offered if not tool.listed]
-    return [*(tool.schema() for tool in offered if tool.listed), *([use_tool.schema(others)] if others else [])]
+    return [*(tool.schema() for tool in offered if tool.listed), *([tools.use_tool_schema(others)] if others else [])]
 
 
 def _offered(agent: Agent, context: ToolContext) -> list[Tool]:
@@ -173,7 +172,7 @@ def build_request(
         folds=folds,
     )
     listed = {each["name"] for each in schemas}
-    return replace(built, messages=tuple(use_tool.as_called(message, listed) for message in built.messages))
+    return replace(built, messages=tuple(tools.as_called(message, listed) for message in built.messages))
 
 
 def shown_profile(context: ToolContext, session: sessions.Session) -> Shown:
@@ -256,9 +255,9 @@ def _reply(
 
 def _meant(agent: Agent, call: ToolCall) -> ToolCall:
     """The call of the tool that was meant, where it was called through another."""
-    if call.name != use_tool.NAME:
+    if call.name != tools.USE_TOOL:
         return call
-    call = use_tool.meant(call)
+    call = tools.meant_call(call)
     tool = agent.tools.get(call.name)
     return replace(call, arguments=repair.coerce_arguments(call.arguments, tool.parameters)) if tool else call
 

@@ -30,7 +30,7 @@ from agent_cli.text import without_surrogates
 if TYPE_CHECKING:
     from agent_cli.agent.loop import Settle
     from agent_cli.agent.model_context import Window
-    from agent_cli.tools.servers import Servers
+    from agent_cli.tools.mcp import Servers
 
 MEMORY_SHARE = 8  # one part in eight of the context, for the profile and for what is recalled
 

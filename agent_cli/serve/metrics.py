@@ -1,12 +1,8 @@
-"""What is counted while the server runs, in Prometheus' text format (version 0.0.4).
+"""What is counted while the server runs, and whether it can work: its database, the disk, a model server.
 
-A caller sees its own figures and nobody else's: how busy another is, is its own business. One that was granted the
-person's memory sees all, by the callers' names, and the jobs of the file. No label holds a word that a model or a
-client made up: a tool that is not there counts as "other".
-
-How long a model is waited for, apart from the rest of a turn.
-
-Whether the server can work: its database can be read and written, the disk has room, a model server answers.
+The figures are in Prometheus' text format (version 0.0.4). A caller sees its own and nobody else's: how busy another
+is, is its own business. One that was granted the person's memory sees all, by the callers' names, and the jobs of the
+file. No label holds a word that a model or a client made up: a tool that is not there counts as "other".
 """
 
 import os

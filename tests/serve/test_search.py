@@ -14,8 +14,7 @@ from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import ToolCall
-from agent_cli.serve import http
-from agent_cli.serve.routes import search
+from agent_cli.serve import http, search
 from agent_cli.store import events as log
 from agent_cli.tools import registry
 from agent_cli.tools import tool as tools

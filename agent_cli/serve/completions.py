@@ -3,10 +3,16 @@
 System messages are instructions for one run and no memory. Which model answers, and how, is the business of this
 machine: sampling settings are passed over. What would give another answer than was asked for is refused: tools of the
 client's own (the tools here are the assistant's), more than one choice, a form, pictures.
+
+A client of OpenAI's API knows no sessions: each request holds all that was said. The session is the one that has come
+just so far, found by a hash of the words up to the last answer; only what comes after that is logged. Where none has,
+as when the client had another answer made, or brings a conversation from elsewhere, a new session begins and takes all
+of it in. So two clients never write into one session, and nothing that was said is ever taken back.
 """
 
+import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header
@@ -14,16 +20,147 @@ from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agent_cli.agent.transcript import JsonObject
+from agent_cli.agent.transcript import JsonObject, Lines
+from agent_cli.app.app import App
+from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.serve.core import streaming
-from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.run_turn import TurnRequest
-from agent_cli.serve.core.state import ServerState
-from agent_cli.serve.core.streaming import EventStream
-from agent_cli.serve.core.turn_handle import TurnHandle
-from agent_cli.serve.routes import conversations
-from agent_cli.serve.routes.conversations import History, HistoryMessage
+from agent_cli.messages import Part, Role, encode_parts, join_parts
+from agent_cli.serve import responses
+from agent_cli.serve.chat import resume_session
+from agent_cli.serve.responses import EventStream, Refused
+from agent_cli.serve.state import ServerState
+from agent_cli.serve.turns import OnAnswer, OpenSession, TurnHandle, TurnRequest
+from agent_cli.store.db import Database
+from agent_cli.text import without_surrogates
+from agent_cli.values import frozen
+
+_ANSWERED = ("stop", "length", "stopped", "repetition")  # how a reply ended that counts as an answer
+
+
+@frozen
+class HistoryMessage:
+    role: Role  # user or assistant
+    text: str
+
+
+@frozen
+class History:
+    """What a client sends, instructions apart; it ends with words of the user."""
+
+    messages: tuple[HistoryMessage, ...]
+
+    @property
+    def answered(self) -> tuple[HistoryMessage, ...]:
+        """All up to the last answer."""
+        last = max((n for n, each in enumerate(self.messages, 1) if each.role == "assistant"), default=0)
+        return self.messages[:last]
+
+    @property
+    def unanswered(self) -> tuple[HistoryMessage, ...]:
+        return self.messages[len(self.answered) :]
+
+
+def lock_key(db: Database, caller: Caller, history: History, named: str) -> str | None:
+    """What the turn waits in line for: a session, or a name that will be one. None where it begins one."""
+    if named and _is_handle(named):
+        return named
+    if named:
+        known = callers.named_session(db, caller, named)
+        return f"s{known}" if known else f"named {caller.id} {named}"
+    found = callers.find_by_transcript(db, caller, fingerprint_text(history.answered)) if history.answered else None
+    return f"s{found.session}" if found else None
+
+
+def session_opener(caller: Caller, history: History, named: str) -> OpenSession:
+    """The session that goes on, or a new one with all that was said before."""
+
+    def begin(db: Database, app: App) -> tuple[int, Sequence[Part]]:
+        with db.write():
+            session = _named_session(db, app, caller, named) if named else None
+            found = (
+                callers.find_by_transcript(db, caller, fingerprint_text(history.answered)) if history.answered else None
+            )
+            if (
+                session is not None
+                and history.answered
+                and (found is None or found.session != session or _has_later_answer(db, found))
+            ):
+                raise Refused(
+                    409, "diverged", "what was said in that session is not what this history says: leave X-Session out"
+                )
+            if session is None and found and not _has_later_answer(db, found):
+                session = _resume_or_none(db, app, found.session)
+            if session is None:
+                session = _import_history(db, app, history.answered)
+                if named and not _is_handle(named):
+                    callers.name_session(db, caller, named, session, app.time)
+        return session, _unanswered_parts(history)
+
+    return begin
+
+
+def unlogged_session(history: History) -> OpenSession:
+    """All of it, in a conversation that is kept nowhere."""
+    return lambda db, app: (_import_history(db, app, history.answered), _unanswered_parts(history))
+
+
+def recorder(caller: Caller, history: History, app: App) -> OnAnswer:
+    """Remembers how far the session has come."""
+
+    def keep(db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
+        said = fingerprint_text((*history.messages, HistoryMessage("assistant", answer)))
+        callers.record_transcript(db, caller, said, session, message, app.time)
+
+    return keep
+
+
+def fingerprint_text(said: Sequence[HistoryMessage]) -> str:
+    """What is hashed: the words, for clients do as they like with blanks."""
+    return json.dumps([[each.role, " ".join(each.text.split())] for each in said], ensure_ascii=False)
+
+
+def _named_session(db: Database, app: App, caller: Caller, named: str) -> int | None:
+    if _is_handle(named):
+        return resume_session(db, app, named)
+    known = callers.named_session(db, caller, named)
+    return resume_session(db, app, f"s{known}") if known else None
+
+
+def _is_handle(named: str) -> bool:
+    return named[0] == "s" and named[1:].isdigit()
+
+
+def _resume_or_none(db: Database, app: App, session: int) -> int | None:
+    """None where it is hidden, or open elsewhere: what was said is taken in anew."""
+    try:
+        return resume_session(db, app, f"s{session}")
+    except Refused:
+        return None
+
+
+def _has_later_answer(db: Database, found: callers.AnsweredRequest) -> bool:
+    """Whether the session has gone on since: a question that got no answer does not count."""
+    later = log.history(db, found.session, after=found.message or 0)
+    return any(entry.message.role == "assistant" and entry.finish in _ANSWERED for entry in later)
+
+
+def _import_history(db: Database, app: App, seen: Sequence[HistoryMessage]) -> int:
+    """A new session with what was said before. Its answers came of no model here, whatever the client says."""
+    now = app.time()
+    session = sessions.start(db, app.scope, now)
+    messages = []
+    for number, each in enumerate(seen, 1):
+        text = without_surrogates(each.text)
+        parts = encode_parts([Part(text, "http")])
+        messages.append(log.ImportedMessage(f"http {number}", now, each.role, text, parts=parts))
+    with db.write():
+        log.append_imported(db, session, app.scope, messages)
+    return session
+
+
+def _unanswered_parts(history: History) -> Sequence[Part]:
+    return join_parts([Part(without_surrogates(each.text), "http") for each in history.unanswered])
+
 
 MODEL = "agent"
 _CREATED = 1767225600  # when a model "was created": every client wants a number, and none reads it
@@ -124,7 +261,7 @@ def router(state: ServerState) -> APIRouter:
     @routes.post(
         "/chat/completions",
         response_model=Completion,
-        responses=streaming.EVENT_STREAM,
+        responses=responses.EVENT_STREAM,
         summary="OpenAI's chat completions, with memory",
     )
     async def completions(request: Request, asked_for: CompletionRequest, session: SessionHeader = "") -> Response:
@@ -136,11 +273,11 @@ def router(state: ServerState) -> APIRouter:
                 raise Refused(
                     403, "reads_only", "this caller only reads, so no session of it is kept: leave X-Session out"
                 )
-            turn_request = TurnRequest(caller, conversations.unlogged_session(history), instructions=instructions)
+            turn_request = TurnRequest(caller, unlogged_session(history), instructions=instructions)
             return await _respond(TurnHandle(state, request, turn_request, None), asked_for)
-        line = await state.read(lambda db: conversations.lock_key(db, caller, history, session))
-        begin = conversations.session_opener(caller, history, session)
-        on_answer = conversations.recorder(caller, history, state.app)
+        line = await state.read(lambda db: lock_key(db, caller, history, session))
+        begin = session_opener(caller, history, session)
+        on_answer = recorder(caller, history, state.app)
         turn_request = TurnRequest(caller, begin, on_answer, instructions, streamed=bool(asked_for.stream))
         return await _respond(TurnHandle(state, request, turn_request, line), asked_for)
 
@@ -190,26 +327,26 @@ async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> 
 async def _chunks(asked: TurnHandle, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:
     """The answer as it comes, in OpenAI's chunks."""
     head = _header_fields("chat.completion.chunk", first)
-    yield streaming.encode_event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
+    yield responses.encode_event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     gap = said = ""
     async for event in asked.remaining_events():
         match event:
             case None:
-                yield streaming.HEARTBEAT
+                yield responses.HEARTBEAT
             case {"type": "delta", "text": text}:
                 said += text
-                yield streaming.encode_event({**head, "choices": [_delta({"content": gap + text})]})
+                yield responses.encode_event({**head, "choices": [_delta({"content": gap + text})]})
                 gap = ""
             case {"type": "tool"}:
                 gap = "\n\n" if said.strip() else ""
             case {"type": "error"}:
-                yield streaming.encode_event(event)
+                yield responses.encode_event(event)
                 return
             case {"type": "end"}:
                 last = {**_delta({}), "finish_reason": _finish_reason(event)}
-                yield streaming.encode_event({**head, "choices": [last], "agent": _memory_fields(event)})
+                yield responses.encode_event({**head, "choices": [last], "agent": _memory_fields(event)})
                 if asked_for.stream_options and asked_for.stream_options.include_usage:
-                    yield streaming.encode_event({**head, "choices": [], "usage": _usage(event)})
+                    yield responses.encode_event({**head, "choices": [], "usage": _usage(event)})
     yield "data: [DONE]\n\n"
 
 

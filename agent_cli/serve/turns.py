@@ -1,14 +1,18 @@
-"""Running the turn of a caller: the loop, context, policy and audit of `agent ask`.
+"""The turn of a request: the loop, context, policy and audit of `agent ask`, in the queue, read as events.
 
 There is nobody at a keyboard: what needs asking is denied and said, and nothing that comes in is ever accepted as a
 fact. A caller that only reads is answered from memory by a conversation that is kept nowhere.
 """
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
 from contextlib import closing as closed_after
 from dataclasses import replace
 from functools import partial
+from typing import Any
+
+from starlette.requests import Request
 
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
 from agent_cli.agent.transcript import JsonObject, Lines, Transcript
@@ -20,9 +24,10 @@ from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, receipts
 from agent_cli.messages import Part
-from agent_cli.serve.core.metrics import TimedModel
-from agent_cli.serve.core.state import ServerState
-from agent_cli.serve.core.turn_queue import TurnWork
+from agent_cli.serve import responses
+from agent_cli.serve.metrics import TimedModel
+from agent_cli.serve.responses import Refused
+from agent_cli.serve.state import ServerState, TurnWork
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.tools import registry
@@ -162,3 +167,89 @@ def _record_metrics(
         metrics.count(f"agent_{way}_total", name, tokens)
     metrics.time("agent_turn_own_seconds", name, max(0.0, whole - model))
     metrics.time("agent_turn_model_seconds", name, model)
+
+
+class TurnHandle:
+    """The turn of one request. With a `key` it is not cut when the caller disconnects: the same request comes again."""
+
+    def __init__(
+        self, state: ServerState, request: Request, turn_request: TurnRequest, lock_key: Hashable | None, key: str = ""
+    ):
+        owner_key = (
+            (turn_request.caller.owner, lock_key) if lock_key else None
+        )  # or the wait would tell when another is answered
+        self.turn = state.turns.begin(make_work(state, turn_request), owner_key, turn_request.caller.id)
+        self._request, self._stays = request, bool(key)
+        place = (turn_request.caller.id, key)
+        if key:
+            state.turns_by_key[place] = self.turn
+
+        def on_done(_: object) -> None:
+            state.metrics.time("agent_turn_waited_seconds", turn_request.caller.name, self.turn.waited)
+            if state.turns_by_key.get(place) is self.turn:
+                del state.turns_by_key[place]
+
+        if self.turn.task:
+            self.turn.task.add_done_callback(on_done)
+
+    async def answer(self) -> JsonObject:
+        """The whole answer as a JSON object. Raises Refused, with what had arrived."""
+        await self._wait_for(self.turn.answered.wait())
+        self._raise_error()
+        return response_body(self.turn.outcome or {})
+
+    @property
+    def timing(self) -> dict[str, str]:
+        """How long the turn took, by part, in milliseconds, as a header."""
+        parts = (self.turn.outcome or {}).get("took", {}) | {"line": self.turn.waited}
+        return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
+
+    async def first_event(self) -> JsonObject:
+        """The first event, waited for so that a turn that cannot begin gets its own status. Raises Refused."""
+        await self._wait_for(self.turn.started.wait())
+        event = await self.turn.next_event()
+        if event is None:
+            self._raise_error()
+            raise responses.busy("the turn ended without an answer: ask again")
+        return event
+
+    async def remaining_events(self) -> AsyncIterator[JsonObject | None]:
+        """The events after the first, None after each silence of a heartbeat; an error event ends a failed turn."""
+        while True:
+            try:
+                async with asyncio.timeout(responses.HEARTBEAT_SECONDS):
+                    event = await self.turn.next_event()
+            except TimeoutError:
+                yield None
+                continue
+            if event is None:
+                break
+            yield {key: value for key, value in event.items() if key != "took"}
+            if event["type"] == "end":
+                return
+        try:
+            self._raise_error()
+        except Refused as refused:
+            yield {"type": "error", **refused.body}
+
+    def abandon(self) -> None:
+        """Called when the caller reads no more."""
+        if not self._stays and not self.turn.answered.is_set():
+            self.turn.abandon()
+
+    async def _wait_for(self, ready: Coroutine[Any, Any, Any]) -> None:
+        if not await responses.unless_disconnected(self._request.receive, asyncio.ensure_future(ready)):
+            self.abandon()
+            raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
+
+    def _raise_error(self) -> None:
+        try:
+            self.turn.raise_error()
+        except Refused as refused:
+            refused.partial_answer = response_body(self.turn.outcome or {})
+            raise
+
+
+def response_body(event: JsonObject) -> JsonObject:
+    """A whole answer as a response body: without the fields for streams (type, schema) and the header (took)."""
+    return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}

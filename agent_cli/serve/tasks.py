@@ -11,8 +11,8 @@ from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
-from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.state import ServerState
+from agent_cli.serve.responses import Refused
+from agent_cli.serve.state import ServerState
 from agent_cli.store import ids
 from agent_cli.text import clean, without_surrogates
 

@@ -22,10 +22,9 @@ from agent_cli.memory.reports import audit
 from agent_cli.memory.search import recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import Hit
-from agent_cli.serve.core import streaming
-from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.state import ServerState
-from agent_cli.serve.core.streaming import EventStream
+from agent_cli.serve import responses
+from agent_cli.serve.responses import EventStream, Refused
+from agent_cli.serve.state import ServerState
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import clean
@@ -100,7 +99,7 @@ def router(state: ServerState) -> APIRouter:
     @routes.get(
         "/events",
         response_class=StreamingResponse,
-        responses=streaming.EVENT_STREAM,
+        responses=responses.EVENT_STREAM,
         summary="The audit log as it grows: ids, kinds and hashes, never text",
     )
     async def events(
@@ -131,16 +130,16 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
     """
     at = await state.read(audit.latest) if since is None else since
     last_sent = time.monotonic()
-    yield streaming.HEARTBEAT
+    yield responses.HEARTBEAT
     while not state.stopping.is_set():
         found, now, still = await state.read(partial(_poll, state, caller, at))
         if not still:
             return
         for event in found:
-            yield streaming.encode_event(event, id=event["id"])
+            yield responses.encode_event(event, id=event["id"])
             last_sent = time.monotonic()
-        if time.monotonic() - last_sent > streaming.HEARTBEAT_SECONDS:
-            yield streaming.HEARTBEAT
+        if time.monotonic() - last_sent > responses.HEARTBEAT_SECONDS:
+            yield responses.HEARTBEAT
             last_sent = time.monotonic()
         if now == at:
             await anyio.sleep(_POLL_SECONDS)

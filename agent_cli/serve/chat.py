@@ -23,12 +23,10 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.conversations.callers import AnsweredRequest, Caller
 from agent_cli.messages import Part
-from agent_cli.serve.core import refusals, streaming, turn_handle
-from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.run_turn import OpenSession, TurnRequest
-from agent_cli.serve.core.state import ServerState
-from agent_cli.serve.core.streaming import EventStream
-from agent_cli.serve.core.turn_handle import TurnHandle
+from agent_cli.serve import responses, turns
+from agent_cli.serve.responses import EventStream, Refused
+from agent_cli.serve.state import ServerState
+from agent_cli.serve.turns import OpenSession, TurnHandle, TurnRequest
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
@@ -95,7 +93,7 @@ def router(state: ServerState) -> APIRouter:
     @routes.post(
         "/chat",
         response_model=ChatAnswer,
-        responses=streaming.EVENT_STREAM,
+        responses=responses.EVENT_STREAM,
         summary="Send a message and get the answer",
     )
     async def chat(request: Request, question: ChatRequest, key: Key = "") -> Response:
@@ -124,11 +122,11 @@ async def _answer_once(state: ServerState, request: Request, question: ChatReque
     caller: Caller = request.state.caller
     text = json.dumps([question.message, question.session])
     if (waiting := state.key_locks.waiting((caller.id, key))) >= state.limits.waiting_per_caller:
-        raise refusals.busy(f"{waiting} requests wait for the answer to this key already: ask again later")
+        raise responses.busy(f"{waiting} requests wait for the answer to this key already: ask again later")
     async with state.key_locks.hold((caller.id, key)):
         if making := state.turns_by_key.get((caller.id, key)):
             ended = asyncio.ensure_future(making.ended.wait())
-            if not await streaming.unless_disconnected(request.receive, ended):
+            if not await responses.unless_disconnected(request.receive, ended):
                 raise Refused(499, "gone", "the caller has disconnected")
         known = await state.read(lambda db: _known_request(db, caller, key, text))
         if known and known.message:
@@ -150,13 +148,13 @@ async def _respond(asked: TurnHandle, question: ChatRequest) -> Response:
     async def pieces() -> AsyncGenerator[str, None]:
         yield _encode(first)
         async for event in asked.remaining_events():
-            yield _encode(event) if event else streaming.HEARTBEAT
+            yield _encode(event) if event else responses.HEARTBEAT
 
     return EventStream(pieces(), closed=asked.abandon)
 
 
 def _encode(event: JsonObject) -> str:
-    return streaming.encode_event(event, event=event["type"])
+    return responses.encode_event(event, event=event["type"])
 
 
 def _session_opener(question: ChatRequest, key: tuple[Caller, str, str] | None = None) -> OpenSession:
@@ -222,7 +220,7 @@ def _logged_answer(known: AnsweredRequest, db: Database, *, scores: bool) -> Jso
     answer = transcript.from_log(db, known.session, known.message or 0, json.loads(known.lines), scores=scores)
     if answer is None:
         raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
-    return turn_handle.response_body(answer)
+    return turns.response_body(answer)
 
 
 def _repeat_answer(answer: JsonObject, question: ChatRequest) -> Response:
