@@ -9,6 +9,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import field
 from typing import Any, ClassVar
 
 from agent_cli import text
@@ -126,10 +127,6 @@ def _is_shallow(value: Any) -> bool:
     return False
 
 
-BUSY_TIMEOUT = 30.0
-"""Seconds to wait in total for a server that answers that it is busy."""
-
-
 class _Retries:
     """Which requests are repeated: one that failed, once; one to a busy server, for some time."""
 
@@ -154,6 +151,16 @@ class _Retries:
 
 
 @frozen
+class ChatSettings:
+    """What holds for every reply of an engine's chat models."""
+
+    num_ctx: int = 8192  # tokens of the context
+    options: Mapping[str, Any] = field(default_factory=dict)  # as Ollama names them
+    answer_tokens: int = 0  # the most of a reply, thinking included; 0: as many as fit the context
+    patience: float = 30.0  # seconds to wait in total for a server that answers that it is busy
+
+
+@frozen
 class Request:
     """What is asked for, in no server's form: the arguments of ChatModel.reply."""
 
@@ -169,12 +176,10 @@ class ServerModel(ABC):
 
     path: ClassVar[str]
 
-    def __init__(self, name: str, address: Address, num_ctx: int, options: Mapping[str, Any], busy_timeout: float):
+    def __init__(self, name: str, address: Address, settings: ChatSettings):
         self.name = name
         self._address = address
-        self._num_ctx = num_ctx
-        self._options = options
-        self._busy_timeout = busy_timeout
+        self._settings = settings
         self._left_out: set[str] = set()  # names of fields
 
     @abstractmethod
@@ -205,7 +210,7 @@ class ServerModel(ABC):
         cancel = Cancel() if cancel is None else cancel
         request = Request(messages, tools, think, format, limit)
         used_ids = {call.id for message in messages for call in message.calls}
-        retries = _Retries(self._busy_timeout)
+        retries = _Retries(self._settings.patience)
         while True:
             body = {name: value for name, value in self._body(request).items() if name not in self._left_out}
             parser = self._parser(tools if "tools" in body else (), used_ids)

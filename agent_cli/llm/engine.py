@@ -19,7 +19,7 @@ from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.values import frozen
 
 BATCH_SIZE = 32
-MAX_CHARACTERS = 2000
+_MAX_CHARACTERS = 2000
 
 Vector = list[float]
 
@@ -107,9 +107,9 @@ def prefixes_of(model: str) -> tuple[str, str]:
 class ServerEmbedder(ABC):
     """Turns texts into vectors of length 1, with a model of some server."""
 
-    def __init__(self, model: str, characters: int = MAX_CHARACTERS):
+    def __init__(self, model: str):
         self.model = model
-        self._characters = min(characters, 4 * traits(model).tokens)
+        self._characters = min(_MAX_CHARACTERS, 4 * traits(model).tokens)
         self._dimension = 0
 
     @abstractmethod
@@ -182,7 +182,7 @@ class ServerEmbedder(ABC):
             return self._request(texts, cancel)
         except ServerFault as fault:
             bad_text = fault.status == 400 or "NaN" in fault.message
-            if not bad_text or fault.kind in ("missing", "no embedding", "key", "setting"):
+            if not bad_text or fault.kind in ("missing", "no embedding", "key"):
                 raise self._as_error(fault) from fault
         if len(texts) == 1:
             return [None]

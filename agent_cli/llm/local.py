@@ -13,14 +13,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from agent_cli.errors import ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm import chat, http
+from agent_cli.llm import http
+from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
 from agent_cli.llm.http import Address, ServerKind
 from agent_cli.llm.model import Cancel, Chunk, Done
@@ -228,10 +229,7 @@ class LocalEngine:
     folder: Path  # of the files that say where processes run
     idle: float = 600.0  # seconds without a request after which a process ends
     named: tuple[str, ...] = ()
-    num_ctx: int = 8192
-    options: Mapping[str, Any] = field(default_factory=dict)
-    answer_tokens: int = 0
-    patience: float = chat.BUSY_TIMEOUT
+    settings: ChatSettings = ChatSettings()
     name: str = "local"
 
     @property
@@ -266,7 +264,7 @@ class LocalEngine:
     def launch(self, model: str, *, embeds: bool = False) -> Launch:
         """The process that runs a model. Raises ModelMissing."""
         path = file_of(model)
-        return Launch(self.folder, path, _EMBED_TOKENS if embeds else self.num_ctx, embeds, self.idle)
+        return Launch(self.folder, path, _EMBED_TOKENS if embeds else self.settings.num_ctx, embeds, self.idle)
 
     def pull_command(self, model: str) -> str:
         return INSTALL_SMALL if model == SMALL else ""
@@ -306,17 +304,10 @@ class LocalModel:
                     raise
 
     def _model(self, cancel: Cancel) -> OpenAIModel:
-        engine = self._engine
         if not is_installed():
             raise ModelUnavailable(f"the local engine is not installed: {INSTALL}")
-        return OpenAIModel(
-            self.name,
-            join(engine.launch(self.name), cancel),
-            engine.num_ctx,
-            options=engine.options,
-            answer_tokens=engine.answer_tokens,
-            busy_timeout=engine.patience,
-        )
+        address = join(self._engine.launch(self.name), cancel)
+        return OpenAIModel(self.name, address, self._engine.settings)
 
 
 class LocalEmbedder(OpenAIEmbedder):

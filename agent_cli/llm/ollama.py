@@ -7,12 +7,11 @@ the person must be told. Values of an unexpected shape are ignored.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from agent_cli.errors import AgentError, ModelMissing, ModelUnavailable
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import ReplyParser, Request, ServerModel, tool_json, unmarked
+from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, tool_json, unmarked
 from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
 from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, Chunk, Done
@@ -190,27 +189,14 @@ def _call(call: Any) -> tuple[Any, str, Any] | None:
 
 
 class OllamaModel(ServerModel):
-    """A ChatModel that remembers that its model is local.
-
-    `answer_tokens`: the most tokens of a reply, thinking included; 0: as many as fit the context.
-    """
+    """A ChatModel that remembers that its model is local."""
 
     path = "/api/chat"
 
-    def __init__(
-        self,
-        name: str,
-        host: str,
-        num_ctx: int,
-        *,
-        keep_alive: str | int | None = None,
-        options: Mapping[str, Any] | None = None,
-        answer_tokens: int = 0,
-        busy_timeout: float = chat.BUSY_TIMEOUT,
-    ):
-        limit = {"num_predict": answer_tokens} if answer_tokens else {}
-        options = {**limit, **(options or {}), "num_ctx": num_ctx}
-        super().__init__(name, http.parse_address(host), num_ctx, options, busy_timeout)
+    def __init__(self, name: str, host: str, settings: ChatSettings, keep_alive: str | int | None = None):
+        super().__init__(name, http.parse_address(host), settings)
+        limit = {"num_predict": settings.answer_tokens} if settings.answer_tokens else {}
+        self._options = {**limit, **settings.options, "num_ctx": settings.num_ctx}
         self._keep_alive = parse_keep_alive(keep_alive)
         self._local = False
 
@@ -249,7 +235,7 @@ class OllamaModel(ServerModel):
         return set(), ""
 
     def _as_error(self, fault: ServerFault) -> AgentError:
-        return as_error(fault, self.name, self._address, self._num_ctx)
+        return as_error(fault, self.name, self._address, self._settings.num_ctx)
 
 
 def message_json(message: Message) -> dict[str, Any]:
@@ -281,25 +267,14 @@ def parse_keep_alive(value: str | int | None) -> str | int | None:
 class OllamaEmbedder(engine.ServerEmbedder):
     """Turns texts into vectors of length 1; the model must run on the server itself."""
 
-    def __init__(
-        self,
-        host: str,
-        model: str,
-        *,
-        num_ctx: int | None = None,
-        characters: int = engine.MAX_CHARACTERS,
-        keep_alive: str | int | None = None,
-    ):
-        super().__init__(model, characters)
+    def __init__(self, host: str, model: str):
+        super().__init__(model)
         self._address, self._host = http.parse_address(host), host
-        self._extra_fields: dict[str, Any] = {"options": {"num_ctx": num_ctx}} if num_ctx else {}
-        if (keep_loaded := parse_keep_alive(keep_alive)) is not None:
-            self._extra_fields["keep_alive"] = keep_loaded
         self._local = False
 
     def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
         self._local = self._local or is_local(self._address, self.model, cancel)
-        body: dict[str, Any] = {"model": self.model, "input": texts, "truncate": True, **self._extra_fields}
+        body = {"model": self.model, "input": texts, "truncate": True}
         answer = http.fetch(self._address, "/api/embed", body, cancel=cancel)
         return answer.get("embeddings") if isinstance(answer, dict) else None
 
@@ -318,13 +293,10 @@ SUGGESTED = "qwen3:4b"
 
 @frozen
 class OllamaEngine:
-    """An Engine. The settings but for the host are those of its chat models."""
+    """An Engine."""
 
     host: str
-    num_ctx: int = 8192
-    options: Mapping[str, Any] = field(default_factory=dict)
-    answer_tokens: int = 0
-    patience: float = chat.BUSY_TIMEOUT
+    settings: ChatSettings = ChatSettings()
     keep_alive: str | int | None = None
     name: str = "ollama"
 
@@ -344,15 +316,7 @@ class OllamaEngine:
 
     def chat(self, model: str) -> OllamaModel:
         engine.refuse_cloud(model)
-        return OllamaModel(
-            model,
-            self.host,
-            self.num_ctx,
-            keep_alive=self.keep_alive,
-            options=self.options,
-            answer_tokens=self.answer_tokens,
-            busy_timeout=self.patience,
-        )
+        return OllamaModel(model, self.host, self.settings, self.keep_alive)
 
     def embedder(self, model: str) -> OllamaEmbedder:
         return OllamaEmbedder(self.host, model)

@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_cli.errors import AgentError, ConfigError, ModelFailed, ModelMissing
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import Request, ServerModel, tool_json, unmarked
+from agent_cli.llm.chat import ChatSettings, Request, ServerModel, tool_json, unmarked
 from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
 from agent_cli.llm.http import Address, ServerFault, ServerKind, wrong_server
 from agent_cli.llm.model import Cancel, Chunk, Done, Notice
@@ -159,23 +159,14 @@ _NAMES = {"num_predict": "max_tokens"}  # of options, where Ollama's differ
 
 
 class OpenAIModel(ServerModel):
-    """A ChatModel. `answer_tokens`: the most tokens of a reply, thinking included; 0: as many as fit the context."""
+    """A ChatModel."""
 
     path = "/chat/completions"
 
-    def __init__(
-        self,
-        name: str,
-        address: Address,
-        num_ctx: int = 0,
-        *,
-        options: Mapping[str, Any] | None = None,
-        answer_tokens: int = 0,
-        busy_timeout: float = chat.BUSY_TIMEOUT,
-    ):
-        limit = {"max_tokens": answer_tokens} if answer_tokens else {}
-        options = limit | {_NAMES.get(key, key): value for key, value in (options or {}).items()}
-        super().__init__(name, address, num_ctx, options, busy_timeout)
+    def __init__(self, name: str, address: Address, settings: ChatSettings):
+        super().__init__(name, address, settings)
+        limit = {"max_tokens": settings.answer_tokens} if settings.answer_tokens else {}
+        self._options = limit | {_NAMES.get(key, key): value for key, value in settings.options.items()}
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -208,7 +199,7 @@ class OpenAIModel(ServerModel):
         return (named if fault.status in (400, 422, 501) else set()), ""
 
     def _as_error(self, fault: ServerFault) -> AgentError:
-        return as_error(fault, self.name, self._address, self._num_ctx)
+        return as_error(fault, self.name, self._address, self._settings.num_ctx)
 
 
 def _names_tools(fault: ServerFault) -> bool:
@@ -279,10 +270,7 @@ class OpenAIEngine:
     host: str
     key: str = field(default="", repr=False)
     private_only: bool = True  # whether a server on the internet is refused
-    num_ctx: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
-    answer_tokens: int = 0
-    patience: float = chat.BUSY_TIMEOUT
+    settings: ChatSettings = ChatSettings()
     name: str = "openai"
 
     @property
@@ -317,14 +305,7 @@ class OpenAIEngine:
     def chat(self, model: str) -> OpenAIModel:
         if self.private_only:
             engine.refuse_cloud(model)  # Ollama speaks /v1 too
-        return OpenAIModel(
-            model,
-            self.address,
-            self.num_ctx,
-            options=self.options,
-            answer_tokens=self.answer_tokens,
-            busy_timeout=self.patience,
-        )
+        return OpenAIModel(model, self.address, self.settings)
 
     def embedder(self, model: str) -> OpenAIEmbedder:
         return OpenAIEmbedder(model, lambda cancel: self.address)

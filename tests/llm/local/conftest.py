@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from agent_cli.llm import local
+from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.local import LocalEngine
 from agent_cli.llm.model import Cancel
 
@@ -17,7 +18,7 @@ from agent_cli.llm.model import Cancel
 def engine(runtime):
     if not local.is_small_ready():
         pytest.skip("the small model is not installed")
-    return LocalEngine(runtime, num_ctx=4096, options={"temperature": 0, "seed": 1})
+    return LocalEngine(runtime, settings=ChatSettings(4096, {"temperature": 0, "seed": 1}))
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def killed(engine):
 @pytest.fixture
 def brief(engine):
     """An engine whose processes end soon."""
-    return replace(engine, idle=0.5, num_ctx=512)
+    return replace(engine, idle=0.5, settings=replace(engine.settings, num_ctx=512))
 
 
 def address(engine):

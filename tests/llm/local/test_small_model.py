@@ -71,7 +71,8 @@ def test_a_call_that_it_writes_is_a_call(engine):
     fields = {"name": {"const": "now"}, "arguments": nothing}
     call = {**nothing, "properties": fields, "required": list(fields)}
     wanted = {"type": "json_schema", "json_schema": {"name": "call", "schema": call}}
-    model = replace(engine, options={"temperature": 0, "response_format": wanted}).chat(local.SMALL)
+    settings = replace(engine.settings, options={"temperature": 0, "response_format": wanted})
+    model = replace(engine, settings=settings).chat(local.SMALL)
     *_, called, done = model.reply([Message("user", "What time is it?")], [NOW], limit=100)
     assert isinstance(called, ToolCall)
     assert (called.name, called.arguments, done.finish) == ("now", {}, "stop")

@@ -11,6 +11,7 @@ import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import ollama_models
+from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaModel
 from agent_cli.llm.ollama_models import ListedModel, ModelDetails, PullStep
@@ -39,7 +40,7 @@ def nowhere():
 
 
 def test_models_are_listed_with_what_they_can_do_and_whether_they_are_loaded(server):
-    list(OllamaModel("qwen3:8b", server.host, 4096).reply([Message("user", "hi")]))
+    list(OllamaModel("qwen3:8b", server.host, ChatSettings(4096)).reply([Message("user", "hi")]))
 
     first, second, third = ollama_models.listing(server.host)
 
