@@ -45,14 +45,6 @@ def is_local(server: Address, model: str, cancel: Cancel) -> bool:
     return True
 
 
-def is_loaded(host: str, model: str) -> bool | None:
-    """Whether the server has the model in memory; None when it does not say."""
-    try:
-        return any(engine.same_model(each.name, model) for each in running(host, PROBE_TIMEOUT))
-    except ModelUnavailable:
-        return None
-
-
 def _tag(model: Mapping[str, Any]) -> Tag:
     given, capabilities = model.get("details"), model.get("capabilities")
     details = given if isinstance(given, dict) else {}
@@ -118,9 +110,9 @@ def model_info(host: str, name: str) -> ModelInfo:
     )
 
 
-def loaded_model(host: str, name: str) -> RunningModel | None:
+def loaded_model(host: str, name: str, timeout: float = _TIMEOUT) -> RunningModel | None:
     """The model with this name, when it is loaded. Raises ModelUnavailable."""
-    return next((each for each in running(host) if engine.same_model(each.name, name)), None)
+    return next((each for each in running(host, timeout) if engine.same_model(each.name, name)), None)
 
 
 def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -322,7 +314,10 @@ class OllamaEngine:
         return OllamaEmbedder(self.host, model)
 
     def loaded(self, model: str) -> bool | None:
-        return is_loaded(self.host, model)
+        try:
+            return loaded_model(self.host, model, PROBE_TIMEOUT) is not None
+        except ModelUnavailable:
+            return None
 
     def pull_command(self, model: str) -> str:
         return f"ollama pull {model}"

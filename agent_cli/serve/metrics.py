@@ -8,52 +8,16 @@ file. No label holds a word that a model or a client made up: a tool that is not
 import os
 import shutil
 import threading
-import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from agent_cli.app import engines
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError
-from agent_cli.llm.model import Cancel, ChatModel, Chunk
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.messages import Message
 from agent_cli.store.db import Database
-
-
-class TimedModel:
-    """A ChatModel that counts the seconds in which another one is waited for."""
-
-    def __init__(self, model: ChatModel):
-        self.name = model.name
-        self.seconds = 0.0
-        self._model = model
-
-    def reply(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[dict[str, Any]] = (),
-        *,
-        think: bool | str | None = None,
-        format: Mapping[str, Any] | None = None,
-        limit: int | None = None,
-        cancel: Cancel | None = None,
-    ) -> Iterator[Chunk]:
-        """What the other one replies."""
-        chunks = iter(self._model.reply(messages, tools, think=think, format=format, limit=limit, cancel=cancel))
-        while True:
-            began = time.monotonic()
-            try:
-                chunk = next(chunks, None)
-            finally:
-                self.seconds += time.monotonic() - began
-            if chunk is None:
-                return
-            yield chunk
-
 
 OK = "ok"
 _ROOM = 50_000_000  # bytes that must be free for the work of a day

@@ -18,14 +18,13 @@ from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished,
 from agent_cli.agent.transcript import JsonObject, Lines, Transcript
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
-from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.llm.model import Cancel, ChatModel, Chunk
 from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, receipts
 from agent_cli.messages import Part
 from agent_cli.serve import responses
-from agent_cli.serve.metrics import TimedModel
 from agent_cli.serve.responses import Refused
 from agent_cli.serve.state import ServerState, TurnWork
 from agent_cli.store import ids
@@ -91,7 +90,7 @@ def _run(
     """The events of a turn as JSON objects; when it is cut, first what had arrived."""
     caller, began = request.caller, time.monotonic()
     transcript = Transcript(context, scores=caller.mine)
-    model = _ChosenModel(app, context.db)
+    model = _TimedModel(app, context.db)
     finish = "failed"
     try:
         turn = turns.run(app, context, parts, choose=model.choose, instructions=request.instructions, cancel=cancel)
@@ -129,21 +128,31 @@ def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], ca
         yield f"{receipts.pending(fact)} ({review})" if fact else known
 
 
-class _ChosenModel:
+class _TimedModel:
     """The model of one turn, and the seconds in which it was waited for."""
 
     def __init__(self, app: App, db: Database):
         self._app, self._db = app, db
-        self._model: TimedModel | None = None
+        self.name, self.seconds = "", 0.0
+        self._model: ChatModel
 
     def choose(self) -> tuple[ChatModel, str]:
-        model, notice = turns.unattended_model(self._app, self._db)
-        self._model = TimedModel(model)
-        return self._model, notice
+        self._model, notice = turns.unattended_model(self._app, self._db)
+        self.name = self._model.name
+        return self, notice
 
-    @property
-    def seconds(self) -> float:
-        return self._model.seconds if self._model else 0.0
+    def reply(self, *args: Any, **named: Any) -> Iterator[Chunk]:
+        """What the chosen one replies."""
+        chunks = iter(self._model.reply(*args, **named))
+        while True:
+            began = time.monotonic()
+            try:
+                chunk = next(chunks, None)
+            finally:
+                self.seconds += time.monotonic() - began
+            if chunk is None:
+                return
+            yield chunk
 
 
 def _count_tool_call(state: ServerState, caller: Caller, event: Event) -> None:
@@ -153,7 +162,7 @@ def _count_tool_call(state: ServerState, caller: Caller, event: Event) -> None:
         state.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
 
 
-def _timings(model: _ChosenModel, began: float) -> dict[str, float]:
+def _timings(model: _TimedModel, began: float) -> dict[str, float]:
     """Seconds of the turn so far, in parts."""
     return {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
 

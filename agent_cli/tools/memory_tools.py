@@ -65,10 +65,7 @@ def propose_fact(
 def _fact_to_replace(context: ToolContext, handle: str) -> "Fact":
     from agent_cli.memory.facts import facts
 
-    try:
-        fact = facts.get(context.db, ids.number("fact", handle), context.scope.owner)
-    except UsageError as error:
-        raise ToolFailed(str(error)) from error
+    fact = facts.get(context.db, ids.number("fact", handle), context.scope.owner)
     if not fact.is_open(context.time()):
         raise ToolFailed(f"{fact.handle} is not true now, so nothing can replace it")
     return fact
@@ -106,14 +103,11 @@ _MAX_TASKS = 50
 
 
 def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the moment that is meant. Raises ToolFailed for a time that cannot be read or is past."""
+    """The arguments with the moment that is meant. Raises UsageError for a time that cannot be read or is past."""
     from agent_cli.memory.dates import due_times
 
     now = context.time()
-    try:
-        due = due_times.parse(arguments.get("when", ""), now, context.access.zone or zones.local_name())
-    except UsageError as error:
-        raise ToolFailed(str(error)) from error
+    due = due_times.parse(arguments.get("when", ""), now, context.access.zone or zones.local_name())
     if due is None:
         return arguments
     moment = zones.format_moment(due.due, now)
@@ -121,15 +115,12 @@ def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str
 
 
 def _check_task(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the name of the task. Raises ToolFailed where there is no such task."""
+    """The arguments with the name of the task. Raises UsageError where there is no such task."""
     return arguments | {"task": f"{(task := _task(context, arguments['task'])).handle} “{task.name}”"}
 
 
 def _task(context: ToolContext, handle: str) -> Task:
-    try:
-        return tasks.get(context.db, ids.number("task", handle), context.scope.owner)
-    except UsageError as error:
-        raise ToolFailed(str(error)) from error
+    return tasks.get(context.db, ids.number("task", handle), context.scope.owner)
 
 
 @tool(risk="write", resolve=_check_reminder)
@@ -142,21 +133,18 @@ def create_reminder(
     from agent_cli.memory.dates import due_times
 
     now = context.time()
-    try:
-        due = due_times.parse(when, now, context.access.zone or zones.local_name())
-        request = log.nth_last(context.db, context.session, "user", 1)
-        task = tasks.add(
-            context.db,
-            context.scope,
-            text,
-            due,
-            context.time,
-            origin="model",
-            session=context.session,
-            message=request.id if request else None,
-        )
-    except UsageError as error:
-        raise ToolFailed(str(error)) from error
+    due = due_times.parse(when, now, context.access.zone or zones.local_name())
+    request = log.nth_last(context.db, context.session, "user", 1)
+    task = tasks.add(
+        context.db,
+        context.scope,
+        text,
+        due,
+        context.time,
+        origin="model",
+        session=context.session,
+        message=request.id if request else None,
+    )
     receipt = tasks.receipt(task, now)
     return ToolResult(f"kept: {receipt}", receipt=Receipt(f"kept {receipt}"))
 
@@ -172,10 +160,7 @@ def list_tasks(context: ToolContext) -> str:
 def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> ToolResult:
     """Mark a task as done, when the person says so."""
     found = _task(context, task)
-    try:
-        done = tasks.complete(context.db, found, context.time, actor="model")
-    except UsageError as error:
-        raise ToolFailed(str(error)) from error
+    done = tasks.complete(context.db, found, context.time, actor="model")
     name = f"{done.handle} “{done.name}”"
     following = f"; {tasks.format_due(done, context.time())}" if done.state == "open" else ""
     return ToolResult(f"done: {done.handle}{following}", receipt=Receipt(f"done {name}{following}"))
@@ -296,12 +281,9 @@ def search_memory(
 @tool(risk="read", reads_memory=True, listed=False)
 def timeline(context: ToolContext, around: Annotated[str, "as in m12"], first: int = 1) -> str:
     """Read a message, with those around it, or a tool's result whole."""
-    try:
-        number = ids.number("message", around)
-        near = _CONTEXT_MESSAGES if first <= 1 else 0
-        entries = log.context_of(_log_with(context, number), context.scope.owner, number, near, near)
-    except UsageError as error:
-        raise ToolFailed(str(error)) from error
+    number = ids.number("message", around)
+    near = _CONTEXT_MESSAGES if first <= 1 else 0
+    entries = log.context_of(_log_with(context, number), context.scope.owner, number, near, near)
     return "\n".join(_shown(entry, first if entry.id == number else None) for entry in entries)
 
 

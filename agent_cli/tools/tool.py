@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 
 from agent_cli import text
 from agent_cli.clock import Clock
-from agent_cli.errors import StoreError
+from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import Message, ToolCall, ToolResult
@@ -65,7 +65,7 @@ class Access:
 
 
 class ToolFailed(Exception):
-    """Raised by a tool with a sentence for the model that says why it failed."""
+    """Raised by a tool with a sentence for the model that says why it failed; a UsageError is as good."""
 
 
 @frozen
@@ -232,7 +232,7 @@ def _raised(tool: Tool, error: BaseException) -> ToolResult:
         message = str(error)[: 2 * _MAX_REASON]
     except Exception:
         message = ""
-    if isinstance(error, ToolFailed):
+    if isinstance(error, ToolFailed | UsageError):
         return _failure(message)
     kind = type(error).__name__
     reason = text.one_line(f"{kind}: {message}" if message else kind, _MAX_REASON)
