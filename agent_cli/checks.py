@@ -18,9 +18,9 @@ from agent_cli.config import reading
 from agent_cli.config.reading import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, FileRefused, StoreBusy
-from agent_cli.llm.ollama import server
-from agent_cli.llm.ollama.engine import SUGGESTED
-from agent_cli.llm.server.engine import Engine, Tag, find, refuse_cloud
+from agent_cli.llm import ollama
+from agent_cli.llm.engine import Engine, Tag, find, refuse_cloud
+from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.search import index, index_check, vectors, word_tables
@@ -120,7 +120,7 @@ def _server(settings: Config) -> Iterator[Finding]:
     try:
         engine = engines.of(settings)
         found = engine.listing()
-        version = f"Ollama {server.version(settings.host)}, " if engine.name == "ollama" else ""
+        version = f"Ollama {ollama.version(settings.host)}, " if engine.name == "ollama" else ""
     except AgentError as error:
         start = settings.engine == "ollama"
         fix = f"{'start it with `ollama serve`; ' if start else ''}until then memory answers alone"
@@ -176,7 +176,7 @@ def _model(settings: Config, found: list[Tag], engine: Engine) -> Iterator[Findi
 
 
 def _ollama_model(settings: Config, name: str) -> Iterator[Finding]:
-    about = server.model_info(settings.host, name)
+    about = ollama.model_info(settings.host, name)
     trained = f" of the {about.context} it was made for" if about.context else ""
     if about.context and settings.num_ctx > about.context:
         fix = f"agent config set num_ctx {about.context}"
@@ -191,7 +191,7 @@ def _ollama_model(settings: Config, name: str) -> Iterator[Finding]:
 
 
 def _loaded(settings: Config, name: str) -> Finding:
-    running = server.loaded(settings.host, name)
+    running = ollama.loaded_model(settings.host, name)
     if running is None:
         return Finding("loaded", True, f"{name} is not loaded: the first answer waits for that")
     where = f"{100 * running.in_vram // running.size} % of it on the graphics card" if running.in_vram else "on the CPU"

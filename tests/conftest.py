@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from agent_cli.llm.local import process
+from agent_cli.llm import local
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store import meta, schema
@@ -152,7 +152,7 @@ def runtime(tmp_path_factory):
     for record in folder.glob("*.json"):
         os.kill(json.loads(record.read_text())["pid"], signal.SIGKILL)
         record.unlink()
-    for started in process._started:
+    for started in local._started:
         started.kill()
         started.wait()
 

@@ -99,8 +99,8 @@ OLLAMA_ALONE = {
     "repl/shell/test_shell.py::*": "the prompt: keys and drawing",
     "serve/test_attacks.py::*": "the gate of the server over HTTP",
     "serve/test_gate.py::*": "the gate of the server over HTTP",
-    "serve/routes/test_completions.py::test_what_cannot_be_done_*": "what a caller asks",
-    "serve/routes/test_search.py::*": "search over HTTP",
+    "serve/test_completions.py::test_what_cannot_be_done_*": "what a caller asks",
+    "serve/test_search.py::*": "search over HTTP",
 }
 
 

@@ -74,8 +74,7 @@ def tools(app: App) -> str:
 
 def http(app: App) -> str:
     from agent_cli.serve import http as server
-    from agent_cli.serve.core.limits import ServerLimits
-    from agent_cli.serve.core.state import ServerState
+    from agent_cli.serve.state import ServerLimits, ServerState
 
     paths = server.application(ServerState(app, ServerLimits(), jobs=False)).openapi()["paths"]
     routes = ((method.upper(), path, route) for path, methods in paths.items() for method, route in methods.items())

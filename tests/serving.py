@@ -14,8 +14,7 @@ from starlette.testclient import TestClient
 from agent_cli.app.app import App, open_app
 from agent_cli.memory.conversations import callers
 from agent_cli.serve import http
-from agent_cli.serve.core.limits import ServerLimits
-from agent_cli.serve.core.state import ServerState
+from agent_cli.serve.state import ServerLimits, ServerState
 from tests.conftest import CHAT, place
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer

@@ -21,8 +21,7 @@ UNUSED = {  # by an answer without calls to a greeting
     "agent_cli.memory.planner.notes",
     "agent_cli.memory.search.recall",
     "agent_cli.memory.skills.skills",
-    "agent_cli.tools.calendars",
-    "agent_cli.tools.fetching",
+    "agent_cli.tools.feeds",
 }
 LATER = {  # loaded once the first prompt stands
     "rich",

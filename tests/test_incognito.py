@@ -9,7 +9,7 @@ from agent_cli.agent import loop
 from agent_cli.app import models, turns, upkeep
 from agent_cli.app.app import open_app
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import tasks

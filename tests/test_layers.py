@@ -29,10 +29,6 @@ MAY_IMPORT = {
     "render": "",
     "store": "",
     "llm": "",
-    "llm.server": "llm",
-    "llm.ollama": "llm llm.server",
-    "llm.openai": "llm llm.server",
-    "llm.local": "llm llm.server llm.openai",
     # memory, from the ground up
     "memory": "store",
     "memory.language": "",
@@ -54,14 +50,12 @@ MAY_IMPORT = {
     "memory.summaries memory.skills store",
     # what works with memory
     "tools": "memory memory.* store",
-    "agent": "tools memory memory.* llm llm.server store",
+    "agent": "tools memory memory.* llm store",
     "agent.jobs": "agent memory memory.* llm store",
-    "app": "agent agent.* tools memory memory.* llm llm.* store config",
-    "checks": "app memory.* llm.ollama llm.server store config",
+    "app": "agent agent.* tools memory memory.* llm store config",
+    "checks": "app memory.* llm store config",
     # the doors
-    "serve.core": "app agent agent.* tools memory.* llm store",
-    "serve.routes": "serve.core app agent memory.* store",
-    "serve": "serve.* app agent tools memory memory.* store",
+    "serve": "app agent agent.* tools memory memory.* llm store",
     "repl.keyboard": "render terminal app memory memory.*",
     "repl.review": "repl.keyboard render editor memory.* store",
     "repl.session": "render app agent agent.* tools memory memory.* llm store",
@@ -69,9 +63,8 @@ MAY_IMPORT = {
     "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor terminal checks app agent "
     "agent.* memory memory.* llm store",
     "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
-    "repl.shell": "repl.* terminal render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
-    "cli": "terminal serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
-    "llm.ollama llm.server store config",
+    "repl.shell": "repl.* terminal render app agent agent.* memory.* llm",
+    "cli": "terminal serve repl.* render editor checks app agent agent.* tools memory memory.* llm store config",
     "cli.facts": "agent cli repl.* editor app memory memory.* store",
     "cli.skills": "cli cli.facts editor app tools memory memory.* store",
     "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
@@ -79,23 +72,23 @@ MAY_IMPORT = {
 }
 
 LIBRARIES = {
-    "anyio": "serve.core serve.routes tools",
+    "anyio": "serve tools",
     "apsw": "store",
     "cronsim": "memory.planner",
     "dateparser": "memory.dates",
     "dateutil": "memory.dates",
-    "fastapi": "serve serve.routes",
+    "fastapi": "serve",
     "feedparser": "tools",
     "httpcore": "tools",
-    "httptools": "llm.server",
-    "httpx": "llm.ollama",
+    "httptools": "llm",
+    "httpx": "llm",
     "icalendar": "tools",
     "mcp": "serve tools",
     "numpy": "arrays",
-    "ollama": "llm.ollama",
+    "ollama": "llm",
     "platformdirs": "config",
     "prompt_toolkit": "cli.facts repl.keyboard repl.prompt repl.review repl.shell",
-    "pydantic": "serve serve.routes",
+    "pydantic": "serve",
     "pygments": "render",
     "pypdf": "memory.documents",
     "recurring_ical_events": "tools",
@@ -103,7 +96,7 @@ LIBRARIES = {
     "safetensors": "llm",
     "simpleeval": "tools",
     "sqlite_vec": "store",
-    "starlette": "serve serve.core serve.routes",
+    "starlette": "serve",
     "stdnum": "memory.language",
     "tokenizers": "llm",
     "tomlkit": "config",
@@ -112,7 +105,7 @@ LIBRARIES = {
     "uvicorn": "serve",
     "wcwidth": "render",
     "wordllama": "llm",
-    "xllamacpp": "llm.local",
+    "xllamacpp": "llm",
     "yaml": "memory.skills",
 }
 
@@ -150,7 +143,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "store.file_check": "indexes, checked",
 }
 
-MIGRATIONS = "store.migrations"  # moves rows of any table, once, before a module knows the file
+MIGRATIONS = "store.schema"  # its migrations: moves rows of any table, once, before a module knows the file
 
 PARTS = sorted({folder(path) for path in FILES} - {"__init__"})
 NAMED = [path for path in FILES if path.name != "__init__.py"]

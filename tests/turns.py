@@ -6,7 +6,7 @@ from typing import Any
 from agent_cli.agent.events import TextArrived
 from agent_cli.agent.loop import Agent, run_turn
 from agent_cli.errors import AgentError
-from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory.conversations import log
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.summaries import session_summary, summaries

@@ -11,8 +11,7 @@ from typing import Protocol
 
 from agent_cli.errors import AgentError, ModelMissing, UsageError
 from agent_cli.llm import embedded
-from agent_cli.llm.server.embedding import SUGGESTED, ServerEmbedder
-from agent_cli.llm.server.engine import AUTO, Engine, find, pick_embedder
+from agent_cli.llm.engine import AUTO, SUGGESTED, Engine, ServerEmbedder, find, pick_embedder
 from agent_cli.memory.search import vectors
 from agent_cli.store.db import Database
 

@@ -24,14 +24,13 @@ from agent_cli.agent.events import (
 from agent_cli.agent.policy import Limits, reason_to_stop
 from agent_cli.agent.profile import Shown
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
-from agent_cli.llm import repair, repetition
+from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.lifecycle import recovery
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
-from agent_cli.tools import use_tool
 from agent_cli.tools.tool import Tool, ToolContext
 from agent_cli.values import frozen
 
@@ -108,7 +107,7 @@ def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     for _ in range(agent.limits.rounds):
         reply, done = yield from _answer(agent, context, cancel)
         if not reply.calls:
-            whys = {repetition.FINISH: REPEATED, "length": CUT_OFF}
+            whys = {repair.FINISH: REPEATED, "length": CUT_OFF}
             yield _turn_ended(reply, done, whys.get(done.finish, ""))
             return
         for call in reply.calls:
@@ -142,7 +141,7 @@ def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
     """The schemas that the model sees. They change with the settings alone."""
     offered = _offered(agent, context)
     others = [tool for tool in offered if not tool.listed]
-    return [*(tool.schema() for tool in offered if tool.listed), *([use_tool.schema(others)] if others else [])]
+    return [*(tool.schema() for tool in offered if tool.listed), *([tools.use_tool_schema(others)] if others else [])]
 
 
 def _offered(agent: Agent, context: ToolContext) -> list[Tool]:
@@ -173,7 +172,7 @@ def build_request(
         folds=folds,
     )
     listed = {each["name"] for each in schemas}
-    return replace(built, messages=tuple(use_tool.as_called(message, listed) for message in built.messages))
+    return replace(built, messages=tuple(tools.as_called(message, listed) for message in built.messages))
 
 
 def shown_profile(context: ToolContext, session: sessions.Session) -> Shown:
@@ -195,7 +194,7 @@ def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     reply, done = yield from _reply(agent, context, cancel, False, Message("user", after=prompt.EMPTY_ANSWER), unlogged)
     if reply.text.strip() or reply.calls:
         return reply, done
-    whys = {"length": "it used up its tokens thinking", repetition.FINISH: "it repeated itself while thinking"}
+    whys = {"length": "it used up its tokens thinking", repair.FINISH: "it repeated itself while thinking"}
     why = whys.get(done.finish, "even when asked again")
     raise ModelFailed(
         f"{agent.model.name} gave an empty answer, {why}; ask in other words, or try another model with -m"
@@ -221,7 +220,9 @@ def _reply(
     draft, done = Draft(context, agent.model.name), Done("interrupted")
     citation_filter = citations.Citations(citations.handles(message.content for message in shown.messages[1:]))
     try:
-        for chunk in repetition.stopped(agent.model.reply(shown.messages, shown.tools, think=think, cancel=cancel)):
+        for chunk in repair.without_repetition(
+            agent.model.reply(shown.messages, shown.tools, think=think, cancel=cancel)
+        ):
             match chunk:
                 case Text(text):
                     yield from draft.receive(TextArrived(citation_filter.feed(text)))
@@ -254,9 +255,9 @@ def _reply(
 
 def _meant(agent: Agent, call: ToolCall) -> ToolCall:
     """The call of the tool that was meant, where it was called through another."""
-    if call.name != use_tool.NAME:
+    if call.name != tools.USE_TOOL:
         return call
-    call = use_tool.meant(call)
+    call = tools.meant_call(call)
     tool = agent.tools.get(call.name)
     return replace(call, arguments=repair.coerce_arguments(call.arguments, tool.parameters)) if tool else call
 

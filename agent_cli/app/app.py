@@ -23,14 +23,14 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import ChatModel
 from agent_cli.memory.language import triples
 from agent_cli.memory.scope import PERSON, Scope, place_of
-from agent_cli.store import file, holder, leftovers
+from agent_cli.store import file, holder
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 
 if TYPE_CHECKING:
     from agent_cli.agent.loop import Settle
     from agent_cli.agent.model_context import Window
-    from agent_cli.tools.servers import Servers
+    from agent_cli.tools.mcp import Servers
 
 MEMORY_SHARE = 8  # one part in eight of the context, for the profile and for what is recalled
 
@@ -164,7 +164,7 @@ def open_app(
     with suppress(StoreError):  # a read-only file: the error is raised where something is written
         app.finished_erasure = pending_erasure.finish(db, app.time, notice)
         pending_erasure.renew_missing_key(db, notice)
-        leftovers.remove(db)
+        file.remove_leftovers(db)
     return app
 
 

@@ -10,7 +10,7 @@ from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
-from agent_cli.llm import repetition
+from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, Text
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.messages import Message
@@ -59,7 +59,9 @@ def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable
         extra = Message("user", after=text.fenced(text.unfenced(instruction)))
         request = loop.build_request(agent, context, extra, folds=False)
         think = agent.think if may_think else False
-        for chunk in repetition.stopped(model.reply(request.messages, request.tools, think=think, cancel=cancel)):
+        for chunk in repair.without_repetition(
+            model.reply(request.messages, request.tools, think=think, cancel=cancel)
+        ):
             if isinstance(chunk, Text):
                 yield chunk.text
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent_cli.errors import ModelUnavailable
-from agent_cli.llm import scripted
+from agent_cli.llm import offline
+from agent_cli.llm.engine import AUTO, Engine, Tag, embeds, find
 from agent_cli.llm.model import ChatModel, Chunk, Notice
 from agent_cli.llm.offline import OfflineModel, SearchMemories
-from agent_cli.llm.ollama.engine import SUGGESTED
-from agent_cli.llm.server.engine import AUTO, Engine, Tag, embeds, find
+from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.messages import FromMemory
 from agent_cli.values import frozen
 
@@ -39,7 +39,7 @@ def chat_model(
     *,
     search: SearchMemories = lambda question, limit: ("", ()),
     default: str = "",
-    role: scripted.ModelRole = "chat",
+    role: offline.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
     """The model named "auto", "offline", "scripted:FILE" or as the engine knows it, and a notice or an empty string.
 
@@ -49,7 +49,7 @@ def chat_model(
     if name == "offline":
         return OfflineModel(search), ""
     if name.startswith(_SCRIPT):
-        return scripted.load(name.removeprefix(_SCRIPT), role), ""
+        return offline.load_script(name.removeprefix(_SCRIPT), role), ""
     if name != AUTO:
         return engine.chat(name), ""
     try:

@@ -13,9 +13,9 @@ from agent_cli import clock, text
 from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
 from agent_cli.errors import ModelMissing, ModelUnavailable, StoreError
-from agent_cli.llm import scripted
+from agent_cli.llm import offline
+from agent_cli.llm.engine import AUTO, cloud
 from agent_cli.llm.model import ChatModel
-from agent_cli.llm.server.engine import AUTO, cloud
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.language import statements
 from agent_cli.messages import Part
@@ -127,7 +127,7 @@ def _check(app: App, name: str) -> str:
     return ""
 
 
-def _create(app: App, name: str, role: scripted.ModelRole, db: Database) -> tuple[ChatModel, str]:
+def _create(app: App, name: str, role: offline.ModelRole, db: Database) -> tuple[ChatModel, str]:
     return model_choice.chat_model(
         name, engines.of(app.config), search=partial(find, app), default=_default(db) or "", role=role
     )

@@ -12,7 +12,7 @@ from agent_cli.tools import registry
 from agent_cli.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from agent_cli.tools.servers import Servers
+    from agent_cli.tools.mcp import Servers
 
 
 def available(app: App) -> Mapping[str, Tool]:
@@ -31,7 +31,7 @@ def servers(app: App) -> "Servers":
     """The MCP servers in the settings; a server is started when it is first used."""
     with app.lock:
         if app.tool_servers is None or app.tool_servers.settings != app.config.mcp:
-            from agent_cli.tools.servers import Servers
+            from agent_cli.tools.mcp import Servers
 
             app.tool_servers = Servers(app.config.mcp, {CHILD: "1"})
             atexit.register(app.tool_servers.close)

@@ -18,9 +18,9 @@ from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
 from agent_cli.store import backup as backups
+from agent_cli.store import backup as salvages
 from agent_cli.store import file as files
 from agent_cli.store import file_check
-from agent_cli.store import salvage as salvages
 from agent_cli.store.db import Database
 
 # An enumeration, for an option with a Literal cannot be given again and again.

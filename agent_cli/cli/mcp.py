@@ -13,7 +13,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson
 from agent_cli.errors import UsageError
-from agent_cli.tools.servers import redacted_address
+from agent_cli.tools.mcp import redacted_address
 from agent_cli.tools.tool import Tool
 
 _NO_SERVER = "there are no tool servers; [mcp.NAME] in the settings, with a command or a url, sets one up"
@@ -51,7 +51,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the servers in the settings, and which of their tools may run. Starts none."""
-    from agent_cli.tools import mcp  # hardly ever needed
+    from agent_cli.tools import mcp
 
     app_: App = context.obj.app()
     servers = tool_set.servers(app_)

@@ -11,9 +11,9 @@ from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.config.values import Config
 from agent_cli.errors import UsageError
-from agent_cli.llm.ollama import catalog, download
-from agent_cli.llm.ollama.catalog import ListedModel
-from agent_cli.llm.server.engine import refuse_cloud
+from agent_cli.llm import ollama_models
+from agent_cli.llm.engine import refuse_cloud
+from agent_cli.llm.ollama_models import ListedModel
 
 _TIMEOUT = 5.0  # seconds that a list may take
 
@@ -75,7 +75,7 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
     last, percent = "", 0
     with ProgressLine(invocation.quiet) as line:
         try:
-            for state in download.fetch(invocation.settings().config.host, name):
+            for state in ollama_models.fetch(invocation.settings().config.host, name):
                 percent = state.percent or percent
                 if state.notice:
                     line.note(state.notice)
@@ -84,13 +84,13 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
                     last = state.coarse_line
                     invocation.note(last)
         except KeyboardInterrupt:
-            raise download.cancelled(name, percent) from None
+            raise ollama_models.cancelled(name, percent) from None
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
 
 
 def _listing(config: Config) -> list[ListedModel]:
     if config.engine == "ollama":
-        return catalog.listing(config.host)
+        return ollama_models.listing(config.host)
     engine = engines.of(config)
     return [
         ListedModel(

@@ -50,10 +50,10 @@ def serve(
         return
     invocation: Invocation = context.obj
     try:
-        from agent_cli.serve import http  # 0.6 s, and an extra
+        from agent_cli.serve import http
     except ImportError as error:
         raise UsageError(_MISSING) from error
-    from agent_cli.serve.core.limits import ServerLimits  # as above
+    from agent_cli.serve.state import ServerLimits  # as above
 
     app_: App = invocation.app()
     if not any(each.revoked_at is None for each in callers.listing(app_.db)):

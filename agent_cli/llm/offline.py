@@ -1,16 +1,153 @@
-"""The model used when no server answers: it quotes the person's own words from memory.
+"""Models that need no server: one quotes memory, and one replays a script.
 
-It never composes text, so nothing it says can be made up.
+A script is a TOML file of replies, each played for one question, in order:
+
+    [[reply]]
+    wait = 0.5               # seconds of silence first
+    think = "They greet me."
+    say = "Hello there."     # streamed by the word
+    pace = 0.05              # seconds between words
+    calls = [{ name = "now", arguments = {} }]
+    fail = "broken"          # how it breaks off: "broken", "unavailable", "missing" or "context"
+    finish = "stop"          # or "length"
+    role = "cheap"           # kept for the cheap model
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
 
-from agent_cli import text
-from agent_cli.errors import ServerAbsent
-from agent_cli.llm.model import Cancel, Chunk, Done
-from agent_cli.llm.word_stream import stream_words
-from agent_cli.messages import Message
+from agent_cli import limits, text
+from agent_cli.errors import (
+    AgentError,
+    ConfigError,
+    ContextExceeded,
+    ModelFailed,
+    ModelMissing,
+    ModelUnavailable,
+    ServerAbsent,
+)
+from agent_cli.llm.model import Cancel, Chunk, Done, Text, Thinking
+from agent_cli.messages import Message, ToolCall
+from agent_cli.values import frozen
+
+_WORD = re.compile(r"\S+\s*|\s+")
+
+
+def stream_words(text: str, cancel: Cancel, pace: float = 0.0) -> Iterator[Text]:
+    """The text in words, `pace` seconds between them. Raises Cancelled."""
+    for index, word in enumerate(_WORD.findall(text)):
+        cancel.wait(pace if index else 0.0)
+        yield Text(word)
+
+
+ModelRole = Literal["chat", "cheap"]
+
+FAILURES: Mapping[str, AgentError] = {
+    "broken": ModelFailed("the script ends the answer here; what arrived is kept"),
+    "unavailable": ModelUnavailable("the script says that no model server answers"),
+    "missing": ModelMissing("the script says that the server has no such model"),
+    "context": ContextExceeded("the script says that the conversation does not fit the model's context"),
+}
+
+_TYPES: Mapping[str, tuple[type, ...]] = {"wait": (int, float), "pace": (int, float), "calls": (list,)}
+
+
+@frozen
+class Reply:
+    wait: float = 0.0
+    think: str = ""
+    say: str = ""
+    pace: float = 0.0
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()  # name, arguments
+    fail: str = ""
+    finish: str = "stop"
+    role: ModelRole = "chat"
+
+
+class ScriptedModel:
+    """A ChatModel that plays the replies of its role in order and keeps the messages of each request."""
+
+    name = "scripted"
+
+    def __init__(self, replies: Iterable[Reply], role: ModelRole = "chat", source: str = ""):
+        self._replies = iter([reply for reply in replies if reply.role == role])
+        self._source = source
+        self.requests: list[list[Message]] = []
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[dict[str, Any]] = (),
+        *,
+        think: bool | str | None = None,
+        format: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[Chunk]:
+        """Play the next reply. Raises AgentError when none is left."""
+        self.requests.append(list(messages))
+        reply = next(self._replies, None)
+        if reply is None:
+            raise AgentError(f"the script {self._source} has no more replies".replace("  ", " "))
+        used_ids = {call.id for message in messages for call in message.calls}
+        yield from _play(reply, used_ids, Cancel() if cancel is None else cancel)
+
+
+def _play(reply: Reply, used_ids: set[str], cancel: Cancel) -> Iterator[Chunk]:
+    cancel.wait(reply.wait)
+    if reply.think:
+        yield Thinking(reply.think)
+    yield from stream_words(reply.say, cancel, reply.pace)
+    for name, arguments in reply.calls:
+        call_id = next(f"call_{number}" for number in range(1, len(used_ids) + 2) if f"call_{number}" not in used_ids)
+        used_ids.add(call_id)
+        yield ToolCall(call_id, name, arguments)
+    if reply.fail:
+        raise type(FAILURES[reply.fail])(str(FAILURES[reply.fail]))
+    yield Done(reply.finish, ScriptedModel.name)
+
+
+def load_script(path: Path | str, role: ModelRole = "chat") -> ScriptedModel:
+    """A model that plays the script's replies for this role. Raises ConfigError."""
+    file = Path(path).expanduser()
+    try:
+        document = limits.load_toml(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"the script {file} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # not UTF-8, or not TOML
+        raise ConfigError(f"the script {file} is not TOML: {error}") from error
+    replies = document.get("reply")
+    if set(document) != {"reply"} or not isinstance(replies, list):
+        raise ConfigError(f"the script {file} must be a list of [[reply]] tables and nothing else")
+    return ScriptedModel(
+        [_read_reply(reply, f"{file}, reply {n}") for n, reply in enumerate(replies, 1)], role, str(file)
+    )
+
+
+def _read_reply(table: Any, where: str) -> Reply:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: write it as a [[reply]] table")
+    known = [field.name for field in fields(Reply)]
+    for key, value in table.items():
+        if key not in known:
+            raise ConfigError(f"{where}: there is no {key!r}; a reply has {', '.join(known)}")
+        if not isinstance(value, _TYPES.get(key, (str,))) or isinstance(value, bool):
+            raise ConfigError(f"{where}: {key} = {value!r} has the wrong type")
+    for key, allowed in (("fail", FAILURES), ("finish", ("stop", "length")), ("role", ("chat", "cheap"))):
+        if key in table and table[key] not in allowed:
+            raise ConfigError(f"{where}: {key} = {table[key]!r} must be one of {', '.join(allowed)}")
+    return Reply(**{**table, "calls": tuple(_read_call(call, where) for call in table.get("calls", ()))})
+
+
+def _read_call(table: Any, where: str) -> tuple[str, dict[str, Any]]:
+    arguments = table.get("arguments", {}) if isinstance(table, dict) else None
+    if not isinstance(arguments, dict) or not isinstance(table.get("name"), str) or set(table) - {"name", "arguments"}:
+        raise ConfigError(f'{where}: a call is written {{ name = "now", arguments = {{}} }}, not {table!r}')
+    return table["name"], arguments
+
 
 SearchMemories = Callable[[str, int], tuple[str, Sequence[tuple[str, str, str]]]]
 """Takes a message and a limit; returns the verdict on it and memories, best first: (handle, formatted date, text).

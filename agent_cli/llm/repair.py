@@ -1,4 +1,4 @@
-"""Malformed tool calls of local models, repaired.
+"""What local models get wrong in a reply, repaired: thinking left in the text, endless repetition, printed tool calls.
 
 Models print a call as text instead of calling, give arguments as a string, wrap them twice, or quote a number. Only
 what can be read in one way is repaired. A reply that consists of calls of known tools is taken as calls; prose is never
@@ -7,8 +7,208 @@ searched for calls. Unknown names and arguments stay: the model gets an error fo
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
+
+from agent_cli.llm.model import Chunk, Done, PriorTextWasThinking, Text, Thinking
+from agent_cli.text import Pattern
+
+OPENING, CLOSING = "<think>", "</think>"
+
+_THINK_TAG = re.compile(r"</?think>")
+_QUOTES = ("`", "'", '"')
+
+ParsedChunk = Text | Thinking | PriorTextWasThinking
+
+
+class ThinkingParser:
+    """Fed the content piece by piece; returns chunks of text and of thinking.
+
+    A server sends thinking in a field of its own, but old servers, converted models and some templates leave `<think>`
+    tags in the content. A block at the beginning is thinking. A closing tag without an opening one means that all text
+    before it was thinking (the template wrote the opening tag); that text is already on the screen, so
+    `PriorTextWasThinking` takes it back. Tags arrive split over chunks: no more is held back than could become a tag.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = ""
+        self._last_character = ""  # the last character of text given out
+        self._ignore_tags = False  # from here on tags are ordinary text
+        self._state = "beginning"
+
+    def ignore_tags(self) -> None:
+        """Thinking arrives in its own field: a closing tag alone takes nothing back."""
+        self._ignore_tags = True
+
+    def feed(self, piece: str) -> list[ParsedChunk]:
+        self._buffer += piece
+        chunks: list[ParsedChunk] = []
+        while self._buffer and getattr(self, f"_{self._state}")(chunks):
+            pass
+        return chunks
+
+    def flush(self) -> list[ParsedChunk]:
+        """The chunks held back, at the end of the content."""
+        held, self._buffer = self._buffer, ""
+        if not held or self._state in ("opened", "closed"):
+            return []
+        return [Thinking(held) if self._state == "inside" else Text(held)]
+
+    # Each state consumes what it can from the buffer and returns whether there is more to do.
+
+    def _beginning(self, chunks: list[ParsedChunk]) -> bool:
+        start = self._buffer.lstrip()
+        if start.startswith(OPENING):
+            self._buffer, self._state = start[len(OPENING) :], "opened"
+        elif not OPENING.startswith(start):
+            self._state = "answer"
+        return self._state != "beginning"
+
+    def _opened(self, chunks: list[ParsedChunk]) -> bool:
+        return self._skip_space("inside")
+
+    def _inside(self, chunks: list[ParsedChunk]) -> bool:
+        thought, closed, answer = self._buffer.partition(CLOSING)
+        if not closed:
+            thought, answer = _split_partial_tag(self._buffer)
+        if thought:
+            chunks.append(Thinking(thought))
+        self._buffer = answer
+        if closed:
+            self._state, self._ignore_tags = "closed", True
+        return bool(closed)
+
+    def _closed(self, chunks: list[ParsedChunk]) -> bool:
+        return self._skip_space("answer")
+
+    def _answer(self, chunks: list[ParsedChunk]) -> bool:
+        tag = None if self._ignore_tags else _THINK_TAG.search(self._buffer)
+        if not tag:
+            text, self._buffer = (self._buffer, "") if self._ignore_tags else _split_partial_tag(self._buffer)
+            self._emit(text, chunks)
+            return False
+        before = self._buffer[: tag.start()]
+        if tag[0] == OPENING or (self._last_character + before).endswith(_QUOTES):
+            self._ignore_tags = True  # the answer is about such tags
+            return True
+        self._emit(before, chunks)
+        if self._last_character:
+            chunks.append(PriorTextWasThinking())
+        self._buffer, self._state, self._ignore_tags = self._buffer[tag.end() :], "closed", True
+        return True
+
+    def _emit(self, text: str, chunks: list[ParsedChunk]) -> None:
+        if text:
+            chunks.append(Text(text))
+            self._last_character = text[-1]
+
+    def _skip_space(self, state: str) -> bool:
+        self._buffer = self._buffer.lstrip()
+        if self._buffer:
+            self._state = state
+        return bool(self._buffer)
+
+
+def _split_partial_tag(buffer: str) -> tuple[str, str]:
+    """The text before a possible partial tag, and that partial tag."""
+    start = buffer.rfind("<")
+    tail = buffer[start:] if start >= 0 else ""
+    may_be_tag = tail and (OPENING.startswith(tail) or CLOSING.startswith(tail))
+    return (buffer[:start], tail) if may_be_tag else (buffer, "")
+
+
+FINISH = "repetition"
+_TOO_MUCH = 80  # what has stood twice before in a row counts, when the reply is stopped
+_RUN, _NEW = 4, 8
+_TIMES = 2  # that a run has stood before
+_FAR = 400  # words between two places that are still one loop
+_SINGLE = "\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af"  # characters of scripts without spaces, each a word
+_WORD = Pattern(r"\n|```|[^\W\d_]{1,12}|\d{1,6}|[^\w\s]|_")
+_WORD_OR_CHARACTER = Pattern(rf"\n|```|[{_SINGLE}]|[^\W\d_{_SINGLE}]{{1,12}}|\d{{1,6}}|[^\w\s]|_")  # compiled in 4 ms
+_UNFINISHED = Pattern(r"[^\W_]{0,24}`{0,3}\Z")
+_LONGEST = 27  # characters of what is unfinished
+
+
+class Repetition:
+    """Reads a text piece by piece and notices when a small model has fallen into a loop.
+
+    It is noticed by runs of four words that have stood before: from the third time on each such run counts, and a new
+    one takes back what eight of them counted, so that lists, stanzas of settings and refrains, where something changes,
+    never add up. What has no letters or stands in a table counts a quarter, and code a third, since rows of zeros and
+    of the same cells are rightly alike.
+    """
+
+    def __init__(self) -> None:
+        self._rest, self._number, self._begins, self._code = "", "", True, False
+        self._words: list[str] = []
+        self._places: dict[tuple[str, ...], list[int]] = {}
+        self._score = 0.0
+
+    def feed(self, piece: str) -> bool:
+        """Whether the text, with this piece, repeats itself without end."""
+        text = self._rest + piece
+        unfinished = _UNFINISHED.search(text, max(0, len(text) - _LONGEST))
+        end = unfinished.start() if unfinished else len(text)
+        self._rest = text[end:]
+        return any(self._add(word) for each in _split_words(text[:end]) for word in self._uncounted(each))
+
+    def _uncounted(self, word: str) -> Iterator[str]:
+        """The word, without the number that a line of a list begins with: it makes no line a new one."""
+        number, self._number = self._number, ""
+        if word == "\n":
+            self._score += bool(self._score and not self._begins)  # the end of a line that has stood before
+            self._begins = True
+        elif self._begins and not number and word.isdigit():
+            self._number = word
+        elif number and word in ".)":
+            self._begins = False
+        else:
+            self._begins = False
+            yield from filter(None, (number, word))
+
+    def _add(self, word: str) -> bool:
+        self._code ^= word == "```"
+        self._words.append(word)
+        run, at = tuple(self._words[-_RUN:]), len(self._words)
+        places = self._places.get(run, [])
+        if len(places) == _TIMES and at - places[0] <= _FAR:
+            self._score += self._weight(run)
+        else:
+            self._score = max(0.0, self._score - _NEW)
+        self._places[run] = [*places, at][-_TIMES:]
+        return self._score >= _TOO_MUCH
+
+    def _weight(self, run: tuple[str, ...]) -> float:
+        if "|" in run or not any(word[0].isalpha() for word in run):
+            return 1 / 4
+        return 1 / 3 if self._code else 1.0
+
+
+def _split_words(text: str) -> list[str]:
+    pattern = _WORD if max(text, default="") < "\u3040" else _WORD_OR_CHARACTER
+    return pattern.findall(text)
+
+
+def without_repetition(chunks: Iterator[Chunk]) -> Generator[Chunk, None, None]:
+    """The chunks of a reply until its text, or its thinking, repeats itself; then Done with the finish "repetition"."""
+    text, thinking = Repetition(), Repetition()
+    try:
+        for chunk in chunks:
+            yield chunk
+            match chunk:
+                case Text(piece) if text.feed(piece):
+                    break
+                case Thinking(piece) if thinking.feed(piece):
+                    break
+                case PriorTextWasThinking():
+                    text = Repetition()
+        else:
+            return
+    finally:
+        if isinstance(chunks, Generator):
+            chunks.close()
+    yield Done(FINISH)
+
 
 FENCE, OPEN_TAG, CLOSE_TAG = "```", "<tool_call>", "</tool_call>"
 

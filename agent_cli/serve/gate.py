@@ -16,9 +16,9 @@ from typing import Any
 
 from agent_cli.errors import AgentError
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.serve.core import refusals
-from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.state import ServerState
+from agent_cli.serve import responses
+from agent_cli.serve.responses import Refused
+from agent_cli.serve.state import ServerState
 
 AsgiScope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -58,7 +58,7 @@ class Gate:
         except Refused as refused:
             await self._refuse(refused, caller, scope, send)
         except AgentError as error:  # the file cannot be read
-            await self._refuse(refusals.from_error(error), caller, scope, send)
+            await self._refuse(responses.from_error(error), caller, scope, send)
         else:
             await self._app(scope, _replayed(body, receive), self._counted(send, caller))
 

@@ -1,18 +1,22 @@
 """The assistant over HTTP: `application` joins the routes, `serve` runs them until a signal comes.
 
-Connections: so many at once, and none for which no request comes; the one that waits longest makes room.
+So many connections are open at once, and none for which no request comes; the one that waits longest makes room. What
+opens one needs no token yet, and a connection costs a file of this process, without which the memory cannot be opened:
+so one that says nothing, or says it a letter at a time, is closed.
 
-What opens one needs no token yet, and a connection costs a file of this process, without which the memory cannot be
-opened: so one that says nothing, or says it a letter at a time, is closed.
+The page at /docs is one file without scripts: the usual one loads its program from another server, which would then run
+with the reader's token in hand.
 """
 
 import asyncio
 import ipaddress
+import json
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from html import escape
 from types import FrameType
 from typing import Any, cast
 
@@ -28,15 +32,45 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from agent_cli import __version__
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.serve.core import refusals
-from agent_cli.serve.core.limits import ServerLimits
-from agent_cli.serve.core.metrics import OK
-from agent_cli.serve.core.refusals import Refused
-from agent_cli.serve.core.state import ServerState
+from agent_cli.serve import chat, completions, responses, search, tasks
+from agent_cli.serve.chat import ErrorResponse
 from agent_cli.serve.gate import Asgi, Gate
-from agent_cli.serve.routes import chat, completions, page, search, tasks
-from agent_cli.serve.routes.chat import ErrorResponse
+from agent_cli.serve.metrics import OK
+from agent_cli.serve.responses import Refused
+from agent_cli.serve.state import ServerLimits, ServerState
 from agent_cli.text import clean, one_line
+
+_STYLE = "body{font:16px/1.5 system-ui;max-width:50rem;margin:2rem auto;padding:0 1rem}pre{overflow:auto;padding:.5rem;\
+border:1px solid #8888}h2{margin-top:2.5rem;font-family:monospace}dt{font-family:monospace}"
+
+
+def page(api: Mapping[str, Any]) -> str:
+    """HTML of an OpenAPI description."""
+    info = api["info"]
+    body = [f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>", f"<p>{escape(info['description'])}</p>"]
+    for path, methods in api["paths"].items():
+        for method, route in methods.items():
+            body += _route(path, method, route)
+    body += ["<h2>Forms</h2>"]
+    for name, schema in api.get("components", {}).get("schemas", {}).items():
+        body += [f'<h3 id="{escape(name)}">{escape(name)}</h3>', _json(schema)]
+    style = f"<meta charset=utf-8><title>{escape(info['title'])}</title><style>{_STYLE}</style>"
+    return f"<!doctype html><html lang=en><head>{style}</head><body>{''.join(body)}</body></html>"
+
+
+def _route(path: str, method: str, route: Mapping[str, Any]) -> Iterator[str]:
+    yield f"<h2>{method.upper()} {escape(path)}</h2><p>{escape(route.get('summary', ''))}</p>"
+    if given := route.get("parameters"):
+        rows = (f"<dt>{escape(each['name'])} ({each['in']})<dd>{escape(each.get('description', ''))}" for each in given)
+        yield f"<dl>{''.join(rows)}</dl>"
+    if sent := route.get("requestBody"):
+        yield f"<p>Request</p>{_json(sent['content'])}"
+    for status, answer in route["responses"].items():
+        yield f"<p>{escape(status)} {escape(answer.get('description', ''))}</p>"
+
+
+def _json(value: Any) -> str:
+    return f"<pre>{escape(json.dumps(value, indent=1, ensure_ascii=False))}</pre>"
 
 
 def limited_protocol(limits: ServerLimits) -> type[asyncio.Protocol]:
@@ -158,7 +192,7 @@ def application(state: ServerState) -> FastAPI:
     @api.get("/docs", response_class=HTMLResponse, summary="This description, as a page for people")
     async def docs() -> Response:
         return HTMLResponse(
-            page.page(api.openapi()),
+            page(api.openapi()),
             headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
         )
 
@@ -310,17 +344,19 @@ async def _on_refused(request: Request, error: Refused) -> Response:
 
 
 async def _on_agent_error(request: Request, error: AgentError) -> Response:
-    return await _on_refused(request, refusals.from_error(error))
+    return await _on_refused(request, responses.from_error(error))
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:
-    return JSONResponse(refusals.body(500, "bug", "this is a fault of the server: its standard error says more"), 500)
+    return JSONResponse(
+        responses.error_body(500, "bug", "this is a fault of the server: its standard error says more"), 500
+    )
 
 
 async def _on_invalid_request(request: Request, error: RequestValidationError) -> Response:
     """What is wrong and where; never what was sent, which may hold anything."""
     faults = [_fault(row) for row in error.errors()[:5]]
-    return JSONResponse(refusals.body(422, "invalid", one_line(clean("; ".join(faults)), 1000)), 422)
+    return JSONResponse(responses.error_body(422, "invalid", one_line(clean("; ".join(faults)), 1000)), 422)
 
 
 def _fault(row: dict[str, Any]) -> str:
@@ -341,7 +377,7 @@ async def _on_http_error(request: Request, error: HTTPException) -> Response:
         404: "there is no such route: GET /docs lists them",
         405: "this route takes another method: see GET /docs",
     }
-    body = refusals.body(
+    body = responses.error_body(
         error.status_code, f"http_{error.status_code}", sentences.get(error.status_code, clean(str(error.detail)))
     )
     return JSONResponse(body, error.status_code, error.headers)

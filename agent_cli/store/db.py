@@ -1,11 +1,10 @@
-"""One connection to the SQLite file.
+"""One connection to the SQLite file, and a worker thread that reads on another.
 
 Reads are plain; every write is inside `with db.write():`. Values are bound; several ids or names are bound as one JSON
 array, for `in (select value from json_each(?))`. A connection belongs to one thread; another thread opens its own with
 `db.another_connection()`, for a database in memory only when it has a name (`open_shared_memory`). Writers of one
 process queue on a lock, writers of several on SQLite's, where they retry after a random 1-20 ms for up to 15 s: longer
-pauses (20-150 ms) were measured to wait four times as long at the 95th percentile, and shorter ones starve one process
-among eight.
+pauses make the slowest wait four times as long, and shorter ones starve one process among eight.
 """
 
 import errno
@@ -21,16 +20,91 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from queue import SimpleQueue
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 from urllib.parse import quote
 
 import apsw
 
 from agent_cli.errors import StoreBusy, StoreError
-from agent_cli.store.read_worker import Pending, ReadWorker
+
+
+class Closeable(Protocol):
+    def close(self) -> None: ...
+
+
+T = TypeVar("T")
+C = TypeVar("C", bound=Closeable | None)
+
+
+class Pending(Generic[T]):
+    """The result of some work, perhaps on another thread: a call waits for it, or raises what it raised."""
+
+    def __init__(self, wait: Callable[[], T], is_ready: Callable[[], bool] = lambda: True):
+        self._wait = wait
+        self.is_ready = is_ready  # whether a call gives it at once, or nearly so
+
+    def __call__(self) -> T:
+        return self._wait()
+
+
+class ReadWorker(Generic[C]):
+    """Runs submitted functions one after the other on a thread that opens the resource when it is first needed.
+
+    SQLite releases Python's lock while it searches, so that searches on two connections use two cores. An executor of
+    `concurrent.futures` would not close its connections, and takes longer to import.
+    """
+
+    def __init__(self, open_resource: Callable[[], C]):
+        self._open_resource = open_resource
+        self._steps: SimpleQueue[Callable[[C | None], C | None] | None] = SimpleQueue()
+        self._is_working = False
+        self._thread = threading.Thread(target=self._run, name="read worker", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether work that is submitted now begins at once."""
+        return self._steps.empty() and not self._is_working
+
+    def submit(self, work: Callable[[C], T]) -> Pending[T]:
+        """Begin some work."""
+        outcome: SimpleQueue[Callable[[], T]] = SimpleQueue()
+
+        def step(resource: C | None) -> C | None:
+            try:
+                resource = resource or self._open_resource()
+                result = work(resource)
+                outcome.put(lambda: result)
+            except BaseException as error:
+                outcome.put(partial(_raise, error))
+            return resource
+
+        self._steps.put(step)
+        return Pending(lambda: outcome.get()(), lambda: not outcome.empty())
+
+    def close(self) -> None:
+        """Close the resource once the submitted work is done."""
+        self._steps.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        resource: C | None = None
+        while step := self._steps.get():
+            self._is_working = True
+            resource = step(resource)
+            self._is_working = False
+            del step  # it refers to the submitted work, which should be freed before the next
+        opened: Closeable | None = resource
+        if opened:
+            opened.close()
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
+
 
 Row = tuple[Any, ...]
-T = TypeVar("T")
 
 
 class IndexDamaged(StoreError):

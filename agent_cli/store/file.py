@@ -1,18 +1,150 @@
-"""Opens the database file: its permissions, its journal mode, its schema."""
+"""Opens SQLite files: the database, with its permissions, journal mode and schema; others, only to be read.
 
+Backups and restores that were killed leave temporary files, `.NAME.PID.part`: each holds a whole database, and goes at
+the next start. A backup may be anywhere, so its temporary file is recorded in the database while it is written; that of
+a restore is beside the database.
+"""
+
+import glob
+import json
 import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import apsw
 
 from agent_cli.errors import StoreError
 from agent_cli.store import db as database
-from agent_cli.store import schema
+from agent_cli.store import meta, schema
 from agent_cli.store.db import Database
+
+
+class ForeignFile:
+    """A read-only connection; `tables` gives each table's columns. Raises StoreError when it is not an SQLite file."""
+
+    def __init__(self, file: Path):
+        self._file = file
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        try:
+            how = "mode=ro&immutable=1" if _is_closed_wal(file) else "mode=ro"
+            self._connection = apsw.Connection(f"file:{quote(str(file.absolute()))}?{how}", flags=flags)
+            self.tables = {
+                name: {column[1] for column in self._connection.execute("select * from pragma_table_info(?)", (name,))}
+                for (name,) in self._connection.execute(
+                    "select name from sqlite_schema where type = 'table'"
+                ).fetchall()
+            }
+        except (apsw.Error, OSError) as error:
+            raise StoreError(f"{file} cannot be read: it is not an SQLite file, or you may not read it") from error
+
+    def rows(self, sql: str, values: Any = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows, one at a time. Raises StoreError when the file is damaged."""
+        try:
+            yield from self._connection.execute(sql, values)
+        except (apsw.Error, UnicodeDecodeError) as error:  # SQLite stores any bytes as text
+            raise StoreError(f"{self._file} cannot be read to its end: {error}") from error
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _is_closed_wal(file: Path) -> bool:
+    """Whether the file is in WAL mode (bytes 18 and 19) and nobody has it open.
+
+    To read such a file SQLite would create a WAL file and leave it behind, unless it is opened as immutable.
+    """
+    with file.open("rb") as opened:
+        return opened.read(20)[18:] == b"\2\2" and not file.with_name(f"{file.name}-wal").exists()
+
+
+_IN_PROGRESS = "backup in progress"
+_NAME = re.compile(r"\..+\.(\d+)\.part(?:-journal|-wal|-shm)?")
+_OLD = 24 * 3600  # seconds; no backup takes longer, and the number of its process may be another one's by then
+
+
+def temporary_path(path: Path) -> Path:
+    """Where a file is written before it gets its name."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+@contextmanager
+def recorded(db: Database, part: Path) -> Iterator[None]:
+    """Record a temporary file of a backup while it is written."""
+    meta.put(db, _IN_PROGRESS, json.dumps([*_recorded(db), str(part)]))
+    try:
+        yield
+    finally:
+        _keep(db, [each for each in _recorded(db) if each != str(part)])
+
+
+def leftovers(db: Database) -> list[Path]:
+    """The temporary files that exist, also of processes that still run."""
+    if db.in_memory:
+        return []
+    return [
+        *_beside(Path(db.path)),
+        *(path for each in _recorded(db) for path in with_journals(Path(each)) if path.is_file()),
+    ]
+
+
+def remove_leftovers(db: Database) -> None:
+    """Delete those whose process has ended."""
+    _remove_unused(leftovers(db))
+    recorded_paths = _recorded(db)
+    if recorded_paths:
+        _keep(db, [each for each in recorded_paths if Path(each).exists()])
+
+
+def remove_leftovers_beside(path: Path) -> None:
+    """Delete those of a file that was to be written, whose process has ended."""
+    _remove_unused(_beside(path))
+
+
+def _beside(path: Path) -> list[Path]:
+    return [each for each in path.parent.glob(f".{glob.escape(path.name)}.*.part*") if _NAME.fullmatch(each.name)]
+
+
+def _remove_unused(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if not _in_use(path):
+            with suppress(OSError):  # it is searched and named with each erasure
+                path.unlink()
+
+
+def _recorded(db: Database) -> list[str]:
+    return [str(each) for each in json.loads(meta.get(db, _IN_PROGRESS) or "[]")]
+
+
+def _keep(db: Database, paths: list[str]) -> None:
+    if paths:
+        meta.put(db, _IN_PROGRESS, json.dumps(paths))
+    else:
+        meta.drop(db, _IN_PROGRESS)
+
+
+def with_journals(part: Path) -> list[Path]:
+    """The file and the journals that SQLite may have put beside it."""
+    return [part.with_name(part.name + end) for end in ("", "-journal", "-wal", "-shm")]
+
+
+def _in_use(path: Path) -> bool:
+    match = _NAME.fullmatch(path.name)
+    if match is None or time.time() - path.stat().st_mtime > _OLD:
+        return False
+    try:
+        os.kill(int(match[1]), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
 
 _UNWRITABLE = (apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError)
 MOUNTS = Path("/proc/self/mountinfo")

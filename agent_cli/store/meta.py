@@ -1,12 +1,51 @@
-"""Small values of the file itself, by key: names of its indexes, positions of jobs, times of last runs.
+"""Small values of the file itself, by key: names of its indexes, positions of jobs, times of last runs, and damage.
 
-Each function that writes is a transaction of its own, or a step of the caller's.
+Each function that writes is a transaction of its own, or a step of the caller's. A damaged index never stops a write:
+it is noted, and rebuilding it from the passages adds what it missed.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from agent_cli import clock
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, IndexDamaged, TransactionLost
+
+_DAMAGED_INDEX = "damaged "
+
+
+@contextmanager
+def tolerate_damage(db: Database, index: str) -> Iterator[None]:
+    """Change an index, all or nothing; damage is noted, and the caller's transaction goes on.
+
+    Raises TransactionLost when SQLite has rolled back that transaction too: it can be retried, without this index.
+    """
+    in_transaction = db.in_transaction
+    try:
+        with db.index_access(), db.write():
+            yield
+            with db.write():
+                pass  # a nested savepoint makes FTS5 write its buffer now, while it can still be undone
+    except IndexDamaged as error:
+        lost = in_transaction and not db.in_transaction
+        note_damaged(db, index)
+        if lost:
+            raise TransactionLost(f"{db.path}: an index is damaged; nothing was written, try again") from error
+
+
+def note_damaged(db: Database, index: str) -> None:
+    """Record that the index is damaged."""
+    put(db, _DAMAGED_INDEX + index, "")
+
+
+def damaged_indexes(db: Database) -> list[str]:
+    """The indexes to be rebuilt."""
+    return keys(db, _DAMAGED_INDEX)
+
+
+def clear_damaged(db: Database, index: str) -> None:
+    """Record that the index has been rebuilt."""
+    drop(db, _DAMAGED_INDEX + index)
 
 
 def get(db: Database, key: str) -> str | None:

@@ -17,7 +17,7 @@ from agent_cli.text import Pattern, clean, one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 if TYPE_CHECKING:
-    from agent_cli.tools.fetching import Fetched
+    from agent_cli.tools.feeds import Fetched
 
 _FETCH_TIMEOUT = 25.0
 _PARSER_TIMEOUT = 15.0  # seconds
@@ -49,17 +49,17 @@ def fetch_feed(context: ToolContext, name: str = "") -> str:
 
 
 def _load(address: str, context: ToolContext) -> "Fetched":
-    from agent_cli.tools import fetching
+    from agent_cli.tools import feeds
 
     if address.startswith(("http://", "https://")):
-        return fetching.fetch(address, _FETCH_TIMEOUT, allow_private=context.access.allow_private)
+        return feeds.fetch(address, _FETCH_TIMEOUT, allow_private=context.access.allow_private)
     file = Path(address.removeprefix("file://")).expanduser()
     try:
         if not file.is_file():
             raise ToolFailed(f"{file} is not a file")
-        if file.stat().st_size > fetching.MAX_BYTES:
-            raise ToolFailed(f"{file} is larger than {fetching.MAX_BYTES / 1e6:.0f} MB")
-        return fetching.Fetched(file.read_bytes(), "", str(file))
+        if file.stat().st_size > feeds.MAX_BYTES:
+            raise ToolFailed(f"{file} is larger than {feeds.MAX_BYTES / 1e6:.0f} MB")
+        return feeds.Fetched(file.read_bytes(), "", str(file))
     except OSError as error:
         raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
 
@@ -125,10 +125,10 @@ def _entry(entry: Any) -> str:
 
 def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _PARSER_TIMEOUT) -> str:
     """The events of a calendar from today on. Raises ToolFailed."""
-    from agent_cli.tools import calendars
+    from agent_cli.tools import feeds
 
     try:
-        return limits.run(lambda: calendars.upcoming_events(data, now, zone), seconds)
+        return limits.run(lambda: feeds.upcoming_events(data, now, zone), seconds)
     except LimitExceeded as error:
         raise ToolFailed(f"the calendar cannot be read: {error}") from error
     except ValueError as error:

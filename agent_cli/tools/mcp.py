@@ -1,4 +1,10 @@
-"""Tools of MCP servers as tools of this program: named after their server, and run only with permission.
+"""MCP servers, and their tools as tools of this program: named after their server, and run only with permission.
+
+A server is started when it is first needed, called with time limits, and closed at the end. The library needs an event
+loop: each connection has one on a thread of its own, and the turn waits for an answer with a time limit. A server that
+crashes, hangs, floods or cannot be understood is dropped and started again for the next call: the turn sees only a
+failed result. A server inherits a search path and a home, the variables in its settings, and the marker that identifies
+programs started by the assistant, which must never accept a fact.
 
 A server's descriptions are untrusted text that the model reads: they are sanitized and cut, and cannot pose as the
 program's own. They are stored, so that a server is started only when one of its tools is called, and so that changed
@@ -7,17 +13,289 @@ and lists its tools; like all others it runs only with permission.
 """
 
 import json
+import logging
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from agent_cli.errors import AgentError
 from agent_cli.messages import ToolResult
 from agent_cli.store import keyed_hash, meta
 from agent_cli.store.db import Database
-from agent_cli.text import map_texts, one_line, unfenced
-from agent_cli.tools.servers import ServerFailed, Servers
+from agent_cli.text import Pattern, clean, map_texts, one_line, unfenced
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
+
+if TYPE_CHECKING:
+    import anyio
+    from mcp import Client
+    from mcp.types import CallToolResult
+    from mcp.types import Tool as McpTool
+
+MISSING = "MCP servers need a library that is not installed: pip install 'agent-cli[mcp]'"
+_START_TIMEOUT = 20.0  # seconds to start and list its tools
+_CLOSE_TIMEOUT = 6.0  # seconds for all servers together: one that ignores its end is killed after four
+_MAX_PAGES = 20  # of a list of tools
+_TAIL_LINES = 20  # last lines of a server's standard error
+_MARK, _READ_TIMEOUT = b"\0", 0.5  # written to mark the end of the output so far; seconds to wait for it
+
+_ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
+
+T = TypeVar("T")
+
+
+class ServerFailed(AgentError):
+    """A server cannot be started or did not answer. The text names it and the reason."""
+
+    code = "server"
+
+
+class Servers:
+    """The servers in the settings, by name. Its methods may be called from any thread."""
+
+    def __init__(self, settings: Mapping[str, Mapping[str, Any]], marker: Mapping[str, str]):
+        self.settings, self._marker = settings, marker
+        self.reported: set[str] = set()  # of which it was said that their tools are not known yet
+        self._lock = threading.Lock()
+        self._connections: dict[str, _ServerConnection] = {}
+        self._started: list[_ServerConnection] = []  # those whose threads may still run, dropped ones too
+
+    def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[McpTool]":
+        """All the tools of a server. Raises ServerFailed."""
+        return self._request(name, _list_tools, seconds)
+
+    def known_tools(self) -> "dict[str, list[McpTool]]":
+        """The tools of the running servers."""
+        return {name: each.tools for name, each in list(self._connections.items()) if each.running}
+
+    def call(self, name: str, tool: str, arguments: Mapping[str, Any], seconds: float) -> "CallToolResult":
+        """One call of a tool. Raises ServerFailed."""
+        return self._request(name, lambda client: client.call_tool(tool, dict(arguments)), seconds)
+
+    def close(self) -> None:
+        """Close all connections within a few seconds."""
+        with self._lock:
+            connections, self._connections = self._started, {}
+        for each in connections:
+            each.end()
+        deadline = time.monotonic() + _CLOSE_TIMEOUT
+        for each in connections:
+            each.thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _request(self, name: str, operation: "Callable[[Client], Coroutine[Any, Any, T]]", seconds: float) -> T:
+        """The result of an operation on a server, started when it does not run. A failure ends the connection."""
+        import asyncio
+
+        deadline = time.monotonic() + seconds
+        connection = self._connection(name)
+        pending: Future[T] | None = None
+        try:
+            client = connection.client.result(seconds)
+            pending = asyncio.run_coroutine_threadsafe(operation(client), connection.loop)
+            return pending.result(max(0.0, deadline - time.monotonic()))
+        except BaseException as error:
+            if pending is not None:
+                pending.cancel()
+            with self._lock:
+                if self._connections.get(name) is connection:
+                    del self._connections[name]
+            connection.end()
+            raise _as_failure(name, error, seconds, connection.error_output) from error
+
+    def _connection(self, name: str) -> "_ServerConnection":
+        with self._lock:
+            connection = self._connections.get(name)
+            if connection is None or not connection.running:
+                connection = self._connections[name] = _ServerConnection(self.settings[name], self._marker)
+                self._started = [each for each in self._started if each.thread.is_alive()] + [connection]
+            return connection
+
+
+class _ServerConnection:
+    """A connection on its own thread. A thread cannot be killed: it is asked to stop, and abandoned."""
+
+    def __init__(self, settings: Mapping[str, Any], marker: Mapping[str, str]):
+        import asyncio
+
+        logging.getLogger("mcp").addHandler(logging.NullHandler())  # else it would write to the terminal
+        self._settings, self._marker = settings, marker
+        self._tail = _ErrorTail()
+        self.client: Future[Client] = Future()
+        self.tools: list[McpTool] = []  # its tools when it was started
+        self.loop = asyncio.new_event_loop()
+        self._scope: anyio.CancelScope | None = None
+        self._ended = False
+        self.thread = threading.Thread(target=self._run, name="tool server", daemon=True)
+        self.thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether the server is being started or runs."""
+        return self.thread.is_alive() and not self._ended
+
+    @property
+    def error_output(self) -> str:
+        """The last lines of the server's standard error."""
+        return self._tail.read()
+
+    def end(self) -> None:
+        """Stop the server, whether it has answered yet or not."""
+        self._ended = True
+        with suppress(RuntimeError):  # the loop has ended already
+            self.loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._scope:
+            self._scope.cancel()
+
+    def _run(self) -> None:
+        try:
+            self.loop.run_until_complete(self._serve())
+            self._fail(ConnectionError("closed"))
+        except ImportError as error:
+            self._fail(ServerFailed(MISSING), error)
+        except BaseException as error:
+            self._fail(error)
+        finally:
+            self._tail.close()
+            self.loop.close()
+
+    async def _serve(self) -> None:
+        import anyio
+        from mcp import Client
+
+        with anyio.CancelScope() as self._scope:  # cancelled so, the library still ends the process it has started
+            if self._ended:
+                return
+            transport = _transport(self._settings, self._marker, self._tail)
+            async with transport as server, Client(server, cache=None) as client:
+                self.tools = await _list_tools(client)
+                self.client.set_result(client)
+                await anyio.sleep_forever()
+
+    def _fail(self, error: BaseException, cause: BaseException | None = None) -> None:
+        if not self.client.done():
+            error.__cause__ = cause
+            self.client.set_exception(error)
+
+
+async def _list_tools(client: "Client") -> "list[McpTool]":
+    found: list[McpTool] = []
+    cursor = None
+    for _ in range(_MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return found
+
+
+class _ErrorTail:
+    """The last lines of a server's standard error, read by a thread so that the pipe never fills."""
+
+    def __init__(self) -> None:
+        read, write = os.pipe()
+        self.file = os.fdopen(write, "w")
+        self._chunks: deque[bytes] = deque(maxlen=_TAIL_LINES)
+        self._caught_up = threading.Event()  # everything written before `read` was called has been read
+        self._thread = threading.Thread(target=self._collect, args=(read,), name="server's errors", daemon=True)
+        self._thread.start()
+
+    def read(self) -> str:
+        self._caught_up.clear()
+        try:
+            os.write(self.file.fileno(), _MARK)
+            self._caught_up.wait(_READ_TIMEOUT)
+        except (OSError, ValueError):  # closed, so the thread ends
+            self._thread.join(_READ_TIMEOUT)
+        written = b"".join(self._chunks).decode("utf-8", "replace")
+        return "\n".join(one_line(line, 200) for line in clean(written).splitlines()[-_TAIL_LINES:])
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.file.close()
+
+    def _collect(self, read: int) -> None:
+        with suppress(OSError):
+            while piece := os.read(read, 4096):
+                self._chunks.append(piece.replace(_MARK, b""))
+                if _MARK in piece:
+                    self._caught_up.set()
+        os.close(read)
+
+
+def _transport(
+    settings: Mapping[str, Any], marker: Mapping[str, str], tail: _ErrorTail
+) -> AbstractAsyncContextManager[Any]:
+    """The transport to a server: a child process, or an address."""
+    from contextlib import asynccontextmanager
+
+    if "url" not in settings:
+        from mcp import StdioServerParameters, stdio_client
+
+        command = StdioServerParameters(
+            command=os.path.expanduser(settings["command"]),
+            args=settings.get("args", []),
+            env={**settings.get("env", {}), **marker},
+        )
+        return _ready(stdio_client(command, tail.file))
+
+    @asynccontextmanager
+    async def reached() -> Any:
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        async with create_mcp_http_client(headers=settings.get("headers")) as http:
+            yield streamable_http_client(settings["url"], http_client=http)
+
+    return reached()
+
+
+def redacted_address(address: str) -> str:
+    """An address without its password and its query."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an invalid address"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _redact_match(found: re.Match[str]) -> str:
+    return redacted_address(found[0])
+
+
+def _ready(transport: Any) -> AbstractAsyncContextManager[Any]:
+    from contextlib import nullcontext
+
+    return nullcontext(transport)
+
+
+def _as_failure(name: str, error: BaseException, seconds: float, error_output: str) -> BaseException:
+    """A ServerFailed for the person and the model; other interruptions, such as Ctrl-C, stay as they are."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, ServerFailed) or not isinstance(error, Exception):
+        return error
+    if isinstance(error, TimeoutError):
+        why = f"did not answer within {seconds:g} s"
+    elif isinstance(error, FileNotFoundError):
+        why = "cannot be started: there is no such command"
+    elif "closed" in str(error).lower():
+        why = "has ended, or closed the connection"
+    else:
+        why = f"failed: {one_line(_ADDRESS.sub(_redact_match, str(error)) or type(error).__name__, 300)}"
+    last = one_line(error_output[-200:], 200)
+    return ServerFailed(f"the server {name} {why}" + (f"; it said last: {last}" if last else ""))
+
 
 MAX_TOOLS = 24  # of a server: each is part of every request
 _MAX_STORED = 100  # tools of a server

@@ -1,16 +1,170 @@
-"""Tools that write notes and search memory."""
+"""Tools that search memory and write to it: notes, proposed facts, skills, tasks and reminders.
+
+No tool accepts a fact: only the person does. The model passes times in the person's words; the program parses them.
+"""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, session_notes
-from agent_cli.memory.dates import periods
+from agent_cli.memory.dates import periods, zones
+from agent_cli.memory.planner import tasks
+from agent_cli.memory.planner.tasks import Task
 from agent_cli.messages import Origin, Receipt, ToolResult
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+
+if TYPE_CHECKING:
+    from agent_cli.memory.facts.facts import Fact
+    from agent_cli.memory.skills.skills import Skill
+
+
+@tool(risk="propose")
+def propose_fact(
+    context: ToolContext,
+    statement: str,
+    quote: Annotated[str, "their exact words"] = "",
+    replaces: str = "",
+) -> ToolResult:
+    """Propose a lasting fact about the person, in their voice; they decide."""
+    from agent_cli.memory.conversations import readings
+    from agent_cli.memory.dates import absolute_dates
+    from agent_cli.memory.facts import adoption, receipts
+    from agent_cli.memory.language import triples
+
+    if not triples.is_fact(" ".join(statement.split())):
+        raise ToolFailed("a fact is a statement of at most 300 characters, not a question or an instruction")
+    target = _fact_to_replace(context, replaces) if replaces.strip() else None
+    said = log.history(context.db, context.session)
+    source = readings.find(reversed(said), quote)
+    asked = next((entry.id for entry in reversed(said) if entry.message.role == "user"), None)
+    reading = readings.before_proposal(context.db, asked, statement, source) if asked else None
+    claim = adoption.claim(
+        absolute_dates.resolve(statement, source.at if source else context.time()),
+        "model",
+        quote=source.text if source else "",
+        message=source.message if source else reading.message if reading else asked,
+        trust=readings.trust_after(source, reading),
+        read_in=reading.message if reading else None,
+        inferred=source is None,
+        operation="update" if target else "insert",
+        target=target.id if target else None,
+    )
+    fact = adoption.propose(context.db, context.scope, claim, context.time)
+    if fact is None:
+        why = receipts.not_proposed(context.db, context.scope.owner, claim.statement)
+        return ToolResult(f"not proposed: {why}", receipt=why)
+    return ToolResult(
+        f"proposed as {fact.handle}; it is not saved until the person says yes", receipt=receipts.pending(fact)
+    )
+
+
+def _fact_to_replace(context: ToolContext, handle: str) -> "Fact":
+    from agent_cli.memory.facts import facts
+
+    fact = facts.get(context.db, ids.number("fact", handle), context.scope.owner)
+    if not fact.is_open(context.time()):
+        raise ToolFailed(f"{fact.handle} is not true now, so nothing can replace it")
+    return fact
+
+
+MAX_STEPS = 8000  # characters: a quarter of a small context
+_MAX_NAMED = 20  # skills listed when one is not found
+
+
+@tool(risk="read", reads_memory=True, listed=False)
+def read_skill(context: ToolContext, name: str) -> str:
+    """Read the steps of a skill: the person approved them, follow them where they fit."""
+    from agent_cli.memory.skills import skills
+
+    owner = context.scope.owner
+    try:
+        skill = skills.named(context.remembered, owner, name)
+    except UsageError:
+        skill = None
+    if skill is None or not skill.is_accepted:
+        names = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
+        known = f"there are {', '.join(names)}" if names else "there are no skills"
+        raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")
+    return format_steps(skill)
+
+
+def format_steps(skill: "Skill") -> str:
+    """A skill's steps as the model sees them."""
+    steps = text.visible(skill.body)
+    left = len(steps) - MAX_STEPS
+    return steps if left <= 0 else f"{steps[:MAX_STEPS]}\n[cut off here: {left} more characters; tell the person]"
+
+
+_MAX_TASKS = 50
+
+
+def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the moment that is meant. Raises UsageError for a time that cannot be read or is past."""
+    from agent_cli.memory.dates import due_times
+
+    now = context.time()
+    due = due_times.parse(arguments.get("when", ""), now, context.access.zone or zones.local_name())
+    if due is None:
+        return arguments
+    moment = zones.format_moment(due.due, now)
+    return arguments | {"when": f"{due.words}, next {moment}" if due.repeats else moment}
+
+
+def _check_task(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the name of the task. Raises UsageError where there is no such task."""
+    return arguments | {"task": f"{(task := _task(context, arguments['task'])).handle} “{task.name}”"}
+
+
+def _task(context: ToolContext, handle: str) -> Task:
+    return tasks.get(context.db, ids.number("task", handle), context.scope.owner)
+
+
+@tool(risk="write", resolve=_check_reminder)
+def create_reminder(
+    context: ToolContext,
+    text: str,
+    when: str = "",
+) -> ToolResult:
+    """Keep a task or reminder in the person's words, when they ask."""
+    from agent_cli.memory.dates import due_times
+
+    now = context.time()
+    due = due_times.parse(when, now, context.access.zone or zones.local_name())
+    request = log.nth_last(context.db, context.session, "user", 1)
+    task = tasks.add(
+        context.db,
+        context.scope,
+        text,
+        due,
+        context.time,
+        origin="model",
+        session=context.session,
+        message=request.id if request else None,
+    )
+    receipt = tasks.receipt(task, now)
+    return ToolResult(f"kept: {receipt}", receipt=Receipt(f"kept {receipt}"))
+
+
+@tool(risk="read", reads_memory=True, listed=False)
+def list_tasks(context: ToolContext) -> str:
+    """List the person's open tasks and reminders."""
+    found = tasks.listing(context.remembered, context.scope.owner, limit=_MAX_TASKS)
+    return "\n".join(tasks.receipt(each, context.time()) for each in found) or "there are no open tasks"
+
+
+@tool(risk="write", reads_memory=True, listed=False, resolve=_check_task)
+def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> ToolResult:
+    """Mark a task as done, when the person says so."""
+    found = _task(context, task)
+    done = tasks.complete(context.db, found, context.time, actor="model")
+    name = f"{done.handle} “{done.name}”"
+    following = f"; {tasks.format_due(done, context.time())}" if done.state == "open" else ""
+    return ToolResult(f"done: {done.handle}{following}", receipt=Receipt(f"done {name}{following}"))
+
 
 _CONTEXT_MESSAGES = 3  # shown before a message and after it
 _SHORT = 300  # characters of those
@@ -127,12 +281,9 @@ def search_memory(
 @tool(risk="read", reads_memory=True, listed=False)
 def timeline(context: ToolContext, around: Annotated[str, "as in m12"], first: int = 1) -> str:
     """Read a message, with those around it, or a tool's result whole."""
-    try:
-        number = ids.number("message", around)
-        near = _CONTEXT_MESSAGES if first <= 1 else 0
-        entries = log.context_of(_log_with(context, number), context.scope.owner, number, near, near)
-    except UsageError as error:
-        raise ToolFailed(str(error)) from error
+    number = ids.number("message", around)
+    near = _CONTEXT_MESSAGES if first <= 1 else 0
+    entries = log.context_of(_log_with(context, number), context.scope.owner, number, near, near)
     return "\n".join(_shown(entry, first if entry.id == number else None) for entry in entries)
 
 

@@ -6,12 +6,16 @@ to the model as failed results: an exception of a tool never ends a turn.
 A tool that uses more than the database may hang: it runs on a thread of its own, and is abandoned when it takes too
 long or the person stops the turn. A thread cannot be killed, so such a tool is given no database: whatever it does
 later, it cannot write into the conversation.
+
+Some tools the model knows by name alone, and calls through `use_tool`. The log, the rules and the person see the tool
+that was meant; only requests to the model have the call through `use_tool`, as the model wrote it.
 """
 
 import inspect
+import json
 import threading
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from math import inf
@@ -21,10 +25,10 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 
 from agent_cli import text
 from agent_cli.clock import Clock
-from agent_cli.errors import StoreError
+from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search.vectors import QueryEmbedder
-from agent_cli.messages import ToolCall, ToolResult
+from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -61,7 +65,7 @@ class Access:
 
 
 class ToolFailed(Exception):
-    """Raised by a tool with a sentence for the model that says why it failed."""
+    """Raised by a tool with a sentence for the model that says why it failed; a UsageError is as good."""
 
 
 @frozen
@@ -228,7 +232,7 @@ def _raised(tool: Tool, error: BaseException) -> ToolResult:
         message = str(error)[: 2 * _MAX_REASON]
     except Exception:
         message = ""
-    if isinstance(error, ToolFailed):
+    if isinstance(error, ToolFailed | UsageError):
         return _failure(message)
     kind = type(error).__name__
     reason = text.one_line(f"{kind}: {message}" if message else kind, _MAX_REASON)
@@ -277,3 +281,61 @@ def _signature(tool: Tool) -> str:
         for name, schema in tool.parameters["properties"].items()
     ]
     return ", ".join(names) or "no arguments"
+
+
+# A schema takes thirty tokens and more of every request, so what few questions need is only listed in the description
+# of `use_tool`. Which tools that are depends on the settings and not on what is stored: all conversations begin with
+# the same bytes, which the server then holds for the next one too.
+
+USE_TOOL = "use_tool"
+_NAME_KEYS, _ARGUMENTS = ("tool", "name"), "arguments"
+
+
+def use_tool_schema(tools: Iterable[Tool]) -> dict[str, Any]:
+    """The schema of the tool that calls these."""
+    properties = {"tool": {"type": "string"}, _ARGUMENTS: {"type": "object"}}
+    return {
+        "name": USE_TOOL,
+        "description": f"Use another tool: {', '.join(map(_listed_signature, tools))}.",
+        "parameters": {"type": "object", "properties": properties, "required": ["tool"]},
+    }
+
+
+def meant_call(call: ToolCall) -> ToolCall:
+    """The call of the tool that was meant; its arguments may stand in an object, in its JSON, or beside its name."""
+    if call.name != USE_TOOL:
+        return call
+    key = next((key for key in _NAME_KEYS if isinstance(call.arguments.get(key), str)), _NAME_KEYS[0])
+    given = call.arguments.get(_ARGUMENTS) or {each: call.arguments[each] for each in call.arguments if each != key}
+    name = str(call.arguments.get(key, "")).partition("(")[0].strip()
+    return replace(call, name=name, arguments=_as_object(given))
+
+
+def as_called(message: Message, listed: Collection[str]) -> Message:
+    """The message as the model wrote it: with the calls of tools whose schemas are not `listed` through this one."""
+    if USE_TOOL not in listed:
+        return message
+    calls = tuple(call if call.name in listed else _through(call) for call in message.calls)
+    tool_name = USE_TOOL if message.role == "tool" and message.tool_name not in listed else message.tool_name
+    return replace(message, calls=calls, tool_name=tool_name)
+
+
+def _through(call: ToolCall) -> ToolCall:
+    return replace(call, name=USE_TOOL, arguments={"tool": call.name, _ARGUMENTS: call.arguments})
+
+
+def _listed_signature(tool: Tool) -> str:
+    """The name with the arguments that it needs, as in complete_task(task: t4)."""
+    properties = tool.parameters["properties"]
+    examples = {name: properties[name].get("description", "") for name in tool.parameters.get("required", ())}
+    arguments = [": ".join(filter(None, (name, text.removeprefix("as in ")))) for name, text in examples.items()]
+    return f"{tool.name}({', '.join(arguments)})"
+
+
+def _as_object(given: Any) -> dict[str, Any]:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return {}
+    return given if isinstance(given, dict) else {}

@@ -15,7 +15,7 @@ from agent_cli.agent.events import (
 from agent_cli.agent.loop import run_turn
 from agent_cli.errors import Cancelled, ModelFailed, ModelUnavailable
 from agent_cli.llm.model import Cancel, Done, PriorTextWasThinking, Text
-from agent_cli.llm.scripted import Reply
+from agent_cli.llm.offline import Reply
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.messages import Message, Part
 from agent_cli.tools.tool import ToolContext

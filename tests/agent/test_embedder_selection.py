@@ -8,7 +8,7 @@ import pytest
 
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.errors import ModelMissing
-from agent_cli.llm.ollama.engine import OllamaEngine
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from tests.conftest import EMBEDDER, NOON, empty

@@ -12,7 +12,7 @@ from agent_cli.agent.events import (
 from agent_cli.agent.loop import CUT_OFF
 from agent_cli.errors import ModelFailed
 from agent_cli.llm.model import Done, Notice, Text, Thinking
-from agent_cli.llm.scripted import Reply
+from agent_cli.llm.offline import Reply
 from agent_cli.memory.conversations import log
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import events

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from agent_cli.agent import estimate, loop, prompt, prompt_recall
 from agent_cli.agent.model_context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
-from agent_cli.llm.scripted import Reply
+from agent_cli.llm.offline import Reply
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index

@@ -7,10 +7,11 @@ import pytest
 
 from agent_cli.app import model_choice
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
+from agent_cli.llm.chat import ChatSettings
+from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Done, Notice, Text
 from agent_cli.llm.offline import OfflineModel
-from agent_cli.llm.ollama.engine import OllamaEngine
-from agent_cli.llm.server.engine import Tag
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
@@ -25,7 +26,7 @@ HELLO = [Message("user", "hello")]
 
 def auto(*models, profile="modern", **settings):
     with OllamaServer(models=models, profile=profile) as server:
-        model, notice = model_choice.chat_model("auto", OllamaEngine(server.host, 4096), **settings)
+        model, notice = model_choice.chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), **settings)
         assert not isinstance(model, OfflineModel)
         return model.name, notice
 
@@ -67,7 +68,7 @@ def test_old_server_is_not_asked_to_chat_with_an_embedder(name):
 @pytest.mark.parametrize("models", [(), (EMBEDDER,), (REMOTE,)])
 def test_server_without_a_chat_model_says_what_to_pull(models):
     with OllamaServer(models=models) as server, pytest.raises(ModelMissing) as raised:
-        model_choice.chat_model("auto", OllamaEngine(server.host, 4096))
+        model_choice.chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)))
     assert str(raised.value) == (
         f"the server at {server.url} has no model of its own that can chat: run `ollama pull qwen3:4b`"
     )
@@ -78,7 +79,7 @@ def test_without_a_server_memory_answers_and_it_is_said(nowhere):
     start = time.monotonic()
 
     model, notice = model_choice.chat_model(
-        "auto", OllamaEngine(nowhere, 4096), search=lambda question, limit: ("known", found)
+        "auto", OllamaEngine(nowhere, ChatSettings(4096)), search=lambda question, limit: ("known", found)
     )
 
     assert time.monotonic() - start < 3  # one, and what a busy machine adds
@@ -90,20 +91,22 @@ def test_without_a_server_memory_answers_and_it_is_said(nowhere):
 def test_silent_server_is_given_up_within_a_second():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         start = time.monotonic()
-        model, _ = model_choice.chat_model("auto", OllamaEngine(f"127.0.0.1:{silent.getsockname()[1]}", 4096))
+        model, _ = model_choice.chat_model(
+            "auto", OllamaEngine(f"127.0.0.1:{silent.getsockname()[1]}", ChatSettings(4096))
+        )
         assert model.name == "offline"
         assert time.monotonic() - start < 3  # one, and what a busy machine adds
 
 
 def test_named_model_is_taken_at_its_word_without_asking(nowhere):
-    model, notice = model_choice.chat_model("mine:1b", OllamaEngine(nowhere, 4096))
+    model, notice = model_choice.chat_model("mine:1b", OllamaEngine(nowhere, ChatSettings(4096)))
     assert (model.name, notice) == ("mine:1b", "")
 
 
 def test_settings_reach_the_server():
     with OllamaServer(models=[NEW]) as server:
         model, _ = model_choice.chat_model(
-            "auto", OllamaEngine(server.host, 8192, {"temperature": 0.1}, 100, keep_alive="10m")
+            "auto", OllamaEngine(server.host, ChatSettings(8192, {"temperature": 0.1}, 100), "10m")
         )
         list(model.reply(HELLO))
         assert server.chats[0]["options"] == {"temperature": 0.1, "num_predict": 100, "num_ctx": 8192}
@@ -112,7 +115,7 @@ def test_settings_reach_the_server():
 
 def test_cloud_model_is_refused(nowhere):
     with pytest.raises(ModelMissing, match="somebody else's machine"):
-        model_choice.chat_model("gpt-oss:120b-cloud", OllamaEngine(nowhere, 4096))
+        model_choice.chat_model("gpt-oss:120b-cloud", OllamaEngine(nowhere, ChatSettings(4096)))
 
 
 def test_offline_and_scripts_are_chosen_by_name(tmp_path):
@@ -132,7 +135,7 @@ def test_missing_script_and_bad_host_are_wrong_settings():
     with pytest.raises(ConfigError):
         model_choice.chat_model("scripted:nowhere.toml", OllamaEngine(""))
     with pytest.raises(ConfigError):
-        model_choice.chat_model("auto", OllamaEngine("localhost:port", 4096))
+        model_choice.chat_model("auto", OllamaEngine("localhost:port", ChatSettings(4096)))
 
 
 def test_model_without_a_date_is_the_oldest():
@@ -143,7 +146,9 @@ def test_model_without_a_date_is_the_oldest():
 def test_a_server_that_goes_away_leaves_memory_to_answer():
     with OllamaServer(models=[NEW]) as server:
         model, _ = model_choice.chat_model(
-            "auto", OllamaEngine(server.host, 4096), search=lambda question, limit: ("known", [("n1", "2 Jan", "tea")])
+            "auto",
+            OllamaEngine(server.host, ChatSettings(4096)),
+            search=lambda question, limit: ("known", [("n1", "2 Jan", "tea")]),
         )
 
     chunks = list(model.reply(HELLO))
@@ -155,7 +160,7 @@ def test_a_server_that_goes_away_leaves_memory_to_answer():
 
 def test_the_model_for_summaries_never_answers_from_memory():
     with OllamaServer(models=[NEW]) as server:
-        model, _ = model_choice.chat_model("auto", OllamaEngine(server.host, 4096), role="cheap")
+        model, _ = model_choice.chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), role="cheap")
 
     with pytest.raises(ModelUnavailable):
         list(model.reply(HELLO))

@@ -10,10 +10,10 @@ from subprocess import DEVNULL
 
 import pytest
 
-from agent_cli.llm.local import weights
+from agent_cli.llm import local
 from tests.conftest import Program
 
-pytestmark = pytest.mark.skipif(not weights.is_small_ready(), reason="the small model is not installed")
+pytestmark = pytest.mark.skipif(not local.is_small_ready(), reason="the small model is not installed")
 
 SONG = "la " * 300
 CALL = {"name": "search_memory", "arguments": {"query": "tea"}}
@@ -23,7 +23,7 @@ def use(program, runtime):
     """Let it talk to the small model; answers are short, to be quick."""
     program.env |= {
         "AGENT_ENGINE": "local",
-        "AGENT_MODEL": weights.SMALL,
+        "AGENT_MODEL": local.SMALL,
         "AGENT_ANSWER_TOKENS": "6",
         "AGENT_NUM_CTX": "4096",
         "AGENT_OPTIONS": "{temperature = 0}",
@@ -58,13 +58,13 @@ def talked(tmp_path_factory, runtime):
 def test_a_conversation_is_held_gone_on_with_and_counted(talked):
     assert [(each.code, bool(each.out.strip())) for each in talked.answers] == [(0, True)] * 2
     sql = "select session_id, role, model, finish, thinking, tokens_in > 100, tokens_out from message order by id"
-    asked, answered = (1, "user", "", "stop", "", 0, 0), (1, "assistant", weights.SMALL, "length", "", 1, 6)
+    asked, answered = (1, "user", "", "stop", "", 0, 0), (1, "assistant", local.SMALL, "length", "", 1, 6)
     assert talked.rows(sql) == [asked, answered] * 2
 
 
 def test_it_is_closed_with_a_summary_and_learned_from_and_nothing_is_adopted(talked):
     assert talked.rows("select closed_at is not null from session") == [(1,)]
-    assert talked.rows("select method, model from summary where grain = 'session'") == [("model", weights.SMALL)]
+    assert talked.rows("select method, model from summary where grain = 'session'") == [("model", local.SMALL)]
     jobs = dict(talked.rows("select kind, state from job"))
     assert jobs["summary"] == "done"
     assert jobs["learn"] in ("done", "parked")  # parked: what it wrote cannot be read
@@ -72,7 +72,7 @@ def test_it_is_closed_with_a_summary_and_learned_from_and_nothing_is_adopted(tal
 
 
 def test_a_tool_is_called_and_the_same_call_without_end_is_stopped(program):
-    program.env["AGENT_MODEL"] = str(weights.small_file())  # by which nobody knows that it never learned to call
+    program.env["AGENT_MODEL"] = str(local.small_file())  # by which nobody knows that it never learned to call
     say_only(program, CALL)
     ran = program("ask", "--json", "what is to be done?", timeout=120)
     assert (ran.code, ran.json["finish"]) == (0, "refused")
@@ -93,7 +93,7 @@ def test_ctrl_c_keeps_what_came(program):
 
 
 def test_what_is_kept_is_found_by_the_vectors_of_a_file(program):
-    program.env["AGENT_EMBED_MODEL"] = file = str(weights.small_file())
+    program.env["AGENT_EMBED_MODEL"] = file = str(local.small_file())
     for words in ("the heating engineer comes on Friday", "tea is in the garden"):
         program("notes", "add", words)
     assert program("index", "rebuild", "--embedder", "local", timeout=60).code == 0

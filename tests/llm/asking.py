@@ -6,9 +6,10 @@ import time
 import pytest
 
 from agent_cli.errors import Cancelled
+from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.model import Notice, Text
-from agent_cli.llm.ollama.engine import OllamaEngine
-from agent_cli.llm.openai.engine import OpenAIEngine
+from agent_cli.llm.ollama import OllamaEngine
+from agent_cli.llm.openai import OpenAIEngine
 from agent_cli.messages import Message
 from tests.v1_server import V1Server
 
@@ -21,8 +22,9 @@ AGAIN = Notice("the model server failed once; asked again")
 def engine_of(server, **settings):
     """The engine that talks to a server."""
     if isinstance(server, V1Server):
-        return OpenAIEngine(server.base, server.key, **settings)
-    return OllamaEngine(server.host, **{"num_ctx": 4096, **settings})
+        return OpenAIEngine(server.base, server.key, settings=ChatSettings(**settings))
+    keep_alive = settings.pop("keep_alive", None)
+    return OllamaEngine(server.host, ChatSettings(**{"num_ctx": 4096, **settings}), keep_alive)
 
 
 def ask(server, name=NAME, messages=HELLO, tools=(), cancel=None, think=None, format=None, **settings):

@@ -8,7 +8,7 @@ import sysconfig
 from pathlib import Path
 
 from agent_cli.llm.model import Done, PriorTextWasThinking, Text, Thinking
-from agent_cli.llm.repetition import FINISH, Repetition, stopped
+from agent_cli.llm.repair import FINISH, Repetition, without_repetition
 from tests.tables import for_each
 
 _TOKEN = re.compile(r"\s?[^\W\d_]{1,6}|\s?\d{1,3}|\s+|[^\w]|_")
@@ -135,9 +135,9 @@ def test_what_was_thought_counts_apart_and_the_reply_is_closed_at_once():
             closed.append(True)
 
     again = [Text("No, no, no, ")] * 400
-    assert list(stopped(reply(*again)))[-1] == Done(FINISH)
-    assert list(stopped(reply(*[Thinking("So it is. ")] * 400)))[-1] == Done(FINISH)
+    assert list(without_repetition(reply(*again)))[-1] == Done(FINISH)
+    assert list(without_repetition(reply(*[Thinking("So it is. ")] * 400)))[-1] == Done(FINISH)
     once = [Text("No, no. ")] * 8
     whole = [*once, PriorTextWasThinking(), *once, Done()]
-    assert list(stopped(reply(*whole))) == whole
+    assert list(without_repetition(reply(*whole))) == whole
     assert closed == [True] * 3

@@ -16,9 +16,9 @@ from agent_cli.errors import (
     ModelMissing,
     ModelUnavailable,
 )
-from agent_cli.llm import scripted
+from agent_cli.llm import offline
 from agent_cli.llm.model import Cancel, Done, Text, Thinking
-from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.messages import Message, ToolCall
 
 HELLO = [Message("user", "hello")]
@@ -29,7 +29,7 @@ def load(tmp_path):
     def write(text, role="chat"):
         file = tmp_path / "script.toml"
         file.write_text(text, encoding="utf-8")
-        return scripted.load(file, role)
+        return offline.load_script(file, role)
 
     return write
 
@@ -162,14 +162,14 @@ def test_bad_script_is_refused_with_the_file_and_what_is_wrong(load, tmp_path, t
 
 def test_missing_script_is_a_wrong_setting(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
-        scripted.load(tmp_path / "none.toml")
+        offline.load_script(tmp_path / "none.toml")
 
 
 def test_example_in_the_documentation_can_be_played(tmp_path):
-    lines = [line[4:] for line in scripted.__doc__.splitlines() if line.startswith("    ")]
+    lines = [line[4:] for line in offline.__doc__.splitlines() if line.startswith("    ")]
     file = tmp_path / "script.toml"
     file.write_text("\n".join(lines))
-    chunks = scripted.load(file, "cheap").reply(HELLO)
+    chunks = offline.load_script(file, "cheap").reply(HELLO)
 
     assert next(chunks) == Thinking("They greet me.")
 

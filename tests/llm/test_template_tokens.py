@@ -2,8 +2,8 @@
 
 import json
 
-from agent_cli.llm.ollama import chat as ollama
-from agent_cli.llm.openai import chat as openai
+from agent_cli.llm import ollama as ollama
+from agent_cli.llm import openai as openai
 from agent_cli.llm.template_tokens import TOKENS, broken
 from agent_cli.messages import Message, ToolCall
 from tests.tables import for_each

@@ -161,6 +161,7 @@ class Exchange:
         self.request = request
         self.streaming = False
         self.keep = request.headers.get("connection", "").lower() != "close"
+        self.retry_after = 0
         self._date = date
         self._last: list[bytes] = []
 
@@ -174,7 +175,9 @@ class Exchange:
         """An answer in one piece."""
         self.request.status = status
         data = b"" if self.request.method == "HEAD" else body
-        self._last.append(self._head(status, content_type, f"Content-Length: {len(body)}") + data)
+        length = f"Content-Length: {len(body)}"
+        asked = f"\r\nRetry-After: {self.retry_after}" if status in (429, 503) and self.retry_after else ""
+        self._last.append(self._head(status, content_type, length + asked) + data)
 
     def line(self, value: dict[str, Any]) -> None:
         """One line of a stream, as one chunk."""

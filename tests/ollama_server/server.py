@@ -195,6 +195,7 @@ class OllamaServer(State):
         try:
             handler(self, exchange)
         except Refused as refused:
+            exchange.retry_after = self.retry_after
             exchange.json(refused.status, refused.body)
         if exchange.wire.hasty:
             self.note(exchange.request, ["more was sent on its connection before the answer was whole"])

@@ -64,6 +64,7 @@ class State:
         self.answer: Answer = echo
         self.embed: Embed | None = None
         self.busy = 0
+        self.retry_after = 0  # seconds that a busy server asks for
         self.queue_full = False
         self.embed_delay = 0.0
         self.pull_delay = 0.0

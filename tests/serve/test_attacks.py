@@ -13,7 +13,7 @@ import pytest
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.forgetting import forget, provenance
-from agent_cli.serve.routes import search
+from agent_cli.serve import search
 from tests.ollama_server import script
 from tests.serving import FREE, listening, opened, served, wait_until
 

@@ -8,7 +8,7 @@ import pytest
 
 from agent_cli.memory.conversations import callers
 from agent_cli.serve import http
-from agent_cli.serve.core.limits import TokenBucket
+from agent_cli.serve.state import TokenBucket
 from tests.conftest import CHAT
 from tests.serving import FREE, opened, served
 

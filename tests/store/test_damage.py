@@ -11,7 +11,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors
 from agent_cli.messages import Part
-from agent_cli.store import backup, file, file_check, salvage, schema
+from agent_cli.store import backup, file, file_check, schema
 from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, noon
 
@@ -118,7 +118,7 @@ def test_a_file_that_has_lost_a_column_is_refused_untouched_and_its_other_tables
     db = file.open_damaged(path)
     assert "the column message.thinking is missing or was changed" in file_check.check(db).canonical
     db.close()
-    found = {each.table: each for each in salvage.salvage(path, tmp_path / "saved.db", NOON)}
+    found = {each.table: each for each in backup.salvage(path, tmp_path / "saved.db", NOON)}
     assert (found["note"].copied, found["message"].copied, found["message"].lost) == (100, 0, 40)
     assert path.read_bytes() == whole
 
@@ -177,7 +177,7 @@ def test_what_can_be_read_is_saved_and_what_is_lost_is_counted(path, tmp_path):
     path.write_bytes(raw)
     spoilt(path, b"message 7 of", b"message 7 \xfff")
     before = path.read_bytes()
-    found = {each.table: each for each in salvage.salvage(path, tmp_path / "saved.db", NOON)}
+    found = {each.table: each for each in backup.salvage(path, tmp_path / "saved.db", NOON)}
 
     assert path.read_bytes() == before
     assert (found["message"].copied, found["message"].mended, found["message"].lost) == (40, 1, 0)
@@ -195,7 +195,7 @@ def test_messages_whose_session_is_lost_are_saved_in_one_made_for_them(path, tmp
     db.execute("pragma foreign_keys = off")
     db.execute("delete from session")
     db.close()
-    salvage.salvage(path, tmp_path / "saved.db", NOON)
+    backup.salvage(path, tmp_path / "saved.db", NOON)
 
     saved = reopened(tmp_path / "saved.db")
     assert saved.rows("select id, title from session") == [(1, "salvaged")]
@@ -210,7 +210,7 @@ def test_of_a_file_whose_list_of_tables_cannot_be_read_a_sentence_says_what_to_d
     with pytest.raises(StoreError, match="the database is damaged"):
         reopened(path)
     with pytest.raises(StoreError, match="the database is damaged"):
-        salvage.salvage(path, tmp_path / "saved.db", NOON)
+        backup.salvage(path, tmp_path / "saved.db", NOON)
     assert not (tmp_path / "saved.db").exists()
 
 
@@ -229,7 +229,7 @@ def test_whatever_bytes_are_spoilt_a_check_says_so_and_nothing_is_a_bug(path, tm
         lambda: file_check.check(Database(path, read_only=True)),
         lambda: file_check.check(reopened(path)),
         lambda: backup.create(reopened(path), tmp_path / "copy.db"),
-        lambda: salvage.salvage(path, tmp_path / "saved.db", NOON),
+        lambda: backup.salvage(path, tmp_path / "saved.db", NOON),
     ):
         with suppress(StoreError):
             step()
@@ -244,7 +244,7 @@ def test_a_table_of_which_nothing_can_be_read_ends_a_salvage_soon_and_the_others
         raw[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
     path.write_bytes(raw)
     begun = time.process_time()
-    saved = {each.table: (each.copied, each.lost) for each in salvage.salvage(path, path.with_name("new.db"), NOON)}
+    saved = {each.table: (each.copied, each.lost) for each in backup.salvage(path, path.with_name("new.db"), NOON)}
 
     assert time.process_time() - begun < 20  # without an end to it, half an hour
     assert saved["message"] == (40, 0)
@@ -261,7 +261,7 @@ def test_an_index_whose_declaration_is_damaged_is_said_in_a_sentence_and_the_row
     db = file.open_damaged(path)
     assert "unrecognized option" in file_check.check(db).canonical[0]
     db.close()
-    assert {each.table: each.lost for each in salvage.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0
+    assert {each.table: each.lost for each in backup.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0
 
 
 def test_where_no_table_for_vectors_can_be_made_the_damage_is_said_in_a_sentence(path):
@@ -283,4 +283,4 @@ def test_an_index_whose_name_has_one_letter_of_another_case_is_said_and_all_rows
 
     with pytest.raises(StoreError, match=r"the schema in it is damaged \(index note_recent already exists\)"):
         reopened(path)
-    assert {each.table: each.lost for each in salvage.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0
+    assert {each.table: each.lost for each in backup.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0

@@ -6,7 +6,7 @@ import pytest
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
-from agent_cli.store import events, file_check, migrations
+from agent_cli.store import events, file_check, schema
 from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, noon
 
@@ -84,7 +84,7 @@ def test_a_log_from_before_is_chained_from_where_it_stands_and_holds_what_was(db
     for trigger in ("event_is_kept", "event_is_append_only"):
         db.execute(f"drop trigger {trigger}")
     db.execute("update event set link = ''")
-    migrations.chain_events(db)
+    schema.chain_events(db)
     assert events.broken_link(db) == ""
     assert [each["kind"] for each in events.recent(db, 1)] == ["log chained"]
     db.execute("update event set actor = 'person' where id = 1")

@@ -7,7 +7,7 @@ import pytest
 from agent_cli.errors import StoreError
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.store import events, migrations, schema
+from agent_cli.store import events, schema
 from agent_cli.store.db import Database
 from tests.conftest import NOON
 
@@ -184,7 +184,7 @@ def test_what_was_written_before_there_was_an_index_is_found(path):
     found = recall.find(first, "boat", Filter("person"), NOON)
     assert (found.verdict, sorted(hit.handle for hit in found.hits)) == ("known", ["m7", "n2", "y3"])
     assert first.value("pragma user_version") == schema.VERSION == 7
-    assert first.rows("select name from migration") == [(name,) for name in sorted(migrations.STEPS)]
+    assert first.rows("select name from migration") == [(name,) for name in sorted(schema.STEPS)]
     assert first.rows("select kind, subject from job where kind = 'grain'") == [("grain", "2026-01-02")]
     first.close()
 

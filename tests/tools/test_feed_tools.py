@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
-from agent_cli.tools import fetching
+from agent_cli.tools import feeds
 from agent_cli.tools.feed_tools import read_calendar
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Access, ToolFailed
@@ -58,7 +58,7 @@ def web():
     server.shutdown(), thread.join(), server.server_close()
 
 
-def feeds(context, private=True, **named):
+def with_feeds(context, private=True, **named):
     return replace(context, access=Access(feeds=named, allow_private=private, zone="Europe/Vienna"))
 
 
@@ -69,9 +69,9 @@ def fetched(here, name=""):
 def test_nothing_is_fetched_that_the_person_has_not_named(context, web):
     tool = BUILT_IN["fetch_feed"]
     assert not tool.offered(context)
-    assert tool.offered(feeds(context, news="x"))
+    assert tool.offered(with_feeds(context, news="x"))
     assert fetched(context, "https://example.org") == ToolResult("no feeds are set up", failed=True)
-    here = feeds(context, news="x", weather="y")
+    here = with_feeds(context, news="x", weather="y")
     assert fetched(here) == ToolResult("news, weather")
     assert fetched(here, web.address) == ToolResult(
         f"there is no {web.address!r}; there are news, weather", failed=True
@@ -81,7 +81,7 @@ def test_nothing_is_fetched_that_the_person_has_not_named(context, web):
 def test_a_feed_gives_its_newest_entries_as_plain_lines(context, tmp_path):
     (tmp_path / "rss.xml").write_bytes(RSS)
     (tmp_path / "atom.xml").write_bytes(ATOM)
-    here = feeds(context, news=str(tmp_path / "rss.xml"), blog=f"file://{tmp_path}/atom.xml")
+    here = with_feeds(context, news=str(tmp_path / "rss.xml"), blog=f"file://{tmp_path}/atom.xml")
     assert fetched(here, "news") == ToolResult(
         "The News\n- 20 Nov 2026: A & B[2J — Some words (https://example.org/1)\n- 16 Nov 2026: Older"
     )
@@ -91,14 +91,15 @@ def test_a_feed_gives_its_newest_entries_as_plain_lines(context, tmp_path):
 def test_a_long_feed_is_cut_to_its_newest_entries(context, tmp_path):
     items = b"".join(b"<item><title>no %d</title></item>" % number for number in range(50))
     (tmp_path / "rss.xml").write_bytes(b"<rss><channel><title>T</title>%s</channel></rss>" % items)
-    lines = fetched(feeds(context, news=str(tmp_path / "rss.xml")), "news").text.split("\n")
+    lines = fetched(with_feeds(context, news=str(tmp_path / "rss.xml")), "news").text.split("\n")
     assert (len(lines), lines[1], lines[-1]) == (12, "- no 0", "and 40 older ones")
 
 
 def test_a_calendar_tells_the_coming_days_by_the_persons_clock(context, tmp_path):
     (tmp_path / "cal.ics").write_bytes(CALENDAR)
     here = replace(
-        feeds(context, cal=str(tmp_path / "cal.ics")), time=lambda: datetime.fromisoformat("2026-11-21T09:00+01:00")
+        with_feeds(context, cal=str(tmp_path / "cal.ics")),
+        time=lambda: datetime.fromisoformat("2026-11-21T09:00+01:00"),
     )
     assert fetched(here, "cal").text.split("\n") == [
         "The next 7 days:",
@@ -114,7 +115,7 @@ def test_a_text_and_a_page_are_given_as_they_read(context, tmp_path):
     (tmp_path / "page.html").write_text("<html><body><style>b{}</style><p>Rain &amp; wind</body></html>")
     (tmp_path / "long.txt").write_text("x" * 5000)
     (tmp_path / "photo").write_bytes(b"\x89PNG\0")
-    here = feeds(
+    here = with_feeds(
         context, **{name: str(tmp_path / name) for name in ("weather.txt", "page.html", "long.txt", "photo", "no")}
     )
     assert fetched(here, "weather.txt").text.lstrip("\ufeff") == "Vienna: 4 °C]0;x"
@@ -129,7 +130,7 @@ def test_a_text_and_a_page_are_given_as_they_read(context, tmp_path):
 )
 def test_what_is_broken_is_said(context, tmp_path, data):
     (tmp_path / "x").write_bytes(data)
-    result = fetched(feeds(context, x=str(tmp_path / "x")), "x")
+    result = fetched(with_feeds(context, x=str(tmp_path / "x")), "x")
     assert result.failed or result.text in ("the feed has no entries", "nothing in the next 7 days"), result
 
 
@@ -138,7 +139,7 @@ def test_an_address_is_fetched_and_its_redirects_followed(context, web):
         "/a": (302, {"location": "/b?key=1"}, b""),
         "/b?key=1": (200, {"content-type": "text/plain"}, b"sunny"),
     }
-    assert fetched(feeds(context, weather=f"{web.address}/a"), "weather") == ToolResult("sunny")
+    assert fetched(with_feeds(context, weather=f"{web.address}/a"), "weather") == ToolResult("sunny")
 
 
 @for_each(
@@ -166,17 +167,17 @@ def test_an_address_is_fetched_and_its_redirects_followed(context, web):
 )
 def test_nothing_on_this_machine_or_in_its_network_is_fetched(host):
     with pytest.raises(ToolFailed, match=r"private network|no host is known"):
-        fetching.fetch(f"http://{host}:1/secret", 2)
+        feeds.fetch(f"http://{host}:1/secret", 2)
 
 
 def test_no_redirect_leads_into_the_private_network(web, monkeypatch):
     web.pages["/"] = (302, {"location": "http://192.168.1.1/"}, b"")
-    monkeypatch.setattr(fetching, "_is_public", lambda number: number == "127.0.0.1")
+    monkeypatch.setattr(feeds, "_is_public", lambda number: number == "127.0.0.1")
     with pytest.raises(ToolFailed, match="private network"):
-        fetching.fetch(f"{web.address}/", 2)
+        feeds.fetch(f"{web.address}/", 2)
     web.pages["/"] = (302, {"location": "file:///etc/passwd"}, b"")
     with pytest.raises(ToolFailed, match="is not an http or https address"):
-        fetching.fetch(f"{web.address}/", 2)
+        feeds.fetch(f"{web.address}/", 2)
 
 
 def test_what_is_too_large_too_slow_or_leads_round_is_given_up(web):
@@ -193,14 +194,14 @@ def test_what_is_too_large_too_slow_or_leads_round_is_given_up(web):
         ("/gone", "status 404"),
     ):
         with pytest.raises(ToolFailed, match=said):
-            fetching.fetch(f"{web.address}{path}", 0.2 if path == "/slow" else 5, allow_private=True)
+            feeds.fetch(f"{web.address}{path}", 0.2 if path == "/slow" else 5, allow_private=True)
     with pytest.raises(ToolFailed, match="cannot be fetched"):
-        fetching.fetch("http://127.0.0.1:9/", 2, allow_private=True)
+        feeds.fetch("http://127.0.0.1:9/", 2, allow_private=True)
 
 
 def test_a_secret_in_an_address_is_not_told():
     with pytest.raises(ToolFailed) as raised:
-        fetching.fetch("http://me:hunter2@127.0.0.1:9/private-4711/basic.ics?key=4711", 2, allow_private=True)
+        feeds.fetch("http://me:hunter2@127.0.0.1:9/private-4711/basic.ics?key=4711", 2, allow_private=True)
     assert "4711" not in str(raised.value)
     assert "hunter2" not in str(raised.value)
 
@@ -217,11 +218,11 @@ def test_a_page_made_to_take_for_ever_takes_no_time(context, tmp_path, piece):
     file = tmp_path / "page.html"
     file.write_text("<html>" + piece * (4_000_000 // len(piece)))
     begun = time.process_time()
-    fetched(feeds(context, page=str(file)), "page")
+    fetched(with_feeds(context, page=str(file)), "page")
     assert time.process_time() - begun < 2.0
 
 
 def test_of_a_page_scripts_and_styles_are_left_out(context, tmp_path):
     file = tmp_path / "page.html"
     file.write_text("<html><style>p {}</style><p>Rain&nbsp;<SCRIPT>if (a</b) {}\n</SCRIPT > tomorrow</p>, 4 < 5")
-    assert fetched(feeds(context, page=str(file)), "page") == ToolResult("Rain tomorrow , 4 < 5")
+    assert fetched(with_feeds(context, page=str(file)), "page") == ToolResult("Rain tomorrow , 4 < 5")

@@ -12,7 +12,7 @@ import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools import mcp
-from agent_cli.tools.servers import ServerFailed, Servers, redacted_address
+from agent_cli.tools.mcp import ServerFailed, Servers, redacted_address
 from agent_cli.tools.tool import run as run_tool
 from tests.tables import for_each
 from tests.turns import agent, calls, run, text_of, unanswered

@@ -5,7 +5,7 @@ import pytest
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import events
-from agent_cli.tools import skill_tools
+from agent_cli.tools import memory_tools
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import noon
@@ -56,7 +56,7 @@ def test_very_long_steps_are_cut_with_a_word(context):
     skills.add(context.db, "person", DEPLOY.replace(STEPS, "x" * 9000), noon)
 
     steps = read(context, "deploy-site").text
-    assert steps == "x" * skill_tools.MAX_STEPS + "\n[cut off here: 1000 more characters; tell the person]"
+    assert steps == "x" * memory_tools.MAX_STEPS + "\n[cut off here: 1000 more characters; tell the person]"
 
 
 def test_the_model_sees_every_step_and_the_call_is_an_event(context):

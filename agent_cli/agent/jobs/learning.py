@@ -18,7 +18,7 @@ from agent_cli.agent.jobs import job_context
 from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.agent.listener import REFLECT_DELAY
 from agent_cli.errors import ContextExceeded, ModelUnavailable
-from agent_cli.llm import repetition
+from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, rolling_summary, sessions
@@ -139,7 +139,7 @@ def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskForJson:
 
     def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:
         reply = model.reply([Message("user", unfenced(question))], think=False, format=schema, cancel=cancel)
-        for chunk in repetition.stopped(reply):
+        for chunk in repair.without_repetition(reply):
             if isinstance(chunk, Text):
                 yield chunk.text
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 from agent_cli.agent.jobs.job_context import Effect, JobContext
 from agent_cli.errors import AgentError, ContextExceeded
-from agent_cli.llm import repetition
+from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory.conversations import digest, log, rolling_summary
 from agent_cli.memory.dates.periods import Period
@@ -24,7 +24,7 @@ def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.AskModel:
 
     def ask(question: str) -> Iterator[str]:
         reply = model.reply([Message("user", unfenced(question))], think=False, cancel=cancel)
-        for chunk in repetition.stopped(reply):
+        for chunk in repair.without_repetition(reply):
             if isinstance(chunk, Text):
                 yield chunk.text
 

@@ -17,7 +17,7 @@ from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import closing, retention
 from agent_cli.memory.search import index, index_check, vectors, word_tables
 from agent_cli.memory.summaries import period_summaries, session_summary
-from agent_cli.store import damaged_indexes, ids, jobs
+from agent_cli.store import ids, jobs, meta
 
 _BATCH_PAUSE = 0.02  # seconds between batches, in which other processes may write
 TIME_LIMIT = 25 * 60  # seconds for one job, less than its lease: a silent server must not block it
@@ -105,7 +105,7 @@ def update_index(context: JobContext, job: jobs.Job) -> Effect:
         context.cancel.wait(_BATCH_PAUSE)
     if index_check.due(context.db, context.time()):
         index_check.check(context.db, context.time())
-    for name in damaged_indexes.damaged(context.db):
+    for name in meta.damaged_indexes(context.db):
         jobs.add(context.db, REPAIR, name, context.time())
     word_tables.merge(context.db)  # before the vectors: their server may be down
     for _ in context.embedders.fill(context.db):

@@ -31,7 +31,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.messages import Failure, Part
 from agent_cli.repl.session import reminders
 from agent_cli.store import ids
-from agent_cli.tools import skill_tools
+from agent_cli.tools import memory_tools
 
 _PAUSE = 20.0  # seconds between checks: a schedule may be added, or the clock be set
 _BUSY_PAUSE = 5.0  # seconds between checks while another process runs what is due
@@ -192,7 +192,7 @@ def _words(app: App, schedule: Schedule) -> tuple[str, str]:
     if skill is None or not skill.is_accepted:
         raise UsageError(f"there is no skill {schedule.skill!r} any more; `agent skills list` shows those there are")
     return _SKILL_REQUEST.format(name=skill.name), _SKILL_INSTRUCTIONS.format(
-        name=skill.name, steps=skill_tools.format_steps(skill)
+        name=skill.name, steps=memory_tools.format_steps(skill)
     )
 
 

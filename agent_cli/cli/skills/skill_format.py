@@ -11,7 +11,7 @@ from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import Skill
 from agent_cli.store import ids
-from agent_cli.tools.skill_tools import MAX_STEPS
+from agent_cli.tools.memory_tools import MAX_STEPS
 
 
 def find(app_: App, name: str, *, hidden: bool = False) -> Skill:

@@ -19,7 +19,7 @@ from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
 from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.search import word_tables
-from agent_cli.store import backup, leftovers, traces
+from agent_cli.store import backup, file, traces
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -63,7 +63,7 @@ class Receipt:
         return [
             *self.quoting_rows,
             *self.named,
-            *(f"the backup {file}" for file in self.backups),
+            *(f"the backup {path}" for path in self.backups),
             *(["the journal"] if self.blocked else []),
             *(["the database file"] if not self.blocked and (self.traces or self.dirty_pages) else []),
             *(["the copy of Litestream"] if self.replica else []),
@@ -112,8 +112,8 @@ class Receipt:
             ways.append(f"{found} in the database: `agent db compact` rewrites the file, once the disk has room")
         if self.dirty_pages and not self.blocked:
             ways.append(f"{self.dirty_pages} free pages still hold content: `agent db compact` rewrites the file")
-        for file, many in self.backups.items():
-            ways.append(f"{text.counted(many, 'trace')} in the backup {file}: delete it, or make a new one")
+        for path, many in self.backups.items():
+            ways.append(f"{text.counted(many, 'trace')} in the backup {path}: delete it, or make a new one")
         if self.replica:
             ways.append(
                 f"Litestream keeps what was said in {self.replica} and in its replica: stop it, delete both, run "
@@ -164,7 +164,7 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
 def copies_of(db: Database) -> list[Path]:
     """The known backups that exist, and the temporary files of backups and restores."""
     copies = [each for each in backup.known_copies(db) if Path(each) != Path(db.path)]
-    return traces.files("", [*copies, *map(str, leftovers.found(db))])
+    return traces.files("", [*copies, *map(str, file.leftovers(db))])
 
 
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[Path] = ()) -> Receipt:

@@ -23,9 +23,8 @@ from agent_cli.errors import StoreBusy
 from agent_cli.memory.entities import graph
 from agent_cli.memory.search import passages, vectors, word_tables
 from agent_cli.memory.search.passages import Passage, StaleRow
-from agent_cli.store import damaged_indexes, meta
-from agent_cli.store.db import Database, TransactionLost
-from agent_cli.store.read_worker import Pending
+from agent_cli.store import meta
+from agent_cli.store.db import Database, Pending, TransactionLost
 
 FILES = passages.FILES
 T = TypeVar("T")
@@ -173,11 +172,11 @@ def _index_step(
 
 def _without_damaged(db: Database, step: Callable[[], T]) -> T:
     """Take a step, and once more when an index was found damaged in it, which is then left out."""
-    damaged = damaged_indexes.damaged(db)
+    damaged = meta.damaged_indexes(db)
     try:
         return step()
     except TransactionLost:
-        if damaged_indexes.damaged(db) == damaged:
+        if meta.damaged_indexes(db) == damaged:
             raise
         return _without_damaged(db, step)
 
@@ -291,7 +290,7 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
         word_tables.note_trigrams(db, None)
         for index in word_tables.DEFINITIONS:
             word_tables.make(db, index, word_tables.drop(db, index))
-            damaged_indexes.clear(db, index)
+            meta.clear_damaged(db, index)
         vectors.recreate(db)
         graph.rebuild(db)
         db.execute("delete from passage")
@@ -367,14 +366,14 @@ def _remove(db: Database, names: dict[str, str], ids: Sequence[int]) -> None:
     """Remove passages: from the indexes first, which need the words that were indexed."""
     if not ids:
         return
-    with damaged_indexes.tolerate(db, "vectors"):
+    with meta.tolerate_damage(db, "vectors"):
         vectors.erase(db, ids)
     until = word_tables.trigrams_until(db)
     many = len(ids) >= _MANY and len(ids) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
         if not many:
             columns = ", ".join(word_tables.COLUMNS[index])
-            with damaged_indexes.tolerate(db, index):
+            with meta.tolerate_damage(db, index):
                 db.execute(
                     f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
                         from json_each(?) c cross join passage_text t on t.id = c.value""",
@@ -383,7 +382,7 @@ def _remove(db: Database, names: dict[str, str], ids: Sequence[int]) -> None:
     db.execute("delete from passage where id in (select value from json_each(?))", (ids,))
     for index, name in names.items():
         if many:
-            with damaged_indexes.tolerate(db, index):
+            with meta.tolerate_damage(db, index):
                 word_tables.rebuild(db, index, name)
 
 

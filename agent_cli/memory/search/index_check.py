@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from agent_cli.memory.search import vectors, word_tables
-from agent_cli.store import damaged_indexes, meta
+from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged
 
 _SAMPLE = 32  # passages that are searched
@@ -43,9 +43,9 @@ def check(db: Database, now: datetime) -> list[str]:
         except IndexDamaged:
             sound = False
         if not sound and _tables(db) == tables:  # else another program has rebuilt them meanwhile
-            damaged_indexes.note(db, name)
+            meta.note_damaged(db, name)
     meta.stamp(db, _KEY, now)
-    return damaged_indexes.damaged(db)
+    return meta.damaged_indexes(db)
 
 
 def _tables(db: Database) -> list[str | None]:

@@ -19,7 +19,7 @@ from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import Scored
 from agent_cli.memory.search.scoring import RecallRequest
 from agent_cli.memory.search.vectors import QueryEmbedder
-from agent_cli.store import damaged_indexes, ids
+from agent_cli.store import ids, meta
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
@@ -123,7 +123,7 @@ def find(
     while True:
         vector_set = vectors.current(db)
         vector = embedder.embed_query(query) if embedder and vector_set else None
-        damaged = damaged_indexes.damaged(db)
+        damaged = meta.damaged_indexes(db)
         request = RecallRequest(db, query, allowed, now, embedder, vector, vector_set, logged, damaged)
         found = _find(request, limit, least)
         if vectors.current(db) == vector_set:
@@ -158,7 +158,7 @@ def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, 
     damage = (
         f"{db.path}: the index of words is damaged, and texts may be missing: run `agent index rebuild`, then again"
     )
-    if "words" in damaged_indexes.damaged(db):
+    if "words" in meta.damaged_indexes(db):
         raise StoreError(damage)
     name = word_tables.table(db, "words")
     phrases = [f"own : {candidates.quoted(word)}" for word in words]
@@ -184,7 +184,7 @@ def preferences(
     """What bears on a request for advice, nearest in meaning first: facts, and what the person said of their limits and
     likings, however the words differ."""
     vector_set, vector = vectors.current(db), embedder.embed_query(text.without_surrogates(query[:_MAX_QUERY]))
-    if vector_set is None or vector is None or "vectors" in damaged_indexes.damaged(db):
+    if vector_set is None or vector is None or "vectors" in meta.damaged_indexes(db):
         return ()
     of_facts = replace(allowed, kinds=("fact",))
     sql = f"select p.id from passage p join area a on a.id = p.area where {candidates.conditions(of_facts)}"

@@ -27,8 +27,7 @@ from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.passage_context import Around
 from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
 from agent_cli.memory.search.vectors import QueryEmbedder, Scan, VectorSet
-from agent_cli.store.db import Database, IndexDamaged, Row
-from agent_cli.store.read_worker import Pending
+from agent_cli.store.db import Database, IndexDamaged, Pending, Row
 from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context

@@ -19,9 +19,8 @@ from typing import Protocol
 from agent_cli import arrays
 from agent_cli.arrays import VectorRows
 from agent_cli.errors import StoreError
-from agent_cli.store import damaged_indexes, meta
-from agent_cli.store.db import Database, IndexDamaged
-from agent_cli.store.read_worker import ReadWorker
+from agent_cli.store import meta
+from agent_cli.store.db import Database, IndexDamaged, ReadWorker
 from agent_cli.values import frozen
 
 Embed = Callable[[Sequence[str]], list[list[float] | None]]
@@ -161,7 +160,7 @@ def recreate(db: Database) -> None:
             if old := _stored(db, key):
                 _drop(db, old)
                 create(db, old.identity, old.dimension, old.floor, key, old.unit)
-        damaged_indexes.clear(db, "vectors")
+        meta.clear_damaged(db, "vectors")
 
 
 def discard_unfinished(db: Database) -> None:
@@ -190,7 +189,7 @@ def _fill(db: Database, into: VectorSet, embed: Embed, limit: int) -> int:
     if not rows:
         return 0
     made = embed([text for _, text in rows])
-    with damaged_indexes.tolerate(db, "vectors"):
+    with meta.tolerate_damage(db, "vectors"):
         now = _mark(db, into)
         if now != mark:  # another program has embedded these meanwhile, or dropped the set
             return 0 if now is None else len(rows)

@@ -8,7 +8,7 @@ the last passage that has them is noted. Segments are not merged during an impor
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from agent_cli.store import damaged_indexes, meta
+from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged
 
 _EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted exactly
@@ -60,7 +60,7 @@ def drop(db: Database, index: str) -> str:
 
 def names(db: Database) -> dict[str, str]:
     """The tables of the indexes to write to: all but damaged ones, which are rebuilt later."""
-    damaged = damaged_indexes.damaged(db)
+    damaged = meta.damaged_indexes(db)
     return {index: table(db, index) for index in DEFINITIONS if index not in damaged}
 
 
@@ -93,7 +93,7 @@ def is_importing(db: Database) -> bool:
 def _configure(db: Database, settings: dict[str, int]) -> None:
     for index, name in names(db).items():
         for setting, value in settings.items():
-            with damaged_indexes.tolerate(db, index):
+            with meta.tolerate_damage(db, index):
                 db.execute(f"insert into {name} ({name}, rank) values (?, ?)", (setting, value))
 
 
@@ -106,7 +106,7 @@ def count_without_trigrams(db: Database) -> int:
 def add(db: Database, index: str, name: str, first: int, last: int) -> None:
     """Index the passages of a range of ids."""
     columns = ", ".join(COLUMNS[index])
-    with damaged_indexes.tolerate(db, index):
+    with meta.tolerate_damage(db, index):
         db.execute(
             f"""insert into {name} (rowid, {columns})
                 select id, {columns} from passage_text where id between ? and ?""",
@@ -123,7 +123,7 @@ def rebuild(db: Database, index: str, name: str) -> None:
 
 def set_secure(db: Database, names: dict[str, str], secure: int) -> None:
     for index, name in names.items():
-        with damaged_indexes.tolerate(db, index):
+        with meta.tolerate_damage(db, index):
             db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', ?)", (secure,))
 
 
@@ -133,13 +133,13 @@ def repair(db: Database, index: str) -> None:
     try:
         with db.index_access(), db.write():
             rebuild(db, index, name)
-            damaged_indexes.clear(db, index)
+            meta.clear_damaged(db, index)
         return
     except IndexDamaged:
         pass
     with db.write():
         rebuild(db, index, make(db, index, drop(db, index)))
-        damaged_indexes.clear(db, index)
+        meta.clear_damaged(db, index)
 
 
 def needs_merge(db: Database) -> bool:
@@ -153,7 +153,7 @@ def merge(db: Database, pages: int = 200) -> None:
     newest = db.value("select max(id) from passage") or 0
     for index in DEFINITIONS:
         name = table(db, index)
-        with damaged_indexes.tolerate(db, index):
+        with meta.tolerate_damage(db, index):
             db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (pages,))
     meta.put(db, "merged", str(newest))
 
@@ -164,7 +164,7 @@ def condense(db: Database, pages: int = 500) -> Iterator[None]:
         name, merge_pages = table(db, index), -pages  # negative: merge all segments into one
         while True:
             before = db.value("select total_changes()")
-            with damaged_indexes.tolerate(db, index):
+            with meta.tolerate_damage(db, index):
                 db.execute(f"insert into {name} ({name}, rank) values ('merge', ?)", (merge_pages,))
             if db.value("select total_changes()") < before + 2:  # FTS5 signals that nothing was left to do
                 break
@@ -195,7 +195,7 @@ def rewrite(db: Database, how: str = "optimize") -> None:
     """
     for index in DEFINITIONS:
         name = table(db, index)
-        with damaged_indexes.tolerate(db, index):
+        with meta.tolerate_damage(db, index):
             pieces = db.value(f"select count(distinct segid) from {name}_idx")
             if how == "rebuild" or pieces < 2:
                 rebuild(db, index, name)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from agent_cli.errors import UsageError
 from agent_cli.memory.transfers import export_files
 from agent_cli.memory.transfers.transfer import ExternalSession
-from agent_cli.store.foreign_file import ForeignFile
+from agent_cli.store.file import ForeignFile
 from agent_cli.text import one_line, without_surrogates
 
 

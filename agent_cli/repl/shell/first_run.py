@@ -12,10 +12,9 @@ from agent_cli.agent.runner import Work
 from agent_cli.app import engines, model_choice, models
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
-from agent_cli.llm.local import weights
+from agent_cli.llm import local, ollama_models
+from agent_cli.llm.engine import AUTO, is_cloud, same_model
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import download
-from agent_cli.llm.server.engine import AUTO, is_cloud, same_model
 
 _SMALL_OFFER = (
     "Type y and Enter to try SmolLM2-135M now, a very small model on this machine: it shows how everything works, "
@@ -73,7 +72,7 @@ class ModelOffer:
         if self._app.config.engine != "ollama" or self._app.config.model != AUTO:
             return ""
         with self._lock:
-            self._small = weights.is_small_ready()
+            self._small = local.is_small_ready()
         if not self._small:
             return ""
         return _SMALL_OFFER_AGAIN if models.was_small_offered(self._app) else _SMALL_OFFER
@@ -98,10 +97,10 @@ class ModelOffer:
         return self._download(name) if name else None
 
     def _try_small(self, cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        models.use_local(self._app, weights.SMALL)
+        models.use_local(self._app, local.SMALL)
         self._server_absent = False
         yield Noticed(
-            f"{weights.SMALL} answers in this session; /set engine local keeps it, and /set model FILE.gguf takes "
+            f"{local.SMALL} answers in this session; /set engine local keeps it, and /set model FILE.gguf takes "
             "a better one"
         )
 
@@ -111,7 +110,7 @@ class ModelOffer:
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             step = ""
             try:
-                for progress in download.fetch(config.host, name, cancel):
+                for progress in ollama_models.fetch(config.host, name, cancel):
                     if progress.notice:
                         yield Noticed(progress.notice)
                     new = progress.coarse_line if progress.coarse_line != step else ""

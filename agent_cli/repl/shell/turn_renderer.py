@@ -19,7 +19,7 @@ from agent_cli.agent.events import (
     TurnFailed,
 )
 from agent_cli.errors import Cancelled
-from agent_cli.llm import repetition
+from agent_cli.llm import repair
 from agent_cli.messages import Failure, ToolCall, ToolResult
 from agent_cli.render import answer_writer, styles
 from agent_cli.render.display import Display
@@ -31,7 +31,7 @@ from agent_cli.text import one_line
 
 _HINT = "Ctrl-C stops it, /doctor looks at the server"  # beside a long wait
 
-_CUT_OFF = (repetition.FINISH, "length")  # finishes of an answer that is not whole
+_CUT_OFF = (repair.FINISH, "length")  # finishes of an answer that is not whole
 
 
 def _waiting_for_model() -> str:

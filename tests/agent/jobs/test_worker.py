@@ -9,8 +9,8 @@ from agent_cli.agent.jobs.idle_worker import IdleWorker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.errors import Cancelled, StoreError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama.engine import OllamaEngine
-from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.llm.offline import Reply, ScriptedModel
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.forgetting import forget

@@ -8,21 +8,22 @@ from dataclasses import replace
 
 import pytest
 
-from agent_cli.llm.local import process, weights
-from agent_cli.llm.local.engine import LocalEngine
+from agent_cli.llm import local
+from agent_cli.llm.chat import ChatSettings
+from agent_cli.llm.local import LocalEngine
 from agent_cli.llm.model import Cancel
 
 
 @pytest.fixture(scope="session")
 def engine(runtime):
-    if not weights.is_small_ready():
+    if not local.is_small_ready():
         pytest.skip("the small model is not installed")
-    return LocalEngine(runtime, num_ctx=4096, options={"temperature": 0, "seed": 1})
+    return LocalEngine(runtime, settings=ChatSettings(4096, {"temperature": 0, "seed": 1}))
 
 
 @pytest.fixture
 def small(engine):
-    return engine.chat(weights.SMALL)
+    return engine.chat(local.SMALL)
 
 
 @pytest.fixture
@@ -30,10 +31,10 @@ def killed(engine):
     """Kill the process, as the system does when memory is short."""
 
     def kill():
-        launch = engine.launch(weights.SMALL)
-        assert process.running(launch)
+        launch = engine.launch(local.SMALL)
+        assert local.running(launch)
         os.kill(json.loads(launch.record.read_text())["pid"], signal.SIGKILL)
-        while process.is_alive(launch):
+        while local.is_alive(launch):
             time.sleep(0.01)
 
     return kill
@@ -42,8 +43,8 @@ def killed(engine):
 @pytest.fixture
 def brief(engine):
     """An engine whose processes end soon."""
-    return replace(engine, idle=0.5, num_ctx=512)
+    return replace(engine, idle=0.5, settings=replace(engine.settings, num_ctx=512))
 
 
 def address(engine):
-    return process.join(engine.launch(weights.SMALL), Cancel())
+    return local.join(engine.launch(local.SMALL), Cancel())

@@ -3,8 +3,8 @@
 import pytest
 
 from agent_cli.errors import ModelFailed, ModelMissing
-from agent_cli.llm.local import process, weights
-from agent_cli.llm.local.engine import LocalEngine
+from agent_cli.llm import local
+from agent_cli.llm.local import LocalEngine
 from agent_cli.messages import Message
 
 HELLO = [Message("user", "hello")]
@@ -19,7 +19,7 @@ def test_a_model_that_is_no_file_is_named(tmp_path, name, words):
         list(LocalEngine(tmp_path).chat(name).reply(HELLO))
 
 
-@pytest.mark.skipif(not weights.is_installed(), reason="llama.cpp is not installed")
+@pytest.mark.skipif(not local.is_installed(), reason="llama.cpp is not installed")
 def test_a_file_that_is_not_weights_is_refused_with_the_reason(tmp_path):
     file = tmp_path / "a b.gguf"
     file.write_bytes(b"nonsense")
@@ -35,11 +35,11 @@ def test_a_record_without_a_process_is_not_believed(tmp_path):
     launch = LocalEngine(tmp_path).launch(str(file))
     launch.record.write_text('{"url": "http://127.0.0.1:9", "key": "old", "pid": 1}')
     launch.lock.touch()
-    assert process.running(launch) is None
+    assert local.running(launch) is None
 
 
 def test_a_file_that_is_made_to_embed_is_known_by_its_metadata(tmp_path):
     file = tmp_path / "x.gguf"
     for metadata, embeds in ((b"GGUF bert.pooling_type", True), (b"GGUF llama.context_length", False)):
         file.write_bytes(metadata)
-        assert weights.is_made_to_embed(file) is embeds
+        assert local.is_made_to_embed(file) is embeds

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from agent_cli.errors import Cancelled, ContextExceeded
-from agent_cli.llm import repetition
-from agent_cli.llm.local import process, weights
+from agent_cli.llm import local, repair
 from agent_cli.llm.model import Cancel, Done, Text
-from agent_cli.llm.openai.engine import OpenAIEngine
+from agent_cli.llm.openai import OpenAIEngine
 from agent_cli.messages import Message, ToolCall
 from tests.llm.local.conftest import address
 
@@ -35,7 +34,7 @@ def test_it_answers_in_pieces_with_counts(small):
 
 def processor_seconds(engine):
     """What the process of the model has taken so far."""
-    pid = json.loads(engine.launch(weights.SMALL).record.read_text())["pid"]
+    pid = json.loads(engine.launch(local.SMALL).record.read_text())["pid"]
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -72,7 +71,8 @@ def test_a_call_that_it_writes_is_a_call(engine):
     fields = {"name": {"const": "now"}, "arguments": nothing}
     call = {**nothing, "properties": fields, "required": list(fields)}
     wanted = {"type": "json_schema", "json_schema": {"name": "call", "schema": call}}
-    model = replace(engine, options={"temperature": 0, "response_format": wanted}).chat(weights.SMALL)
+    settings = replace(engine.settings, options={"temperature": 0, "response_format": wanted})
+    model = replace(engine, settings=settings).chat(local.SMALL)
     *_, called, done = model.reply([Message("user", "What time is it?")], [NOW], limit=100)
     assert isinstance(called, ToolCall)
     assert (called.name, called.arguments, done.finish) == ("now", {}, "stop")
@@ -85,8 +85,8 @@ def test_an_answer_by_a_schema_is_json(small):
 
 
 def test_a_loop_is_ended(small):
-    *words, done = repetition.stopped(small.reply([Message("user", "Repeat forever: la la la")], limit=600))
-    assert done == Done(repetition.FINISH)
+    *words, done = repair.without_repetition(small.reply([Message("user", "Repeat forever: la la la")], limit=600))
+    assert done == Done(repair.FINISH)
     assert len(words) < 250  # of which 200 may be the loop
     assert text_of(small.reply(HELLO, limit=2))  # and it is free again
 
@@ -104,36 +104,36 @@ def test_of_three_that_start_at_once_one_process_serves_all(brief):
         found = list(pool.map(lambda _: address(brief), range(3)))
     assert len(set(found)) == 1
 
-    launch = brief.launch(weights.SMALL)
+    launch = brief.launch(local.SMALL)
     end = time.monotonic() + 30
-    while process.is_alive(launch) and time.monotonic() < end:
+    while local.is_alive(launch) and time.monotonic() < end:
         time.sleep(0.05)
-    assert (process.is_alive(launch), launch.record.exists()) == (False, False)  # nobody needed it any more
+    assert (local.is_alive(launch), launch.record.exists()) == (False, False)  # nobody needed it any more
 
 
 def test_a_process_that_ends_answers_first_who_asked(brief):
-    model = brief.chat(weights.SMALL)
+    model = brief.chat(local.SMALL)
     reply = model.reply(HELLO, limit=20)
     next(reply)
-    launch = brief.launch(weights.SMALL)
+    launch = brief.launch(local.SMALL)
     launch.record.unlink()  # nobody can find it any more
     assert list(reply)[-1].tokens_out == 20
     end = time.monotonic() + 30
-    while process.is_alive(launch) and time.monotonic() < end:
+    while local.is_alive(launch) and time.monotonic() < end:
         time.sleep(0.05)
-    assert not process.is_alive(launch)
+    assert not local.is_alive(launch)
 
 
 def test_after_a_kill_the_next_question_starts_another(small, killed, engine):
     before = address(engine)
     killed()
-    assert engine.loaded(weights.SMALL) is False
+    assert engine.loaded(local.SMALL) is False
     assert text_of(small.reply(HELLO, limit=2))
     assert address(engine) != before
 
 
 def test_it_asks_for_its_key_and_the_record_is_for_its_owner_alone(engine):
-    launch, found = engine.launch(weights.SMALL), address(engine)
+    launch, found = engine.launch(local.SMALL), address(engine)
     with pytest.raises(Exception, match="wants a key"):
         OpenAIEngine(found.url).listing()
     assert (launch.record.stat().st_mode & 0o777, launch.folder.stat().st_mode & 0o777) == (0o600, 0o700)

@@ -10,10 +10,11 @@ from datetime import datetime
 import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm import ollama_models
+from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import catalog
-from agent_cli.llm.ollama.catalog import ListedModel, ModelDetails, PullStep
-from agent_cli.llm.ollama.chat import OllamaModel
+from agent_cli.llm.ollama import OllamaModel
+from agent_cli.llm.ollama_models import ListedModel, ModelDetails, PullStep
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
@@ -39,9 +40,9 @@ def nowhere():
 
 
 def test_models_are_listed_with_what_they_can_do_and_whether_they_are_loaded(server):
-    list(OllamaModel("qwen3:8b", server.host, 4096).reply([Message("user", "hi")]))
+    list(OllamaModel("qwen3:8b", server.host, ChatSettings(4096)).reply([Message("user", "hi")]))
 
-    first, second, third = catalog.listing(server.host)
+    first, second, third = ollama_models.listing(server.host)
 
     assert first == ListedModel(
         name="qwen3:8b",
@@ -57,7 +58,7 @@ def test_models_are_listed_with_what_they_can_do_and_whether_they_are_loaded(ser
 
 
 def test_model_is_shown(server):
-    assert catalog.show(server.host, "qwen3:8b") == ModelDetails(
+    assert ollama_models.show(server.host, "qwen3:8b") == ModelDetails(
         name="qwen3:8b",
         family="qwen3",
         parameters="8.2B",
@@ -71,20 +72,20 @@ def test_model_is_shown(server):
 
 def test_model_that_is_not_there_is_missing(server):
     with pytest.raises(ModelMissing, match="run `ollama pull nope`"):
-        catalog.show(server.host, "nope")
+        ollama_models.show(server.host, "nope")
 
 
 def test_pulling_tells_how_far_it_is(server):
-    steps = list(catalog.pull(server.host, "qwen3:4b"))
+    steps = list(ollama_models.pull(server.host, "qwen3:4b"))
 
     assert steps[0] == PullStep("pulling manifest")
     assert any(0 < step.completed <= step.total for step in steps)
     assert steps[-1] == PullStep("success")
-    assert "qwen3:4b" in [each.name for each in catalog.listing(server.host)]
+    assert "qwen3:4b" in [each.name for each in ollama_models.listing(server.host)]
 
 
 def test_pulling_what_the_library_lacks_is_missing(server):
-    steps = catalog.pull(server.host, "nope")
+    steps = ollama_models.pull(server.host, "nope")
 
     assert next(steps) == PullStep("pulling manifest")
     with pytest.raises(ModelMissing, match="there is no model 'nope' to fetch"):
@@ -93,14 +94,14 @@ def test_pulling_what_the_library_lacks_is_missing(server):
 
 def test_cloud_model_is_never_pulled(server):
     with pytest.raises(ModelMissing):
-        list(catalog.pull(server.host, "kimi-k2:cloud"))
+        list(ollama_models.pull(server.host, "kimi-k2:cloud"))
     assert server.requests == []
 
 
 def test_pulling_stops_at_once(server):
     server.pull_held = 1  # nothing more arrives
     cancel = Cancel()
-    steps = catalog.pull(server.host, "qwen3:4b", cancel)
+    steps = ollama_models.pull(server.host, "qwen3:4b", cancel)
     while not next(steps).completed:
         pass
     threading.Timer(0.1, cancel).start()
@@ -110,15 +111,19 @@ def test_pulling_stops_at_once(server):
 
 def test_dropped_pull_closes_the_connection(server):
     server.pull_delay = 0.05
-    steps = catalog.pull(server.host, "qwen3:4b")
+    steps = ollama_models.pull(server.host, "qwen3:4b")
     next(steps)
     steps.close()
     server.wait_until_idle()
-    assert "qwen3:4b" not in [each.name for each in catalog.listing(server.host)]
+    assert "qwen3:4b" not in [each.name for each in ollama_models.listing(server.host)]
 
 
 def test_no_server_is_said(nowhere):
-    for ask in (catalog.listing, lambda host: catalog.show(host, "a"), lambda host: list(catalog.pull(host, "a"))):
+    for ask in (
+        ollama_models.listing,
+        lambda host: ollama_models.show(host, "a"),
+        lambda host: list(ollama_models.pull(host, "a")),
+    ):
         with pytest.raises(ModelUnavailable, match="start it with `ollama serve`"):
             ask(nowhere)
 
@@ -136,7 +141,7 @@ def test_answer_that_cannot_be_read_is_a_failure(body):
         thread = threading.Thread(target=serve)
         thread.start()
         with pytest.raises(ModelFailed):
-            catalog.listing(f"127.0.0.1:{listener.getsockname()[1]}")
+            ollama_models.listing(f"127.0.0.1:{listener.getsockname()[1]}")
         thread.join()
 
 
@@ -148,8 +153,8 @@ def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):
         "ALL_PROXY": "socks5://127.0.0.1:9",
     }
     code = (
-        "import sys, os; from agent_cli.llm.ollama import catalog\n"
-        "print(catalog.listing(sys.argv[1])[0].name, os.environ['OLLAMA_HOST'], 'ALL_PROXY' in os.environ)"
+        "import sys, os; from agent_cli.llm import ollama_models\n"
+        "print(ollama_models.listing(sys.argv[1])[0].name, os.environ['OLLAMA_HOST'], 'ALL_PROXY' in os.environ)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, server.host], env=os.environ | strange, capture_output=True, text=True
@@ -160,7 +165,7 @@ def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):
 
 def test_package_is_loaded_only_when_it_is_used():
     code = (
-        "import sys, agent_cli.llm.ollama.catalog; "
+        "import sys, agent_cli.llm.ollama_models; "
         "print([m for m in ('ollama', 'httpx', 'pydantic') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

@@ -16,10 +16,10 @@ from agent_cli.errors import (
     ModelMissing,
     ModelUnavailable,
 )
+from agent_cli.llm.chat import ChatSettings
+from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Cancel, Done, Notice, Text
-from agent_cli.llm.ollama.chat import OllamaModel
-from agent_cli.llm.ollama.tags import listing
-from agent_cli.llm.server.engine import Tag
+from agent_cli.llm.ollama import OllamaModel, list_tags
 from agent_cli.messages import Message, ToolCall
 from tests.llm.asking import HELLO, NAME, NOW, ask, said, stopped_after, until_it_fails
 from tests.ollama_server import script
@@ -132,7 +132,7 @@ def test_what_is_not_asked_for_is_not_sent(server):
 
 
 def test_context_is_the_same_in_every_request(server):
-    model = OllamaModel(NAME, server.host, 8192)
+    model = OllamaModel(NAME, server.host, ChatSettings(8192))
     for _ in range(3):
         list(model.reply(HELLO))
 
@@ -141,7 +141,7 @@ def test_context_is_the_same_in_every_request(server):
 
 
 def test_an_answer_ends_at_its_limit_and_the_limit_of_one_reply_comes_first(server):
-    model = OllamaModel(NAME, server.host, 8192, answer_tokens=3)
+    model = OllamaModel(NAME, server.host, ChatSettings(8192, answer_tokens=3))
     server.answer = lambda body: script.reply("One two three four five")
 
     *words, done = model.reply(HELLO)
@@ -149,7 +149,7 @@ def test_an_answer_ends_at_its_limit_and_the_limit_of_one_reply_comes_first(serv
     assert said(model.reply(HELLO, limit=2)).strip() == "One two"
     assert [chat["options"]["num_predict"] for chat in server.chats] == [3, 2]
 
-    own = OllamaModel(NAME, server.host, 8192, answer_tokens=3, options={"num_predict": 4})
+    own = OllamaModel(NAME, server.host, ChatSettings(8192, answer_tokens=3, options={"num_predict": 4}))
     assert said(own.reply(HELLO)).strip() == "One two three four"
 
 
@@ -179,7 +179,7 @@ def test_busy_server_is_waited_for_and_told_once(server):
 
 
 def test_model_without_thinking_is_asked_without_it_and_remembered(server):
-    model = OllamaModel("plain:1b", server.host, 4096)
+    model = OllamaModel("plain:1b", server.host, ChatSettings(4096))
 
     first, second = list(model.reply(HELLO, think=True)), list(model.reply(HELLO, think="high"))
 
@@ -285,7 +285,7 @@ def test_server_that_is_not_ollama_is_named_as_such():
         sock.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 18\r\n\r\n404 page not found")
 
     with raw_server(html) as host:
-        sentence = until_it_fails(OllamaModel(NAME, host, 4096).reply(HELLO), ModelUnavailable)[1]
+        sentence = until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelUnavailable)[1]
     assert "is not Ollama" in sentence
 
 
@@ -294,13 +294,13 @@ def test_redirect_is_never_followed(server):
         sock.sendall(f"HTTP/1.1 307 Go\r\nLocation: {server.url}/api/chat\r\nContent-Length: 0\r\n\r\n".encode())
 
     with raw_server(elsewhere) as host:
-        until_it_fails(OllamaModel(NAME, host, 4096).reply(HELLO), ModelUnavailable)
+        until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelUnavailable)
     assert server.requests == []
 
 
 def test_what_is_not_http_is_a_failure_in_a_sentence():
     with raw_server(lambda sock, _: sock.sendall(b"SSH-2.0-OpenSSH\r\n")) as host:
-        until_it_fails(OllamaModel(NAME, host, 4096).reply(HELLO), ModelFailed)
+        until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelFailed)
 
 
 def test_refused_host_name_says_which_to_use(server):
@@ -313,7 +313,9 @@ def test_no_server_says_what_was_tried_and_what_to_do():
     with socket.socket() as taken:  # nobody listens on it, and nobody else can
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        sentence = until_it_fails(OllamaModel(NAME, f"127.0.0.1:{port}", 4096).reply(HELLO), ModelUnavailable)[1]
+        sentence = until_it_fails(
+            OllamaModel(NAME, f"127.0.0.1:{port}", ChatSettings(4096)).reply(HELLO), ModelUnavailable
+        )[1]
     assert sentence == (
         f"no model server answers at http://127.0.0.1:{port} (connection refused): "
         "start it with `ollama serve`, or set OLLAMA_HOST to where it runs"
@@ -322,12 +324,12 @@ def test_no_server_says_what_was_tried_and_what_to_do():
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b"])
 def test_name_that_leads_nowhere_is_no_server(host):
-    assert host in until_it_fails(OllamaModel(NAME, host, 4096).reply(HELLO), ModelUnavailable)[1]
+    assert host in until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelUnavailable)[1]
 
 
 def test_bad_host_is_a_wrong_setting():
     with pytest.raises(ConfigError):
-        OllamaModel(NAME, "localhost:port", 4096)
+        OllamaModel(NAME, "localhost:port", ChatSettings(4096))
 
 
 # Stopping.
@@ -348,7 +350,7 @@ def test_connecting_stops_at_once():
         for sock in (one, two):  # its queue is full: further ones wait
             sock.setblocking(False)
             sock.connect_ex(full.getsockname())
-        model = OllamaModel(NAME, f"127.0.0.1:{full.getsockname()[1]}", 4096)
+        model = OllamaModel(NAME, f"127.0.0.1:{full.getsockname()[1]}", ChatSettings(4096))
         assert stopped_after(model.reply(HELLO, cancel=cancel), cancel, 0.15) < 3
 
 
@@ -358,7 +360,7 @@ def test_connecting_stops_at_once():
 def test_models_are_listed_with_what_they_can_do(server):
     server.registry.add(Model("far:1b", remote_host="https://ollama.com:443"))
 
-    found = {tag.name: tag for tag in listing(server.host)}
+    found = {tag.name: tag for tag in list_tags(server.host)}
 
     assert found[NAME] == Tag(
         name=NAME,
@@ -374,14 +376,14 @@ def test_models_are_listed_with_what_they_can_do(server):
 
 def test_old_server_lists_models_without_what_they_can_do():
     with OllamaServer(models=[ABLE], profile="v024") as old:
-        assert [(tag.capabilities, tag.context_length) for tag in listing(old.host)] == [((), 0)]
+        assert [(tag.capabilities, tag.context_length) for tag in list_tags(old.host)] == [((), 0)]
 
 
 def test_silent_server_is_no_server_after_the_time_given():
     given_up = threading.Event()
     with raw_server(lambda sock, _: given_up.wait(20)) as host:
         with pytest.raises(ModelUnavailable, match=r"silent for 0\.2 s"):
-            listing(host, timeout=0.2)
+            list_tags(host, timeout=0.2)
         given_up.set()
 
 
@@ -393,27 +395,24 @@ def answering(body):
 @for_each("body", [b"<html>", b"[]", b"{}x", b'{"models": 5}', b"5"])
 def test_something_else_under_the_address_is_no_server(body):
     with answering(body) as host, pytest.raises(ModelUnavailable, match="is not Ollama"):
-        listing(host)
+        list_tags(host)
 
 
 @pytest.mark.parametrize("body", [b'{"models":null}', b'{"models":[]}', b'{"models":[5]}'])
 def test_server_may_have_no_models(body):
     with answering(body) as host:
-        assert listing(host) == []
+        assert list_tags(host) == []
 
 
 # What it costs.
 
 
 def test_importing_the_model_loads_no_network():
-    code = (
-        "import sys, agent_cli.llm.ollama.chat; "
-        "print([m for m in ('http.client', 'ssl', 'asyncio') if m in sys.modules])"
-    )
+    code = "import sys, agent_cli.llm.ollama; print([m for m in ('http.client', 'ssl', 'asyncio') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
 def test_what_the_program_puts_around_the_words_is_sent_with_them(server):
     asked = Message("user", "hello", before="⟦ memory ⟧", after="⟦ today ⟧")
-    list(OllamaModel(NAME, server.host, 4096).reply([asked]))
+    list(OllamaModel(NAME, server.host, ChatSettings(4096)).reply([asked]))
     assert server.turns[-1]["messages"] == [{"role": "user", "content": "⟦ memory ⟧\n\nhello\n\n⟦ today ⟧"}]

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm.engine import BATCH_SIZE, prefixes_of
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama.embed import OllamaEmbedder
-from agent_cli.llm.server.embedding import BATCH_SIZE, prefixes_of
+from agent_cli.llm.ollama import OllamaEmbedder
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
@@ -95,9 +95,10 @@ def test_bad_text_fails_alone(server):
 
 def test_long_texts_are_cut_by_characters(server):
     list(OllamaEmbedder(server.host, "nomic-embed-text").embed(["x" * 5000]))
-    list(OllamaEmbedder(server.host, "nomic-embed-text", characters=100).embed_documents(["x" * 5000]))
+    server.registry.add(Model("all-minilm", capabilities=("embedding",)))
+    list(OllamaEmbedder(server.host, "all-minilm").embed(["x" * 5000]))
 
-    assert [len(body["input"][0]) for body in server.embeds] == [2000, len("search_document: ") + 100]
+    assert [len(body["input"][0]) for body in server.embeds] == [2000, 1024]
 
 
 def test_identity_changes_with_whatever_makes_vectors_differ(server):
@@ -150,12 +151,6 @@ def test_failing_server_is_a_failure_with_its_words(server):
     server.play_embed(script.error(500, "llama-server process has terminated: signal: killed"))
     with pytest.raises(ModelFailed, match="signal: killed"):
         OllamaEmbedder(server.host, "nomic-embed-text").embed(["a", "b"])
-
-
-def test_wrong_setting_is_said_and_not_taken_for_bad_texts(server):
-    with pytest.raises(ModelFailed, match="check keep_alive"):
-        OllamaEmbedder(server.host, "nomic-embed-text", keep_alive="10 ms!").embed(["a", "b"])
-    assert OllamaEmbedder(server.host, "nomic-embed-text", keep_alive="600").embed(["a"]) != [None]
 
 
 def test_old_not_a_number_error_halves_the_batch(server):

@@ -1,6 +1,6 @@
 import pytest
 
-from agent_cli.llm.ollama.replies import LineParser
+from agent_cli.llm.ollama import LineParser
 from agent_cli.messages import ToolCall
 
 

@@ -5,11 +5,10 @@ import json
 import pytest
 
 from agent_cli.errors import ConfigError, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm import http
+from agent_cli.llm.http import ServerFault
 from agent_cli.llm.model import Done, Notice, Text, Thinking
-from agent_cli.llm.openai.engine import OpenAIEngine, read_address
-from agent_cli.llm.openai.replies import EventParser
-from agent_cli.llm.server import wire
-from agent_cli.llm.server.faults import ServerFault
+from agent_cli.llm.openai import EventParser, OpenAIEngine, read_address
 from agent_cli.messages import Message, ToolCall
 from tests.llm.asking import HELLO, NAME, NOW, ask, engine_of, said, until_it_fails
 from tests.ollama_server import script
@@ -130,7 +129,7 @@ def test_an_address_on_the_internet_is_refused_before_anything_is_sent(host):
 
 def test_an_address_in_the_own_network_needs_no_word():
     hosts = ("127.0.0.1", "10.255.255.1", "192.168.0.7", "100.64.0.1", "::1", "fd00::1")
-    assert [wire.private_host(read_address(host)) for host in hosts] == list(hosts)
+    assert [http.private_host(read_address(host)) for host in hosts] == list(hosts)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_cli.errors import ConfigError
-from agent_cli.llm.server import address
+from agent_cli.llm import http
 from tests.tables import for_each
 
 
@@ -28,7 +28,7 @@ from tests.tables import for_each
     ],
 )
 def test_address_is_read_as_ollama_reads_it(value, url):
-    assert address.parse(value).url == url
+    assert http.parse_address(value).url == url
 
 
 @for_each(
@@ -42,7 +42,7 @@ def test_address_is_read_as_ollama_reads_it(value, url):
     ],
 )
 def test_every_interface_to_listen_on_is_this_machine_to_call(value, url):
-    assert address.parse(value).url == url
+    assert http.parse_address(value).url == url
 
 
 @for_each(
@@ -65,7 +65,7 @@ def test_every_interface_to_listen_on_is_this_machine_to_call(value, url):
 )
 def test_address_that_cannot_be_meant_is_refused_with_an_example(value):
     with pytest.raises(ConfigError) as raised:
-        address.parse(value)
+        http.parse_address(value)
     assert repr(value) in str(raised.value)
     assert "127.0.0.1:11434" in str(raised.value)
 
@@ -75,4 +75,4 @@ def test_address_that_cannot_be_meant_is_refused_with_an_example(value):
     [("", True), ("localhost:1", True), ("127.0.0.2", True), ("::1", True), ("example.com", False)],
 )
 def test_this_machine_is_known(value, expected):
-    assert address.parse(value).is_loopback is expected
+    assert http.parse_address(value).is_loopback is expected

@@ -1,5 +1,7 @@
 """What is about a model holds for every engine: the same scripts, over Ollama's API and over /v1."""
 
+import time
+
 import pytest
 
 from agent_cli.errors import Cancelled, ContextExceeded, ModelFailed, ModelMissing
@@ -163,6 +165,18 @@ def test_server_that_stays_busy_is_given_up_after_the_timeout(server):
 
     assert len(kept) == 1
     assert sentence.startswith("the model server is still busy: server busy, please try again.")
+
+
+def test_a_busy_server_is_asked_again_when_it_says_and_no_later_than_it_is_waited_for(server):
+    server.busy, server.retry_after = 1, 1
+    began = time.monotonic()
+    assert said(ask(server)) == "You said: hello"
+    assert 1 <= time.monotonic() - began < 5
+
+    server.queue_full, server.retry_after = True, 3600
+    began = time.monotonic()
+    until_it_fails(ask(server, patience=0.2), ModelFailed)
+    assert 0.2 <= time.monotonic() - began < 5
 
 
 def test_model_without_tools_is_asked_without_them_and_remembered(server):

@@ -1,12 +1,14 @@
 """The response of a server is read as HTTP/1.1 has it, in whatever pieces it arrives."""
 
 import socket
+import time
 from dataclasses import replace
+from itertools import chain, repeat
 
 import pytest
 
-from agent_cli.llm.server import address, wire
-from agent_cli.llm.server.wire import HttpResponse
+from agent_cli.llm import http
+from agent_cli.llm.http import HttpResponse, ServerFault
 from tests.tables import for_each
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -102,9 +104,23 @@ def test_ctrl_c_while_a_piece_is_parsed_is_no_fault_of_the_server(monkeypatch):
     ],
 )
 def test_the_request_names_the_host_as_its_address_does(value, host):
-    assert f"\r\nHost: {host}\r\n".encode() in wire._request(address.parse(value), "/api/tags", None)
+    assert f"\r\nHost: {host}\r\n".encode() in http._request(http.parse_address(value), "/api/tags", None)
 
 
 def test_a_key_cannot_add_a_header():
     with pytest.raises(ValueError, match="control character"):
-        wire._request(replace(address.parse(""), key="secret\r\nHost: elsewhere"), "/v1/models", None)
+        http._request(replace(http.parse_address(""), key="secret\r\nHost: elsewhere"), "/v1/models", None)
+
+
+def test_a_line_is_read_in_time_that_grows_with_its_length_and_only_up_to_a_limit():
+    piece = b"x" * 65_536
+
+    def lines(pieces):
+        return http.split_lines(chain([b"a\nb"], pieces, [b"", b"never read"]).__next__)
+
+    began = time.monotonic()
+    assert [len(line) for line in lines([piece] * 512)] == [1, 1 + 512 * len(piece)]
+    assert time.monotonic() - began < 2
+    with pytest.raises(ServerFault, match="a line of more than 64 MiB"):
+        list(lines(repeat(piece)))
+    assert list(lines([b"c\n", b"\n", b"d", b"e\nf"])) == [b"a", b"bc", b"", b"de", b"f"]

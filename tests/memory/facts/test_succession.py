@@ -17,7 +17,7 @@ from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Part
-from agent_cli.store import migrations
+from agent_cli.store import schema
 from tests.conftest import HERE, empty
 from tests.facts import as_of, later
 from tests.recalling import catch_up, day
@@ -206,8 +206,8 @@ def test_an_older_file_keeps_its_ends(db):
         db.execute("update fact set expires_at = '2026-12-31T23:00:00.000Z', state = ? where id = ?", (state, id))
     db.execute("update fact set valid_to = expires_at where id = 2")
 
-    migrations.join_fact_ends(db)
-    migrations.join_fact_ends(db)
+    schema.join_fact_ends(db)
+    schema.join_fact_ends(db)
     assert db.rows("select state, valid_to from fact order by id") == [
         ("accepted", "2026-12-31T23:00:00.000Z"),
         ("superseded", "2026-12-31T23:00:00.000Z"),

@@ -11,7 +11,7 @@ import pytest
 from agent_cli.agent import loop, prompt_recall
 from agent_cli.agent.jobs import worker
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.llm.scripted import Reply, ScriptedModel
+from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
 from agent_cli.memory.facts import adoption, fact_files, facts
@@ -23,7 +23,7 @@ from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
-from agent_cli.store import damaged_indexes, events, jobs, schema
+from agent_cli.store import events, jobs, meta, schema
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests import forgetting
@@ -366,7 +366,7 @@ def test_a_topic_finds_each_of_its_words_wherever_it_stands(db, session, words, 
 
 def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left(db, session):
     say(db, session, "The birthday of Anna is in May.")
-    damaged_indexes.note(db, "words")
+    meta.note_damaged(db, "words")
 
     with pytest.raises(StoreError, match="texts may be missing: run `agent index rebuild`"):
         topic.select_by_topic(db, "person", "Anna's birthday")
@@ -374,7 +374,7 @@ def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left(db, 
 
 def test_with_a_damaged_index_a_time_is_forgotten_as_ever(db, session):
     say(db, session, "The birthday of Anna is in May.")
-    damaged_indexes.note(db, "words")
+    meta.note_damaged(db, "words")
 
     found = topic.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01")
 

@@ -9,7 +9,7 @@ from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.config import reading
 from agent_cli.errors import Cancelled, ConfigError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama.engine import OllamaEngine
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts

@@ -12,7 +12,7 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, ToolCall, ToolResult
-from agent_cli.store import damaged_indexes, migrations
+from agent_cli.store import meta, schema
 from agent_cli.store.db import IndexDamaged
 from tests.conftest import HERE, NOON, empty, noon
 from tests.recalling import EMBEDDED, catch_up, fact, find, handles, note, reply, say, session_of, take_in
@@ -382,10 +382,10 @@ def test_what_is_said_while_an_index_is_damaged_is_found_when_it_is_mended(full,
     catch_up(db)
     word_tables.merge(db)
 
-    assert set(damaged_indexes.damaged(db)) <= {which}
+    assert set(meta.damaged_indexes(db)) <= {which}
     word_tables.repair(db, which)
 
-    assert damaged_indexes.damaged(db) == []
+    assert meta.damaged_indexes(db) == []
     assert handles(db, "submarine") == [new]
     assert handles(db, "yell") == [new]
     assert handles(db, "optician") == ["n1"]
@@ -526,7 +526,7 @@ def test_what_an_older_program_indexed_with_a_secret_is_indexed_without_it(db, s
         index.erase(db, "m", 1)
         db.execute("insert into stale (kind, row) values ('m', 1)")
     catch_up(db)
-    migrations.requeue_secrets(db)
+    schema.requeue_secrets(db)
 
     assert db.rows("select kind, row from stale") == [("m", 1)]
     catch_up(db)

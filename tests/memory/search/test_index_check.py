@@ -10,12 +10,12 @@ from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama.engine import OllamaEngine
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, index_check, recall, vectors
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.store import damaged_indexes, holder, jobs
+from agent_cli.store import holder, jobs, meta
 from agent_cli.store.db import Database
 from tests.conftest import NOON, empty, noon
 from tests.recalling import EMBEDDED, catch_up, note, say, session_of, take_in
@@ -101,11 +101,11 @@ def each(damages):
 @pytest.mark.parametrize(("name", "sql"), each(SILENT) + each(LOUD))
 def test_damage_is_noticed_and_mended_by_the_index_job(file, name, sql):
     db = opened(file, sql)
-    assert damaged_indexes.damaged(db) == []
+    assert meta.damaged_indexes(db) == []
 
     index_job(db)
 
-    assert damaged_indexes.damaged(db) == []
+    assert meta.damaged_indexes(db) == []
     assert [row["state"] for row in jobs.listing(db, 10) if row["kind"] == "mend"] == ["done"]
     assert index_check.check(db, NOON) == []
     found = recall.find(db, "submarine", Filter("person"), NOON, 1, EMBEDDED)

@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.memory.forgetting import forget, topic
 from agent_cli.memory.search import index, word_tables
-from agent_cli.store import file, migrations
+from agent_cli.store import file, schema
 from tests.conftest import NOON, noon
 from tests.recalling import catch_up, fact, handles, note, say, session_of
 
@@ -214,7 +214,7 @@ def test_a_long_text_indexed_by_an_older_program_gets_copies_of_its_pieces(db, s
     finish(db)
     before = db.rows("select * from passage_text order by id")
     db.execute("update passage set text = null")
-    migrations.copy_long_messages(db)
+    schema.copy_long_messages(db)
 
     assert db.rows("select * from passage_text order by id") == before
     assert not db.value("select 1 from passage where text is null and masked is null")

@@ -7,7 +7,7 @@ import pytest
 from agent_cli.memory.conversations import log
 from agent_cli.memory.search import index, index_check, word_tables
 from agent_cli.memory.transfers import transfer
-from agent_cli.store import damaged_indexes, file
+from agent_cli.store import file, meta
 from tests.conftest import HERE, NOON, noon
 from tests.recalling import find, note
 
@@ -147,7 +147,7 @@ def test_an_index_made_anew_has_all_trigrams(imported, how):
 def test_damage_of_the_trigrams_ends_their_making_and_a_repair_makes_all(imported):
     imported.execute("drop table trigrams_1_data")
     finish(imported)
-    assert damaged_indexes.damaged(imported) == ["trigrams"]
+    assert meta.damaged_indexes(imported) == ["trigrams"]
     assert matches(imported, "lisbon", "words") == [MANY]
 
     word_tables.repair(imported, "trigrams")

@@ -8,7 +8,7 @@ import pytest
 
 from agent_cli import arrays
 from agent_cli.memory.search import index, vectors
-from agent_cli.store import damaged_indexes
+from agent_cli.store import meta
 from tests.conftest import empty
 from tests.recalling import catch_up, note, say, session_of
 
@@ -172,7 +172,7 @@ def test_two_programs_that_fill_a_set_at_once_make_each_vector_once(db):
 
     assert looked_at == [4, 4]
     assert held(db, made) == [1, 2, 3, 4]
-    assert damaged_indexes.damaged(db) == []
+    assert meta.damaged_indexes(db) == []
 
 
 def test_a_set_dropped_while_vectors_are_made_for_it_stays_dropped(db):
@@ -184,7 +184,7 @@ def test_a_set_dropped_while_vectors_are_made_for_it_stays_dropped(db):
 
     assert vectors.fill(db, made, meanwhile) == 0
     assert vectors.fill(db, made, embed) == 0
-    assert (vector_tables(db), damaged_indexes.damaged(db)) == ([], [])
+    assert (vector_tables(db), meta.damaged_indexes(db)) == ([], [])
 
 
 def test_the_present_set_is_searched_until_another_is_swapped_in(db):
@@ -223,16 +223,16 @@ def test_a_set_that_is_given_up_leaves_nothing_and_its_name_is_not_used_again(db
 def test_renewed_sets_are_empty_and_of_the_same_embedders(db):
     filled(db)
     begin(db, "other", "vectors next")
-    with damaged_indexes.tolerate(db, "vectors"):
+    with meta.tolerate_damage(db, "vectors"):
         db.execute("select * from bits_9")
-    assert damaged_indexes.damaged(db) == ["vectors"]
+    assert meta.damaged_indexes(db) == ["vectors"]
 
     vectors.recreate(db)
 
     assert vectors.current(db) == vectors.VectorSet(3, "compass", 2, 0.1)
     assert vectors.being_filled(db) == vectors.VectorSet(4, "other", 2, 0.1)
     assert held(db, vectors.current(db)) == []
-    assert damaged_indexes.damaged(db) == []
+    assert meta.damaged_indexes(db) == []
 
 
 MANY, WIDE = 26_000, 64

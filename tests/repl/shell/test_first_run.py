@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli.agent.events import Noticed, Progressed
 from agent_cli.app.app import open_app
-from agent_cli.llm.local import weights
+from agent_cli.llm import local
 from agent_cli.llm.model import Cancel
 from agent_cli.repl.shell.first_run import ModelOffer
 from tests.conftest import CHAT, EMBEDDER
@@ -90,7 +90,7 @@ def test_a_start_without_a_server_says_how_to_start_it(offer):
     assert told not in asked_first.check()
 
 
-@pytest.mark.skipif(not weights.is_small_ready(), reason="the small model is not installed")
+@pytest.mark.skipif(not local.is_small_ready(), reason="the small model is not installed")
 def test_without_a_server_the_small_model_can_be_tried_on_a_typed_y(offer):
     offered = offer(host="127.0.0.1:9")
     assert offered.check().splitlines()[1] == (

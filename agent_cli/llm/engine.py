@@ -1,0 +1,319 @@
+"""What runs models: a kind of server, or a process of our own; the models that it lists, and embeddings from it.
+
+The rest of the program knows an engine by the protocol here, so that a conversation does not depend on which one it is.
+Most embedding models expect a prefix that says whether a text is a document or a query; servers add none, and recall
+suffers without it. One bad text fails a whole request without saying which, so a failed batch is halved until the bad
+text is alone. Texts are cut by characters first: in code or a table, a token may be one character.
+"""
+
+import math
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from statistics import fmean, pstdev
+from typing import Any, Protocol
+
+from agent_cli.errors import AgentError, ModelFailed, ModelMissing
+from agent_cli.llm.http import ServerFault
+from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.values import frozen
+
+BATCH_SIZE = 32
+_MAX_CHARACTERS = 2000
+
+Vector = list[float]
+
+
+@frozen
+class ModelTraits:
+    """A model's limit in tokens as Ollama applies it, and its prefixes."""
+
+    tokens: int = 512
+    document: str = ""
+    query: str = ""
+
+
+_SEARCH_PREFIXES = ("search_document: ", "search_query: ")
+_PASSAGE_QUERY = "Represent this sentence for searching relevant passages: "
+_INSTRUCT_QUERY = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+
+# From the model cards, cut to what Ollama 0.30 feeds in one batch. In order of preference where a server has several:
+# first those of many languages and long texts, the smaller before the larger.
+TRAITS: Mapping[str, ModelTraits] = {
+    "embeddinggemma": ModelTraits(2048, "title: none | text: ", "task: search result | query: "),
+    "qwen3-embedding": ModelTraits(2048, "", _INSTRUCT_QUERY),
+    "bge-m3": ModelTraits(2048),
+    "snowflake-arctic-embed2": ModelTraits(2048, "", "query: "),
+    "snowflake-arctic-embed-l-v2": ModelTraits(2048, "", "query: "),
+    "snowflake-arctic-embed-m-v2": ModelTraits(2048, "", "query: "),
+    "nomic-embed-text-v2-moe": ModelTraits(512, *_SEARCH_PREFIXES),
+    "nomic-embed-text": ModelTraits(2048, *_SEARCH_PREFIXES),
+    "mxbai-embed-large": ModelTraits(512, "", _PASSAGE_QUERY),
+    "bge-large": ModelTraits(512, "", _PASSAGE_QUERY),
+    "snowflake-arctic-embed": ModelTraits(512, "", _PASSAGE_QUERY),
+    "granite-embedding": ModelTraits(512),
+    "multilingual-e5": ModelTraits(512, "passage: ", "query: "),
+    "all-minilm": ModelTraits(256),
+    "paraphrase-multilingual": ModelTraits(128),
+}
+SUGGESTED = "embeddinggemma"
+
+# Unrelated to each other: how near these are tells what a cosine of the model means.
+_QUESTIONS = (
+    "Where did we park the car?",
+    "What does my sister do for a living?",
+    "Which book did you recommend?",
+    "When is the dentist?",
+    "How much was the new bicycle?",
+    "Who baked the bread for the party?",
+    "Why was the flight late?",
+    "What colour is the kitchen?",
+)
+_STATEMENTS = (
+    "The meeting was moved to Thursday.",
+    "I planted tomatoes behind the house.",
+    "Our dog is afraid of thunder.",
+    "She plays the violin in an orchestra.",
+    "The printer is out of paper again.",
+    "We watched a film about whales.",
+    "My knee hurts after running.",
+    "He sold his flat in Vienna.",
+    "I learned to swim last summer.",
+    "The soup needs more salt.",
+    "Their train leaves at noon.",
+    "Please send me the invoice.",
+)
+_NOISE, _NEAR = 2, 6  # standard deviations: above the mean of the unrelated, and from there to as near as 1
+_LEAST = 0.05  # from noise to near; a server's vectors may all be the same
+NAME_PARTS = ("embed", "bert", "minilm", "bge")  # by which an embedding model is known on a server before 0.30
+
+
+def traits(model: str) -> ModelTraits:
+    """The traits of a model by its name."""
+    return TRAITS.get(bare_name(model), ModelTraits())
+
+
+def bare_name(model: str) -> str:
+    """The name in TRAITS that a model's name holds, be it a file's or with its publisher; else the name itself."""
+    name = model.rpartition("/")[2].partition(":")[0].lower()
+    return max((known for known in TRAITS if known in name), key=len, default=name)
+
+
+def prefixes_of(model: str) -> tuple[str, str]:
+    """The prefixes of documents and of queries; empty for an unknown model."""
+    return traits(model).document, traits(model).query
+
+
+class ServerEmbedder(ABC):
+    """Turns texts into vectors of length 1, with a model of some server."""
+
+    def __init__(self, model: str):
+        self.model = model
+        self._characters = min(_MAX_CHARACTERS, 4 * traits(model).tokens)
+        self._dimension = 0
+
+    @abstractmethod
+    def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
+        """What the server sends as the vectors of the texts, in their order. Raises ServerFault, AgentError."""
+
+    @abstractmethod
+    def _version(self) -> str:
+        """The name, and what changes with the server's model. Raises AgentError."""
+
+    @abstractmethod
+    def _as_error(self, fault: ServerFault) -> AgentError: ...
+
+    def embed_documents(self, texts: Sequence[str], cancel: Cancel | None = None) -> list[Vector | None]:
+        """A vector for each document, None for one that cannot be embedded. Raises AgentError."""
+        return self.embed(texts, cancel, prefixes_of(self.model)[0])
+
+    def embed_query(self, question: str, cancel: Cancel | None = None) -> Vector | None:
+        """The vector of a question, None for one that cannot be embedded. Raises AgentError."""
+        return self.embed([question], cancel, prefixes_of(self.model)[1])[0]
+
+    def embed(self, texts: Sequence[str], cancel: Cancel | None = None, prefix: str = "") -> list[Vector | None]:
+        """A vector for each text, None for an empty one and for one the model fails on. Raises AgentError."""
+        cancel = Cancel() if cancel is None else cancel
+        vectors: list[Vector | None] = [None] * len(texts)
+        filled = [index for index, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(filled), BATCH_SIZE):
+            batch = filled[start : start + BATCH_SIZE]
+            found = self._embed_batch([prefix + texts[index][: self._characters] for index in batch], cancel)
+            for index, vector in zip(batch, found, strict=True):
+                vectors[index] = vector
+        return vectors
+
+    def dimension(self) -> int:
+        """How many numbers a vector has, from the model itself. Raises AgentError."""
+        if not self._dimension:
+            vector = self.embed(["dimension"])[0]
+            if vector is None:
+                raise ModelFailed(f"the model {self.model!r} cannot embed a single word")
+            self._dimension = len(vector)
+        return self._dimension
+
+    def scale(self) -> tuple[float, float]:
+        """The cosine below which texts are unrelated, and how far above it they are as near as 1. Raises AgentError."""
+        document, query = prefixes_of(self.model)
+        questions, others = self.embed(_QUESTIONS, prefix=query), self.embed(_STATEMENTS, prefix=document)
+        cosines = [sum(map(operator.mul, one, other)) for one in questions if one for other in others if other]
+        if not cosines:
+            raise ModelFailed(f"the model {self.model!r} cannot embed a sentence")
+        deviation = pstdev(cosines)
+        return fmean(cosines) + _NOISE * deviation, max(_LEAST, _NEAR * deviation)
+
+    def identity(self) -> str:
+        """Model name, version, dimension and prefixes: only vectors of one identity compare. Raises AgentError."""
+        name, prefixes = self._name_and_prefixes()
+        return f"{name} {self.dimension()} {prefixes}"
+
+    def matches(self, identity: str) -> bool:
+        """Whether the model still has this identity, without embedding anything. Raises AgentError."""
+        name, prefixes = self._name_and_prefixes()
+        return identity.startswith(f"{name} ") and identity.endswith(f" {prefixes}")
+
+    def _name_and_prefixes(self) -> tuple[str, str]:
+        """(Name and version, prefixes) as in the identity."""
+        document, query = prefixes_of(self.model)
+        return self._version(), f"{document!r} {query!r}"
+
+    def _embed_batch(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
+        try:
+            return self._request(texts, cancel)
+        except ServerFault as fault:
+            bad_text = fault.status == 400 or "NaN" in fault.message
+            if not bad_text or fault.kind in ("missing", "no embedding", "key"):
+                raise self._as_error(fault) from fault
+        if len(texts) == 1:
+            return [None]
+        half = len(texts) // 2
+        return self._embed_batch(texts[:half], cancel) + self._embed_batch(texts[half:], cancel)
+
+    def _request(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
+        vectors = self._vectors(texts, cancel)
+        if not isinstance(vectors, list) or len(vectors) != len(texts) or not all(map(_is_vector, vectors)):
+            raise ModelFailed(f"the model server did not send {len(texts)} vectors for {len(texts)} texts")
+        return [_unit(vector) for vector in vectors]
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(number, int | float) for number in value)
+
+
+def _unit(vector: Vector) -> Vector:
+    """The vector with length 1, which not every server sends."""
+    length = math.hypot(*vector)
+    return vector if abs(length - 1) < 1e-3 or not length else [number / length for number in vector]
+
+
+AUTO = "auto"  # the name that stands for any fitting model of the engine
+
+PROBE_TIMEOUT = 0.5
+"""Seconds within which a running server answers."""
+
+
+@frozen
+class Tag:
+    name: str
+    size: int = 0  # bytes
+    digest: str = ""
+    capabilities: tuple[str, ...] = ()  # empty where the server does not say
+    remote: str = ""  # the host it runs on, when that is another one
+    modified_at: str = ""  # RFC 3339 with the server's offset
+    context_length: int = 0  # tokens it was trained with, 0 where the server does not say
+    family: str = ""
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it runs on another machine than its server."""
+        return bool(self.remote) or is_cloud(self.name)
+
+
+class Engine(Protocol):
+    @property
+    def name(self) -> str:
+        """As in the settings; the identity of its vectors begins with it."""
+        ...
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def start(self) -> str:
+        """How to start it, as the second half of a sentence."""
+        ...
+
+    def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
+        """Its models. Raises ModelUnavailable when it does not answer within `timeout` seconds."""
+        ...
+
+    def find(self, model: str) -> Tag | None:
+        """A model by its name. Raises ModelUnavailable."""
+        ...
+
+    def chat(self, model: str) -> ChatModel:
+        """Raises ModelMissing for a model that must not be used."""
+        ...
+
+    def embedder(self, model: str) -> ServerEmbedder: ...
+
+    def loaded(self, model: str) -> bool | None:
+        """Whether it has the model in memory; None when it does not say."""
+        ...
+
+    def pull_command(self, model: str) -> str:
+        """The command that adds a model; empty where models are added otherwise."""
+        ...
+
+    def missing(self, model: str = "") -> ModelMissing:
+        """The error for a model that it does not have; without a name, for having none that can chat."""
+        ...
+
+
+def is_cloud(model: str) -> bool:
+    return model.lower().endswith((":cloud", "-cloud"))
+
+
+def cloud(model: str) -> ModelMissing:
+    return ModelMissing(
+        f"the model {model!r} runs on somebody else's machine; only models on your own server are used",
+        "choose another with --model, `agent models` lists them",
+    )
+
+
+def refuse_cloud(model: str) -> None:
+    """Raise ModelMissing for a model that a local server would run on another machine."""
+    if is_cloud(model):
+        raise cloud(model)
+
+
+def find(name: str, tags: list[Tag]) -> Tag | None:
+    """The model with this name: no tag means `:latest`, and case does not count."""
+    return next((tag for tag in tags if same_model(tag.name, name)), None)
+
+
+def same_model(one: str, other: str) -> bool:
+    """Whether two names mean the same model."""
+    return _full_name(one) == _full_name(other)
+
+
+def _full_name(name: str) -> str:
+    return (name if ":" in name.rpartition("/")[2] else f"{name}:latest").lower()
+
+
+def pick_embedder(name: str, listed: list[Tag]) -> Tag | None:
+    """The model with this name, with "auto" the preferred one that embeds on the server itself; None without one."""
+    if name != AUTO:
+        return find(name, listed)
+    order = list(TRAITS)
+    found = [tag for tag in listed if embeds(tag) and not tag.elsewhere]
+    bare_names = {tag.name: bare_name(tag.name) for tag in found}
+    ranks = {name: order.index(bare) if bare in TRAITS else len(order) for name, bare in bare_names.items()}
+    return min(found, key=lambda tag: (ranks[tag.name], tag.size, tag.name), default=None)
+
+
+def embeds(tag: Tag) -> bool:
+    """Whether a model embeds; without listed capabilities, judged by its name."""
+    if tag.capabilities:
+        return "embedding" in tag.capabilities
+    return bare_name(tag.name) in TRAITS or any(part in f"{tag.name} {tag.family}".lower() for part in NAME_PARTS)

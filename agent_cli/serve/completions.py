@@ -1,0 +1,376 @@
+"""/v1: the part of OpenAI's API that clients need to converse, so that they gain a memory.
+
+System messages are instructions for one run and no memory. Which model answers, and how, is the business of this
+machine: sampling settings are passed over. What would give another answer than was asked for is refused: tools of the
+client's own (the tools here are the assistant's), more than one choice, a form, pictures.
+
+A client of OpenAI's API knows no sessions: each request holds all that was said. The session is the one that has come
+just so far, found by a hash of the words up to the last answer; only what comes after that is logged. Where none has,
+as when the client had another answer made, or brings a conversation from elsewhere, a new session begins and takes all
+of it in. So two clients never write into one session, and nothing that was said is ever taken back.
+"""
+
+import json
+import time
+from collections.abc import AsyncGenerator, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header
+from pydantic import BaseModel, Field, field_validator
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agent_cli.agent.transcript import JsonObject, Lines
+from agent_cli.app.app import App
+from agent_cli.memory.conversations import callers, log, sessions
+from agent_cli.memory.conversations.callers import Caller
+from agent_cli.messages import Part, Role, encode_parts, join_parts
+from agent_cli.serve import responses
+from agent_cli.serve.chat import resume_session
+from agent_cli.serve.responses import EventStream, Refused
+from agent_cli.serve.state import ServerState
+from agent_cli.serve.turns import OnAnswer, OpenSession, TurnHandle, TurnRequest
+from agent_cli.store.db import Database
+from agent_cli.text import without_surrogates
+from agent_cli.values import frozen
+
+_ANSWERED = ("stop", "length", "stopped", "repetition")  # how a reply ended that counts as an answer
+
+
+@frozen
+class HistoryMessage:
+    role: Role  # user or assistant
+    text: str
+
+
+@frozen
+class History:
+    """What a client sends, instructions apart; it ends with words of the user."""
+
+    messages: tuple[HistoryMessage, ...]
+
+    @property
+    def answered(self) -> tuple[HistoryMessage, ...]:
+        """All up to the last answer."""
+        last = max((n for n, each in enumerate(self.messages, 1) if each.role == "assistant"), default=0)
+        return self.messages[:last]
+
+    @property
+    def unanswered(self) -> tuple[HistoryMessage, ...]:
+        return self.messages[len(self.answered) :]
+
+
+def lock_key(db: Database, caller: Caller, history: History, named: str) -> str | None:
+    """What the turn waits in line for: a session, or a name that will be one. None where it begins one."""
+    if named and _is_handle(named):
+        return named
+    if named:
+        known = callers.named_session(db, caller, named)
+        return f"s{known}" if known else f"named {caller.id} {named}"
+    found = callers.find_by_transcript(db, caller, fingerprint_text(history.answered)) if history.answered else None
+    return f"s{found.session}" if found else None
+
+
+def session_opener(caller: Caller, history: History, named: str) -> OpenSession:
+    """The session that goes on, or a new one with all that was said before."""
+
+    def begin(db: Database, app: App) -> tuple[int, Sequence[Part]]:
+        with db.write():
+            session = _named_session(db, app, caller, named) if named else None
+            found = (
+                callers.find_by_transcript(db, caller, fingerprint_text(history.answered)) if history.answered else None
+            )
+            if (
+                session is not None
+                and history.answered
+                and (found is None or found.session != session or _has_later_answer(db, found))
+            ):
+                raise Refused(
+                    409, "diverged", "what was said in that session is not what this history says: leave X-Session out"
+                )
+            if session is None and found and not _has_later_answer(db, found):
+                session = _resume_or_none(db, app, found.session)
+            if session is None:
+                session = _import_history(db, app, history.answered)
+                if named and not _is_handle(named):
+                    callers.name_session(db, caller, named, session, app.time)
+        return session, _unanswered_parts(history)
+
+    return begin
+
+
+def unlogged_session(history: History) -> OpenSession:
+    """All of it, in a conversation that is kept nowhere."""
+    return lambda db, app: (_import_history(db, app, history.answered), _unanswered_parts(history))
+
+
+def recorder(caller: Caller, history: History, app: App) -> OnAnswer:
+    """Remembers how far the session has come."""
+
+    def keep(db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
+        said = fingerprint_text((*history.messages, HistoryMessage("assistant", answer)))
+        callers.record_transcript(db, caller, said, session, message, app.time)
+
+    return keep
+
+
+def fingerprint_text(said: Sequence[HistoryMessage]) -> str:
+    """What is hashed: the words, for clients do as they like with blanks."""
+    return json.dumps([[each.role, " ".join(each.text.split())] for each in said], ensure_ascii=False)
+
+
+def _named_session(db: Database, app: App, caller: Caller, named: str) -> int | None:
+    if _is_handle(named):
+        return resume_session(db, app, named)
+    known = callers.named_session(db, caller, named)
+    return resume_session(db, app, f"s{known}") if known else None
+
+
+def _is_handle(named: str) -> bool:
+    return named[0] == "s" and named[1:].isdigit()
+
+
+def _resume_or_none(db: Database, app: App, session: int) -> int | None:
+    """None where it is hidden, or open elsewhere: what was said is taken in anew."""
+    try:
+        return resume_session(db, app, f"s{session}")
+    except Refused:
+        return None
+
+
+def _has_later_answer(db: Database, found: callers.AnsweredRequest) -> bool:
+    """Whether the session has gone on since: a question that got no answer does not count."""
+    later = log.history(db, found.session, after=found.message or 0)
+    return any(entry.message.role == "assistant" and entry.finish in _ANSWERED for entry in later)
+
+
+def _import_history(db: Database, app: App, seen: Sequence[HistoryMessage]) -> int:
+    """A new session with what was said before. Its answers came of no model here, whatever the client says."""
+    now = app.time()
+    session = sessions.start(db, app.scope, now)
+    messages = []
+    for number, each in enumerate(seen, 1):
+        text = without_surrogates(each.text)
+        parts = encode_parts([Part(text, "http")])
+        messages.append(log.ImportedMessage(f"http {number}", now, each.role, text, parts=parts))
+    with db.write():
+        log.append_imported(db, session, app.scope, messages)
+    return session
+
+
+def _unanswered_parts(history: History) -> Sequence[Part]:
+    return join_parts([Part(without_surrogates(each.text), "http") for each in history.unanswered])
+
+
+MODEL = "agent"
+_CREATED = 1767225600  # when a model "was created": every client wants a number, and none reads it
+SessionHeader = Annotated[
+    str,
+    Header(
+        alias="X-Session",
+        min_length=1,
+        max_length=100,
+        pattern=r"^[!-~]+$",
+        description="The session: a handle, or a name of the client's own. Without it, the history tells.",
+    ),
+]
+
+
+class TextPart(BaseModel):
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(BaseModel):
+    """A message. One of a tool is refused, for the tools of a client are."""
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[TextPart] = Field(description="Words, or pieces of text.")
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else "\n\n".join(each.text for each in self.content)
+
+
+class StreamOptions(BaseModel):
+    include_usage: bool = False
+
+
+class CompletionRequest(BaseModel):
+    """What is not named here is passed over."""
+
+    model: str = Field(MODEL, description=f"{MODEL}, or the name of the model that is set.")
+    messages: list[ChatMessage] = Field(min_length=1)
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    n: int | None = Field(None, ge=1, le=1)
+    tools: list[Any] | None = Field(None, max_length=0, description="None: the tools are the assistant's own.")
+    functions: list[Any] | None = Field(None, max_length=0)
+    response_format: dict[Literal["type"], Literal["text"]] | None = None
+
+    @field_validator("tools", "functions", mode="before")
+    @classmethod
+    def _refuse_client_tools(cls, tools: Any) -> Any:
+        if tools:
+            raise ValueError("the tools here are the assistant's own, and a client's cannot be called: leave them out")
+        return tools
+
+
+class Choice(BaseModel):
+    index: int
+    message: dict[str, Any]
+    finish_reason: str
+    logprobs: None
+
+
+class CompletionUsage(BaseModel):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class Completion(BaseModel):
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: CompletionUsage
+    agent: dict[str, Any] = Field(description="Where it is kept, what memory added, and what was noticed.")
+
+
+class Model(BaseModel):
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+
+
+class Models(BaseModel):
+    object: Literal["list"]
+    data: list[Model]
+
+
+def router(state: ServerState) -> APIRouter:
+    routes = APIRouter(prefix="/v1")
+
+    @routes.get("/models", summary="The only model: the assistant")
+    async def models() -> Models:
+        return Models(object="list", data=[Model(id=MODEL, object="model", created=_CREATED, owned_by="agent-cli")])
+
+    @routes.post(
+        "/chat/completions",
+        response_model=Completion,
+        responses=responses.EVENT_STREAM,
+        summary="OpenAI's chat completions, with memory",
+    )
+    async def completions(request: Request, asked_for: CompletionRequest, session: SessionHeader = "") -> Response:
+        caller: Caller = request.state.caller
+        _check_model(state, asked_for.model)
+        history, instructions = _history(asked_for), _instructions(asked_for)
+        if not caller.writes:
+            if session:
+                raise Refused(
+                    403, "reads_only", "this caller only reads, so no session of it is kept: leave X-Session out"
+                )
+            turn_request = TurnRequest(caller, unlogged_session(history), instructions=instructions)
+            return await _respond(TurnHandle(state, request, turn_request, None), asked_for)
+        line = await state.read(lambda db: lock_key(db, caller, history, session))
+        begin = session_opener(caller, history, session)
+        on_answer = recorder(caller, history, state.app)
+        turn_request = TurnRequest(caller, begin, on_answer, instructions, streamed=bool(asked_for.stream))
+        return await _respond(TurnHandle(state, request, turn_request, line), asked_for)
+
+    return routes
+
+
+def _check_model(state: ServerState, name: str) -> None:
+    if name not in (MODEL, state.app.config.model):
+        raise Refused(404, "model_not_found", f"there is one model here: {MODEL}")
+
+
+def _history(asked_for: CompletionRequest) -> History:
+    """Raises Refused where nothing is asked."""
+    turns = [HistoryMessage(each.role, each.text) for each in asked_for.messages if each.role in ("user", "assistant")]
+    turns = [each for each in turns if each.text.strip()]
+    if not turns or turns[-1].role != "user":
+        raise Refused(400, "no_question", "the last message must be the user's, and say something")
+    return History(tuple(turns))
+
+
+def _instructions(asked_for: CompletionRequest) -> str:
+    instructions = [each.text.strip() for each in asked_for.messages if each.role in ("system", "developer")]
+    return "\n\n".join(filter(None, instructions))
+
+
+async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> Response:
+    if completion_request.stream:
+        first = await asked.first_event()
+        return EventStream(_chunks(asked, first, completion_request), _session_header(first), closed=asked.abandon)
+    answer = await asked.answer()
+    usage = _usage(answer)
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": answer["answer"], "refusal": None},
+        "logprobs": None,
+        "finish_reason": _finish_reason(answer),
+    }
+    completion = {
+        **_header_fields("chat.completion", answer),
+        "choices": [choice],
+        "usage": usage,
+        "agent": _memory_fields(answer),
+    }
+    return JSONResponse(completion, headers={**_session_header(answer), **asked.timing})
+
+
+async def _chunks(asked: TurnHandle, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:
+    """The answer as it comes, in OpenAI's chunks."""
+    head = _header_fields("chat.completion.chunk", first)
+    yield responses.encode_event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
+    gap = said = ""
+    async for event in asked.remaining_events():
+        match event:
+            case None:
+                yield responses.HEARTBEAT
+            case {"type": "delta", "text": text}:
+                said += text
+                yield responses.encode_event({**head, "choices": [_delta({"content": gap + text})]})
+                gap = ""
+            case {"type": "tool"}:
+                gap = "\n\n" if said.strip() else ""
+            case {"type": "error"}:
+                yield responses.encode_event(event)
+                return
+            case {"type": "end"}:
+                last = {**_delta({}), "finish_reason": _finish_reason(event)}
+                yield responses.encode_event({**head, "choices": [last], "agent": _memory_fields(event)})
+                if asked_for.stream_options and asked_for.stream_options.include_usage:
+                    yield responses.encode_event({**head, "choices": [], "usage": _usage(event)})
+    yield "data: [DONE]\n\n"
+
+
+def _header_fields(kind: str, answer: JsonObject) -> dict[str, Any]:
+    turn = answer.get("turn") or format(time.time_ns(), "x")
+    return {"id": f"chatcmpl-{turn}", "object": kind, "created": int(time.time()), "model": MODEL}
+
+
+def _delta(delta: dict[str, Any]) -> dict[str, Any]:
+    return {"index": 0, "delta": delta, "finish_reason": None}
+
+
+def _finish_reason(answer: JsonObject) -> str:
+    return "length" if answer["finish"] == "length" else "stop"
+
+
+def _usage(answer: JsonObject) -> dict[str, int]:
+    read, wrote = answer["usage"]["tokens_in"], answer["usage"]["tokens_out"]
+    return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
+
+
+def _memory_fields(answer: JsonObject) -> dict[str, Any]:
+    return {key: answer[key] for key in ("session", "turn", "model", "used", "notices", "receipts")}
+
+
+def _session_header(answer: JsonObject) -> dict[str, str]:
+    return {"X-Session": answer["session"]} if answer["session"] else {}

@@ -1,0 +1,152 @@
+"""How a request is answered other than by a whole answer: refused, or with server-sent events.
+
+A refusal is a status and one form of error for all routes, which clients of OpenAI read too. A stream of events ends
+when its client disconnects, and has heartbeats in silence.
+"""
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from agent_cli.errors import (
+    AgentError,
+    Cancelled,
+    ContextExceeded,
+    ModelFailed,
+    ModelMissing,
+    ModelUnavailable,
+    StoreError,
+    TimedOut,
+    UsageError,
+)
+from agent_cli.text import clean
+
+_STATUS: tuple[tuple[type[AgentError], int], ...] = (
+    (ContextExceeded, 400),
+    (ModelFailed, 502),
+    (ModelMissing, 503),
+    (ModelUnavailable, 503),
+    (StoreError, 503),
+    (Cancelled, 503),
+    (TimedOut, 504),
+    (UsageError, 422),
+)
+_RETRY_SECONDS = 5  # seconds after which a busy server is asked again
+
+
+class Refused(Exception):
+    """Ends a request. Its text is a sentence: what is wrong and what to do."""
+
+    def __init__(self, status: int, code: str, sentence: str, headers: dict[str, str] | None = None):
+        super().__init__(sentence)
+        self.status, self.code, self.headers = status, code, headers or {}
+        self.partial_answer: dict[str, Any] = {}  # of an answer that was cut
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return {**error_body(self.status, self.code, str(self)), **self.partial_answer}
+
+
+def busy(sentence: str, seconds: float = _RETRY_SECONDS) -> Refused:
+    """There is no room now."""
+    return Refused(503, "busy", sentence, {"Retry-After": str(math.ceil(seconds))})
+
+
+def from_error(error: AgentError) -> Refused:
+    """What an error of ours means to a client."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 502)
+    headers = {"Retry-After": str(_RETRY_SECONDS)} if status == 503 else {}
+    sentence = str(error)
+    if isinstance(error, StoreError):
+        sentence = sentence.partition(": ")[2] or sentence  # where the file lies is nobody's business
+    return Refused(status, error.code, clean(sentence), headers)
+
+
+def error_body(status: int, code: str, sentence: str) -> dict[str, Any]:
+    kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
+    return {"error": {"message": sentence, "type": kind, "param": None, "code": code}}
+
+
+HEARTBEAT_SECONDS = (
+    15.0  # seconds of silence after which a comment is sent, so that nothing on the way takes it for dead
+)
+EVENT_STREAM: dict[int | str, dict[str, Any]] = {  # of each event, in a description
+    200: {
+        "content": {
+            "text/event-stream": {
+                "schema": {
+                    "type": "object",
+                    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+                    "required": ["data"],
+                }
+            }
+        }
+    }
+}
+HEARTBEAT = ": still here\n\n"
+
+
+class EventStream(Response):
+    """`pieces` are sent as they come; when the last is sent or the client has gone, they are closed, and `closed` is
+    called, also where not one was sent."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        pieces: AsyncGenerator[str, None],
+        headers: Mapping[str, str] | None = None,
+        *,
+        closed: Callable[[], None] = lambda: None,
+    ):
+        self._pieces, self._closed = pieces, closed
+        self.status_code, self.background = 200, None
+        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(headers or {})})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        sending = asyncio.ensure_future(self._send(send))
+        disconnected = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await asyncio.wait((sending, disconnected), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sending, disconnected):
+                task.cancel()
+            with suppress(asyncio.CancelledError, OSError):  # the client went while something was sent
+                await sending
+            await self._pieces.aclose()
+            self._closed()
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        async for piece in self._pieces:
+            await send({"type": "http.response.body", "body": piece.encode(), "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def unless_disconnected(receive: Receive, work: "asyncio.Future[Any]") -> bool:
+    """Wait for something, or until the client has gone; whether it is there still."""
+    disconnected = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait((work, disconnected), return_when=asyncio.FIRST_COMPLETED)
+        return work.done()
+    finally:
+        disconnected.cancel()
+        work.cancel()
+
+
+def encode_event(data: Any, *, event: str = "", id: str = "") -> str:
+    """One event. JSON has no line breaks of its own, so one line holds it."""
+    lines = [f"id: {id}"] if id else []
+    lines += [f"event: {event}"] if event else []
+    return "".join(f"{line}\n" for line in [*lines, f"data: {json.dumps(data, ensure_ascii=False)}"]) + "\n"

@@ -1,0 +1,264 @@
+"""The turn of a request: the loop, context, policy and audit of `agent ask`, in the queue, read as events.
+
+There is nobody at a keyboard: what needs asking is denied and said, and nothing that comes in is ever accepted as a
+fact. A caller that only reads is answered from memory by a conversation that is kept nowhere.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
+from contextlib import closing as closed_after
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
+from agent_cli.agent.transcript import JsonObject, Lines, Transcript
+from agent_cli.app import turns, upkeep
+from agent_cli.app.app import App
+from agent_cli.llm.model import Cancel, ChatModel, Chunk
+from agent_cli.memory.conversations import capture, log, sessions
+from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.facts import adoption, receipts
+from agent_cli.messages import Part
+from agent_cli.serve import responses
+from agent_cli.serve.responses import Refused
+from agent_cli.serve.state import ServerState, TurnWork
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.tools import registry
+from agent_cli.tools.tool import ToolContext
+from agent_cli.values import frozen
+
+OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
+"""Called when the turn begins: opens or resumes a session; returns its number and the message. Raises Refused."""
+
+OnAnswer = Callable[[Database, int, int, str, Lines], None]
+"""Is called with the session, its last message, the answer and the program's lines, before the caller gets these."""
+
+
+@frozen
+class TurnRequest:
+    """A turn that a caller asks for."""
+
+    caller: Caller
+    open_session: OpenSession
+    on_answer: OnAnswer | None = None
+    instructions: str = ""  # for this run
+    streamed: bool = False  # whether it is given word by word, with what turns out to have been thinking
+
+
+def make_work(state: ServerState, request: TurnRequest) -> TurnWork:
+    """The work of the turn, to be run on a thread of its own."""
+    return partial(_run_logged if request.caller.writes else _run_unlogged, state, request)
+
+
+def _run_logged(state: ServerState, request: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
+    app = state.app_of(request.caller)
+    with state.pool.connection() as db:
+        session, parts = request.open_session(db, app)
+        with state.exclusive_session(session, cancel) as waited:
+            if waited:  # who had it has let go of it
+                sessions.reopen(db, session, app.scope.owner, app.time())
+            try:
+                yield from _run(state, app, request, turns.tool_context(app, db, session), parts, cancel)
+                upkeep.after_turn(app, db)
+            finally:
+                sessions.release(db, session)
+
+
+def _run_unlogged(state: ServerState, request: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
+    app = state.app_of(request.caller).incognito(reads=True)
+    try:
+        session, parts = request.open_session(app.db, app)
+        context = turns.tool_context(app, app.db, session)
+        try:
+            yield from _run(state, app, request, context, parts, cancel)
+        finally:
+            if context.memory:
+                context.memory.close()
+    finally:
+        app.db.close()
+
+
+def _run(
+    state: ServerState, app: App, request: TurnRequest, context: ToolContext, parts: Sequence[Part], cancel: Cancel
+) -> Iterator[JsonObject]:
+    """The events of a turn as JSON objects; when it is cut, first what had arrived."""
+    caller, began = request.caller, time.monotonic()
+    transcript = Transcript(context, scores=caller.mine)
+    model = _TimedModel(app, context.db)
+    finish = "failed"
+    try:
+        turn = turns.run(app, context, parts, choose=model.choose, instructions=request.instructions, cancel=cancel)
+        with closed_after(turn) as events:
+            for event in events:
+                _count_tool_call(state, caller, event)
+                objects = transcript.take(event)
+                if isinstance(event, TurnEnded):
+                    finish = event.finish
+                    answer = transcript.streamed if request.streamed else transcript.clean_answer
+                    if request.on_answer and app.keeps:
+                        last = log.last_message(context.db, context.session)
+                        request.on_answer(context.db, context.session, last, answer, transcript.lines)
+                for each in objects:
+                    yield {**each, "took": _timings(model, began)} if each["type"] == "end" else each
+                if isinstance(event, QuestionLogged) and app.keeps:
+                    for line in _propose_facts(context, ids.number("message", event.handle), parts, caller):
+                        yield from transcript.take(Noticed(line, receipt=True))
+    except Exception:
+        finish = "cancelled" if cancel else "failed"
+        yield {"type": "cut", **transcript.as_object(finish)}
+        raise
+    finally:
+        _record_metrics(state, caller, finish, model.seconds, time.monotonic() - began, transcript)
+
+
+def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
+    """Propose the facts that the message asks to remember. Nobody typed it, so they wait for the person's yes."""
+    review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
+    for each in capture.capture([replace(part, origin="typed") for part in parts]):
+        statement = absolute_dates.resolve(each.statement, context.time())
+        claim = adoption.claim(statement, "http", quote=each.quote, message=message)
+        fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person")
+        known = receipts.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
+        yield f"{receipts.pending(fact)} ({review})" if fact else known
+
+
+class _TimedModel:
+    """The model of one turn, and the seconds in which it was waited for."""
+
+    def __init__(self, app: App, db: Database):
+        self._app, self._db = app, db
+        self.name, self.seconds = "", 0.0
+        self._model: ChatModel
+
+    def choose(self) -> tuple[ChatModel, str]:
+        self._model, notice = turns.unattended_model(self._app, self._db)
+        self.name = self._model.name
+        return self, notice
+
+    def reply(self, *args: Any, **named: Any) -> Iterator[Chunk]:
+        """What the chosen one replies."""
+        chunks = iter(self._model.reply(*args, **named))
+        while True:
+            began = time.monotonic()
+            try:
+                chunk = next(chunks, None)
+            finally:
+                self.seconds += time.monotonic() - began
+            if chunk is None:
+                return
+            yield chunk
+
+
+def _count_tool_call(state: ServerState, caller: Caller, event: Event) -> None:
+    if isinstance(event, ToolFinished):
+        ruling = "refused" if event.result.refused else "failed" if event.result.failed else "allowed"
+        name = event.call.name if event.call.name in registry.BUILT_IN else "other"
+        state.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
+
+
+def _timings(model: _TimedModel, began: float) -> dict[str, float]:
+    """Seconds of the turn so far, in parts."""
+    return {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
+
+
+def _record_metrics(
+    state: ServerState, caller: Caller, finish: str, model: float, whole: float, transcript: Transcript
+) -> None:
+    metrics, name = state.metrics, caller.name
+    metrics.count("agent_turns_total", name, finish=finish)
+    for way, tokens in transcript.usage.items():
+        metrics.count(f"agent_{way}_total", name, tokens)
+    metrics.time("agent_turn_own_seconds", name, max(0.0, whole - model))
+    metrics.time("agent_turn_model_seconds", name, model)
+
+
+class TurnHandle:
+    """The turn of one request. With a `key` it is not cut when the caller disconnects: the same request comes again."""
+
+    def __init__(
+        self, state: ServerState, request: Request, turn_request: TurnRequest, lock_key: Hashable | None, key: str = ""
+    ):
+        owner_key = (
+            (turn_request.caller.owner, lock_key) if lock_key else None
+        )  # or the wait would tell when another is answered
+        self.turn = state.turns.begin(make_work(state, turn_request), owner_key, turn_request.caller.id)
+        self._request, self._stays = request, bool(key)
+        place = (turn_request.caller.id, key)
+        if key:
+            state.turns_by_key[place] = self.turn
+
+        def on_done(_: object) -> None:
+            state.metrics.time("agent_turn_waited_seconds", turn_request.caller.name, self.turn.waited)
+            if state.turns_by_key.get(place) is self.turn:
+                del state.turns_by_key[place]
+
+        if self.turn.task:
+            self.turn.task.add_done_callback(on_done)
+
+    async def answer(self) -> JsonObject:
+        """The whole answer as a JSON object. Raises Refused, with what had arrived."""
+        await self._wait_for(self.turn.answered.wait())
+        self._raise_error()
+        return response_body(self.turn.outcome or {})
+
+    @property
+    def timing(self) -> dict[str, str]:
+        """How long the turn took, by part, in milliseconds, as a header."""
+        parts = (self.turn.outcome or {}).get("took", {}) | {"line": self.turn.waited}
+        return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
+
+    async def first_event(self) -> JsonObject:
+        """The first event, waited for so that a turn that cannot begin gets its own status. Raises Refused."""
+        await self._wait_for(self.turn.started.wait())
+        event = await self.turn.next_event()
+        if event is None:
+            self._raise_error()
+            raise responses.busy("the turn ended without an answer: ask again")
+        return event
+
+    async def remaining_events(self) -> AsyncIterator[JsonObject | None]:
+        """The events after the first, None after each silence of a heartbeat; an error event ends a failed turn."""
+        while True:
+            try:
+                async with asyncio.timeout(responses.HEARTBEAT_SECONDS):
+                    event = await self.turn.next_event()
+            except TimeoutError:
+                yield None
+                continue
+            if event is None:
+                break
+            yield {key: value for key, value in event.items() if key != "took"}
+            if event["type"] == "end":
+                return
+        try:
+            self._raise_error()
+        except Refused as refused:
+            yield {"type": "error", **refused.body}
+
+    def abandon(self) -> None:
+        """Called when the caller reads no more."""
+        if not self._stays and not self.turn.answered.is_set():
+            self.turn.abandon()
+
+    async def _wait_for(self, ready: Coroutine[Any, Any, Any]) -> None:
+        if not await responses.unless_disconnected(self._request.receive, asyncio.ensure_future(ready)):
+            self.abandon()
+            raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
+
+    def _raise_error(self) -> None:
+        try:
+            self.turn.raise_error()
+        except Refused as refused:
+            refused.partial_answer = response_body(self.turn.outcome or {})
+            raise
+
+
+def response_body(event: JsonObject) -> JsonObject:
+    """A whole answer as a response body: without the fields for streams (type, schema) and the header (took)."""
+    return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}
