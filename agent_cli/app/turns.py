@@ -1,26 +1,27 @@
-"""Runs turns with the settings, models, tools and database of an app."""
+"""Runs turns with the settings, models, tools and database of an app: the one way in for the prompt, side questions,
+`ask`, schedules and HTTP.
+"""
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
 
-from agent_cli.agent import loop, model_context, policy, prompt, prompt_recall
-from agent_cli.agent import turns as agent_turns
-from agent_cli.agent.events import Event
+from agent_cli.agent import listener, loop, model_context, policy, prompt, prompt_recall
+from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.model_context import ParentConversation
 from agent_cli.agent.policy import ROUNDS, Approve, Limits, Ruling
 from agent_cli.agent.transcript import Transcript
-from agent_cli.agent.turns import ChooseModel
 from agent_cli.app import models, tool_set, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.capture import CaptureOptions
+from agent_cli.memory.lifecycle import closing as session_closing
 from agent_cli.memory.search import index
 from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import Part, ToolCall
@@ -28,6 +29,9 @@ from agent_cli.store.db import Database
 from agent_cli.text import unfenced
 from agent_cli.tools.tool import Access, ToolContext
 from agent_cli.values import frozen
+
+ChooseModel = Callable[[], tuple[ChatModel, str]]
+"""Returns the model that answers, and a notice or an empty text. Raises AgentError."""
 
 
 def run(
@@ -44,22 +48,42 @@ def run(
     replaced_message: int | None = None,
     rounds: int = ROUNDS,
 ) -> Generator[Event, None, None]:
-    """The events of one turn (see agent.turns). `choose`: chooses the model instead of `unattended_model`.
+    """The events of one turn, with notices about the model and memory. Raises AgentError.
 
-    `approve` is called before a tool call that needs approval. `at_keyboard`: the person typed the message.
-    `instructions`: additional ones for the model. `parent`: the conversation of a side question.
+    The model is chosen once the message is in the log, by `choose` or as in `unattended_model`. `approve` is called
+    before a tool call that needs approval. `at_keyboard`: the person typed the message. `instructions`: additional ones
+    for the model. `parent`: the conversation of a side question. `replaced_message`: the number of a message that, with
+    all later ones, this message replaces. Closing the generator ends the turn; the text that has arrived stays.
     """
     if app.child:  # nobody typed what a program says that the assistant has started
         parts = [replace(part, origin="tool") if part.origin == "typed" else part for part in parts]
-    return agent_turns.run(
-        choose or partial(unattended_model, app, context.db),
-        lambda model: agent(app, model, approve, parent, instructions, rounds),
-        context,
-        parts,
-        _capture_options(app, at_keyboard=at_keyboard),
-        cancel,
-        replaced_message,
-    )
+    notices: list[str] = []
+
+    def make_agent() -> Agent:
+        model, notice = choose() if choose else unattended_model(app, context.db)
+        if notice:
+            notices.append(notice)
+        return agent(app, model, approve, parent, instructions, rounds)
+
+    turn = loop.run_turn(make_agent, context, parts, cancel, replaced_message)
+    options = CaptureOptions(at_keyboard and not app.child, app.may_learn, app.single_valued, app.keeps)
+    with closing(listener.listen(turn, context, parts, options)) as events:
+        for event in events:
+            while notices:
+                yield Noticed(notices.pop(0))
+            yield event
+
+
+@contextmanager
+def one_shot(app: App, db: Database, kind: str, title: str = "", terminal: str | None = None) -> Iterator[int]:
+    """The number of a session for one question; the session ends with the block, whether or not it was answered."""
+    session = sessions.start(db, app.scope, app.time(), kind, terminal)
+    if title:
+        sessions.rename(db, session, title)
+    try:
+        yield session
+    finally:
+        session_closing.end_one_shot(db, session, app.time)
 
 
 def resume(
@@ -115,7 +139,7 @@ def run_once(
     """
     refused: list[str] = []
     error: AgentError | None = None
-    with agent_turns.one_shot(app.db, app.scope, app.time, kind, title) as session:
+    with one_shot(app, app.db, kind, title) as session:
         context = tool_context(app, app.db, session)
         transcript = Transcript(context)
 
@@ -250,8 +274,3 @@ def _recall(app: App, parent: ParentConversation | None, context: ToolContext, m
     damaged = prompt_recall.recall_for_message(context, message, words, seen, in_profile)
     if not context.memory:
         upkeep.report_damage(app, context.db, damaged)
-
-
-def _capture_options(app: App, *, at_keyboard: bool) -> CaptureOptions:
-    """What the program captures in a turn. `at_keyboard`: the person typed the message."""
-    return CaptureOptions(at_keyboard and not app.child, app.may_learn, app.single_valued, app.keeps)

@@ -17,7 +17,6 @@ import typer
 
 from agent_cli import clock
 from agent_cli.agent import policy
-from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.transcript import Transcript
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
@@ -137,7 +136,7 @@ def answer(invocation: Invocation, asked: AskOptions) -> None:
 
 
 def _asked_once(app: App) -> AbstractContextManager[int]:
-    return agent_turns.one_shot(app.db, app.scope, app.time, "ask", terminal=app.terminal)
+    return turns.one_shot(app, app.db, "ask", terminal=app.terminal)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from agent_cli.agent import turns as agent_turns
 from agent_cli.agent.events import Event, Noticed, TextArrived, TurnEnded
 from agent_cli.agent.model_context import ParentConversation
 from agent_cli.agent.policy import Approve
@@ -81,7 +80,7 @@ def _answer_apart(
         app = replace(app, reads=False, learns=False)
     with (
         closing(app.db.another_connection()) as db,
-        agent_turns.one_shot(db, app.scope, app.time, "ask" if counts else "trial") as session,
+        turns.one_shot(app, db, "ask" if counts else "trial") as session,
     ):
         try:
             context = turns.tool_context(app, db, session)
