@@ -30,7 +30,7 @@ from agent_cli import text
 from agent_cli.agent.citations import Citations
 from agent_cli.errors import AgentError
 from agent_cli.llm import repair
-from agent_cli.memory.documents import document_text
+from agent_cli.memory.documents import document_sections
 from agent_cli.memory.language import languages, triples
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
@@ -48,7 +48,7 @@ HARMLESS = (
 )
 SHORT = {  # what is read by patterns that the module itself gives a short text only
     "agent_cli.memory.language.triples.": triples.MAX_LENGTH,
-    "agent_cli.memory.documents.document_sections._HEADING": document_text.MAX_HEADING,
+    "agent_cli.memory.documents.document_sections._HEADING": document_sections.MAX_HEADING,
 }
 RUNS = (
     " ",
@@ -267,6 +267,7 @@ def test_no_text_keeps_a_pattern_busy():
 
 VALUES: dict[tuple[str, Any], object] = {
     ("zone", str): "Europe/Vienna",
+    ("path", str): __file__,  # the name of a file, not a text
     ("element", str): "x",
     **{(name, int): 80 for name in ("characters", "limit", "width", "cells")},
 }

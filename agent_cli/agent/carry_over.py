@@ -12,7 +12,7 @@ from datetime import datetime
 from agent_cli import text
 from agent_cli.agent import earlier_times, estimate
 from agent_cli.agent.earlier_times import Reach
-from agent_cli.memory.conversations import carried_sessions, log
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.scope import Scope, carried_place
 from agent_cli.store.db import Database
@@ -72,7 +72,7 @@ def compose(
 
 
 def _previous(db: Database, owner: str, place: str | None, current_session: int | None) -> Session | None:
-    latest = carried_sessions.latest(db, owner, place, _PREVIOUS_READ, current_session)
+    latest = sessions.latest_carried(db, owner, place, _PREVIOUS_READ, current_session)
     return next((each for each in latest if earlier_times.is_of_substance(db, each.id)), latest[0] if latest else None)
 
 

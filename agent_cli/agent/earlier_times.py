@@ -10,7 +10,7 @@ from datetime import date, datetime
 
 from agent_cli import clock, text
 from agent_cli.agent import estimate
-from agent_cli.memory.conversations import carried_sessions, log
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.language import keywords, statements
@@ -59,24 +59,24 @@ def is_of_substance(db: Database, session: int) -> bool:
 
 def _latest_period(db: Database, reach: Reach, unit: str, end: date, carried: frozenset[int]) -> Period | None:
     """The latest period of this unit up to `end` with a conversation that is not carried over by itself."""
-    found = carried_sessions.last_day_before(db, reach.owner, reach.place, end, [*carried, *reach.besides])
+    found = sessions.last_day_before(db, reach.owner, reach.place, end, [*carried, *reach.besides])
     return periods.containing(found, unit) if found else None
 
 
 def _tell(db: Database, reach: Reach, period: Period, carried: frozenset[int]) -> Iterator[str]:
     """A period in as few lines as may be, the most recent first."""
     besides = [*carried, *reach.besides]
-    last = carried_sessions.last_day_before(db, reach.owner, reach.place, period.end, besides)
+    last = sessions.last_day_before(db, reach.owner, reach.place, period.end, besides)
     if last is None or last < period.first:
         return
     summary = summaries.of_period(db, reach.owner, period.key)
-    if summary and not carried_sessions.any_not_carried(db, reach.owner, reach.place, period.first, period.end):
+    if summary and not sessions.any_not_carried(db, reach.owner, reach.place, period.first, period.end):
         yield _line(summary, period)
         return
     for part in reversed(periods.parts(period)):
         yield from _tell(db, reach, part, carried)
     if period.unit == "day":
-        for id in reversed(carried_sessions.on_day(db, reach.owner, reach.place, period.first, besides)):
+        for id in reversed(sessions.on_day(db, reach.owner, reach.place, period.first, besides)):
             if (of_session := summaries.of_session(db, id)) and is_of_substance(db, id):
                 yield _line(of_session)
 

@@ -26,7 +26,7 @@ from agent_cli.agent.profile import Shown
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
-from agent_cli.memory.conversations import log, open_calls, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import recovery
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
@@ -92,9 +92,9 @@ def run_turn(
 def resume_turn(
     make_agent: Callable[[], Agent], context: ToolContext, calls: Sequence[ToolCall], cancel: Cancel
 ) -> Generator[Event, None, None]:
-    """Go on with a turn whose last calls were never decided (see open_calls). Raises AgentError."""
+    """Go on with a turn whose last calls were never decided (see log.undecided_calls). Raises AgentError."""
     agent = make_agent()
-    open_calls.reopen(context.db, context.session, calls, context.time)
+    log.reopen_calls(context.db, context.session, calls, context.time)
     for call in calls:
         yield from _run_call(agent, context, call, "", cancel)
     yield from _rounds(agent, context, cancel)

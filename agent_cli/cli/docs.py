@@ -15,7 +15,7 @@ from agent_cli.cli.invocation import Decision, Invocation
 from agent_cli.cli.options import AsJson
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import Cancelled, UsageError
-from agent_cli.memory.documents import document_files, document_sync, documents
+from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.documents.documents import Section
 from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import word_tables
@@ -107,7 +107,7 @@ def rm(context: typer.Context, paths: Paths) -> None:
     """Take files out of memory, at once. The files themselves stay; `add` takes them in again."""
     app_ = context.obj.app()
     for path in paths:
-        pattern = document_files.absolute(path, os.getcwd())
+        pattern = documents.absolute(path, os.getcwd())
         many, condense = documents.remove(app_.db, app_.scope.owner, pattern, app_.time)
         if condense:
             for _ in word_tables.condense(app_.db):
@@ -118,8 +118,8 @@ def rm(context: typer.Context, paths: Paths) -> None:
 
 def _existing_pattern(path: str) -> str:
     """The path as an absolute pattern. Raises UsageError when no such file exists, nor the folder of a glob."""
-    pattern = document_files.absolute(path, os.getcwd())
-    if not path.strip() or not Path(document_files.base(pattern)).exists():
+    pattern = documents.absolute(path, os.getcwd())
+    if not path.strip() or not Path(documents.base(pattern)).exists():
         raise UsageError(f"there is no file or folder {path!r}")
     return pattern
 

@@ -12,7 +12,7 @@ from agent_cli.cli.invocation import Decision
 from agent_cli.cli.options import AsJson, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, later_check, provenance, related_rows, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.language.keywords import NO_KEYWORDS
@@ -61,7 +61,7 @@ def command(
     """
     app_: App = context.obj.app()
     if verify:
-        searched = later_check.repeat(app_.db, app_.time, [*(handles or ()), about or ""], editor.drafts())
+        searched = erasure_receipt.repeat(app_.db, app_.time, [*(handles or ()), about or ""], editor.drafts())
         _report(searched, as_json, erased=False)
         return
     span = _moment(since, app_), _moment(until, app_, timedelta())
@@ -90,7 +90,7 @@ def _plan(app_: App, handles: list[str], about: str, since: str | None, until: s
         raise UsageError("name rows by their handles, or by a topic and a time: not both at once")
     if handles:
         return forget.planned(db, provenance.select_by_handle(db, owner, handles))
-    names: ErasureRequest = topic.select_by_topic(db, owner, about.strip(), since, until)
+    names: ErasureRequest = provenance.select_by_topic(db, owner, about.strip(), since, until)
     return forget.planned(db, names, about.strip(), None if about.strip() else NO_KEYWORDS)
 
 

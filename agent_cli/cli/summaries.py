@@ -17,7 +17,7 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import Period
-from agent_cli.memory.summaries import period_sources, period_summaries, summaries
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import EXTRACT, Summary
 from agent_cli.store import events, ids
 
@@ -163,7 +163,7 @@ def _summary(app_: App, name: str) -> Summary:
     period = periods.from_words(name, app_.time())
     if summary := summaries.of_period(app_.db, owner, period.key):
         return summary
-    if not period_sources.days(app_.db, owner, period.first, period.end):
+    if not period_summaries.active_days(app_.db, owner, period.first, period.end):
         raise UsageError(f"nothing is kept of {period.key}")
     raise UsageError(f"there is no summary of {period.key} yet; `agent summaries rebuild {period.key}` makes it now")
 
@@ -189,7 +189,7 @@ def _with_related(app_: App, requested: list[Period]) -> list[Period]:
 
 def _all_periods(app_: App, unit: PeriodUnit | None) -> list[Period]:
     now = app_.time()
-    days = period_sources.days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
+    days = period_summaries.active_days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
     found = {periods.containing(day, "day") for day in days}
     found |= {each for day in found for each in periods.all_enclosing(day)}
     return periods.in_order(each for each in found if each.has_ended(now) and unit in (None, each.unit))

@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.agent import earlier_times, estimate
 from agent_cli.agent.earlier_times import Reach
-from agent_cli.memory.conversations import carried_sessions, log, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.scope import CALLER_PLACE, PERSON, Scope, carried_place
 from agent_cli.memory.summaries import summaries
@@ -138,9 +138,9 @@ def test_a_caller_carries_its_own_alone_and_nobody_carries_what_is_a_callers(liv
 
 
 def test_what_was_hidden_is_not_carried_by_the_summary_of_its_month(lived):
-    hidden = carried_sessions.on_day(lived, PERSON, HERE.place, date(2026, 2, 11), [])[0]
+    hidden = sessions.on_day(lived, PERSON, HERE.place, date(2026, 2, 11), [])[0]
     assert starts(here(lived))[0].startswith("- February 2026 (y")
     sessions.hide(lived, hidden, NOW)
     month = periods.parse("2026-02")
-    assert carried_sessions.any_not_carried(lived, PERSON, HERE.place, month.first, month.end)
+    assert sessions.any_not_carried(lived, PERSON, HERE.place, month.first, month.end)
     assert not any(start.startswith("- February 2026") for start in starts(here(lived)))

@@ -14,7 +14,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
-from agent_cli.memory.summaries import period_sources
+from agent_cli.memory.summaries import period_summaries
 from agent_cli.messages import Part
 from agent_cli.store import holder
 from agent_cli.store.db import Database
@@ -98,7 +98,8 @@ def test_the_summary_of_a_day_knows_what_a_schedule_ran(app):
     opened = app('[[reply]]\nsay = "Nothing at all is new."\n')
     run(opened)
     day = periods.containing(opened.time().date(), "day")
-    assert [item.title for item in period_sources.collect(opened.db, "person", day, 1000)] == ["what a schedule ran"]
+    items = period_summaries.collect_items(opened.db, "person", day, 1000)
+    assert [item.title for item in items] == ["what a schedule ran"]
 
 
 def test_a_preview_embeds_its_question_before_it_locks_the_file(app, tmp_path, monkeypatch):

@@ -170,13 +170,14 @@ def test_what_a_kill_left_in_the_journal_goes_with_the_next_start(program, next_
     spread(program)
     child = f"""
 import os, signal
-from agent_cli.memory.forgetting import forget, topic
+from agent_cli.memory.forgetting import forget
+from agent_cli.memory.forgetting import provenance
 from agent_cli.store import file
 from datetime import datetime
 from pathlib import Path
 noon = datetime.fromisoformat({NOON.isoformat()!r})
 db = file.open_file(Path({str(program.db)!r}), noon, print)
-plan = forget.planned(db, topic.select_by_topic(db, "person", {SECRET!r}), {SECRET!r})
+plan = forget.planned(db, provenance.select_by_topic(db, "person", {SECRET!r}), {SECRET!r})
 forget.erase(db, plan, lambda: noon)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -8,7 +8,7 @@ from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.listener import REFLECT_DELAY
 from agent_cli.clock import Clock
 from agent_cli.llm.model import Cancel, ChatModel
-from agent_cli.memory.conversations import activity
+from agent_cli.memory.conversations import sessions
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -52,7 +52,7 @@ class JobContext:
 
 def is_resting(context: JobContext) -> bool:
     """Whether a prompt of its own takes nothing from a conversation: none goes on, or other models do the jobs."""
-    return not context.shares_model or not activity.goes_on(context.db, context.time() - REFLECT_DELAY)
+    return not context.shares_model or not sessions.goes_on(context.db, context.time() - REFLECT_DELAY)
 
 
 def wait_for_rest(context: JobContext) -> None:

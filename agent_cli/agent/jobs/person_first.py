@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.clock import Clock
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.conversations import activity
+from agent_cli.memory.conversations import sessions
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
@@ -20,7 +20,7 @@ _LOOK = 0.2  # seconds between two looks at the file; most jobs are done before 
 
 def wait(context: JobContext) -> None:
     """Wait until no other process waits for the model, if a job is due. Raises Cancelled."""
-    while jobs.any_due(context.db, context.time()) and activity.awaits_model(context.db, context.time()):
+    while jobs.any_due(context.db, context.time()) and sessions.awaits_model(context.db, context.time()):
         context.cancel.wait(_LOOK)
 
 
@@ -46,7 +46,7 @@ def _watch(watched: Database, time: Clock, cancel: Cancel, ended: threading.Even
         seen = None
         while True:
             version = db.value("pragma data_version")
-            if version != seen and activity.awaits_model(db, time()):
+            if version != seen and sessions.awaits_model(db, time()):
                 cancel()
                 return
             seen = version

@@ -1,7 +1,9 @@
 """The log of every message, reply, tool call and tool result, written before it is sent or shown.
 
 A reply is opened with its first words, updated, and closed when complete; one found open was cut by a crash. The log
-stores text unchanged: it is cleaned when shown.
+stores text unchanged: it is cleaned when shown. A crash is repaired by giving every open call the result "interrupted";
+whether a call may run is recorded before it runs, so one without such a record did not run and can be asked about
+again.
 """
 
 import json
@@ -9,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from datetime import datetime
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 from agent_cli import clock
@@ -17,7 +19,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part, Role, ToolCall, ToolResult, decode_parts, encode_parts
-from agent_cli.store import ids
+from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -398,3 +400,38 @@ def _entry(row: tuple[Any, ...], calls: tuple[ToolCall, ...]) -> Entry:
     id, at, offset, role, text, thinking, answers, tool, finish, failed, author, spans, *usage = row
     message = Message(role, text, calls, answers, tool, thinking)
     return Entry(id, at, offset, message, finish, bool(failed), author, decode_parts(text, spans), Usage(*usage))
+
+
+_READ = 50  # messages at the end of a session; one reply has fewer calls
+
+
+def undecided_calls(db: Database, session: int) -> tuple[ToolCall, ...]:
+    """The calls of the last reply of a repaired session that were never decided; none once something came after it."""
+    results = _results(db, session)
+    if not results:
+        return ()
+    reply = history(db, session, last=1, before=results[0].id)[0]
+    decided = events.subjects_since(db, clock.local(reply.at, reply.utc_offset), "call ", session)
+    found = []
+    for call in reply.message.calls:
+        if call.name in decided:
+            decided.remove(call.name)
+        else:
+            found.append(call)
+    interrupted = {each.message.call_id for each in results if each.failed and each.message.text == INTERRUPTED}
+    return tuple(call for call in found if call.id in interrupted)
+
+
+def reopen_calls(db: Database, session: int, calls: Sequence[ToolCall], time: clock.Clock) -> None:
+    """Take back the result "interrupted" of these calls, the last ones of their reply."""
+    ids = {call.id for call in calls}
+    first = next(each.id for each in _results(db, session) if each.message.call_id in ids)
+    with db.write():
+        undo_from(db, session, first, time())
+
+
+def _results(db: Database, session: int) -> list[Entry]:
+    """The results at the end of a session, when a reply with calls is in front of them."""
+    late = history(db, session, last=_READ)
+    results = list(takewhile(lambda entry: entry.message.role == "tool", reversed(late)))[::-1]
+    return results if len(results) < len(late) and late[-len(results) - 1].message.calls else []

@@ -1,22 +1,351 @@
-"""Splits a file into sections along its own structure, so that each can be found and read alone.
+"""Reads files of various formats and splits them into sections along their own structure, so that each can be found and
+read alone.
 
 Markdown and HTML are split at headings, code at top-level definitions, PDF at pages, anything else at paragraphs;
 within these, paragraphs are joined until a section is long enough to be found. The index itself splits what is too long
 for it (memory/language/terms.py, `chunks`), so that a fence or a paragraph stays in one section.
+
+What cannot be read is reported as a sentence (UnreadableFile) for the list of documents; nothing here uses the
+database. PDF needs a library of an extra, imported when such a file is read. Of HTML no tree is built, so a page of
+20 MB takes little more memory than its text.
 """
 
+import codecs
 import os
+import re
+import stat
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from html.parser import HTMLParser
+from importlib.util import find_spec
 from itertools import islice
+from typing import Any
 
 from agent_cli import limits
 from agent_cli.limits import LimitExceeded
-from agent_cli.memory.documents import document_text
-from agent_cli.memory.documents.document_html import HtmlPage
-from agent_cli.memory.documents.document_text import MAX_HEADING, Block, UnreadableFile
 from agent_cli.text import Pattern, without_surrogates
 from agent_cli.values import frozen
+
+MAX_SIZE = 20_000_000  # bytes of a file, characters of a PDF
+MAX_HEADING = 400  # characters of a heading; a longer one is a paragraph
+_SNIFFED = 8192
+_EXTRA = "install it with: pip install 'agent-cli[documents]'"
+UNREADABLE, NEEDS = (
+    "it cannot be read",
+    "it needs a package that is missing",
+)  # errors that may disappear although the file is the same
+
+
+def _set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_MARKDOWN = _set(".md .markdown .mdown .mdx .mkd .qmd .rmd")
+_HTML = _set(".html .htm .xhtml")
+_CODE = _set(
+    """.py .pyi .pyx .js .jsx .mjs .cjs .ts .tsx .java .kt .kts .scala .go .rs .c .h .cc .cpp .cxx .hpp .hh .cs .swift
+    .m .mm .rb .php .pl .pm .lua .r .jl .sh .bash .zsh .fish .ps1 .sql .hs .ml .ex .exs .erl .clj .dart .zig .nim .vue
+    .svelte .proto .tf .groovy .gradle .el .lisp"""
+)
+_NO_TEXT = _set(
+    """.png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .psd .mp3 .m4a .wav .flac .ogg .opus .mp4 .mkv .avi
+    .mov .webm .zip .gz .bz2 .xz .zst .7z .rar .tar .tgz .jar .whl .deb .rpm .dmg .iso .exe .dll .so .dylib .a .o .bin
+    .class .pyc .pyo .wasm .ttf .otf .woff .woff2 .sqlite .sqlite3 .db .parquet .npy .npz .pkl .doc .docx .xls .xlsx
+    .ppt .pptx .odt .ods .odp .epub .mobi .key .pages .numbers"""
+)
+_BYTE_ORDER_MARKS = (  # the longest first: UTF-32 begins like UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DECLARED_ENCODING = rb"(?i)(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)"
+_GAP = Pattern(r"\n[ \t\f\v\xa0\n]*\n")
+
+
+class UnreadableFile(Exception):
+    """Why a file cannot be read, as a sentence without its name."""
+
+
+@frozen
+class Block:
+    """A paragraph, heading (`level` from 1), fence or definition. `name`: what it defines."""
+
+    line: int
+    text: str
+    level: int = 0
+    page: int | None = None
+    whole: bool = False  # must not be split
+    name: str = ""
+
+
+@frozen
+class RawFile:
+    """The bytes of a file with their hash."""
+
+    size: int
+    changed_ns: int
+    hash: str
+    data: bytes
+
+
+def kind(path: str) -> str:
+    """markdown, html, pdf, code or plain, by the file extension."""
+    end = os.path.splitext(path)[1].lower()
+    if end == ".pdf":
+        return "pdf"
+    return "markdown" if end in _MARKDOWN else "html" if end in _HTML else "code" if end in _CODE else "plain"
+
+
+def read(path: str) -> RawFile:
+    """The bytes of a file that may hold text. Raises UnreadableFile."""
+    end = os.path.splitext(path)[1].lower()
+    if end in _NO_TEXT:
+        raise UnreadableFile(f"it is not text: {end} files are not read")
+    try:
+        # Not blocking, in case it is a pipe.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise UnreadableFile("it is not a file")
+            if found.st_size > MAX_SIZE:
+                raise UnreadableFile(
+                    f"it is too large: {found.st_size / 1e6:.0f} MB, and at most {MAX_SIZE // 10**6} are read"
+                )
+            data = file.read(_SNIFFED)
+            if end != ".pdf" and _is_binary(data):
+                raise UnreadableFile("it is not text but binary")
+            data += file.read(MAX_SIZE - len(data) + 1)
+    except OSError as error:
+        raise UnreadableFile(f"{UNREADABLE}: {error.strerror or 'the disk cannot be read'}") from error
+    import hashlib  # 3 ms, and the start of a conversation reads no file
+
+    return RawFile(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)
+
+
+def may_disappear(error: str) -> bool:
+    """Whether the error may have disappeared although the file is the same."""
+    return error.startswith(UNREADABLE) or (error.startswith(NEEDS) and find_spec("pypdf") is not None)
+
+
+def decode(data: bytes) -> str:
+    """Decode text by its byte order mark, as UTF-8, as the file declares, else as Windows-1252."""
+    mark = next((name for begin, name in _BYTE_ORDER_MARKS if data.startswith(begin)), None)
+    declared = re.search(_DECLARED_ENCODING, data[:1024])
+    wide = _utf16_without_mark(data[:_SNIFFED])
+    for name in (mark, wide, "utf-8", declared and declared[1].decode("ascii"), "cp1252", "latin-1"):
+        try:
+            text = data.decode(name) if name else None
+        except (LookupError, ValueError):  # unknown encoding, or invalid in it
+            continue
+        if text is not None:
+            return without_surrogates(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " "))
+    return ""
+
+
+def pdf(data: bytes) -> tuple[str, list[Block]]:
+    """(title, paragraphs with their pages) of a PDF. Raises UnreadableFile."""
+    try:
+        import pypdf  # an extra
+    except ImportError as error:
+        raise UnreadableFile(f"{NEEDS}, pypdf: {_EXTRA}") from error
+    import io
+    import logging  # pypdf logs warnings on standard error
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reader = pypdf.PdfReader(io.BytesIO(data))
+            if reader.is_encrypted and not _opens_without_password(reader):
+                raise UnreadableFile("it is encrypted: save it once without a password, and add that")
+            pages = list(_pages(reader))
+            title = str((reader.metadata.title if reader.metadata else "") or "").strip()
+    except (UnreadableFile, MemoryError):
+        raise
+    except Exception as error:  # the parser may raise anything
+        raise UnreadableFile(f"it cannot be parsed as PDF ({type(error).__name__})") from error
+    blocks = [
+        block for number, words in pages for block in paragraphs(without_surrogates(words.replace("\0", " ")), number)
+    ]
+    if not blocks:
+        raise UnreadableFile("it holds no text: a scanned PDF has to go through OCR first")
+    return without_surrogates(title), blocks
+
+
+def paragraphs(text: str, page: int | None = None, first: int = 1) -> Iterator[Block]:
+    """Paragraphs separated by blank lines, with their line numbers."""
+    start, line = 0, first
+    for gap in _GAP.finditer(text):
+        yield from _paragraph(text[start : gap.start()], line, page)
+        line += text.count("\n", start, gap.end())
+        start = gap.end()
+    yield from _paragraph(text[start:], line, page)
+
+
+def _paragraph(text: str, line: int, page: int | None) -> Iterator[Block]:
+    begun = text.lstrip("\n")
+    if begun.strip():
+        yield Block(line + len(text) - len(begun), begun.rstrip(), page=page)
+
+
+def _pages(reader: Any) -> Iterator[tuple[int, str]]:
+    """(number, text) of each page. Raises UnreadableFile when that is too much: a small file can repeat a page a
+    million times."""
+    size = 0
+    for number, page in enumerate(reader.pages, 1):
+        words = page.extract_text() or ""
+        size += len(words)
+        if size > MAX_SIZE:
+            raise UnreadableFile(f"it holds more than {MAX_SIZE:,} characters")
+        yield number, words
+
+
+def _opens_without_password(reader: Any) -> bool:
+    """Whether it opens with an empty password; not without the package for decryption."""
+    try:
+        return bool(reader.decrypt(""))
+    except Exception:
+        return False
+
+
+def _is_binary(data: bytes) -> bool:
+    return (
+        b"\0" in data
+        and not _utf16_without_mark(data)
+        and not any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS)
+    )
+
+
+def _utf16_without_mark(data: bytes) -> str | None:
+    """The encoding of UTF-16 without a byte order mark, where nearly every other byte is zero; else None."""
+    half = len(data) // 2
+    if half >= 4 and b"\0" in data:
+        if data[1::2].count(0) > 0.7 * half and data[::2].count(0) < 0.05 * half:
+            return "utf-16-le"
+        if data[::2].count(0) > 0.7 * half and data[1::2].count(0) < 0.05 * half:
+            return "utf-16-be"
+    return None
+
+
+_SKIPPED = _set("script style template noscript svg head")
+_BLOCKS = _set(
+    """p div section article main header footer nav aside li dt dd td th caption figcaption blockquote pre h1 h2 h3 h4
+    h5 h6 body html address summary details label form fieldset table tr ul ol dl title"""
+)
+_EMPTY = _set("area base br col embed hr img input link meta param source track wbr")  # tags that nothing stands in
+_REPEATED = _set("p li dt dd td th tr option")  # each ends where the next one begins
+_LEVELS = {f"h{level}": level for level in range(1, 7)}
+_ENDS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">"))
+_BLANKS = Pattern(r"\s+")
+_MAX_DEPTH = 20_000  # tags that are open at once
+_CHUNK = 1 << 20
+
+_Enclosing = tuple[str, int]
+"""The block element around a text: its tag, and its line."""
+
+
+class HtmlPage(HTMLParser):
+    """The text of a page. `title` is known when all blocks were read, which can be done once."""
+
+    def __init__(self, html: str):
+        super().__init__(convert_charrefs=True)
+        self._html = _close_markup(html)
+        self._block: _Enclosing = ("", 1)  # of the present pieces
+        self._pieces: list[str] = []
+        self._ended: list[Block] = []
+        self._open: list[tuple[str, _Enclosing | None]] = [("", self._block)]  # None: no reader sees what stands there
+        self._counts: Counter[str] = Counter()  # of the open tags of each name
+        self._title: list[str] = []
+        self._titled = False  # whether the first title has ended
+
+    @property
+    def title(self) -> str:
+        return " ".join("".join(self._title)[:MAX_HEADING].split())
+
+    def blocks(self) -> Iterator[Block]:
+        """Raises UnreadableFile."""
+        for start in range(0, len(self._html), _CHUNK):
+            self._take(self._html[start : start + _CHUNK])
+            yield from self._ended
+            self._ended = []
+        self.close()
+        self._end_block()
+        yield from self._ended
+
+    def _take(self, piece: str) -> None:
+        try:
+            self.feed(piece)
+        except (AssertionError, ValueError) as error:
+            raise UnreadableFile("it cannot be parsed as HTML") from error
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        if tag in _EMPTY:
+            if tag == "br":
+                self.handle_data("\n")
+            return
+        if tag in _REPEATED and self._open[-1][0] == tag:
+            self.handle_endtag(tag)
+        block = self._open[-1][1]
+        if tag in _SKIPPED or any(name == "hidden" for name, _ in attrs):
+            block = None
+        elif block and tag in _BLOCKS:
+            block = tag, self.getpos()[0]
+        self._open.append((tag, block))
+        self._counts[tag] += 1
+        if len(self._open) > _MAX_DEPTH:
+            raise UnreadableFile("its tags are nested too deeply")
+
+    def handle_startendtag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in _EMPTY:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._counts[tag]:
+            return
+        self._titled = self._titled or tag == "title"
+        last = ""
+        while last != tag:
+            last, _ = self._open.pop()
+            self._counts[last] -= 1
+
+    def handle_data(self, data: str) -> None:
+        if self._counts["title"] and not self._titled:
+            self._title.append(data)
+        block = self._open[-1][1]
+        if block is None:
+            return
+        if block is not self._block:
+            self._end_block()
+            self._block = block
+        if block[0] != "pre":
+            data = _BLANKS.sub(" ", data)
+            if not self._pieces or self._pieces[-1].endswith(" "):
+                data = data.lstrip()
+        if data:
+            self._pieces.append(data)
+
+    def _end_block(self) -> None:
+        tag, line = self._block
+        words = "".join(self._pieces).strip("\n").rstrip()
+        if words:
+            level = _LEVELS.get(tag, 0) if len(words) <= MAX_HEADING else 0
+            self._ended.append(Block(line, words, level, whole=tag == "pre"))
+        self._pieces = []
+
+
+def _close_markup(html: str) -> str:
+    """Escape unclosed markup: for each, the parser would search to the end of the file."""
+    for begin, end in _ENDS:
+        last = html.rfind(end) + 1
+        if begin in html[last:]:
+            html = html[:last] + html[last:].replace(begin, f"&lt;{begin[1:]}")
+    return html
+
 
 ABOVE, BETWEEN = " › ", "\n\n"  # between headings, and between paragraphs
 MIN_SECTION, MAX_SECTION = 200, 1200  # characters of a section
@@ -61,7 +390,7 @@ class SectionText:
 
 def split(path: str, data: bytes, seconds: float = _MAX_SECONDS) -> tuple[str, list[SectionText]]:
     """(title, sections) of a file; the file name is the heading of text without one. Raises UnreadableFile."""
-    if document_text.kind(path) != "pdf" and len(data) <= _SMALL:
+    if kind(path) != "pdf" and len(data) <= _SMALL:
         return _split(path, data)
     try:
         return limits.run(lambda: _split(path, data), seconds)
@@ -70,18 +399,18 @@ def split(path: str, data: bytes, seconds: float = _MAX_SECONDS) -> tuple[str, l
 
 
 def _split(path: str, data: bytes) -> tuple[str, list[SectionText]]:
-    kind, page, title = document_text.kind(path), None, ""
+    form, page, title = kind(path), None, ""
     blocks: Iterable[Block]
-    if kind == "pdf":
-        title, blocks = document_text.pdf(data)
-    elif kind == "html":
-        page = HtmlPage(document_text.decode(data))
+    if form == "pdf":
+        title, blocks = pdf(data)
+    elif form == "html":
+        page = HtmlPage(decode(data))
         blocks = page.blocks()
     else:
-        parse = {"markdown": markdown, "code": code, "plain": document_text.paragraphs}[kind]
-        blocks = parse(document_text.decode(data))
+        parse = {"markdown": markdown, "code": code, "plain": paragraphs}[form]
+        blocks = parse(decode(data))
     headings = list[str]()
-    cut = code_sections(blocks) if kind == "code" else sections(_noting(blocks, headings))
+    cut = code_sections(blocks) if form == "code" else sections(_noting(blocks, headings))
     name = without_surrogates(os.path.splitext(os.path.basename(path))[0])
     pieces = [replace(piece, heading=piece.heading or name) for piece in islice(cut, _MAX_SECTIONS + 1)]
     if len(pieces) > _MAX_SECTIONS:
@@ -263,4 +592,4 @@ def _end_of_fence(lines: Sequence[str], at: int, fence: str) -> int:
 
 
 def _paragraphs(lines: Sequence[str], start: int, end: int) -> Iterator[Block]:
-    return document_text.paragraphs("\n".join(lines[start:end]), first=start + 1)
+    return paragraphs("\n".join(lines[start:end]), first=start + 1)

@@ -14,10 +14,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.memory.documents import document_files, document_sections, document_text, documents
-from agent_cli.memory.documents.document_files import File, Unreachable
-from agent_cli.memory.documents.document_text import UnreadableFile
-from agent_cli.memory.documents.documents import LEFT_OUT, Collection, ReadFile
+from agent_cli.memory.documents import document_sections, documents
+from agent_cli.memory.documents.document_sections import UnreadableFile
+from agent_cli.memory.documents.documents import LEFT_OUT, Collection, File, ReadFile, Unreachable
 from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import index
 from agent_cli.store import jobs
@@ -127,7 +126,7 @@ def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comp
     """`taken`: {path: collection}; a file belongs to the first collection that covers it."""
     known, found = documents.stamps(db, among.id), _Comparison()
     left = dict(known)
-    for each in document_files.walk(among.pattern):
+    for each in documents.walk(among.pattern):
         if isinstance(each, Unreachable):
             if each.path not in known or not os.path.isdir(os.path.dirname(each.path)):  # else a file that was deleted
                 found.closed.append(each)
@@ -139,7 +138,7 @@ def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comp
                 found.waiting[path] = each
             elif taken[path] != among.id:  # else a link to a file seen already
                 found.elsewhere += 1
-        elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_text.may_disappear(stamp[3])):
+        elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_sections.may_disappear(stamp[3])):
             found.same.append(path)
         elif stamp[3] != LEFT_OUT:
             found.waiting[path] = each
@@ -158,7 +157,7 @@ def _skip_erased(db: Database, found: _Comparison, *, asked: bool) -> int:
 
 def _missing_warning(among: Collection, found: _Comparison) -> str:
     """Why a collection is left unchanged (its folder is missing, or seems an unmounted disk), or empty."""
-    root, name = document_files.base(among.pattern), short_path(among.pattern)
+    root, name = documents.base(among.pattern), short_path(among.pattern)
     closed = next((each for each in found.closed if each.path == without_surrogates(root)), None)
     if closed:
         return f"{name} cannot be found now ({closed.why}): what was read from it is kept; `agent docs rm` removes it"
@@ -213,7 +212,7 @@ def read(file: File) -> ReadFile:
     """A file split into sections, or why it cannot be."""
     path, real, size, changed = file
     try:
-        raw = document_text.read(real)
+        raw = document_sections.read(real)
     except UnreadableFile as error:
         return ReadFile(path, size, changed, error=str(error))
     try:

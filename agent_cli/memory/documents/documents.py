@@ -3,30 +3,170 @@
 Rows follow the files (document_sync.py). Sections with unchanged text keep their ids whatever else changes, so that d12
 keeps its meaning. A file removed from memory leaves a row without sections, or the next sync would add it again.
 
-Keeps erased parts of files out of memory, while the files themselves stay unchanged.
+Erased parts of files stay out of memory, while the files themselves stay unchanged: hashes of the parts are stored
+(tombstones.py). Sections and paragraphs are recognized in any file. Lines, sentences and headings are recognized in
+their own file only, because files are edited line by line, except those that the rest of the file also has: the line
+that closes a function is no secret. A file erased by its path is not opened.
 
-Hashes of the parts are stored (tombstones.py). Sections and paragraphs are recognized in any file. Lines, sentences and
-headings are recognized in their own file only, because files are edited line by line, except those that the rest of the
-file also has: the line that closes a function is no secret. A file erased by its path is not opened.
+A collection is a folder, a glob or a file. Left out are hidden files and folders, generated folders (node_modules,
+__pycache__, Python environments, caches marked by a CACHEDIR.TAG), and links that lead out of the folder. Links to
+folders are not followed, which also avoids loops. Files named in a .gitignore are included.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from stat import S_ISREG
 from typing import Any
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
-from agent_cli.memory.documents import document_files
 from agent_cli.memory.documents.document_sections import ABOVE, BETWEEN, SectionText
 from agent_cli.memory.scope import Scope, file_location, place_of, short_path
 from agent_cli.memory.search import index
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
-from agent_cli.text import sentences
+from agent_cli.text import sentences, without_surrogates
 from agent_cli.values import frozen
+
+File = tuple[str, str, int, int]
+"""(path as stored, path to open, size in bytes, time in nanoseconds)."""
+
+_GENERATED_FOLDERS = frozenset(("node_modules", "__pycache__", "site-packages", "$RECYCLE.BIN"))
+_GENERATED_MARKERS = ("CACHEDIR.TAG", "pyvenv.cfg")  # a folder with one of these is generated
+_WILDCARD = re.compile(r"[*?\[]")
+_PIECE = re.compile(r"\*+|\[([!^])?(\]?[^\]]{1,255})\]|.", re.DOTALL)  # token of a glob
+
+
+@frozen
+class Unreachable:
+    """A path that cannot be read; its documents are kept."""
+
+    path: str
+    why: str
+
+
+def absolute(typed: str, folder: str) -> str:
+    """A typed path or glob as stored: absolute, links resolved up to the first wildcard."""
+    path = os.path.join(folder, os.path.expanduser(typed))
+    if os.path.lexists(path) or not _WILDCARD.search(typed):
+        return without_surrogates(os.path.realpath(path))
+    base, pattern = _split_glob(os.path.normpath(path))
+    return without_surrogates(os.path.join(os.path.realpath(base), pattern))
+
+
+def base(pattern: str) -> str:
+    """The file or folder to walk for a pattern."""
+    return pattern if os.path.lexists(pattern) else _split_glob(pattern)[0]
+
+
+def covers(pattern: str) -> Callable[[str], bool]:
+    """A test whether a path belongs to a pattern: the file itself, in the folder, or matching the glob."""
+    if _WILDCARD.search(pattern) and not os.path.lexists(pattern):
+        return _glob_matcher(pattern)
+    inside = pattern.rstrip("/") + "/"
+    return lambda path: path == pattern or path.startswith(inside)
+
+
+def walk(pattern: str) -> Iterator[File | Unreachable]:
+    """The files in order of name, and unreachable paths, among them a missing root."""
+    root = base(pattern)
+    try:
+        found = os.stat(root)
+    except OSError as error:
+        yield Unreachable(root, error.strerror or "it does not exist")
+        return
+    if S_ISREG(found.st_mode):
+        yield without_surrogates(root), root, found.st_size, found.st_mtime_ns
+        return
+    wanted = None if root == pattern else _glob_matcher(pattern)
+    for each in _walk_folder(root):
+        if wanted is None or isinstance(each, Unreachable) or wanted(each[0]):
+            yield each
+
+
+def _walk_folder(root: str) -> Iterator[File | Unreachable]:
+    """Walks without recursion, because folders may be nested deeper than the recursion limit."""
+    entered = [_entries(root, root)]
+    while entered:
+        each = next(entered[-1], None)
+        if each is None:
+            entered.pop()
+        elif isinstance(each, str):
+            entered.append(_entries(each, root))
+        else:
+            yield each
+
+
+def _entries(folder: str, root: str) -> Iterator[File | Unreachable | str]:
+    """The entries of a folder; a string is a subfolder."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError as error:
+        yield Unreachable(without_surrogates(folder), error.strerror or "the disk cannot be read")
+        return
+    if folder != root and any(entry.name in _GENERATED_MARKERS for entry in entries):
+        return
+    for entry in entries:
+        name = entry.name
+        if name[0] == ".":
+            continue
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if name not in _GENERATED_FOLDERS:
+                    yield entry.path
+            elif entry.is_symlink():
+                yield from _link_target(entry.path, root)
+            elif entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                path = entry.path if entry.path.isascii() else without_surrogates(entry.path)
+                yield path, entry.path, status.st_size, status.st_mtime_ns
+        except OSError as error:  # deleted meanwhile, or no permission to enter its folder
+            yield Unreachable(without_surrogates(entry.path), error.strerror or "the disk cannot be read")
+
+
+def _link_target(path: str, root: str) -> Iterator[File]:
+    """The target of a link, if it is a file within the root."""
+    target = os.path.realpath(path)
+    if target.startswith(root.rstrip("/") + "/") and os.path.isfile(target):
+        status = os.stat(target)
+        yield without_surrogates(target), target, status.st_size, status.st_mtime_ns
+
+
+def _split_glob(pattern: str) -> tuple[str, str]:
+    """The folder before the first wildcard, and the rest."""
+    parts = pattern.split("/")
+    first = next((n for n, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
+    return "/".join(parts[:first]) or "/", "/".join(parts[first:])
+
+
+def _glob_matcher(pattern: str) -> Callable[[str], bool]:
+    """A test for a glob: * within a name, ** over any number of folders."""
+    folder, rest = _split_glob(pattern)
+    pattern_text = "".join(
+        "(?:.*/)?" if part == "**" else _name_regex(part) + "/" for part in rest.split("/")
+    ).removesuffix("/")
+    if rest.endswith("**"):
+        pattern_text = pattern_text.removesuffix("(?:.*/)?") + ".*"
+    compiled = re.compile(re.escape(folder.rstrip("/") + "/") + pattern_text, re.DOTALL)
+    return lambda path: compiled.fullmatch(path) is not None
+
+
+def _name_regex(part: str) -> str:
+    """The regular expression of one path component; no wildcard matches a slash."""
+    return "".join(_piece_regex(found) for found in _PIECE.finditer(part))
+
+
+def _piece_regex(found: re.Match[str]) -> str:
+    if found[2] is not None:
+        letters = re.sub(r"([\\\[\]^])", r"\\\1", found[2])  # except the - of a range
+        return f"[{'^/' if found[1] else ''}{letters}]"
+    return {"*": "[^/]*", "?": "[^/]"}.get(found[0][0]) or re.escape(found[0])
+
 
 _NAMES = ", "
 _MARKS = " \t-*+>#|_`~•"
@@ -244,7 +384,7 @@ def owners(db: Database) -> list[str]:
 
 def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collection:
     """Add a collection: a file, folder or glob. Its files that were removed before are included again."""
-    now, covered = time(), document_files.covers(pattern)
+    now, covered = time(), covers(pattern)
     with db.write():
         found = db.value("select id from collection where owner = ? and pattern = ?", (scope.owner, pattern))
         if found is None:
@@ -328,11 +468,11 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
     Collections within the pattern are deleted; files of other collections are excluded from now on.
     Raises UsageError when no document matches.
     """
-    covered = document_files.covers(pattern)
+    covered = covers(pattern)
     with db.write():
         every = collections(db, owner)
         whole = [each.id for each in every if each.pattern == pattern or covered(each.pattern)]
-        others = [(each.id, document_files.covers(each.pattern)) for each in every if each.id not in whole]
+        others = [(each.id, covers(each.pattern)) for each in every if each.id not in whole]
         rows = db.rows("select id, path, collection_id from document where owner = ? and error <> ?", (owner, LEFT_OUT))
         inside, named = list[int](), list[int]()
         for id, path, collection in rows:
@@ -430,8 +570,8 @@ def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, A
 def _folder(pattern: str) -> Any:
     from pathlib import Path
 
-    base = Path(document_files.base(pattern))
-    return base if base.is_dir() else base.parent
+    root = Path(base(pattern))
+    return root if root.is_dir() else root.parent
 
 
 def _left_out(db: Database, owner: str) -> list[tuple[int, str]]:

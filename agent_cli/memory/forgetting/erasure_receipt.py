@@ -1,8 +1,13 @@
 """The erasure receipt: the database files and known backups are searched byte by byte for erased text.
 
-Out of reach are freed blocks of the disk, swap and unknown copies.
+Out of reach are freed blocks of the disk, swap and unknown copies. When something is left, the check can be repeated,
+for instance after a backup that was named is deleted. For this not the erased words are stored, only their hashes, and
+only for as long as something is left, when the words stand in the clear there anyway; their key lies apart from the
+database (keyed_hash.py). Each word of the file and of its backups is hashed and compared. Parts of words, freed pages
+of a backup and compressed indexes cannot be compared with a hash; for these the person names the words again.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -11,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, text
-from agent_cli.errors import StoreError
-from agent_cli.memory.forgetting import forget, kept_hashes, remaining_rows, verbatim_copies, word_search
+from agent_cli.errors import StoreError, UsageError
+from agent_cli.memory.forgetting import forget, verbatim_copies, word_search
 from agent_cli.memory.forgetting.forget import ErasurePlan
-from agent_cli.memory.forgetting.remaining_rows import RemainingRows
+from agent_cli.memory.forgetting.word_search import RemainingRows, WordMatcher
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
 from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.search import word_tables
-from agent_cli.store import backup, file, traces
+from agent_cli.store import backup, file, keyed_hash, meta, traces
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -131,8 +136,8 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
     """Search the rows and the files."""
     wanted, keywords = sought.terms, sought.keywords
     matcher = word_search.matcher(db, keywords)
-    remaining = remaining_rows.find(db, matcher) if keywords else RemainingRows()
-    named = [*remaining.named, *(remaining_rows.in_files(matcher, sought.files) if keywords else ())]
+    remaining = word_search.remaining_rows_with(db, matcher) if keywords else RemainingRows()
+    named = [*remaining.named, *(word_search.in_files(matcher, sought.files) if keywords else ())]
     quoting = [handle for handles in sought.quoting.values() for handle in handles]
     rows = list(dict.fromkeys([*quoting, *remaining.handles]))
     if db.path == ":memory:":
@@ -157,7 +162,7 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
         rows,
         str(traces.litestream_folder(db.path) or ""),
         keywords.shown,
-        [*named, *(remaining_rows.names_with(db, elsewhere & wanted.words - {*keywords.words}))],
+        [*named, *(word_search.names_with(db, elsewhere & wanted.words - {*keywords.words}))],
     )
 
 
@@ -177,9 +182,9 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[P
     receipt = check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting, files))
     words = plan.keywords.words or sorted(plan.wanted.words, key=len, reverse=True)[:_MOST_KEPT]
     if receipt.clean or not words:
-        kept_hashes.drop(db)
+        _drop_hashes(db)
     else:
-        kept_hashes.store(db, words, together=plan.keywords.together)
+        _store_hashes(db, words, together=plan.keywords.together)
     return receipt
 
 
@@ -241,3 +246,107 @@ def _format_size(many: int) -> str:
             return f"{many:.0f} {unit}"
         many /= 1000  # type: ignore[assignment]
     return f"{many:.1f} GB"
+
+
+_STORED = "words to look for"
+
+
+def _store_hashes(db: Database, words: Sequence[str], *, together: bool) -> None:
+    """Keep the hashes of these words instead of earlier ones."""
+    forms = [sorted({word, *stems}) for word, stems in zip(words, db.tokens_of(words), strict=True)]
+    hashes = [keyed_hash.digests(db, each) for each in forms]
+    meta.put(db, _STORED, json.dumps({"words": hashes, "together": together}))
+
+
+def _drop_hashes(db: Database) -> None:
+    if meta.get(db, _STORED) is not None:
+        meta.drop(db, _STORED)
+
+
+def _hash_matcher(db: Database) -> WordMatcher | None:
+    """Finds the words whose hashes are kept; None when there are none."""
+    stored = meta.get(db, _STORED)
+    return HashMatcher(db, stored) if stored else None
+
+
+class HashMatcher:
+    """Finds words of which only the hashes are known; a found word is named by its number."""
+
+    def __init__(self, db: Database, stored: str):
+        stored_words = json.loads(stored)
+        self._db = db
+        self._together, self._count = bool(stored_words["together"]), len(stored_words["words"])
+        self._wanted = {hash: str(number) for number, hashes in enumerate(stored_words["words"]) for hash in hashes}
+        self._known: dict[str, str] = {}
+
+    def may_match(self, text: str) -> bool:
+        return bool(text)
+
+    def found_in(self, text: str) -> frozenset[str]:
+        words = keywords.words_of(text)
+        self._learn([word for word in words if word not in self._known])
+        found = frozenset(self._known[word] for word in words if self._known[word])
+        return frozenset() if self._together and len(found) < self._count else found
+
+    def _learn(self, unknown: list[str]) -> None:
+        for word, stems in zip(unknown, self._db.tokens_of(unknown), strict=True):
+            hashes = keyed_hash.digests(self._db, keywords.forms(word, stems))
+            self._known[word] = next((self._wanted[each] for each in hashes if each in self._wanted), "")
+
+
+_HASHED = "the words of the last erasure (kept only as hashes)"
+
+
+def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: Sequence[Path] = ()) -> Receipt:
+    """Check again, for the words of the last erasure or for these. Raises UsageError when there is none.
+
+    `drafts`: temporary files of the editor.
+    """
+    schedule_outputs.remember(db)  # forgets those that are gone
+    text_files = [*schedule_outputs.existing(db), *drafts]
+    named = tuple(dict.fromkeys(each for word in words for each in keywords.plain(word).split()))
+    if named:
+        sought = Sought(SearchTerms(words=frozenset(named)), Keywords(named), files=text_files)
+        return check(db, time, sought)
+    wanted = _hash_matcher(db)
+    if wanted is None:
+        raise UsageError(
+            "the last erasure left nothing, so nothing of its words is kept: name what to look for, as in "
+            "`agent forget --verify Graz`"
+        )
+    receipt = _compare(db, time, wanted, text_files)
+    if receipt.clean:
+        _drop_hashes(db)
+    return receipt
+
+
+def _compare(db: Database, time: clock.Clock, wanted: WordMatcher, text_files: Sequence[Path]) -> Receipt:
+    blocked = not forget.empty_journal(db, time)
+    remaining = word_search.remaining_rows_with(db, wanted)
+    files, copies = traces.files(db.path), copies_of(db)
+    return Receipt(
+        0,
+        0,
+        traces.total_size([*files, *copies]),
+        blocked,
+        traces.free_pages(files[0])[1] if files and not blocked else 0,
+        {str(path): many for path in copies if (many := _in_backup(path, wanted))},
+        remaining.handles,
+        str(traces.litestream_folder(db.path) or ""),
+        _HASHED,
+        [*remaining.named, *word_search.in_files(wanted, text_files)],
+    )
+
+
+def _in_backup(path: Path, wanted: WordMatcher) -> int:
+    """How many texts of a backup have a wanted word. Raises StoreError when it cannot be read."""
+    if path.name.endswith(("-wal", "-journal")):
+        return 0
+    try:
+        copy = Database(path, read_only=True)
+        try:
+            return sum(bool(word_search.found_in(wanted, text)) for text in word_search.all_texts(copy))
+        finally:
+            copy.close()
+    except StoreError as error:
+        raise StoreError(f"{path} cannot be read, so it cannot be searched: delete it, or make it again") from error

@@ -15,7 +15,7 @@ from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.documents import lineage as documents
-from agent_cli.memory.forgetting import owners, provenance, related_rows, verbatim_copies, word_search
+from agent_cli.memory.forgetting import provenance, related_rows, verbatim_copies, word_search
 from agent_cli.memory.forgetting.related_rows import RelatedRow
 from agent_cli.memory.forgetting.verbatim_copies import Copies
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
@@ -83,7 +83,9 @@ class ErasurePlan:
     @property
     def format_counts(self) -> str:
         """The number of rows of each kind, as text."""
-        return ", ".join(f"{many} {name if many > 1 else owners.SINGULAR[name]}" for name, many in self.counts.items())
+        return ", ".join(
+            f"{many} {name if many > 1 else provenance.SINGULAR[name]}" for name, many in self.counts.items()
+        )
 
     def described(self) -> dict[str, Any]:
         return {
@@ -115,7 +117,6 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
         about = f" about {topic!r}" if topic else ""
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines = provenance.lines(db, walk, _SHOWN)
-    total = len(provenance.lines(db, walk, -1)) if len(lines) == _SHOWN else len(lines)
     return ErasurePlan(
         request,
         walk,
@@ -123,7 +124,7 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
         terms,
         counts,
         lines,
-        total - len(lines),
+        provenance.count_lines(db, walk) - len(lines),
         version,
         skills.describe_shortened(db, walk),
         documents.files(db, walk),
@@ -161,7 +162,7 @@ def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
 def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
     """The number of rows of each kind that are erased or lose a copy of erased text."""
     counts = provenance.counts(db, walk)
-    for copy in owners.COPIES:
+    for copy in provenance.COPIES:
         if many := len(copies.rows[copy.name]) + len(walk[copy.name]):
             counts[copy.name] = counts.get(copy.name, 0) + many
     return counts
@@ -226,9 +227,9 @@ def _refuse_unfinished(db: Database, walk: Walk) -> None:
 
 def _delete(db: Database, walk: Walk, copies: Copies, time: clock.Clock) -> None:
     """Delete referring rows before the rows they refer to. Owners remove a row from the index before its text."""
-    for copy in owners.COPIES:
+    for copy in provenance.COPIES:
         copy.erase(db, copies.rows[copy.name])
-    for owner in reversed(owners.OWNERS):
+    for owner in reversed(provenance.OWNERS):
         owner.erase(db, walk, time)
 
 

@@ -1,21 +1,114 @@
-"""Finds everything derived from selected rows, without changing anything.
+"""Selects rows by handle, topic or time span, and finds everything derived from them, without changing anything.
 
 A message leads to its exchange, to the facts and skills learned from it, to the summaries of its session and periods,
-to recall records and to jobs. Each owner of tables (owners.py) adds the rows derived from those found so far.
+to recall records and to jobs. Each owner of tables adds the rows derived from those found so far.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import cast
 
 from agent_cli import kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
-from agent_cli.memory.forgetting import owners
-from agent_cli.memory.forgetting.owners import TABLES
-from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Table, Walk
+from agent_cli.memory.conversations import lineage as conversations
+from agent_cli.memory.conversations import session_lineage as session_rows
+from agent_cli.memory.documents import lineage as documents
+from agent_cli.memory.facts import lineage as facts
+from agent_cli.memory.lineage import Copy, ErasedLine, ErasureRequest, Owner, Table, Walk
+from agent_cli.memory.planner import lineage as planner
+from agent_cli.memory.search import index, recall
+from agent_cli.memory.search import lineage as search
+from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.skills import lineage as skills
+from agent_cli.memory.summaries import lineage as summaries
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
+
+# Rows derive from rows of earlier owners, so that one pass reaches all. They are erased in the opposite order,
+# referring rows first.
+_FOLDERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner)
+_OWNED_TABLES = {table.name for owner in (*_FOLDERS, search) for table in owner.TABLES}
+# The owner of any other kind is the module that writes its table.
+_MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.table not in _OWNED_TABLES)
+OWNERS: tuple[Owner, ...] = (*_FOLDERS, *(cast(Owner, import_module(name)) for name in _MODULES), search)
+
+_STORE_TABLES = (  # tables of the store, which no folder of memory owns
+    Table(
+        "job",
+        text_columns="error",
+        other_columns="uid kind subject state due_at lease_until holder at finished_at",
+        owner="",
+    ),
+    Table("event", other_columns="uid kind actor subject hash at terminal link"),
+    Table("meta", other_columns="key value"),
+    Table("migration", other_columns="name at"),
+    Table("forgotten", other_columns="hash at"),
+)
+
+TABLES: dict[str, Table] = {table.name: table for owner in OWNERS for table in owner.TABLES} | {
+    table.name: table for table in _STORE_TABLES
+}
+
+_COPIES = {copy.name: copy for owner in OWNERS for copy in owner.COPIES} | {
+    "errors of jobs": Copy("errors of jobs", "error of a job", "job", "error", jobs.blank_errors)
+}
+_COUNTED = (  # in this order
+    *("prompts", "tests", "titles", "errors of jobs", "quotations elsewhere", "calls elsewhere"),
+    *("errors of schedules", "openings", "jottings", "recollections"),
+)
+COPIES: tuple[Copy, ...] = tuple(_COPIES[name] for name in dict.fromkeys([*_COUNTED, *_COPIES]))
+
+SINGULAR: dict[str, str] = {  # singular of each name under which rows are counted
+    **dict(
+        names
+        for table in TABLES.values()
+        for names in (*table.counts, *([table.partial_names] if table.partial_names else []))
+    ),
+    **{copy.name: copy.singular for copy in COPIES},
+}
+
+
+def in_order(first: str) -> list[Table]:
+    """All tables, those in `first` (names with spaces) before the others."""
+    return [TABLES[name] for name in dict.fromkeys([*first.split(), *TABLES])]
+
+
+_PARTIAL = ("summary", "skill")  # tables whose rows may lose only the parts about the topic
+
+
+def select_by_topic(
+    db: Database, owner: str, topic: str, since: str | None = None, until: str | None = None
+) -> ErasureRequest:
+    """The rows that contain the topic literally, and those with all its words, in any order and inflection.
+
+    `since`, `until`: UTC times as stored. Without a topic, all messages, notes, facts and tasks of that time span.
+    """
+    index.refresh_all(db, math.inf)
+    first, last = (datetime.fromisoformat(moment).timestamp() if moment else None for moment in (since, until))
+    found = {table.name: {*_literal(db, table, owner, topic, since, until)} for table in TABLES.values()}
+    for kind, id in recall.all_with_words(db, topic, Filter(owner, since=first, until=last)):
+        found[kind].add(id)
+    rows = {name: tuple(sorted(ids)) for name, ids in found.items() if ids}
+    mentioned = {name: rows.pop(name, ()) for name in _PARTIAL} if topic else {}
+    return ErasureRequest(rows, mentioned, owner, topic)
+
+
+def _literal(db: Database, table: Table, owner: str, topic: str, since: str | None, until: str | None) -> list[int]:
+    if not table.mentions or not (topic or table.dated):
+        return []
+    rows = db.rows(
+        f"""select id from {table.name} where owner = :owner and {table.time} >= coalesce(:since, '')
+            and {table.time} < coalesce(:until, 'a') and ({table.mentions})""",
+        {"owner": owner, "topic": topic.casefold(), "since": since, "until": until, "home": f"{Path.home()}/"},
+    )
+    return [id for (id,) in rows]
+
 
 _ORDER = "session message note fact skill summary jotting recollection task schedule section document collection"
 _FIRST = "note fact message"  # shown first: what the person wrote
@@ -54,7 +147,7 @@ def walk(db: Database, request: ErasureRequest) -> Walk:
     found = Walk(request, {})
     for table, rows in request.rows.items():
         found.add(table, rows)
-    for owner in owners.OWNERS:
+    for owner in OWNERS:
         owner.derive(db, found)
     about = [*found.handles, *(ids.handle("session", id) for id in found.staying("session"))]
     found.add("job", [id for id, _, _ in jobs.about(db, about)])
@@ -62,10 +155,10 @@ def walk(db: Database, request: ErasureRequest) -> Walk:
 
 
 def lines(db: Database, found: Walk, limit: int) -> list[ErasedLine]:
-    """(handle, day, words) of erased rows, those the person wrote first; at most `limit`, or all if it is negative."""
+    """(handle, day, words) of erased rows, those the person wrote first; at most `limit`."""
     listed: list[ErasedLine] = []
-    for table in (table for table in owners.in_order(f"{_FIRST} {_ORDER}") if table.line):
-        room = limit if limit < 0 else max(0, limit - len(listed))
+    for table in (table for table in in_order(f"{_FIRST} {_ORDER}") if table.line):
+        room = max(0, limit - len(listed))
         query = f"""select id, datetime({table.day or table.time}, utc_offset || ' minutes'), {table.line}
                     from {table.name} where {table.line_condition} and id {{ids}} order by id limit {room}"""
         listed += [
@@ -75,10 +168,19 @@ def lines(db: Database, found: Walk, limit: int) -> list[ErasedLine]:
     return listed
 
 
+def count_lines(db: Database, found: Walk) -> int:
+    """The number of rows that `lines` gives without a limit."""
+    tables = (table for table in TABLES.values() if table.line)
+    query = "select count(*) from {0} where {1} and id {{ids}}"
+    return sum(
+        lineage.column(db, query.format(table.name, table.line_condition), found[table.name])[0] for table in tables
+    )
+
+
 def counts(db: Database, found: Walk) -> dict[str, int]:
     """The number of erased rows of each kind."""
     counted: dict[str, int] = {}
-    for table in owners.in_order(_ORDER):
+    for table in in_order(_ORDER):
         for (name, _), condition in table.counts.items():
             query = f"select count(*) from {table.name} where {condition} and id {{ids}}"
             counted[name] = lineage.column(db, query, found[table.name])[0]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from agent_cli import kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.forgetting import word_search
-from agent_cli.memory.forgetting.owners import TABLES
+from agent_cli.memory.forgetting.provenance import TABLES
 from agent_cli.memory.language.keywords import Keywords
 from agent_cli.memory.lineage import Ids, Walk
 from agent_cli.memory.search import recall_log

@@ -10,9 +10,8 @@ from dataclasses import field
 
 from agent_cli import kinds
 from agent_cli.memory import lineage
-from agent_cli.memory.forgetting import owners, word_search
-from agent_cli.memory.forgetting.owners import COPIES, TABLES
-from agent_cli.memory.forgetting.provenance import Texts
+from agent_cli.memory.forgetting import provenance, word_search
+from agent_cli.memory.forgetting.provenance import COPIES, TABLES, Texts
 from agent_cli.memory.language.keywords import (
     MIN_LINE,
     MIN_PERSONAL,
@@ -82,7 +81,7 @@ def find(
         for each in COPIES
         if each.looks_for in exact
     }
-    tables = [table for table in owners.in_order(_ORDER) if table.stated_text and table.name != _FILES]
+    tables = [table for table in provenance.in_order(_ORDER) if table.stated_text and table.name != _FILES]
     going = {table.name: {*walk.losing_words(table.name)} for table in tables}
     for each in COPIES:
         going.get(each.table, set()).update(found.get(each.name, ()))

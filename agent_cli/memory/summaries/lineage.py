@@ -14,7 +14,7 @@ from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import SearchTerms
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.summaries import period_sources, period_summaries, session_summary, summaries
+from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.summaries.summaries import Sentence, Source
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -190,7 +190,7 @@ def _orphaned(db: Database, owner: str, id: int, erased: set[Source]) -> list[Se
     expired = frozenset[Source]()
     if summary.unit == "day":  # its sessions may exist without messages of that day
         day, named = periods.parse(summary.period), summaries.sources(db, id).get(0, [])
-        if period_sources.expired_sessions(db, day, [each for each in named if each not in erased]):
+        if period_summaries.expired_sessions(db, day, [each for each in named if each not in erased]):
             expired = period_summaries.collect(db, owner, day, _LITTLE).expired
     sentences = summaries.orphaned_sentences(db, summary, expired - erased)
     return [(words, sources) for words, sources in sentences if not erased & set(sources)]

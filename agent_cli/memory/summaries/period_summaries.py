@@ -3,25 +3,253 @@
 They are made by events, never because one is missing: a closed conversation queues its days, a day its week, and so on
 up to the year, each once it is over. So what a person erased does not come back. A summary is made again when its
 sources have changed, and only then is a model asked.
+
+The sources of a day are its conversations (the summary of one wholly on that day, else the messages of the day), single
+questions, and facts learned; those of longer periods are the summaries of their parts that exist, and nothing else.
+Each unit has a prompt of its own; what does not fit is left out of the longest sources first.
 """
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import groupby
 
-from agent_cli import text
+from agent_cli import clock, text
 from agent_cli.clock import Clock
+from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import UNITS, Period
 from agent_cli.memory.language import keywords
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.summaries import attribution, period_prompts, period_sources, session_summary, summaries
-from agent_cli.memory.summaries.period_prompts import DETAILS, SENTENCES
-from agent_cli.memory.summaries.period_sources import Item
+from agent_cli.memory.summaries import session_summary, summaries
 from agent_cli.memory.summaries.session_summary import AskModel
 from agent_cli.memory.summaries.summaries import NewSummary, Source, Summary
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
+
+_DETAILS = 300  # characters, of one conversation
+_FACTS = 50  # of one day, the newest; more came from a file
+_DAY = timedelta(days=1)
+_ONE_SHOTS = {"ask": "single questions", "schedule": "what a schedule ran"}
+
+_HAS_WORDS = """m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
+    and date(m.at) is not null and m.at >= '0002' and m.at < '9999'"""  # years with a day before and after
+_SAYS = f"{_HAS_WORDS} and m.undone_at is null"
+_ON = "date(m.at, m.utc_offset || ' minutes')"  # local day of the message
+
+
+@frozen
+class Item:
+    """One source of a summary."""
+
+    source: Source
+    title: str  # its heading for the model
+    text: str
+    details: str
+    at: str  # when it last changed
+    last_at: str  # the last moment it covers
+    spoken: bool = False  # whether its lines begin with their speaker
+
+    @property
+    def words(self) -> str:
+        """Its text without the speakers."""
+        return "\n".join(line.partition(": ")[2] for line in self.text.splitlines()) if self.spoken else self.text
+
+
+def collect_items(db: Database, owner: str, period: Period, characters: int) -> list[Item]:
+    """The present sources of a period in order, each conversation at most so many characters."""
+    if period.unit != "day":
+        found = [summaries.of_period(db, owner, each.key) for each in periods.parts(period)]
+        return [_summary(each, each.period, each.started_at) for each in found if each]
+    by_kind = _sessions(db, owner, period.first, characters)
+    chats = [item for kind, item in by_kind if kind == "chat"]
+    one_shots = [item for kind, item in by_kind if kind != "chat"]
+    return [*chats, *_without_messages(db, owner, period.first), *one_shots, *_facts(db, owner, period.first)]
+
+
+def active_days(db: Database, owner: str, first: date, end: date) -> list[date]:
+    """The days from `first` up to `end` (exclusive) with messages that are not hidden."""
+    rows = db.rows(
+        f"""select distinct {_ON} from message m cross join session s on s.id = m.session_id
+            where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} order by 1""",
+        (*_between(first, end), owner),
+    )
+    return [day for (day_text,) in rows if first <= (day := date.fromisoformat(day_text)) < end]
+
+
+def days_of_session(db: Database, session: int, *, undone: bool = False) -> list[tuple[str, date]]:
+    """(owner, day) of each day with messages in a session. `undone`: count undone messages too."""
+    rows = db.rows(
+        f"""select distinct s.owner, {_ON} from message m join session s on s.id = m.session_id
+            where m.session_id = ? and {_HAS_WORDS if undone else _SAYS} order by 2""",
+        (session,),
+    )
+    return [(owner, date.fromisoformat(day)) for owner, day in rows]
+
+
+def expired_sessions(db: Database, period: Period, sources: Sequence[Source]) -> set[Source]:
+    """The sessions among these whose messages of that day were removed by retention, not hidden."""
+    sessions = {each.row for each in sources if each.kind == "session"}
+    hidden = {id for id in sessions if db.value("select 1 from session where id = ? and hidden_at is not null", (id,))}
+    left = {
+        id for id in sessions - hidden if any(day == period.first for _, day in days_of_session(db, id, undone=True))
+    }
+    return {Source("session", id) for id in sessions - hidden - left}
+
+
+def _sessions(db: Database, owner: str, day: date, characters: int) -> list[tuple[str, Item]]:
+    """(kind of session, its messages of that day), in the order in which they began."""
+    rows = db.rows(
+        f"""select m.session_id, s.kind, min(m.id), max(m.at), count(*), min(m.at), m.utc_offset
+            from message m cross join session s on s.id = m.session_id
+            where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} and {_ON} = ?
+            group by m.session_id order by min(m.at), m.session_id""",
+        (*_between(day, day + _DAY), owner, day.isoformat()),
+    )
+    return [(row[1], _session(db, day, row, characters)) for row in rows]
+
+
+def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, int], characters: int) -> Item:
+    session, kind, first, last_at, count, began, offset = row
+    title = _ONE_SHOTS.get(kind) or f"{clock.local(began, offset):%H:%M}, a conversation"
+    summary = summaries.of_session(db, session) if kind == "chat" else None
+    whole = db.value(f"select count(*) from message m where m.session_id = ? and {_SAYS}", (session,)) == count
+    if summary and whole and summary.at >= last_at:
+        return Item(Source("session", session), title, summary.text, summary.details, summary.at, last_at)
+    entries = [
+        entry
+        for entry in log.history(db, session, after=first - 1)
+        if log.is_spoken(entry) and entry.finish and periods.day_of(entry.at, entry.utc_offset) == day
+    ]
+    extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS)
+    lines = digest.transcript(entries, characters)
+    return Item(Source("session", session), title, lines, extracted, last_at, last_at, spoken=True)
+
+
+def _without_messages(db: Database, owner: str, day: date) -> list[Item]:
+    """The summaries of conversations whose messages were removed by retention."""
+    start, end = (clock.utc(_midnight(each)) for each in (day - _DAY, day + 2 * _DAY))
+    rows = db.rows(
+        """select s.id, s.last_at from session s
+           where s.owner = ? and s.last_at >= ? and s.last_at < ? and s.hidden_at is null
+             and date(s.last_at, s.utc_offset || ' minutes') = ?
+             and not exists (select 1 from message where session_id = s.id) order by s.started_at, s.id""",
+        (owner, start, end, day.isoformat()),
+    )
+    found = [(id, last_at, summaries.of_session(db, id)) for id, last_at in rows]
+    return [
+        Item(Source("session", id), "a conversation", each.text, each.details, each.at, last_at)
+        for id, last_at, each in found
+        if each
+    ]
+
+
+def _facts(db: Database, owner: str, day: date) -> list[Item]:
+    """The facts learned that day that were true afterwards and have not been replaced."""
+    rows = db.rows(
+        """select id, statement, coalesce(decided_at, learned_at),
+                  (select max(at) from fact_version where fact_id = f.id)
+           from fact f where owner = ? and state = 'accepted' and hidden_at is null
+             and coalesce(valid_to > coalesce(decided_at, learned_at), true)
+             and session_id is null and operation <> 'delete'
+             and date(coalesce(decided_at, learned_at), utc_offset || ' minutes') = ? order by id desc limit ?""",
+        (owner, day.isoformat(), _FACTS),
+    )
+    return [
+        Item(Source("fact", id), "learned about the person", words, "", max(at, changed or at), at)
+        for id, words, at, changed in reversed(rows)
+    ]
+
+
+def _summary(summary: summaries.Summary, title: str, last_at: str) -> Item:
+    return Item(Source("summary", summary.id), title, summary.text, summary.details, summary.at, last_at)
+
+
+def _between(first: date, end: date) -> tuple[str, str]:
+    """The range of uids (which sort by time) created on these days in any time zone."""
+    early = max(first, date(1970, 1, 3)) - _DAY
+    return ids.lowest(_midnight(early)), ids.lowest(_midnight(max(end, early) + _DAY))
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+SENTENCES = {"day": 6, "week": 6, "month": 8, "quarter": 8, "year": 10}
+DETAILS = {"day": 400, "week": 500, "month": 600, "quarter": 700, "year": 800}  # characters
+_MAX_SENTENCE = 300  # characters of an extracted sentence
+
+_INSTRUCTIONS = {
+    "day": "Say what happened, whom it was about, and what was learned, decided and left open.",
+    "week": "Tell it as a short story from its first day to its last: what began, what went on, how it ended.",
+    "month": "Say which themes came up again and again, and which milestones were reached. Leave out what passed.",
+    "quarter": "Say which themes lasted, which milestones were reached, and what changed from month to month.",
+    "year": "Say what the year was about: its lasting themes, its milestones in their order, and what changed.",
+}
+_QUESTION = """Summarise {what} of a person and their assistant for the assistant's own memory.
+{wanted} At most {most} short sentences, in the language of the texts. Keep names, numbers, dates, preferences and
+decisions. State only what is said. No heading, no list, no introduction.
+
+<{unit}>
+{sources}
+</{unit}>"""
+
+
+def prompt(period: Period, items: Sequence[Item], characters: int) -> str:
+    """The prompt for a model, with at most this many characters of sources."""
+    what = {"day": f"the day {period.key}", "week": f"the week {period.key}"}.get(period.unit, period.key)
+    return _QUESTION.format(
+        what=what,
+        wanted=_INSTRUCTIONS[period.unit],
+        most=SENTENCES[period.unit],
+        unit=period.unit,
+        sources=digest.escape_end_tag(_format_sources(items, characters), period.unit),
+    )
+
+
+def extract(period: Period, items: Sequence[Item]) -> str:
+    """The sentences with the most frequent words: the best of each source, then the next best."""
+    lines = [(n, line) for n, item in enumerate(items) for line in _lines(item)]
+    pieces = [(n, sentence) for n, line in lines for sentence in text.sentences(line.partition(": ")[2])]
+    weighed = list(zip(pieces, digest.sentences("\n".join(line for _, line in lines)), strict=True))
+    weighed.sort(key=lambda each: (-each[1].weight, each[1].place))
+    seen: dict[int, int] = {}
+    ranked = []
+    for (n, _), sentence in weighed:
+        seen[n] = seen.get(n, 0) + 1
+        ranked.append((seen[n], n, sentence))
+    ranked.sort(key=lambda each: (each[0], -each[2].weight, each[2].place))
+    best = sorted(ranked[: SENTENCES[period.unit]], key=lambda each: each[2].place)
+    return " ".join(
+        text.one_line(digest.narration([each]) if items[n].spoken else each.words, _MAX_SENTENCE) for _, n, each in best
+    )
+
+
+def _lines(item: Item) -> list[str]:
+    """Its text as lines of a conversation."""
+    if item.spoken:
+        return item.text.splitlines()
+    return [f"person: {' '.join(each.split())}" for each in text.sentences(item.text)]
+
+
+def _format_sources(items: Sequence[Item], characters: int) -> str:
+    shares = _shares([len(item.text) for item in items], characters)
+    shortened = [(item.title, digest.shorten(item.text, share)) for item, share in zip(items, shares, strict=True)]
+    parts = [
+        f"## {title}\n" + "\n".join(words for _, words in each) for title, each in groupby(shortened, lambda it: it[0])
+    ]
+    return "\n\n".join(parts)
+
+
+def _shares(sizes: Sequence[int], room: int) -> list[int]:
+    """How much of each size fits: short ones whole, long ones the same share of the rest."""
+    shares = [0] * len(sizes)
+    by_size = sorted(range(len(sizes)), key=lambda n: sizes[n])
+    for waiting, n in zip(range(len(sizes), 0, -1), by_size, strict=True):
+        shares[n] = min(sizes[n], room // waiting)
+        room -= shares[n]
+    return shares
+
 
 JOB = "grain"
 _PAUSE = timedelta(seconds=30)  # while another process makes one of its parts
@@ -73,7 +301,7 @@ def _subject(owner: str, period: Period) -> str:
 
 def queue_session(db: Database, session: int, now: datetime) -> None:
     """Queue all days with messages in a session. Runs in the caller's transaction."""
-    for owner, day in period_sources.days_of_session(db, session):
+    for owner, day in days_of_session(db, session):
         queue(db, owner, periods.containing(day, "day"), now)
 
 
@@ -92,7 +320,7 @@ def time_to_wait(db: Database, owner: str, period: Period, now: datetime) -> tim
         before = [
             running
             for subject, running in waiting.items()
-            if (owner, period.first) in period_sources.days_of_session(db, ids.number("session", subject))
+            if (owner, period.first) in days_of_session(db, ids.number("session", subject))
         ]
     else:
         others = {parse_subject(subject): running for subject, running in jobs.running_or_due(db, JOB, now).items()}
@@ -111,13 +339,13 @@ def postpone(db: Database, owner: str, period: Period, now: datetime, pause: tim
 
 def collect(db: Database, owner: str, period: Period, characters: int) -> Material:
     """The material of a summary, with at most so many characters of each conversation."""
-    items = tuple(period_sources.collect(db, owner, period, characters))
+    items = tuple(collect_items(db, owner, period, characters))
     earlier = summaries.of_period(db, owner, period.key)
     if earlier is None:
         return Material(owner, period, items, None, frozenset(), frozenset(), ())
     known = frozenset(summaries.sources(db, earlier.id).get(0, ()))
     missing = known - {item.source for item in items}
-    emptied = period_sources.expired_sessions(db, period, list(missing)) if period.unit == "day" and missing else set()
+    emptied = expired_sessions(db, period, list(missing)) if period.unit == "day" and missing else set()
     expired = frozenset(emptied | summaries.missing_sources(db, earlier))
     orphaned = tuple(summaries.orphaned_sentences(db, earlier, expired)) if expired else ()
     return Material(owner, period, items, earlier, known, expired, orphaned)
@@ -125,7 +353,7 @@ def collect(db: Database, owner: str, period: Period, characters: int) -> Materi
 
 def parts_with_messages(db: Database, owner: str, period: Period) -> list[Period]:
     """The period and all smaller ones in it with messages, the shortest first."""
-    days = period_sources.days(db, owner, period.first, period.end)
+    days = active_days(db, owner, period.first, period.end)
     return [
         each
         for each in periods.all_parts(period)
@@ -137,18 +365,18 @@ def stream(material: Material, ask: AskModel | None, characters: int) -> Iterato
     """The words of a summary as they arrive, limited in sentences. Without `ask` it is extracted."""
     period = material.period
     if ask is None:
-        yield period_prompts.extract(period, material.items)
+        yield extract(period, material.items)
         return
-    question = period_prompts.prompt(period, material.items, characters)
+    question = prompt(period, material.items, characters)
     yield from session_summary.first_sentences(ask(question), SENTENCES[period.unit])
 
 
 def compose(material: Material, words: str, method: str, model: str) -> NewSummary:
     """The summary in these words, after the orphaned sentences of the earlier one."""
     if not words.strip() and material.items:  # the model had nothing to say
-        words, method = period_prompts.extract(material.period, material.items), summaries.EXTRACT
+        words, method = extract(material.period, material.items), summaries.EXTRACT
     new = text.sentences(words)[: SENTENCES[material.period.unit]]
-    found = attribution.sources(new, [(item.source, item.words) for item in material.items])
+    found = session_summary.attribute(new, [(item.source, item.words) for item in material.items])
     whole, sources = summaries.join_sentences([*dict(material.orphaned).items(), *zip(new, found, strict=True)])
     before = [_orphaned_details(material)]
     return NewSummary(

@@ -1,20 +1,50 @@
 """Summarises a session in at most five sentences, always from the transcript, never from a summary.
 
 A model's words are cut after the fifth sentence. Without a model the five most telling sentences of the transcript are
-extracted, marked as such, and replaced when a model answers. The program adds the messages that each sentence comes
-from, and details word for word.
+extracted, marked as such, and replaced when a model answers. The program adds details word for word, and the sources of
+each sentence by the words they share: a shared word counts by how few of the sources have it (idf).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from agent_cli import text
 from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.language import keywords, statements
-from agent_cli.memory.summaries import attribution, summaries
+from agent_cli.memory.language.terms import STOP_WORDS
+from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
+
+T = TypeVar("T")
+
+_MAX_SOURCES = 3  # for each sentence
+_MIN_SHARE, _MIN_OF_BEST = 0.3, 0.7  # of the weight shared with all sources together, and with the best source
+
+
+def attribute(sentences: Sequence[str], items: Sequence[tuple[T, str]]) -> list[tuple[T, ...]]:
+    """For each sentence the ids of the (id, text) items it comes from, the likeliest first."""
+    word_sets = [set(_words(words)) for _, words in items]
+    return [tuple(items[n][0] for n in _best_sources(set(_words(each)), word_sets)) for each in sentences]
+
+
+def _best_sources(sentence: set[str], word_sets: Sequence[set[str]]) -> list[int]:
+    weights = {
+        word: math.log(1 + len(word_sets) / df) for word in sentence if (df := sum(word in each for each in word_sets))
+    }
+    shared = [sum(weights[word] for word in weights.keys() & each) for each in word_sets]
+    best = max(shared, default=0.0)
+    enough = max(_MIN_SHARE * sum(weights.values()), _MIN_OF_BEST * best)
+    found = [n for n, score in enumerate(shared) if score and score >= enough]
+    return sorted(found, key=lambda n: (-shared[n], n))[:_MAX_SOURCES]
+
+
+def _words(sentence: str) -> list[str]:
+    return [word for word in text.words(sentence) if word not in STOP_WORDS and (len(word) > 2 or word.isdigit())]
+
 
 SENTENCES = 5
 _EXTRACTED = 20_000  # characters of a transcript
@@ -112,7 +142,7 @@ def compose(db: Database, session: int, words: str, method: str, model: str) -> 
     extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS)
     if earlier and orphaned:  # keep the details of removed messages too
         extracted = keywords.merge_details([earlier.details, extracted], _DETAILS)
-    whole, sources = summaries.join_sentences([*orphaned, *zip(new, attribution.sources(new, items), strict=True)])
+    whole, sources = summaries.join_sentences([*orphaned, *zip(new, attribute(new, items), strict=True)])
     return NewSummary(whole, extracted, method, model, sources)
 
 

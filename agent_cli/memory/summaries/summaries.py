@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
 from agent_cli import clock, text
-from agent_cli.memory.conversations import carried_sessions
+from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.search import index
 from agent_cli.store import ids
@@ -164,7 +164,7 @@ def is_current(db: Database, session: int) -> bool:
 def recent(db: Database, owner: str, place: str | None, limit: int, besides: Sequence[int] = ()) -> list[Summary]:
     """The newest summaries of conversations in this place, or in all folders, the most recent last."""
     rows = db.rows(
-        f"""{_SELECT} where y.owner = :owner and {carried_sessions.CARRIED} and y.hidden_at is null
+        f"""{_SELECT} where y.owner = :owner and {sessions.CARRIED} and y.hidden_at is null
                and s.id not in (select value from json_each(:besides)) order by s.last_at desc limit :limit""",
         {"owner": owner, "place": place, "besides": list(besides), "limit": limit},
     )

@@ -10,7 +10,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.documents import document_files, document_sync, documents
+from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import word_tables
 from agent_cli.repl.commands.command import command
@@ -33,7 +33,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
     /docs add PATH reads files now and whenever they change; they stay where they are. Ctrl-C stops it."""
     app = conversation.app
     verb, _, path = argument.partition(" ")
-    pattern = document_files.absolute(path.strip().strip('"'), str(Path.cwd())) if path.strip() else ""
+    pattern = documents.absolute(path.strip().strip('"'), str(Path.cwd())) if path.strip() else ""
     if verb == "":
         return _listing(conversation)
     if verb == "rm" and pattern:
@@ -43,7 +43,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
         files = "1 file is" if count == 1 else f"{count} files are"
         return f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed"
     if verb == "add" and pattern:
-        if not Path(document_files.base(pattern)).exists():
+        if not Path(documents.base(pattern)).exists():
             raise UsageError(f"there is no file or folder {path.strip()!r}")
         documents.add(app.db, app.scope, pattern, app.time)
         return _sync(conversation, [pattern])

@@ -9,7 +9,7 @@ from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
-from agent_cli.memory.forgetting import erasure_receipt, forget, later_check, provenance, related_rows, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
@@ -115,14 +115,14 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         receipt = erasure_receipt.resume(app.db, app.time)
         return _erased(receipt) if receipt else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
     if words[0] == "--verify":
-        receipt = later_check.repeat(app.db, app.time, words[1:], editor.drafts())
+        receipt = erasure_receipt.repeat(app.db, app.time, words[1:], editor.drafts())
         return "\n".join([receipt.sentence(), *receipt.details(), *receipt.remedies()])
     handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
         plan = forget.planned(app.db, provenance.select_by_handle(app.db, owner, words))
     else:
-        plan = forget.planned(app.db, topic.select_by_topic(app.db, owner, argument), argument)
+        plan = forget.planned(app.db, provenance.select_by_topic(app.db, owner, argument), argument)
 
     if set(plan.counts) == {"prompts"} and prompts.all_are_command(
         app.db, plan.verbatim_copies.rows["prompts"], "/forget"

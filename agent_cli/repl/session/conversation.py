@@ -20,7 +20,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log, open_calls, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, recovery, rewind
@@ -243,7 +243,7 @@ class Conversation:
     def unfinished(self) -> Work | None:
         """Work that asks again what nobody answered before the program ended, and finishes the turn; mostly None."""
         session = self.id
-        calls = open_calls.find(self.app.db, session) if session else ()
+        calls = log.undecided_calls(self.app.db, session) if session else ()
         if session is None or not calls:
             return None
 

@@ -6,7 +6,7 @@ from io import StringIO
 from agent_cli import clock
 from agent_cli.agent import carry_over, model_context
 from agent_cli.app.app import App
-from agent_cli.memory.conversations import log, open_calls, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.render import answer_writer
 from agent_cli.render.display import Display
@@ -89,7 +89,7 @@ def last_exchange(app: App, session: Session, display: Display) -> str:
     else:
         lines = [with_sign(formatted(question, display, 2).split("\n"), display, YOU)]
     if answer is None or answer.id < asked.id:
-        if not open_calls.find(app.db, session.id):
+        if not log.undecided_calls(app.db, session.id):
             lines.append("no answer came: /retry asks again")
     else:
         lines.append(_drawn(answer.message.text, display))

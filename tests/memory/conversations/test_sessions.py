@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import carried_sessions, log, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from tests import warm
@@ -45,8 +45,8 @@ def test_the_latest_is_the_one_last_spoken_in_here(db):
     log.add_user_message(db, first, HERE, [Part("again", "typed")], NOON + timedelta(minutes=90))
 
     assert sessions.latest(db, "person").id == 3
-    assert [each.id for each in carried_sessions.latest(db, "person", HERE.place, 9, None)] == [1, 2]
-    assert [each.id for each in carried_sessions.latest(db, "person", None, 9, 1)] == [3, 2]
+    assert [each.id for each in sessions.latest_carried(db, "person", HERE.place, 9, None)] == [1, 2]
+    assert [each.id for each in sessions.latest_carried(db, "person", None, 9, 1)] == [3, 2]
 
 
 def test_the_list_has_what_was_spoken_in_newest_first(db):

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from agent_cli.memory.documents import document_sections, document_text
-from agent_cli.memory.documents.document_text import UnreadableFile
+from agent_cli.memory.documents import document_sections
+from agent_cli.memory.documents.document_sections import UnreadableFile
 from tests.tables import for_each
 
 
@@ -118,13 +118,13 @@ def test_html_is_cut_at_its_headings_and_shows_what_a_reader_sees():
 def test_other_encodings_survive(tmp_path, data):
     file = tmp_path / "a.txt"
     file.write_bytes(data)
-    assert document_text.decode(document_text.read(str(file)).data) == "Grüße aus Köln"
+    assert document_sections.decode(document_sections.read(str(file)).data) == "Grüße aus Köln"
 
 
 def test_a_file_that_tells_its_encoding_is_believed():
-    assert document_text.decode("# coding: koi8-r\nпривет".encode("koi8-r")).endswith("привет")
+    assert document_sections.decode("# coding: koi8-r\nпривет".encode("koi8-r")).endswith("привет")
     assert "日本" in cut("a.html", '<meta charset="shift_jis"><p>日本'.encode("shift_jis"))[0][2]
-    assert document_text.decode(b"coding: no-such\n\xff\x00") == "coding: no-such\nÿ "
+    assert document_sections.decode(b"coding: no-such\n\xff\x00") == "coding: no-such\nÿ "
 
 
 def test_lines_are_counted_as_an_editor_counts_them():

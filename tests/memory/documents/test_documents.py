@@ -9,7 +9,7 @@ import pytest
 from agent_cli import kinds
 from agent_cli.errors import UsageError
 from agent_cli.llm import embedded
-from agent_cli.memory.documents import document_files, document_sync, documents
+from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.documents.document_sync import SyncResult
 from agent_cli.memory.search import index, passages, vectors
 from agent_cli.store import jobs
@@ -32,7 +32,7 @@ def sync(db, only=None):
 
 
 def add(db, path):
-    documents.add(db, HERE, document_files.absolute(str(path), "/"), noon)
+    documents.add(db, HERE, documents.absolute(str(path), "/"), noon)
     return sync(db)
 
 
@@ -372,6 +372,6 @@ def test_files_are_found_by_meaning_in_vectors_of_their_own(db, session, folder)
 
 
 def test_a_file_in_the_deepest_folder_is_found(abyss):
-    [(path, real, size, _)] = document_files.walk(str(abyss))
+    [(path, real, size, _)] = documents.walk(str(abyss))
     assert (path, size) == (real, 22)
     assert path.endswith("/d/d/bottom.txt")

@@ -15,8 +15,8 @@ from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
 from agent_cli.memory.facts import adoption, fact_files, facts
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
-from agent_cli.memory.forgetting.owners import OWNERS, TABLES
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting.provenance import OWNERS, TABLES
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, word_tables
@@ -74,7 +74,7 @@ def erase(db, *named):
 
 
 def about(db, words):
-    return forget.planned(db, topic.select_by_topic(db, "person", words), words)
+    return forget.planned(db, provenance.select_by_topic(db, "person", words), words)
 
 
 @pytest.mark.parametrize("secret", [SECRET, FOREIGN], ids=["ASCII", "Armenian"])
@@ -126,7 +126,7 @@ def unsaid(db, secret):
 def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
     """So that one walk reaches all: another one finds nothing more."""
     forgetting.spread(file, SECRET, files=tmp_path / "files")
-    walk = provenance.walk(file, topic.select_by_topic(file, "person", SECRET))
+    walk = provenance.walk(file, provenance.select_by_topic(file, "person", SECRET))
     rows = dict(walk.rows)
 
     for owner in OWNERS:
@@ -318,7 +318,7 @@ def test_a_topic_finds_what_says_it_and_what_has_its_words(db, session):
     other = say(db, session, "May I ask something else?")
     note = notes.add(db, HERE, "a present for Anna's birthday", noon).handle
 
-    names = topic.select_by_topic(db, "person", "Anna's birthday")
+    names = provenance.select_by_topic(db, "person", "Anna's birthday")
 
     assert [f"m{id}" for id in names.rows["message"]] == [said]
     assert [f"n{id}" for id in names.rows["note"]] == [note]
@@ -329,7 +329,7 @@ def test_a_topic_finds_all_that_has_its_words_however_much_that_is(db, session):
     for number in range(300):
         say(db, session, f"In year {number} the presents for the birthdays of Anna were late")
 
-    found = topic.select_by_topic(db, "person", "birthday present for Anna")
+    found = provenance.select_by_topic(db, "person", "birthday present for Anna")
 
     assert len(found.rows["message"]) == 300
 
@@ -340,7 +340,7 @@ def test_a_topic_in_a_script_without_spaces_finds_only_what_has_its_words(db, se
     reply(db, session, "それはよかったです。お茶は好きですか")
     say(db, session, "別の話だけど、明日は雨らしい lessons")
 
-    found = topic.select_by_topic(db, "person", words)
+    found = provenance.select_by_topic(db, "person", words)
 
     assert [f"m{id}" for id in found.rows["message"]] == [said]
 
@@ -359,7 +359,7 @@ def test_a_topic_finds_each_of_its_words_wherever_it_stands(db, session, words, 
     say(db, session, "Anna has a pomegranate")
     wanted = say(db, session, said)
 
-    found = topic.select_by_topic(db, "person", words)
+    found = provenance.select_by_topic(db, "person", words)
 
     assert [f"m{id}" for id in found.rows["message"]] == [wanted]
 
@@ -369,14 +369,14 @@ def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left(db, 
     meta.note_damaged(db, "words")
 
     with pytest.raises(StoreError, match="texts may be missing: run `agent index rebuild`"):
-        topic.select_by_topic(db, "person", "Anna's birthday")
+        provenance.select_by_topic(db, "person", "Anna's birthday")
 
 
 def test_with_a_damaged_index_a_time_is_forgotten_as_ever(db, session):
     say(db, session, "The birthday of Anna is in May.")
     meta.note_damaged(db, "words")
 
-    found = topic.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01")
+    found = provenance.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01")
 
     assert found.rows["message"] == (1,)
 

@@ -10,7 +10,7 @@ from agent_cli.agent import carry_over
 from agent_cli.memory.conversations import log, rolling_summary, session_notes, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.forgetting import forget, provenance, topic
+from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.lifecycle import closing, recovery, retention, rewind
 from agent_cli.memory.planner import tasks
@@ -298,4 +298,4 @@ def test_retention_takes_a_session_of_which_all_was_taken_back(db, session):
 
 def test_forgetting_a_topic_reaches_it(db, session, last):
     take_back(db, session, last)
-    assert 3 in topic.select_by_topic(db, HERE.owner, "Gutenberg").rows["message"]
+    assert 3 in provenance.select_by_topic(db, HERE.owner, "Gutenberg").rows["message"]

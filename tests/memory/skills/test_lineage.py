@@ -4,7 +4,7 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skill_file, skills
 from tests.conftest import HERE, NOON, empty, noon
@@ -174,7 +174,7 @@ def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     skills.edit(file, skills.get(file, 1, "person"), text, noon)
     write(file, "call", "Call Anna.")
 
-    names = topic.select_by_topic(file, "person", "Anna")
+    names = provenance.select_by_topic(file, "person", "Anna")
     plan = forget.planned(file, names, "Anna")
     assert (plan.format_counts, plan.format_lines()[-1]) == (
         "1 skill, 1 skill in part",

@@ -9,7 +9,7 @@ from agent_cli.agent.jobs import worker
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, topic
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -181,7 +181,7 @@ def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
 def test_a_topic_takes_the_sentences_that_say_it(db):
     id = keep_period(db, "year", "Anna came to stay. They sold a boat.", "Anna: 7 May", Source("summary", 99))
 
-    erasure_receipt.erase(db, forget.planned(db, topic.select_by_topic(db, "person", "anna"), "anna"), noon)
+    erasure_receipt.erase(db, forget.planned(db, provenance.select_by_topic(db, "person", "anna"), "anna"), noon)
 
     assert told(db) == {"2026": "They sold a boat."}
     assert summaries.get(db, id, "person").details == ""

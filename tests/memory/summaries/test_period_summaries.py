@@ -14,8 +14,8 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.lifecycle import closing
-from agent_cli.memory.summaries import period_prompts, period_summaries, summaries
-from agent_cli.memory.summaries.period_sources import Item
+from agent_cli.memory.summaries import period_summaries, summaries
+from agent_cli.memory.summaries.period_summaries import Item
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs, schema
@@ -346,11 +346,11 @@ def test_of_a_day_with_one_long_conversation_the_short_ones_are_told_whole():
 
     long = "\n".join(f"person: Sentence {n} of a long talk about nothing." for n in range(500))
     short = [item(n, f"person: The code of door {n} is blue.") for n in range(1, 6)]
-    asked = period_prompts.prompt(periods.parse("2026-11-20"), [item(0, long), *short], 2000)
+    asked = period_summaries.prompt(periods.parse("2026-11-20"), [item(0, long), *short], 2000)
 
     assert all(each.text in asked for each in short)
     assert 1800 < len(asked) < 3000
-    extracted = period_prompts.extract(periods.parse("2026-11-20"), [item(0, long), *short])
+    extracted = period_summaries.extract(periods.parse("2026-11-20"), [item(0, long), *short])
     assert all(f"The code of door {n} is blue." in extracted for n in range(1, 6))
 
 
