@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "llm.openai": "llm llm.server",
     "llm.local": "llm llm.server llm.openai",
     # memory, from the ground up
-    "memory": "store",
+    "memory": "memory.language store",
     "memory.language": "",
     "memory.dates": "memory.language",
     "memory.entities": "memory.language store",
@@ -59,11 +59,11 @@ MAY_IMPORT = {
     "app": "agent agent.* tools memory memory.* llm llm.* store config",
     "checks": "app memory.* llm.ollama llm.server store config",
     # the doors
-    "serve.core": "app agent agent.* tools memory.* llm store",
+    "serve.core": "app agent agent.* tools memory memory.* llm store",
     "serve.routes": "serve.core app agent memory.* store",
     "serve": "serve.* app agent tools memory memory.* store",
     "repl.keyboard": "render terminal app memory memory.*",
-    "repl.review": "repl.keyboard render editor memory.* store",
+    "repl.review": "repl.keyboard render editor memory memory.* store",
     "repl.session": "render app agent agent.* tools memory memory.* llm store",
     "repl.pages": "render memory.* store",
     "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor terminal checks app agent "

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import ToolResult
 from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
@@ -43,7 +44,7 @@ def propose_fact(
         operation="update" if target else "insert",
         target=target.id if target else None,
     )
-    fact = adoption.propose(context.db, context.scope, claim, context.time)
+    fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim)
     if fact is None:
         why = receipts.not_proposed(context.db, context.scope.owner, claim.statement)
         return ToolResult(f"not proposed: {why}", receipt=why)

@@ -25,8 +25,8 @@ from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, recovery, rewind
 from agent_cli.memory.planner.tasks import Task
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.summaries import session_summary
 from agent_cli.messages import FromMemory, Origin, Part, Receipt
 from agent_cli.store.db import Database
@@ -67,9 +67,9 @@ class Conversation:
         return f"{' · '.join(modes)}\n" if modes else ""
 
     @property
-    def reviewer(self) -> Reviewer:
+    def reviewer(self) -> MemoryContext:
         """The person at this prompt, as reviewer of proposals."""
-        return Reviewer(self.app.db, self.app.scope, self.app.time, self.app.single_valued)
+        return self.app.memory
 
     def ensure_session(self) -> int:
         """The id of the session, which is begun now if needed."""

@@ -21,7 +21,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.turns import summarise
 
 
@@ -167,15 +167,15 @@ def test_sessions_that_were_told_of_it_are_told_anew(db, session, last):
 
 def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last):
     claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
-    waits = adoption.propose(db, HERE, claim, noon)
-    kept = adoption.add(db, HERE, replace(claim, statement="I own a Heidelberg press", origin="typed"), noon).fact
-    also = adoption.propose(db, HERE, replace(claim, statement="Paper is bought at Hofer's"), noon)
+    waits = adoption.propose(memory_of(db), claim)
+    kept = adoption.add(memory_of(db), replace(claim, statement="I own a Heidelberg press", origin="typed")).fact
+    also = adoption.propose(memory_of(db), replace(claim, statement="Paper is bought at Hofer's"))
     facts.add_source(db, also, 1, "My router", NOON)
     take_back(db, session, last)
     states = [facts.get(db, each.id, HERE.owner).state for each in (waits, kept, also)]
     assert states == ["expired", "accepted", "pending"]
     assert [version.change for version in facts.history(db, waits.id)] == ["proposed", "withdrawn"]
-    assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
+    assert adoption.propose(memory_of(db), replace(claim, message=1)) is not None, "said anew it may be proposed"
 
 
 def test_reminders_that_a_model_made_are_hidden_and_those_made_by_hand_stay(db, session, last):
@@ -203,12 +203,12 @@ def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
     earlier = NOON - timedelta(minutes=1)
     made = [("before", earlier, session), ("since", NOON, session), ("kept", NOON, session), ("elsewhere", NOON, other)]
     for name, at, of in made:
-        skills.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
-    skills.accept(db, skills.get(db, 3, HERE.owner), noon)
+        skills.propose(memory_of(db, lambda at=at: at), skill.format(name), session=of)
+    skills.accept(memory_of(db), skills.get(db, 3, HERE.owner))
     take_back(db, session, last)
     states = [(each.name, each.state) for each in skills.many(db, [1, 2, 3, 4], HERE.owner)]
     assert states == [("before", "pending"), ("since", "expired"), ("kept", "accepted"), ("elsewhere", "pending")]
-    assert skills.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
+    assert skills.propose(memory_of(db), skill.format("since")), "learned anew it may be proposed"
 
 
 def test_what_was_jotted_since_is_gone(db, session, last):
@@ -249,11 +249,11 @@ def test_what_was_taken_back_for_good_is_not_given_back(db, session, last):
 def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     later = lambda: NOON + timedelta(minutes=1)  # noqa: E731
     claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
-    waits = adoption.propose(db, HERE, claim, noon)
+    waits = adoption.propose(memory_of(db), claim)
     session_notes.add(db, session, "the printer", NOON)
     asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, later)
     assert session_notes.listed(db, session) == []
-    anew = adoption.propose(db, HERE, replace(claim, message=asked), noon)
+    anew = adoption.propose(memory_of(db), replace(claim, message=asked))
     recovery.recover(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
     assert [version.change for version in facts.history(db, waits.id)] == [
