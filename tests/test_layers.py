@@ -83,7 +83,7 @@ LIBRARIES = {
     "apsw": "store",
     "cronsim": "memory.planner",
     "dateparser": "memory.dates",
-    "dateutil": "memory.dates",
+    "dateutil": "memory.dates memory.lifecycle",
     "fastapi": "serve serve.routes",
     "feedparser": "tools",
     "httpcore": "tools",

@@ -17,7 +17,7 @@ from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.forgetting.remaining_rows import RemainingRows
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
-from agent_cli.memory.planner import schedule_outputs
+from agent_cli.memory.planner import schedules
 from agent_cli.memory.search import word_tables
 from agent_cli.store import backup, leftovers, traces
 from agent_cli.store.db import Database
@@ -172,7 +172,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[P
 
     `drafts`: temporary files of the editor.
     """
-    files = [*schedule_outputs.existing(db), *drafts]
+    files = [*schedules.outputs(db), *drafts]
     forget.erase(db, plan, time)
     receipt = check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting, files))
     words = plan.keywords.words or sorted(plan.wanted.words, key=len, reverse=True)[:_MOST_KEPT]

@@ -15,7 +15,7 @@ from agent_cli.memory.forgetting.erasure_receipt import Receipt, Sought
 from agent_cli.memory.forgetting.word_search import WordMatcher
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import Keywords, SearchTerms
-from agent_cli.memory.planner import schedule_outputs
+from agent_cli.memory.planner import schedules
 from agent_cli.store import traces
 from agent_cli.store.db import Database
 
@@ -27,8 +27,8 @@ def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: S
 
     `drafts`: temporary files of the editor.
     """
-    schedule_outputs.remember(db)  # forgets those that are gone
-    text_files = [*schedule_outputs.existing(db), *drafts]
+    schedules.remember_outputs(db)  # forgets those that are gone
+    text_files = [*schedules.outputs(db), *drafts]
     named = tuple(dict.fromkeys(each for word in words for each in keywords.plain(word).split()))
     if named:
         sought = Sought(SearchTerms(words=frozenset(named)), Keywords(named), files=text_files)

@@ -23,7 +23,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, open_calls, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.lifecycle import closing, recovery, rewind
+from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
@@ -175,7 +175,7 @@ class Conversation:
         """Restore the replaced messages if no answer came in their place, and say which of both count."""
         if instead is None:
             return
-        if back := recovery.recover(db, id, self.app.scope, self.app.time):
+        if back := closing.recover(db, id, self.app.scope, self.app.time):
             yield Noticed(f"{back} is restored, with what came after it")
             return
         if error:
@@ -227,7 +227,7 @@ class Conversation:
         """Close the session and leave its summary to a job; returns the session."""
         session, left = self.session, self.id and sessions.get(self.app.db, self.id, self.app.scope.owner)
         if left and left.closed_at is None:  # also when all its messages were taken back
-            recovery.recover(self.app.db, left.id, self.app.scope, self.app.time)
+            closing.recover(self.app.db, left.id, self.app.scope, self.app.time)
             closing.close(self.app.db, left.id, self.app.time)
         self._reset()
         return session if self.app.keeps else None
@@ -238,7 +238,7 @@ class Conversation:
         if self.id is not None and self.id != reopened.id:
             self.leave()
         self.id = reopened.id
-        recovery.recover(self.app.db, reopened.id, self.app.scope, self.app.time)
+        closing.recover(self.app.db, reopened.id, self.app.scope, self.app.time)
 
     def unfinished(self) -> Work | None:
         """Work that asks again what nobody answered before the program ended, and finishes the turn; mostly None."""

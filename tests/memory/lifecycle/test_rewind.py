@@ -12,7 +12,7 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import forget, provenance, topic
 from agent_cli.memory.language.triples import Claim
-from agent_cli.memory.lifecycle import closing, recovery, retention, rewind
+from agent_cli.memory.lifecycle import closing, retention, rewind
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import token_usage
 from agent_cli.memory.search import handle_completion, index, recall, recall_log
@@ -193,7 +193,7 @@ def test_reminders_come_back_with_what_was_replaced_in_vain_but_for_what_the_per
     tasks.hide(db, away, lambda: NOON - timedelta(minutes=1))
     rewind.replace(db, session, HERE, [Part("How is it called?", "typed")], last, noon)
     assert tasks.listing(db, HERE.owner) == []
-    assert recovery.recover(db, session, HERE, noon) == f"m{last}"
+    assert closing.recover(db, session, HERE, noon) == f"m{last}"
     assert [each.id for each in tasks.listing(db, HERE.owner)] == [kept.id]
 
 
@@ -231,18 +231,18 @@ def test_what_is_said_in_its_place_takes_it_back_and_gives_it_back_when_nothing_
     for answer, finish in (("", ""), ("Guten", "interrupted"), ("Guten", None)):
         replace_last(db, session, last, answer, finish)
         assert said(db, session)[:3] == [*before[:2], "Which printer?"]
-        recovery.recover(db, session, HERE, noon)
+        closing.recover(db, session, HERE, noon)
         assert said(db, session) == before
     assert found(db, "printer Gutenberg")[:2] == ["m3", "m4"]
     replace_last(db, session, last, "Gutenberg.")
-    recovery.recover(db, session, HERE, noon)
+    closing.recover(db, session, HERE, noon)
     assert said(db, session) == [*before[:2], "Which printer?", "Gutenberg."]
 
 
 def test_what_was_taken_back_for_good_is_not_given_back(db, session, last):
     take_back(db, session, last)
     log.add_user_message(db, session, HERE, [Part("Which printer?", "typed")], NOON)
-    recovery.recover(db, session, HERE, noon)
+    closing.recover(db, session, HERE, noon)
     assert said(db, session) == ["My router is a Zyxel.", "Noted.", "Which printer?"]
 
 
@@ -254,7 +254,7 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, later)
     assert session_notes.listed(db, session) == []
     anew = adoption.propose(memory_of(db), replace(claim, message=asked))
-    recovery.recover(db, session, HERE, later)
+    closing.recover(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
     assert [version.change for version in facts.history(db, waits.id)] == [
         "proposed",
