@@ -54,7 +54,7 @@ def review_(conversation: Conversation, argument: str) -> Screen:
 
     async def show() -> None:
         if await ReviewScreen(
-            conversation.reviewer,
+            conversation.app.memory,
             app.config.editor,
             screen_reader=bool(os.environ.get("ACCESSIBLE")),
             at_prompt=True,
@@ -118,7 +118,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
         found = [each for each in facts.many(app.db, [hit.id for hit in hits], owner) if each.is_open(now)]
     else:
         found = facts.listing(app.db, owner, _SHOWN, not_over=now)
-    waiting = len(review.pending(conversation.reviewer))
+    waiting = len(review.pending(conversation.app.memory))
     waits = [f"{text.counted(waiting, 'fact')} to review: /review"] if waiting else []
     if not found:
         nothing = "no fact has these words" if argument else "there are no facts; /remember TEXT keeps one"

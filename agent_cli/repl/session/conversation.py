@@ -25,7 +25,6 @@ from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
-from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
 from agent_cli.memory.summaries import session_summary
 from agent_cli.messages import FromMemory, Origin, Part, Receipt
@@ -65,11 +64,6 @@ class Conversation:
         if self.app.keeps and not self.app.learns:
             modes.append("nothing is learned")
         return f"{' · '.join(modes)}\n" if modes else ""
-
-    @property
-    def reviewer(self) -> MemoryContext:
-        """The person at this prompt, as reviewer of proposals."""
-        return self.app.memory
 
     def ensure_session(self) -> int:
         """The id of the session, which is begun now if needed."""
