@@ -79,7 +79,9 @@ def add(memory: MemoryContext, claim: Claim) -> Adopted:
         claim, over = _with_target(memory, claim)
         for each in sorted(_repeated_by(memory, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
-                return accept(memory, _restate_pending(memory, each, claim))
+                # the person's own wording counts, not the update or deletion that was proposed
+                restated = facts.change(memory, each, "edited", **facts.stated(claim, memory.time()))
+                return accept(memory, restated)
             if each.is_open(memory.time()):
                 return _add_to_known(memory, each, claim)
         if claim.operation == "insert" and (said := _earlier_ending(memory, claim)):
@@ -258,24 +260,6 @@ def _add_to_known(memory: MemoryContext, known: Fact, claim: Claim) -> Adopted:
         return Adopted(known, new=False)
     replaced = _redate(memory, known, stated)
     return Adopted(facts.get(memory.db, known.id, known.owner), False, replaced, dated=True)
-
-
-def _restate_pending(memory: MemoryContext, fact: Fact, claim: Claim) -> Fact:
-    """Give a pending fact the person's own wording, without the update or deletion that it proposed."""
-    triple = claim.triple or Triple("", "", "")
-    return facts.change(
-        memory,
-        fact,
-        "edited",
-        statement=claim.statement,
-        subject=triple.subject,
-        predicate=triple.predicate,
-        object=triple.object,
-        operation=claim.operation,
-        learned_at=clock.utc(claim.learned or memory.time()),
-        valid_from=clock.utc(claim.valid_from) if claim.valid_from else None,
-        valid_to=clock.utc(claim.valid_to) if claim.valid_to else None,
-    )
 
 
 def _check_length(statement: str) -> None:

@@ -188,44 +188,46 @@ def last_change(db: Database) -> int:
 def insert(memory: MemoryContext, claim: Claim, state: str, change: str, *, actor: str) -> Fact:
     """Store a claim as a fact in this state. Runs in the caller's transaction."""
     db, owner, now = memory.db, memory.scope.owner, memory.time()
-    learned = claim.learned or now
-    triple = claim.triple or Triple("", "", "")
-    moments = [clock.utc(moment) if moment else None for moment in (claim.valid_from, claim.valid_to)]
-    id = db.insert(
-        """insert into fact (uid, owner, place, session_id, statement, subject, predicate, object, state, operation,
-              target_id, origin, trust, inferred, message_id, quote, valid_from, valid_to, learned_at, decided_at,
-              utc_offset, source)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (
-            ids.new(now),
-            owner,
-            claim.place,
-            claim.session,
-            claim.statement.strip(),
-            triple.subject,
-            triple.predicate,
-            triple.object,
-            state,
-            claim.operation,
-            claim.target,
-            claim.origin,
-            claim.trust or claim.origin,
-            claim.inferred,
-            claim.message,
-            claim.quote,
-            *moments,
-            clock.utc(learned),
-            None if state == PENDING else clock.utc(now),
-            clock.offset(learned),
-            claim.source,
-        ),
-    )
+    columns = stated(claim, now) | {
+        "uid": ids.new(now),
+        "owner": owner,
+        "place": claim.place,
+        "session_id": claim.session,
+        "state": state,
+        "target_id": claim.target,
+        "origin": claim.origin,
+        "trust": claim.trust or claim.origin,
+        "inferred": claim.inferred,
+        "message_id": claim.message,
+        "quote": claim.quote,
+        "decided_at": None if state == PENDING else clock.utc(now),
+        "utc_offset": clock.offset(claim.learned or now),
+        "source": claim.source,
+    }
+    names = ", ".join(columns)
+    values = ", ".join(f":{name}" for name in columns)
+    id = db.insert(f"insert into fact ({names}) values ({values})", columns)
     _write_marks(db, id, claim.statement)
     fact = get(db, id, owner)
     add_source(db, fact, claim.read_in, "", now)
     FACTS.record(memory, fact, None, change, actor=actor)
     _update_graph(db, fact)
     return fact
+
+
+def stated(claim: Claim, now: datetime) -> dict[str, Any]:
+    """What a claim states, as columns."""
+    triple = claim.triple or Triple("", "", "")
+    return {
+        "statement": claim.statement.strip(),
+        "subject": triple.subject,
+        "predicate": triple.predicate,
+        "object": triple.object,
+        "operation": claim.operation,
+        "learned_at": clock.utc(claim.learned or now),
+        "valid_from": clock.utc(claim.valid_from) if claim.valid_from else None,
+        "valid_to": clock.utc(claim.valid_to) if claim.valid_to else None,
+    }
 
 
 def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
