@@ -22,7 +22,6 @@ from agent_cli.llm import ollama
 from agent_cli.llm.engine import Engine, Tag, find, refuse_cloud
 from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.search import index, index_check, vectors, word_tables
 from agent_cli.messages import Failure, Receipt
 from agent_cli.store import file, jobs, keyed_hash
@@ -285,7 +284,7 @@ def _pending(app: App) -> Iterator[Finding]:
     else:
         ready = sum(job["state"] == "ready" for job in listed)
         yield Finding("jobs", True, f"{ready} queued, none given up")
-    waiting = len(review.pending(Reviewer(app.db, app.scope, app.time, app.single_valued)))
+    waiting = len(review.pending(app.memory))
     if waiting:
         yield Finding("review", True, f"{counted(waiting, 'proposal')} to review", "agent facts review")
 

@@ -26,7 +26,7 @@ class Kind:
     word: str = ""  # what the person calls it, where that is not its name
     plural: str = ""  # where it is not the name with an s
     example: int = 0  # the number in the example of a handle that may be forgotten; 0: it is not forgotten by handle
-    source: str = ""  # the module whose SOURCES say how its rows are searched and completed; empty: they are not
+    source: str = "agent_cli.memory.search_sources"  # whose SOURCES say how its rows are searched and completed
     searchable: bool = False  # its rows are indexed as passages
     heading: str = ""  # under which its rows are recalled; empty: they are not
     completable: bool = False  # handles are offered while a person types
@@ -53,7 +53,6 @@ KINDS = (
         "session",
         f"{_MEMORY}.conversations.sessions",
         example=3,
-        source=f"{_MEMORY}.conversations.search_sources",
         completable=True,
         list_command="sessions",
         counted=True,
@@ -65,7 +64,6 @@ KINDS = (
         "message",
         f"{_MEMORY}.conversations.log",
         example=9,
-        source=f"{_MEMORY}.conversations.search_sources",
         searchable=True,
         heading=MEMORY,
         counted=True,
@@ -76,7 +74,6 @@ KINDS = (
         "note",
         f"{_MEMORY}.planner.notes",
         example=4,
-        source=f"{_MEMORY}.planner.search_sources",
         searchable=True,
         heading=MEMORY,
         completable=True,
@@ -89,7 +86,6 @@ KINDS = (
         "fact",
         f"{_MEMORY}.facts.facts",
         example=12,
-        source=f"{_MEMORY}.facts.search_sources",
         searchable=True,
         heading=MEMORY,
         completable=True,
@@ -104,7 +100,6 @@ KINDS = (
         f"{_MEMORY}.summaries.summaries",
         plural="summaries",
         example=7,
-        source=f"{_MEMORY}.summaries.search_sources",
         searchable=True,
         heading=MEMORY,
         counted=True,
@@ -115,7 +110,6 @@ KINDS = (
         "skill",
         f"{_MEMORY}.skills.skills",
         example=2,
-        source=f"{_MEMORY}.skills.search_sources",
         searchable=True,
         heading=SKILLS,
         completable=True,
@@ -127,7 +121,6 @@ KINDS = (
         "task",
         f"{_MEMORY}.planner.tasks",
         example=4,
-        source=f"{_MEMORY}.planner.search_sources",
         completable=True,
         list_command="tasks",
     ),
@@ -139,7 +132,6 @@ KINDS = (
         f"{_MEMORY}.documents.documents",
         word="file",
         example=12,
-        source=f"{_MEMORY}.documents.search_sources",
         searchable=True,
         heading=FILES,
         exportable=False,

@@ -25,6 +25,7 @@ from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.llm.offline import ScriptedModel
 from agent_cli.memory.facts import adoption
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
 from benchmarks.applied_pairs import GERMAN, WISHES
@@ -147,7 +148,7 @@ def _accept(app: App, statements: Iterable[str]) -> list[str]:
     for number, each in enumerate(statements):
         moment = NOW - timedelta(days=30) + timedelta(minutes=number)
         claim = adoption.claim(each, "typed")
-        handles.append(adoption.add(app.db, app.scope, claim, lambda now=moment: now).fact.handle)
+        handles.append(adoption.add(MemoryContext(app.db, app.scope, lambda now=moment: now), claim).fact.handle)
     upkeep.prepare_search(app, app.db)
     return handles
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
@@ -71,7 +71,9 @@ def _ways(db: Database) -> dict[str, Callable[[], object]]:
         "list as of a day": lambda: facts.listing(db, PERSON, 50, as_of=long_ago),
         "start of review": lambda: _review(db),
         "what waits, counted": lambda: len(facts.pending(db, PERSON)),
-        "the same said again is known": lambda: adoption.add(db, HERE, Claim(middle, "typed"), lambda: NOW),
+        "the same said again is known": lambda: adoption.add(
+            MemoryContext(db, HERE, lambda: NOW), Claim(middle, "typed")
+        ),
     }
 
 
@@ -80,9 +82,9 @@ _EVERY = (ACCEPTED, PENDING, REJECTED, facts.SUPERSEDED, EXPIRED)
 
 def _review(db: Database) -> None:
     """What is done before the first proposal stands on the screen."""
-    facts.FACTS.expire_old(db, PERSON, lambda: NOW)
+    facts.FACTS.expire_old(MemoryContext(db, HERE, lambda: NOW))
     waiting = facts.pending(db, PERSON)
-    adoption.conflicts(db, waiting[0], NOW)
+    adoption.conflicts(MemoryContext(db, Scope(PERSON, ""), lambda: NOW), waiting[0])
 
 
 def _recall(db: Database, question: str) -> None:
@@ -97,7 +99,7 @@ def fill(db: Database, rows: int) -> list[str]:
         with db.write():
             for number, claim in enumerate(claims, start):
                 state, change = (PENDING, "proposed") if number % WAITING == 0 else (ACCEPTED, "added")
-                facts.insert(db, HERE, claim, state, change, lambda: NOW, actor="person", batch=batch)
+                facts.insert(MemoryContext(db, HERE, lambda: NOW, batch=batch), claim, state, change, actor="person")
                 if number - start == _PORTION - 1:
                     break
     return names

@@ -120,7 +120,7 @@ class _Talk:
             server.prompts.kept = kept
             for number in range(FACTS):
                 claim = adoption.claim(f"My shelf number {number} holds books about {_SUBJECTS[number % 4]}", "typed")
-                adoption.add(app.db, app.scope, claim, app.time)
+                adoption.add(app.memory, claim)
             talk = cls(app, server, ahead)
             talk._hold()
         return talk

@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from agent_cli.clock import Clock
 from agent_cli.llm import local
 from agent_cli.memory.conversations import sessions
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store import meta, schema
 from agent_cli.store.db import Database
@@ -44,6 +46,11 @@ EMBEDDER = Model("nomic-embed-text", capabilities=("embedding",), embedding_leng
 
 def noon() -> datetime:
     return NOON
+
+
+def memory_of(db: Database, time: Clock = noon, *, batch: str = "") -> MemoryContext:
+    """What the person's facts and skills are changed with."""
+    return MemoryContext(db, HERE, time, batch=batch)
 
 
 def pytest_addoption(parser):

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON
 from tests.conftest import HERE, noon
 from tests.recalling import day
@@ -26,11 +27,13 @@ def lives(place, since, statement="", origin="typed"):
 
 
 def add(db, told, scope=HERE, time=noon):
-    return adoption.add(db, scope, told if isinstance(told, Claim) else claim(told), time)
+    return adoption.add(MemoryContext(db, scope, time), told if isinstance(told, Claim) else claim(told))
 
 
 def propose(db, told, scope=HERE, time=noon):
-    return adoption.propose(db, scope, told if isinstance(told, Claim) else claim(told, origin="model"), time)
+    return adoption.propose(
+        MemoryContext(db, scope, time), told if isinstance(told, Claim) else claim(told, origin="model")
+    )
 
 
 def later(days):

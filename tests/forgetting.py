@@ -17,7 +17,7 @@ from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.turns import summarise
 
 
@@ -41,18 +41,18 @@ def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):
 def learn(db, session, name, body, yes=True, about=""):
     """A skill, or a change to one, that a model learned in a session; with the person's yes, or waiting."""
     told = skill_file.compose(name, f"How to {about or name}", body)
-    made = skills.propose(db, "person", told, noon, session=session)
-    return skills.accept(db, made, noon) if yes else made
+    made = skills.propose(memory_of(db), told, session=session)
+    return skills.accept(memory_of(db), made) if yes else made
 
 
 def teach(db, session, secret):
     """Skills that were learned in a session: one that waits, one that was refused, one with the secret in between."""
     learn(db, session, "wait", f"Type {secret} and wait.", yes=False, about=secret)
-    skills.reject(db, learn(db, session, "refuse", f"Type {secret} at once.", yes=False), noon)
-    skills.add(db, "person", skill_file.compose("open-safe", "Opens the safe", "Turn the wheel."), noon)
+    skills.reject(memory_of(db), learn(db, session, "refuse", f"Type {secret} at once.", yes=False))
+    skills.add(memory_of(db), skill_file.compose("open-safe", "Opens the safe", "Turn the wheel."))
     learn(db, session, "open-safe", f"Turn the wheel to {secret}.")
     learn(db, session, "open-safe", f"First breathe. Then turn the wheel to {secret}.")
-    skills.hide(db, learn(db, session, "shout", f"Shout {secret} loudly."), noon)
+    skills.hide(memory_of(db), learn(db, session, "shout", f"Shout {secret} loudly."))
 
 
 def keep_files(db, folder, secret):
@@ -119,10 +119,10 @@ def spread(db, secret, embed=False, files=None):
     log.add_tool_result(db, session, HERE, call, ToolResult(f"saved {secret}"), NOON)
     note = notes.add(db, HERE, f"safe: {secret}", noon, title=f"code {secret}", session=session)
     claim = adoption.claim(f"The code of the safe is {secret}", "typed", message=asked, quote=f"is {secret}")
-    fact = adoption.add(db, HERE, claim, noon).fact
-    adoption.edit(db, fact, "The code of the safe is not told to anybody", noon)
-    other = adoption.add(db, HERE, adoption.claim(f"{secret} opens the safe", "typed", message=asked), noon).fact
-    apart = adoption.add(db, HERE, adoption.claim("The smith knows it", "typed", message=asked), noon).fact
+    fact = adoption.add(memory_of(db), claim).fact
+    adoption.edit(memory_of(db), fact, "The code of the safe is not told to anybody")
+    other = adoption.add(memory_of(db), adoption.claim(f"{secret} opens the safe", "typed", message=asked)).fact
+    apart = adoption.add(memory_of(db), adoption.claim("The smith knows it", "typed", message=asked)).fact
     with db.write():
         db.execute("update fact set subject = ?1, object = ?1 where id = ?2", (secret, apart.id))
         db.execute("insert into fact_source values (?, ?, ?, '')", (apart.id, reply, f"I keep {secret}"))

@@ -15,6 +15,7 @@ from agent_cli.agent.loop import run_turn
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
 from agent_cli.store import file
@@ -257,7 +258,7 @@ with open({ran!r}, "w") as told:
 def test_a_process_that_the_assistant_started_accepts_nothing(attacked):
     (attacked.work / "lines").write_text('{"statement": "I am the king"}')
     other = file.open_file(attacked.work / "other.db", NOON, print)
-    adoption.add(other, Scope(PERSON, "/"), adoption.claim("I am the king", "typed"), noon)
+    adoption.add(MemoryContext(other, Scope(PERSON, "/"), noon), adoption.claim("I am the king", "typed"))
     other.close()
     ran = attacked.home / "ran"
     commands = [shlex.split(each.replace("memory.db", str(attacked.db))) for each in CHILDREN]

@@ -30,6 +30,7 @@ from agent_cli.agent.events import (
 from agent_cli.errors import Cancelled
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.render.display import Display
@@ -176,7 +177,7 @@ def kept(tmp_path_factory):
         db = file.open_file(program.db, clock.now(), print)
         few = " ".join(CORPUS[name] for name in ("colours", "title", "C1 in UTF-8", "bidi", "tags"))
         claim = Claim(f"The NAS stands in the cellar, right behind the boiler {few}", "model", quote=HOSTILE, message=1)
-        assert adoption.propose(db, Scope("person", str(program.work)), claim, clock.now)
+        assert adoption.propose(MemoryContext(db, Scope("person", str(program.work)), clock.now), claim)
         db.close()
         yield Kept(program, _printed(program, terminal=False), _printed(program, terminal=True))
 

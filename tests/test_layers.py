@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "store": "",
     "llm": "",
     # memory, from the ground up
-    "memory": "store",
+    "memory": "memory.language store",
     "memory.language": "",
     "memory.dates": "memory.language",
     "memory.entities": "memory.language store",
@@ -57,7 +57,7 @@ MAY_IMPORT = {
     # the doors
     "serve": "app agent agent.* tools memory memory.* llm store",
     "repl.keyboard": "render terminal app memory memory.*",
-    "repl.review": "repl.keyboard render editor memory.* store",
+    "repl.review": "repl.keyboard render editor memory memory.* store",
     "repl.session": "render app agent agent.* tools memory memory.* llm store",
     "repl.pages": "render memory.* store",
     "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor terminal checks app agent "
@@ -76,7 +76,7 @@ LIBRARIES = {
     "apsw": "store",
     "cronsim": "memory.planner",
     "dateparser": "memory.dates",
-    "dateutil": "memory.dates",
+    "dateutil": "memory.dates memory.lifecycle",
     "fastapi": "serve",
     "feedparser": "tools",
     "httpcore": "tools",
@@ -115,7 +115,8 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "agent.jobs": "session",
     "checks": "message",
     "cli": "passage",
-    "memory.conversations": "document fact fact_source note recollection section summary summary_source",
+    "memory": "collection document fact fact_source message note said section session skill summary task",
+    "memory.conversations": "document note recollection section summary summary_source",
     "memory.documents": "passage",
     "memory.facts": "message session",
     "memory.forgetting": "job message session",

@@ -14,6 +14,7 @@ from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished,
 from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.language import statements
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
@@ -74,9 +75,8 @@ def _contradictions(context: ToolContext, message: int, parts: Sequence[Part], o
         return []
     from agent_cli.memory.facts import contradictions  # after the reply, so that no question waits for it
 
-    found = contradictions.find(
-        context.db, context.scope, context.session, message, parts, context.time(), options.single_valued
-    )
+    memory = MemoryContext(context.db, context.scope, context.time, options.single_valued)
+    found = contradictions.find(memory, context.session, message, parts)
     return [each.message(at_keyboard=options.at_keyboard) for each in found]
 
 

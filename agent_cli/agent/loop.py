@@ -27,7 +27,7 @@ from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.lifecycle import recovery
+from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
 from agent_cli.tools import tool as tools
@@ -123,7 +123,7 @@ def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
 def prepare_session(context: ToolContext) -> None:
     """Repair what a crash left incomplete in the session, and compose its opening if it has none."""
     session = sessions.get(context.db, context.session, context.scope.owner)
-    recovery.recover(context.db, context.session, context.scope, context.time)
+    closing.recover(context.db, context.session, context.scope, context.time)
     if context.reads and (session.opening is None or session.profile is None):
         now, current = context.time(), None if context.memory else context.session
         start = profile.current(context.remembered, context.scope, current, now, context.profile_tokens)

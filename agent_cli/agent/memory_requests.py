@@ -13,8 +13,8 @@ from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.triples import Claim
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Request, joined
-from agent_cli.store import ids
 from agent_cli.tools.tool import ToolContext
 
 MAX_SHOWN = 200  # characters of a statement that was not typed: what is longer cannot be agreed to unseen
@@ -58,21 +58,22 @@ def _answer(context: ToolContext, message: int, request: MemoryRequest, options:
 def _keep(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
     claims = [_claim(context, message, request, each) for each in adoption.separate(request.statement)]
     asked = request.kind == "statement"  # a wish may be meant for this conversation alone
-    typed, batch = asked and options.at_keyboard and request.trust == "typed", ids.new(context.time())
+    typed = asked and options.at_keyboard and request.trust == "typed"
+    memory = MemoryContext(context.db, context.scope, context.time, options.single_valued).in_one_batch()
     with context.db.write():
         keep = _adopt if typed else _propose
-        return joined([*dict.fromkeys(keep(context, each, options, batch) for each in claims)], "; ")
+        return joined([*dict.fromkeys(keep(memory, each, options) for each in claims)], "; ")
 
 
-def _adopt(context: ToolContext, claim: Claim, options: CaptureOptions, batch: str) -> str:
-    adopted = adoption.add(context.db, context.scope, claim, context.time, options.single_valued, batch=batch)
-    return receipts.accepted(adopted, context.time(), at_prompt=options.at_keyboard)
+def _adopt(memory: MemoryContext, claim: Claim, options: CaptureOptions) -> str:
+    adopted = adoption.add(memory, claim)
+    return receipts.accepted(adopted, memory.time(), at_prompt=options.at_keyboard)
 
 
-def _propose(context: ToolContext, claim: Claim, options: CaptureOptions, batch: str) -> str:
-    fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person", batch=batch)
+def _propose(memory: MemoryContext, claim: Claim, options: CaptureOptions) -> str:
+    fact = adoption.propose(memory, claim, actor="person")
     if fact is None:
-        return receipts.not_proposed(context.db, context.scope.owner, claim.statement)
+        return receipts.not_proposed(memory.db, memory.scope.owner, claim.statement)
     return Request(f"{receipts.pending(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})")
 
 

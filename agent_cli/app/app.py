@@ -22,6 +22,7 @@ from agent_cli.config.values import Config
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import ChatModel
 from agent_cli.memory.language import triples
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, holder
 from agent_cli.store.db import Database
@@ -66,6 +67,10 @@ class App:
     def single_valued(self) -> frozenset[str]:
         """The predicates that have one value at a time."""
         return triples.single_valued(self.config.predicates)
+
+    @property
+    def memory(self) -> MemoryContext:
+        return MemoryContext(self.db, self.scope, self.time, self.single_valued)
 
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""

@@ -19,7 +19,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
-from agent_cli.memory.lifecycle import closing, recovery
+from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.review import review
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.transfers import transfer
@@ -95,7 +95,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
     app_, session = _session(context, handle)
     if sessions.is_open_elsewhere(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
-    recovery.recover(app_.db, session.id, app_.scope, app_.time)
+    closing.recover(app_.db, session.id, app_.scope, app_.time)
     rounds = tombstones.erasure_count(app_.db)
     job_context = background.job_context(app_, app_.db, Cancel())
     pieces, method, name = summariser.session_words(job_context, session.id)

@@ -7,13 +7,15 @@ facts/facts.py and skills/skills.py have one each, and write the rows themselves
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import asdict, fields, replace
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
+from agent_cli.memory.language.triples import SINGLE_VALUED
+from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -51,6 +53,24 @@ Row = TypeVar("Row", bound=Proposed)
 
 
 @frozen
+class MemoryContext:
+    """Whose memory is read and changed, when, and by which settings.
+
+    `batch`: of the changes, which are undone together; empty: one for each change.
+    """
+
+    db: Database
+    scope: Scope
+    time: clock.Clock
+    single_valued: Set[str] = SINGLE_VALUED  # predicates with one value at a time
+    batch: str = ""
+
+    def in_one_batch(self) -> "MemoryContext":
+        """The same, with one batch for all changes where there is none yet."""
+        return self if self.batch else replace(self, batch=ids.new(self.time()))
+
+
+@frozen
 class Version:
     """A row as it was before a change. `was`: its columns; empty where the change created it."""
 
@@ -73,7 +93,7 @@ class Proposals(Generic[Row]):
     max_pending: int  # proposals of a model that may wait at once
     fixed: frozenset[str]  # columns that undoing leaves as they are: never written, or erased since
     changed_since: str  # the error when a change cannot be undone; {}: the handle
-    write: Callable[[Database, Row, Mapping[str, Any], clock.Clock], None]  # columns of a row
+    write: Callable[[MemoryContext, Row, Mapping[str, Any]], None]  # columns of a row
 
     @property
     def kind(self) -> str:
@@ -129,45 +149,27 @@ class Proposals(Generic[Row]):
             for change, was, actor, undone, at, offset in rows
         ]
 
-    def change(
-        self,
-        db: Database,
-        row: Row,
-        change: str,
-        time: clock.Clock,
-        *,
-        actor: str = "person",
-        batch: str = "",
-        **values: Any,
-    ) -> Row:
+    def change(self, memory: MemoryContext, row: Row, change: str, *, actor: str = "person", **values: Any) -> Row:
         """Change some columns of a row and record its former values. Runs in the caller's transaction."""
-        before = self.get(db, row.id, row.owner)
-        self.write(db, before, values, time)
-        changed = self.get(db, row.id, row.owner)
-        self.record(db, changed, before, change, time, actor=actor, batch=batch)
+        before = self.get(memory.db, row.id, row.owner)
+        self.write(memory, before, values)
+        changed = self.get(memory.db, row.id, row.owner)
+        self.record(memory, changed, before, change, actor=actor)
         return changed
 
     def record(
-        self,
-        db: Database,
-        row: Row,
-        before: Row | None,
-        change: str,
-        time: clock.Clock,
-        *,
-        actor: str,
-        batch: str,
-        undone: bool = False,
+        self, memory: MemoryContext, row: Row, before: Row | None, change: str, *, actor: str, undone: bool = False
     ) -> None:
         """Record a row as it was before a change (None: it is new). Runs in the caller's transaction."""
-        now = time()
+        now = memory.time()
         was = None if before is None else json.dumps(asdict(before), ensure_ascii=False)  # type: ignore[call-overload]
-        db.execute(
+        memory.db.execute(
             f"""insert into {self.kind}_version ({self.kind}_id, change, was, batch, actor, undone, at, utc_offset)
                 values (?, ?, ?, ?, ?, ?, ?, ?)""",
-            (row.id, change, was, batch or ids.new(now), actor, int(undone), clock.utc(now), clock.offset(now)),
+            (row.id, change, was, memory.batch or ids.new(now), actor, int(undone), clock.utc(now), clock.offset(now)),
         )
-        events.append(db, time, f"{self.kind} {change}", row.handle, actor=actor, content=getattr(row, self.text))
+        content = getattr(row, self.text)
+        events.append(memory.db, memory.time, f"{self.kind} {change}", row.handle, actor=actor, content=content)
 
     def require_pending(self, db: Database, row: Row) -> Row:
         """The proposal as it is now. Raises UsageError when it is decided."""
@@ -176,36 +178,38 @@ class Proposals(Generic[Row]):
             raise UsageError(f"{row.handle} does not wait for approval: it is {now.state}")
         return now
 
-    def reject(self, db: Database, row: Row, time: clock.Clock, *, batch: str = "") -> Row:
+    def reject(self, memory: MemoryContext, row: Row) -> Row:
         """The person rejects a proposal, for good. Raises UsageError when it is not pending."""
-        with db.write():
-            proposal = self.require_pending(db, row)
-            return self.change(db, proposal, REJECTED, time, batch=batch, state=REJECTED, decided_at=clock.utc(time()))
+        with memory.db.write():
+            proposal = self.require_pending(memory.db, row)
+            return self.change(memory, proposal, REJECTED, state=REJECTED, decided_at=clock.utc(memory.time()))
 
-    def hide(self, db: Database, row: Row, time: clock.Clock, *, batch: str = "") -> Row:
+    def hide(self, memory: MemoryContext, row: Row) -> Row:
         """Leave a row out of lists, search and what the model is shown, until it is restored."""
-        with db.write():
-            return self.change(db, row, "hidden", time, batch=batch, hidden_at=clock.utc(time()))
+        with memory.db.write():
+            return self.change(memory, row, "hidden", hidden_at=clock.utc(memory.time()))
 
-    def make_room(self, db: Database, owner: str, time: clock.Clock) -> None:
+    def make_room(self, memory: MemoryContext) -> None:
         """Expire the oldest proposals of a model where one more would be too many."""
-        made = self.pending(db, owner, origin="model")
-        self.expire(db, made[: max(0, len(made) + 1 - self.max_pending)], time)
+        made = self.pending(memory.db, memory.scope.owner, origin="model")
+        self.expire(memory, made[: max(0, len(made) + 1 - self.max_pending)])
 
-    def expire(self, db: Database, proposals: Iterable[Row], time: clock.Clock) -> None:
+    def expire(self, memory: MemoryContext, proposals: Iterable[Row]) -> None:
         """Expire these proposals; the next start reports them. Runs in the caller's transaction."""
         for each in proposals:
-            self.change(db, each, EXPIRED, time, actor="program", state=EXPIRED, decided_at=clock.utc(time()))
-            meta.increase(db, self._unreported)
+            now = clock.utc(memory.time())
+            self.change(memory, each, EXPIRED, actor="program", state=EXPIRED, decided_at=now)
+            meta.increase(memory.db, self._unreported)
 
-    def expire_old(self, db: Database, owner: str, time: clock.Clock) -> int:
+    def expire_old(self, memory: MemoryContext) -> int:
         """Expire proposals that have waited for 30 days; returns how many have expired since the last call."""
+        db, owner = memory.db, memory.scope.owner
         oldest = f"""uid < ? and id in (select id from {self.kind} where owner = ? and state = 'pending'
                                         and hidden_at is null order by id limit 200)"""
-        while old := self.select(db, oldest, (ids.lowest(time() - MAX_WAIT), owner)):
+        while old := self.select(db, oldest, (ids.lowest(memory.time() - MAX_WAIT), owner)):
             with db.write():
                 read_again = self.many(db, [each.id for each in old], owner)
-                self.expire(db, [each for each in read_again if each.state == PENDING], time)
+                self.expire(memory, [each for each in read_again if each.state == PENDING])
         if not meta.get(db, self._unreported):
             return 0
         with db.write():
@@ -231,12 +235,13 @@ class Proposals(Generic[Row]):
             (batch,),
         )
 
-    def undo_batch(self, db: Database, owner: str, batch: str, time: clock.Clock) -> list[Row]:
+    def undo_batch(self, memory: MemoryContext, batch: str) -> list[Row]:
         """Undo a batch, the last change first: a row that the batch added becomes rejected.
 
         Returns each row as it is then. Raises UsageError when the person has changed one of them since.
         """
-        undoing, undone = ids.new(time()), dict[int, Row]()
+        db, undone = memory.db, dict[int, Row]()
+        undoing = replace(memory, batch="").in_one_batch()
         with db.write():
             later = db.value(
                 f"""select l.{self.kind}_id from {self.kind}_version v
@@ -252,12 +257,12 @@ class Proposals(Generic[Row]):
                     order by id desc""",
                 (batch,),
             ):
-                former = json.loads(was) if was else {"state": REJECTED, "decided_at": clock.utc(time())}
+                former = json.loads(was) if was else {"state": REJECTED, "decided_at": clock.utc(memory.time())}
                 columns = {name: former[name] for name in self._columns if name in former and name not in self.fixed}
-                row = self.get(db, id, owner)
-                self.write(db, row, columns, time)
-                undone[id] = self.get(db, id, owner)
-                self.record(db, undone[id], row, "undone", time, actor="person", batch=undoing, undone=True)
+                row = self.get(db, id, memory.scope.owner)
+                self.write(undoing, row, columns)
+                undone[id] = self.get(db, id, row.owner)
+                self.record(undoing, undone[id], row, "undone", actor="person", undone=True)
                 db.execute(f"update {self.kind}_version set undone = 1 where id = ?", (version,))
         return list(undone.values())
 

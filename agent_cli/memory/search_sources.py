@@ -1,8 +1,7 @@
-"""How the rows of a kind are searched and completed, as SQL given by the folder that owns their table.
+"""How the rows of each kind are searched and completed, as SQL.
 
-Search is below the owners' folders and imports none of them: the row of a kind in kinds.py names the module whose
-SOURCES hold its SearchSource, and that is loaded when it is first needed. These modules import nothing else, so that a
-search starts without the code of all kinds.
+Search is below the folders that own the tables and imports none of them, so that it starts without the code of all
+kinds. A kind from elsewhere names in kinds.py the module whose SOURCES hold its SearchSource.
 """
 
 from functools import cache
@@ -30,8 +29,71 @@ class SearchSource:
     order: str = "id desc"
 
 
+# Facts that end on a date are not indexed with the message, because nothing would update it.
+_MESSAGES = """select m.id, s.owner, s.place, m.session_id, m.author, m.at, m.utc_offset, m.text,
+                   (select nullif(json_group_array(json_array(statement, predicate)), '[]') from fact
+                    where id in (select id from fact where message_id = m.id
+                                 union select fact_id from fact_source where message_id = m.id)
+                      and +owner = s.owner and +state = 'accepted' and valid_to is null and hidden_at is null
+                      and session_id is null)
+            from json_each(?) c cross join message m on m.id = c.value join session s on s.id = m.session_id
+            where m.finish is not null and m.role in ('user', 'assistant') and m.text <> '' and m.undone_at is null
+              and m.model <> 'offline'"""  # the offline model only quotes
+
+_SESSIONS = """select id, coalesce(nullif(title, ''), (select substr(text, 1, 200) from said
+                                                       where session_id = s.id and role = 'user' order by id limit 1))
+              from session s where owner = :owner and hidden_at is null {more}
+                and exists (select 1 from said where session_id = s.id)"""
+
+SOURCES = {
+    "message": SearchSource(passages=_MESSAGES),
+    "session": SearchSource(completions=_SESSIONS, order="last_at desc, id desc"),
+    "note": SearchSource(
+        passages="""select n.id, owner, place, session_id, '', at, utc_offset,
+                   iif(title = '', '', title || char(10)) || text, null
+            from json_each(?) c cross join note n on n.id = c.value""",
+        current="hidden_at is null",
+        completions="""select id, iif(title = '', substr(text, 1, 200), title) from note
+           where owner = :owner and hidden_at is null {more}""",
+        order="changed_at desc, id desc",
+    ),
+    "task": SearchSource(
+        completions="""select id, text from task
+           where owner = :owner and state = 'open' and hidden_at is null {more}"""
+    ),
+    "fact": SearchSource(
+        passages="""select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
+                   iif(predicate = '', null, json_array(json_array('', predicate)))
+            from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
+        current="""hidden_at is null and state = 'accepted' and coalesce(valid_to > :now, true)
+                   and (session_id is null or session_id = :within)""",
+        completions="""select id, statement from fact
+           where owner = :owner and state = 'accepted' and hidden_at is null {more}""",
+    ),
+    "summary": SearchSource(
+        passages="""select y.id, owner, place, session_id, '', coalesce(last_at, at), utc_offset,
+                   iif(details = '', text, text || char(10) || details), null
+            from json_each(?) c cross join summary y on y.id = c.value""",
+        current="hidden_at is null",
+    ),
+    "skill": SearchSource(
+        passages="""select k.id, owner, '', null, '', changed_at, utc_offset, text, null
+            from json_each(?) c cross join skill k on k.id = c.value where state = 'accepted'""",
+        current="hidden_at is null and state = 'accepted'",
+        completions="""select id, name || ': ' || description from skill
+           where owner = :owner and state = 'accepted' and hidden_at is null {more}""",
+    ),
+    "section": SearchSource(
+        passages="""select d.id, d.owner, o.place, null, '', d.at, d.utc_offset,
+                   iif(heading = '', '', heading || char(10)) || d.text, null
+            from json_each(?) c cross join section d on d.id = c.value join document f on f.id = d.document_id
+            join collection o on o.id = f.collection_id"""
+    ),
+}
+
+
 @cache
 def source_of(name: str) -> SearchSource:
-    """The source of a kind."""
-    found: SearchSource = import_module(kinds.BY_NAME[name].source).SOURCES[name]
+    """The source of a kind; an empty one where its rows are neither searched nor completed."""
+    found: SearchSource = import_module(kinds.BY_NAME[name].source).SOURCES.get(name, SearchSource())
     return found

@@ -9,6 +9,7 @@ Each call opens a connection of its own: the library runs them on any thread.
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_cli import __version__, kinds
@@ -180,7 +181,8 @@ def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
         return f"saved as {note.handle}"
     if not triples.is_fact(" ".join(text.split())):
         raise UsageError("a fact is a statement of at most 300 characters, not a question or an instruction")
-    fact = adoption.propose(db, scope, adoption.claim(text, "mcp", app.time()), app.time, actor="mcp")
+    memory = replace(app.memory, db=db)
+    fact = adoption.propose(memory, adoption.claim(text, "mcp", app.time()), actor="mcp")
     if fact is None:
         return f"not proposed: {receipts.not_proposed(db, scope.owner, text)}"
     return f"proposed as {fact.handle}: it counts once the person has said yes"

@@ -23,6 +23,7 @@ from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import absolute_dates
 from agent_cli.memory.facts import adoption, receipts
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.serve import responses
 from agent_cli.serve.responses import Refused
@@ -123,7 +124,7 @@ def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], ca
     for each in capture.capture([replace(part, origin="typed") for part in parts]):
         statement = absolute_dates.resolve(each.statement, context.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
-        fact = adoption.propose(context.db, context.scope, claim, context.time, actor="person")
+        fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim, actor="person")
         known = receipts.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
         yield f"{receipts.pending(fact)} ({review})" if fact else known
 

@@ -12,6 +12,7 @@ from agent_cli.memory.conversations import log, session_notes
 from agent_cli.memory.dates import periods, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Origin, Receipt, ToolResult
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -53,7 +54,7 @@ def propose_fact(
         operation="update" if target else "insert",
         target=target.id if target else None,
     )
-    fact = adoption.propose(context.db, context.scope, claim, context.time)
+    fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim)
     if fact is None:
         why = receipts.not_proposed(context.db, context.scope.owner, claim.statement)
         return ToolResult(f"not proposed: {why}", receipt=why)

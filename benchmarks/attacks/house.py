@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_cli import clock
 from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -101,10 +102,10 @@ class House:
 
 def _fill(path: Path) -> None:
     db = empty(path)
-    adoption.propose(db, SCOPE, adoption.claim("I like tea", "piped"), clock.now, actor="person")
-    hidden = adoption.add(db, SCOPE, adoption.claim("I like wine", "typed"), clock.now).fact
-    facts.hide(db, hidden, clock.now)
-    adoption.add(db, SCOPE, adoption.claim("Rex is a dog", "typed"), clock.now)
+    adoption.propose(MemoryContext(db, SCOPE, clock.now), adoption.claim("I like tea", "piped"), actor="person")
+    hidden = adoption.add(MemoryContext(db, SCOPE, clock.now), adoption.claim("I like wine", "typed")).fact
+    facts.hide(MemoryContext(db, SCOPE, clock.now), hidden)
+    adoption.add(MemoryContext(db, SCOPE, clock.now), adoption.claim("Rex is a dog", "typed"))
     db.close()
 
 

@@ -8,7 +8,7 @@ from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of
 
 KEYBOARD = CaptureOptions(at_keyboard=True)
 SHELL = CaptureOptions()
@@ -78,14 +78,14 @@ def test_what_cannot_be_kept_is_answered_with_what_to_type(lines, db, said, at_p
     ],
 )
 def test_forgetting_names_the_fact_that_is_meant_and_changes_nothing(lines, db, fact, said):
-    adoption.add(db, HERE, adoption.claim(fact, "typed"), noon)
+    adoption.add(memory_of(db), adoption.claim(fact, "typed"))
     assert lines(said) == [f"nothing was forgotten yet: /forget f1 erases “{fact}”, and asks first"]
     assert kept(db) == [(fact, "accepted")]
 
 
 def test_a_fact_that_is_no_longer_true_is_not_the_one_to_forget(lines, db):
-    known = adoption.add(db, HERE, Claim("I drink no coffee", "typed"), noon).fact
-    adoption.end(db, known, noon)
+    known = adoption.add(memory_of(db), Claim("I drink no coffee", "typed")).fact
+    adoption.end(memory_of(db), known)
     assert "/forget drink coffee" in lines("forget that I drink no coffee")[0]
 
 

@@ -9,8 +9,9 @@ from agent_cli.agent import profile
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of
 from tests.turns import agent, run
 
 BUDGET = 600
@@ -19,7 +20,7 @@ BUDGET = 600
 def keep(context, statement, origin="typed", at=NOON, scope=HERE, **details):
     """A fact that the person accepted."""
     claim = adoption.claim(statement, origin, **details)
-    return adoption.add(context.db, scope, claim, lambda: at).fact
+    return adoption.add(MemoryContext(context.db, scope, lambda: at), claim).fact
 
 
 def told(context, scope=HERE, budget=BUDGET, session=None):
@@ -107,8 +108,8 @@ def test_what_is_pinned_is_told_first_and_what_is_left_to_recall_never(context):
     keep(context, "I live in Graz")
     for number in range(30):
         keep(context, f"My shelf number {number} holds books about subject {number}")
-    adoption.set_in_profile(context.db, facts.get(context.db, 1, HERE.owner), profile.ALWAYS, noon)
-    adoption.set_in_profile(context.db, facts.get(context.db, 31, HERE.owner), profile.NEVER, noon)
+    adoption.set_in_profile(memory_of(context.db), facts.get(context.db, 1, HERE.owner), profile.ALWAYS)
+    adoption.set_in_profile(memory_of(context.db), facts.get(context.db, 31, HERE.owner), profile.NEVER)
 
     chosen = [each.id for each in profile.select(context.db, HERE, None, NOON, 100)]
 
@@ -139,7 +140,7 @@ def test_a_session_begins_with_the_same_bytes_until_it_ends(context):
     keep(context, "I am vegetarian")
     first, _ = asked(context, "hello there, my dear")
     keep(context, "Answer me in German")
-    adoption.end(context.db, facts.get(context.db, 1, HERE.owner), noon)
+    adoption.end(memory_of(context.db), facts.get(context.db, 1, HERE.owner))
 
     again, last = asked(context, "what shall I cook tonight?")
 
@@ -171,8 +172,8 @@ def test_what_is_left_to_recall_or_hidden_is_taken_out_and_not_called_untrue(con
     for statement in ("I am vegetarian", "I live in Graz", "I love hiking"):
         keep(context, statement)
     asked(context, "hello there, my dear")
-    adoption.set_in_profile(context.db, facts.get(context.db, 1, HERE.owner), profile.NEVER, noon)
-    facts.hide(context.db, facts.get(context.db, 2, HERE.owner), noon, batch="b")
+    adoption.set_in_profile(memory_of(context.db), facts.get(context.db, 1, HERE.owner), profile.NEVER)
+    facts.hide(memory_of(context.db, batch="b"), facts.get(context.db, 2, HERE.owner))
 
     first, last = asked(context, "what shall I cook tonight?")
 
@@ -183,10 +184,10 @@ def test_what_is_left_to_recall_or_hidden_is_taken_out_and_not_called_untrue(con
 
 
 def test_only_what_is_true_now_is_pinned(context):
-    fact = adoption.end(context.db, keep(context, "I live in Graz"), noon)
+    fact = adoption.end(memory_of(context.db), keep(context, "I live in Graz"))
 
     with pytest.raises(UsageError, match="f1 is not true now"):
-        adoption.set_in_profile(context.db, fact, profile.ALWAYS, noon)
+        adoption.set_in_profile(memory_of(context.db), fact, profile.ALWAYS)
 
 
 @pytest.mark.parametrize("stored", ["x", "[1, 2]", "null", '{"a": 1}', '[["a"], 1]'])

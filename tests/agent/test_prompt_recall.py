@@ -11,7 +11,7 @@ from agent_cli.memory.facts import adoption
 from agent_cli.memory.search import recall_log, vectors
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.messages import Part
-from tests.conftest import HERE, noon
+from tests.conftest import HERE, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, day, note, reply, say, session_of, take_in
 from tests.turns import agent, run
 
@@ -85,9 +85,9 @@ def test_a_request_for_advice_brings_the_preferences_nearest_to_it_however_the_w
     say(context.db, session, "I dislike wallpaper in any form.")
     letter = [Part("What do you say to this? ", "typed"), Part("I hate all vegetables and love steak.", "pasted")]
     log.add_user_message(context.db, session, HERE, letter, noon())
-    adoption.add(context.db, HERE, adoption.claim("I am allergic to nuts", "typed"), noon)
-    adoption.add(context.db, HERE, adoption.claim("I hate spicy food", "typed"), noon)
-    adoption.add(context.db, HERE, adoption.claim("We never drink coffee", "typed", place="/home/other"), noon)
+    adoption.add(memory_of(context.db), adoption.claim("I am allergic to nuts", "typed"))
+    adoption.add(memory_of(context.db), adoption.claim("I hate spicy food", "typed"))
+    adoption.add(memory_of(context.db), adoption.claim("We never drink coffee", "typed", place="/home/other"))
     catch_up(context.db)
     among = vectors.create(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
     vectors.fill(context.db, among, EMBEDDED.embed_documents)
@@ -166,7 +166,7 @@ def test_what_is_outdated_or_true_elsewhere_is_shown_with_that_label(context):
     def learn(words, at, **more):
         message = int(say(context.db, session_of(context.db), words, day(at))[1:])
         claim = adoption.claim(words, "typed", message=message, learned=day(at), **more)
-        adoption.add(context.db, HERE, claim, lambda: day(at))
+        adoption.add(memory_of(context.db, lambda: day(at)), claim)
 
     learn("I live in Graz", "2025-03-01")
     learn("I moved to Linz", "2025-06-12")
@@ -176,7 +176,7 @@ def test_what_is_outdated_or_true_elsewhere_is_shown_with_that_label(context):
     assert "- m1, 01 March 2025, person (no longer true since 12 June 2025): I live in Graz" in lines
 
     claim = adoption.claim("The tests run with make check", "typed", place="/home/other")
-    adoption.add(context.db, HERE, claim, noon)
+    adoption.add(memory_of(context.db), claim)
     _, block = recalled(context, "How do the tests run?")
     assert "- f3, 02 January 2026 (true in /home/other): The tests run with make check" in block
 
@@ -189,7 +189,7 @@ def test_a_secret_is_shown_to_the_model_masked(context):
 
 
 def skilled(context, name="deploy-site", description="Publish the site: use when the person wants it online"):
-    return skills.add(context.db, "person", skill_file.compose(name, description, "1. build\n2. rsync"), noon)
+    return skills.add(memory_of(context.db), skill_file.compose(name, description, "1. build\n2. rsync"))
 
 
 def test_a_skill_that_may_help_stands_below_what_is_recalled(context):

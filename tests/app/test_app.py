@@ -123,6 +123,6 @@ def test_without_a_server_a_fact_is_quoted_and_not_the_message_that_says_the_sam
     session = session_of(app.db)
     for words in ("Please remember that I live in Linz.", "I live in Linz since May, near the river, with my sister"):
         say(app.db, session, words)
-    adoption.add(app.db, app.scope, adoption.claim("I live in Linz.", "typed"), app.time)
+    adoption.add(app.memory, adoption.claim("I live in Linz.", "typed"))
 
     assert sorted(handle for handle, _, _ in models.find(app, "where do I live", 3)[1]) == ["f1", "m2"]

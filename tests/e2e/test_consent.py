@@ -8,6 +8,7 @@ import pytest
 from agent_cli import clock
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
 from tests.conftest import Ran, empty, noon
@@ -21,10 +22,10 @@ SCOPE = Scope(PERSON, "/")
 def waiting(program):
     """The program with a proposal, a hidden fact and a fact: f1, f2, f3."""
     db = empty(program.db)
-    adoption.propose(db, SCOPE, adoption.claim("I like tea", "piped"), noon, actor="person")
-    hidden = adoption.add(db, SCOPE, adoption.claim("I like wine", "typed"), noon).fact
-    facts.hide(db, hidden, noon)
-    adoption.add(db, SCOPE, adoption.claim("Rex is a dog", "typed"), noon)
+    adoption.propose(MemoryContext(db, SCOPE, noon), adoption.claim("I like tea", "piped"), actor="person")
+    hidden = adoption.add(MemoryContext(db, SCOPE, noon), adoption.claim("I like wine", "typed")).fact
+    facts.hide(MemoryContext(db, SCOPE, noon), hidden)
+    adoption.add(MemoryContext(db, SCOPE, noon), adoption.claim("Rex is a dog", "typed"))
     db.close()
     return program
 
@@ -91,12 +92,12 @@ def test_at_a_terminal_one_key_accepts(waiting, terminal):
 
 def test_the_question_shows_all_that_a_yes_accepts(program, terminal):
     db = empty(program.db)
-    adoption.add(db, SCOPE, adoption.claim("I live in Graz", "typed"), clock.now)
+    adoption.add(MemoryContext(db, SCOPE, clock.now), adoption.claim("I live in Graz", "typed"))
     long = f"I like tea with {'very ' * 20}much milk and I owe Max 5,000 euros"
     session = sessions.start(db, SCOPE, clock.now())
     read = log.add_user_message(db, session, SCOPE, [Part("tea", "file", "tea.md")], clock.now())
-    adoption.propose(db, SCOPE, adoption.claim(long, "model", message=read, trust="file"), clock.now)
-    adoption.propose(db, SCOPE, adoption.claim("I live in Wels", "model", trust="typed"), clock.now)
+    adoption.propose(MemoryContext(db, SCOPE, clock.now), adoption.claim(long, "model", message=read, trust="file"))
+    adoption.propose(MemoryContext(db, SCOPE, clock.now), adoption.claim("I live in Wels", "model", trust="typed"))
     db.close()
     asked = " ".join(terminal("facts", "approve", "f2", "f3").wait("anything else no:").text.split())
     assert (
@@ -106,9 +107,9 @@ def test_the_question_shows_all_that_a_yes_accepts(program, terminal):
 
 def test_the_question_names_what_undo_takes_back(program, terminal):
     db = empty(program.db)
-    tea = adoption.add(db, SCOPE, adoption.claim("I like tea", "typed"), noon).fact
-    adoption.edit(db, tea, "I like green tea", noon)
-    adoption.add(db, SCOPE, adoption.claim("I like chess", "typed"), noon)
+    tea = adoption.add(MemoryContext(db, SCOPE, noon), adoption.claim("I like tea", "typed")).fact
+    adoption.edit(MemoryContext(db, SCOPE, noon), tea, "I like green tea")
+    adoption.add(MemoryContext(db, SCOPE, noon), adoption.claim("I like chess", "typed"))
     db.close()
     shell = terminal("facts", "undo", "f1").wait("take it back? y, anything else no:")
     assert "f1 “I like green tea”, edited on 2 Jan 2026\n" in shell.text

@@ -7,6 +7,7 @@ import pytest
 from agent_cli import clock
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.store import file
 from tests.ollama_server import script
@@ -82,7 +83,7 @@ def waiting(program):
     """Three proposals that wait."""
     db = file.open_file(program.db, clock.now(), print)
     for words in ("My dog is called Rex", "I play the oboe", "I like tea"):
-        adoption.propose(db, Scope("person", str(program.work)), Claim(words, "model"), clock.now)
+        adoption.propose(MemoryContext(db, Scope("person", str(program.work)), clock.now), Claim(words, "model"))
     db.close()
     return program
 

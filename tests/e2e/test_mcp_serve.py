@@ -15,7 +15,7 @@ from agent_cli.messages import Part
 from agent_cli.serve import mcp as serving
 from agent_cli.store import events
 from agent_cli.tools import memory_tools
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 
 READING = ["mem_search", "mem_timeline", "mem_context"]
 
@@ -30,8 +30,8 @@ def app(program):
     session = sessions.start(made.db, HERE, NOON)
     log.add_user_message(made.db, session, HERE, [Part("The boat lies in the harbour of Vinisce.", "typed")], NOON)
     notes.add(made.db, HERE, "berth 4711", noon, title="boat")
-    adoption.add(made.db, HERE, adoption.claim("My cat is called Mia", "typed"), noon)
-    adoption.propose(made.db, HERE, adoption.claim("My dog is called Rex", "model"), noon)
+    adoption.add(memory_of(made.db), adoption.claim("My cat is called Mia", "typed"))
+    adoption.propose(memory_of(made.db), adoption.claim("My dog is called Rex", "model"))
     notes.add(made.db, Scope("caller:x", HERE.place), "the stranger's berth", noon)
     index.refresh_all(made.db)
     yield made

@@ -8,10 +8,12 @@ import pytest
 from agent_cli import clock
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.store import file
 from tests import facts
+from tests.conftest import memory_of
 from tests.memory.facts.test_fact_extraction import answer
 from tests.ollama_server import script
 from tests.terminal import ENTER
@@ -87,10 +89,10 @@ def test_a_skill_waits_is_announced_and_in_effect_after_the_yes(talks, terminal)
 
 def test_the_keys_of_the_review_at_a_real_terminal(talks, terminal):
     db = file.open_file(talks.db, clock.now(), print)
-    adoption.propose(db, Scope("person", str(talks.work)), Claim("I like tea", "model"), clock.now)
-    skills.add(db, "person", DEPLOY, clock.now)
-    skills.propose(db, "person", DEPLOY.replace("2. rsync", "2. make check\n3. rsync"), clock.now)
-    skills.propose(db, "person", DEPLOY.replace("deploy-site", "other"), clock.now)
+    adoption.propose(MemoryContext(db, Scope("person", str(talks.work)), clock.now), Claim("I like tea", "model"))
+    skills.add(memory_of(db, clock.now), DEPLOY)
+    skills.propose(memory_of(db, clock.now), DEPLOY.replace("2. rsync", "2. make check\n3. rsync"))
+    skills.propose(memory_of(db, clock.now), DEPLOY.replace("deploy-site", "other"))
     db.close()
     editor = talks.home / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/make check/make test/" "$1"\n')
@@ -126,7 +128,7 @@ ATTACKS = {
 def test_nothing_that_demands_a_skill_gets_one(talks, terminal, name):
     said, calls, talks.finds, trust = ATTACKS[name]
     db = file.open_file(talks.db, clock.now(), print)
-    known = skills.add(db, "person", DEPLOY.replace("deploy-site", "known"), clock.now)
+    known = skills.add(memory_of(db, clock.now), DEPLOY.replace("deploy-site", "known"))
     db.close()
     if calls:
         talks.says = [script.reply(calls=calls), "Fine.", "Fine."]

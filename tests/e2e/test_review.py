@@ -10,9 +10,10 @@ import pytest
 from agent_cli import clock
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.store import file
-from tests.conftest import Ran
+from tests.conftest import Ran, memory_of
 from tests.ollama_server import script
 from tests.terminal import CTRL_C, ENTER, ESC
 
@@ -25,9 +26,9 @@ def waiting(program):
     """Five that wait; the fourth contradicts what is known."""
     db = file.open_file(program.db, clock.now(), print)
     scope = Scope("person", str(program.work))
-    adoption.add(db, scope, Claim("My bus leaves at 7", "typed"), clock.now)
+    adoption.add(MemoryContext(db, scope, clock.now), Claim("My bus leaves at 7", "typed"))
     for words in PROPOSED:
-        adoption.propose(db, scope, Claim(words, "model"), clock.now)
+        adoption.propose(MemoryContext(db, scope, clock.now), Claim(words, "model"))
     db.close()
     return program
 
@@ -106,7 +107,7 @@ def test_check_tells_how_many_wait_by_number_and_exit_code(waiting):
     assert waiting("facts", "review", "--check", "--session", "s9").code == 2
     db = file.open_file(waiting.db, clock.now(), print)
     for fact in facts.pending(db, "person"):
-        facts.reject(db, fact, clock.now)
+        facts.reject(memory_of(db, clock.now), fact)
     db.close()
     assert waiting("facts", "review", "--check") == Ran(0, "0\n", "")
     assert waiting("facts", "review") == Ran(0, "", "")

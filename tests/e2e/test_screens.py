@@ -6,6 +6,7 @@ import pytest
 
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.store import file
 from tests.conftest import Ran
@@ -25,9 +26,9 @@ def used(program):
     db = file.open_file(program.db, NOW, print)
     scope = Scope("person", str(program.work))
     for words in FACTS:
-        adoption.add(db, scope, _claim(words, "typed"), lambda: NOW)
+        adoption.add(MemoryContext(db, scope, lambda: NOW), _claim(words, "typed"))
     for words in WAITING:
-        adoption.propose(db, scope, _claim(words, "model"), lambda: NOW)
+        adoption.propose(MemoryContext(db, scope, lambda: NOW), _claim(words, "model"))
     db.close()
     program("remind", "send the tax declaration tomorrow 9:00", env={"AGENT_NOW": YESTERDAY})
     program("remind", "call the dentist friday 3pm")

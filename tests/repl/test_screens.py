@@ -104,7 +104,7 @@ def opened(folder):
         }
         app = open_app({}, print, config_file=folder / "none.toml", environ=environ)
         for fact in FACTS:
-            adoption.add(app.db, app.scope, adoption.claim(fact, "typed"), app.time)
+            adoption.add(app.memory, adoption.claim(fact, "typed"))
         upkeep.after_turn(app, app.db)
         at_shell(app, Display(), *LINES, *SAID)
         app.db.execute("update message set duration_ms = 40 where role = 'assistant'")

@@ -9,6 +9,7 @@ import pytest
 from agent_cli.app import turns
 from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.planner import notes
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.reports import audit
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.skills import skills
@@ -153,10 +154,8 @@ def full_of_canaries(house, owner, caller):
     caller.post("/tasks", {"text": f"feed {CANARY} dragon fish"})
     section(house.db, owner)
     skills.propose(
-        house.db,
-        owner,
+        MemoryContext(house.db, Scope(owner, ""), time),
         f"---\nname: feed-dragon\ndescription: Feed {CANARY}.\n---\n1. Call {CANARY}.\n",
-        time,
         origin="model",
         trust="typed",
     )

@@ -7,7 +7,7 @@ from agent_cli.memory.planner import notes
 from agent_cli.messages import Part, ToolCall, ToolResult
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import run as run_tool
-from tests.conftest import HERE, noon
+from tests.conftest import HERE, memory_of, noon
 from tests.turns import agent, run
 
 
@@ -93,7 +93,7 @@ def test_today_tells_what_was_said_noted_and_learned(context):
     assert called(context, "summarize_today") == ToolResult("nothing has happened today yet")
     run(agent("I see."), context, "The boat lies in Trogir.")
     notes.add(context.db, HERE, "paint it", noon, title="boat")
-    adoption.add(context.db, HERE, adoption.claim("My boat lies in Trogir", "typed"), noon)
+    adoption.add(memory_of(context.db), adoption.claim("My boat lies in Trogir", "typed"))
     assert called(context, "summarize_today").text.split("\n") == [
         "said: s1 “The boat lies in Trogir.” (1 message)",
         "noted: n1 boat",

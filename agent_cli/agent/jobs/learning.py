@@ -26,6 +26,7 @@ from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, fact_extraction
 from agent_cli.memory.facts.fact_extraction import AskForJson, Operation, UnreadableAnswer
 from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.skills import skill_extraction, skills
@@ -188,7 +189,7 @@ def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequenc
 
     def propose() -> None:
         for claim in fact_extraction.claims(context.db, scope.owner, found, new, others):
-            adoption.propose(context.db, scope, claim, context.time)
+            adoption.propose(MemoryContext(context.db, scope, context.time), claim)
 
     return propose
 
@@ -254,9 +255,8 @@ def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequenc
         made = skill_extraction.draft(db, owner, found, used) if found else None
         if made:
             trust = skill_extraction.least_trusted(db, new)
-            skills.propose(
-                db, owner, made.text, context.time, origin="model", trust=trust, session=session, base=made.base
-            )
+            memory = MemoryContext(db, scope, context.time)
+            skills.propose(memory, made.text, trust=trust, session=session, base=made.base)
 
     return propose
 

@@ -28,7 +28,7 @@ from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.review import review as queue
-from agent_cli.memory.review.review import ENDS, Reviewer, visible_line
+from agent_cli.memory.review.review import ENDS, visible_line
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Origin
@@ -187,7 +187,7 @@ def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
     except NobodyAsked as error:
         _queue(app_, words, properties)
         raise NobodyAsked(f"nothing counts yet: {consent.NO_TERMINAL}") from error
-    adopted = adoption.add(app_.db, app_.scope, _claim(words, "typed", properties), app_.time, app_.single_valued)
+    adopted = adoption.add(app_.memory, _claim(words, "typed", properties))
     output.say(_receipt(adopted, app_.time()))
     _note_masked(adopted.fact, words)
 
@@ -197,7 +197,7 @@ def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
     lines = [line for line in piped.splitlines() if line.strip()]
     claims = [_claim(line, "piped", properties) for line in lines or [""]]
     with app_.db.write():
-        queued = [adoption.propose(app_.db, app_.scope, each, app_.time, actor="person") for each in claims]
+        queued = [adoption.propose(app_.memory, each, actor="person") for each in claims]
     for fact, claim in zip(queued, claims, strict=True):
         if fact:
             output.say(f"{_short(fact)} waits for your yes (agent facts approve {fact.handle})")
@@ -211,13 +211,11 @@ def approve(
 ) -> None:
     """Accept facts that wait for your yes. Facts that they contradict end on their date."""
     app_: App = context.obj.app()
-    waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
+    waiting, memory = _chosen(context, handles, every, yes), app_.memory.in_one_batch()
     shown = [line for each in waiting for line in _proposal_lines(app_, each)]
     consent.obtain(app_, _question("accept", shown, len(waiting)), "nothing was accepted")
     with app_.db.write():
-        done = [
-            adoption.accept(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in waiting
-        ]
+        done = [adoption.accept(memory, each) for each in waiting]
     for adopted in done:
         output.say(_receipt(adopted, app_.time(), "accepted"))
 
@@ -228,9 +226,9 @@ def reject(
 ) -> None:
     """Reject facts that wait for your yes: they are not proposed again."""
     app_: App = context.obj.app()
-    waiting, batch = _chosen(context, handles, every, yes), ids.new(app_.time())
+    waiting, memory = _chosen(context, handles, every, yes), app_.memory.in_one_batch()
     with app_.db.write():
-        done = [facts.reject(app_.db, each, app_.time, batch=batch) for each in waiting]
+        done = [facts.reject(memory, each) for each in waiting]
     for fact in done:
         output.say(f"rejected {_short(fact)}")
 
@@ -243,8 +241,7 @@ def _question(verb: str, shown: list[str], count: int, after: str = "") -> str:
 def _proposal_lines(app_: App, fact: Fact) -> Iterator[str]:
     """All of what a yes accepts, what was read before it, and what it ends."""
     yield f"{fact.handle} “{visible_line(fact.statement)}”"
-    reviewer = Reviewer(app_.db, app_.scope, app_.time, app_.single_valued)
-    if proposal := queue.read(reviewer, ("fact", fact.id)):
+    if proposal := queue.read(app_.memory, ("fact", fact.id)):
         if proposal.read:
             yield f"  proposed after reading {proposal.read}"
         for each in proposal.known:
@@ -267,13 +264,14 @@ def _chosen(context: typer.Context, handles: list[str] | None, every: bool, yes:
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide facts; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
-    chosen, batch = [_find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
+    chosen = [_find(context, handle)[1] for handle in dict.fromkeys(handles)]
     for fact in chosen:
         if fact.hidden_at:
             raise UsageError(f"{fact.handle} is hidden already")
+    memory = app_.memory.in_one_batch()
     with app_.db.write():
         for fact in chosen:
-            facts.hide(app_.db, fact, app_.time, batch=batch)
+            facts.hide(memory, fact)
     for fact in chosen:
         output.say(f"hidden {_short(fact)} (agent facts restore {fact.handle})")
 
@@ -299,7 +297,7 @@ def never(context: typer.Context, handle: FactHandle) -> None:
 
 def _tell(context: typer.Context, handle: str, decision: str, outcome: str) -> None:
     app_, fact = _find(context, handle)
-    adoption.set_in_profile(app_.db, fact, decision, app_.time)
+    adoption.set_in_profile(app_.memory, fact, decision)
     output.say(f"{_short(fact)} {outcome} (agent facts undo {fact.handle})")
 
 
@@ -307,16 +305,15 @@ def _tell(context: typer.Context, handle: str, decision: str, outcome: str) -> N
 def restore(context: typer.Context, handles: list[str]) -> None:
     """Bring hidden facts back."""
     app_: App = context.obj.app()
-    chosen, batch = [_find(context, handle)[1] for handle in dict.fromkeys(handles)], ids.new(app_.time())
+    chosen = [_find(context, handle)[1] for handle in dict.fromkeys(handles)]
     for fact in chosen:
         if fact.hidden_at is None:
             raise UsageError(f"{fact.handle} is not hidden")
     shown = [f"{each.handle} “{visible_line(each.statement)}”" for each in chosen]
     consent.obtain(app_, _question("restore", shown, len(chosen)), "nothing was restored")
+    memory = app_.memory.in_one_batch()
     with app_.db.write():
-        back = [
-            adoption.restore(app_.db, each, app_.time, single_valued=app_.single_valued, batch=batch) for each in chosen
-        ]
+        back = [adoption.restore(memory, each) for each in chosen]
     for fact in back:
         ended = f"; it was true until {fact.local_day(fact.valid_to)}" if fact.valid_to else ""
         output.say(f"restored {_short(fact)}{ended}")
@@ -364,16 +361,15 @@ def undo(
     """Take back your last change, with everything that it changed."""
     app_: App = context.obj.app()
     fact = _find(context, handle)[1] if handle else None
-    reviewer = Reviewer(app_.db, app_.scope, app_.time, app_.single_valued)
-    decided = "" if fact else queue.last_batch(reviewer)
+    decided = "" if fact else queue.last_batch(app_.memory)
     batch = decided or facts.last_batch(app_.db, app_.scope.owner, fact)
-    shown = queue.changes(reviewer, batch)
+    shown = queue.changes(app_.memory, batch)
     consent.obtain(app_, _question("take", shown, len(shown), " back"), "nothing was taken back")
     if decided:
-        for line in queue.undo_batch(reviewer, decided):
+        for line in queue.undo_batch(app_.memory, decided):
             output.say(f"taken back: {line}")
         return
-    undone = {each.id: each for each in facts.undo_batch(app_.db, app_.scope.owner, batch, app_.time)}  # its last state
+    undone = {each.id: each for each in facts.undo_batch(app_.memory, batch)}  # its last state
     for each in undone.values():
         output.say(receipts.undone(each))
 
@@ -449,7 +445,7 @@ def _redate(
     begins = parse_moment(since, now) if since else None
     ends = parse_moment(until, now, timedelta(milliseconds=1)) if until else None
     consent.obtain(app_, f"{_short(fact)}\nchange its dates?", _UNCHANGED)
-    changed = adoption.redate(app_.db, fact, begins, ends, app_.time, app_.single_valued)
+    changed = adoption.redate(app_.memory, fact, begins, ends)
     output.say(f"changed {_short(fact)}, {receipts.dates(changed, now)}")
 
 
@@ -458,7 +454,7 @@ def _edit_one(app_: App, fact: Fact, words: str) -> None:
         output.note(f"{fact.handle} was left as it is")
         return
     consent.obtain(app_, f"{_short(fact)}\nto “{words.strip()}”\nchange it?", _UNCHANGED)
-    changed = adoption.edit(app_.db, fact, words, app_.time, single_valued=app_.single_valued)
+    changed = adoption.edit(app_.memory, fact, words)
     output.say(f"changed {_short(changed)}")
 
 
@@ -471,7 +467,7 @@ def _edit_all(app_: App) -> None:
             output.note("nothing was changed")
             return
         consent.obtain(app_, f"save {counted(changes.number, 'changed line')}?", _UNCHANGED)
-        applied = fact_files.apply(app_.db, app_.scope, changes, app_.time, app_.single_valued)
+        applied = fact_files.apply(app_.memory, changes)
     for fact in applied.edited:
         output.say(f"changed {_short(fact)}")
     for fact in applied.hidden:
@@ -563,14 +559,7 @@ def import_(
     try:
         with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as opened:
             new, broken = fact_files.import_lines(
-                app_.db,
-                app_.scope,
-                limits.lines(opened),
-                source,
-                app_.time,
-                output.first_notes(),
-                accepted=accept,
-                single_valued=app_.single_valued,
+                app_.memory, limits.lines(opened), source, output.first_notes(), accepted=accept
             )
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error

@@ -17,8 +17,9 @@ from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.options import AsJson
 from agent_cli.memory.conversations import sessions
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review as queue
-from agent_cli.memory.review.review import Proposal, Reviewer
+from agent_cli.memory.review.review import Proposal
 
 
 def review(
@@ -32,7 +33,7 @@ def review(
 ) -> None:
     """Decide on what waits for your yes; without a terminal, print it."""
     app = context.obj.app()
-    reviewer = Reviewer(app.db, app.scope, app.time, app.single_valued)
+    reviewer = app.memory
     among = sessions.resolve(app.db, session, app.scope.owner).id if session else None
     if expired := queue.expiry_notice(reviewer):
         output.note(expired)
@@ -62,7 +63,7 @@ def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
                 output.say(line)
 
 
-def _decide(app: App, reviewer: Reviewer, session: int | None, screen_reader: bool) -> None:
+def _decide(app: App, reviewer: MemoryContext, session: int | None, screen_reader: bool) -> None:
     import asyncio
 
     from prompt_toolkit.utils import is_dumb_terminal

@@ -15,7 +15,7 @@ from agent_cli.cli.options import AsJson, LimitOption
 from agent_cli.cli.skills import skill_format
 from agent_cli.editor import edited
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, Version
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext, Version
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import MERGED, Skill
 from agent_cli.messages import Origin
@@ -174,7 +174,7 @@ def _write(app_: App, name: str, description: str) -> None:
 
 def _add(app_: App, words: str) -> None:
     consent.obtain(app_, f"save the skill {skill_file.parse(words).name}?", "nothing was saved")
-    skill = skills.add(app_.db, app_.scope.owner, words, app_.time)
+    skill = skills.add(app_.memory, words)
     output.say(f"saved {skill_format.short(skill)}")
     skill_format.note_altered(skill.name, words)
 
@@ -193,7 +193,7 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     """Propose a skill that the person did not type: it waits for a yes. Raises UsageError."""
     if skill_file.parse(words).name != name:
         raise UsageError(f"its front matter names it {skill_file.parse(words).name}: add it under that name")
-    skill = skills.propose(app_.db, app_.scope.owner, words, app_.time, origin=origin)
+    skill = skills.propose(app_.memory, words, origin=origin)
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return
@@ -221,7 +221,7 @@ def edit(context: typer.Context, name: SkillName) -> None:
             return
         skill_file.parse(typed)
         consent.obtain(app_, f"save {skill.name} as you wrote it?", "nothing was changed")
-        changed = skills.edit(app_.db, skill, typed, app_.time)
+        changed = skills.edit(app_.memory, skill, typed)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
     output.say(f"changed {skill_format.short(changed)}{number}")
     for line in skill_format.difference(skill.text, changed.text):
@@ -241,7 +241,7 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
             raise UsageError(f"{skill.handle} is {'hidden already' if skill.hidden_at else skill.state}")
     with app_.db.write():
         for skill in chosen:
-            skills.hide(app_.db, skill, app_.time)
+            skills.hide(app_.memory, skill)
     for skill in chosen:
         output.say(f"hidden {skill_format.short(skill)} (agent skills restore {skill.name})")
 
@@ -261,7 +261,7 @@ def restore(
         state = f"has version {version} now" if version else "is not hidden"
         raise UsageError(f"{skill.name} {state}; `agent skills show {skill.name} --versions` lists what it was before")
     consent.obtain(app_, f"restore {skill_format.short(skill)}?", "nothing was restored")
-    back = skills.restore(app_.db, skill, app_.time, version)
+    back = skills.restore(app_.memory, skill, version)
     output.say(f"restored {skill_format.short(back)}, version {back.version}")
     for line in skill_format.difference(skill.text, back.text):
         output.say(line)
@@ -321,11 +321,11 @@ def import_(
     files = list(dict.fromkeys(file for path in paths for file in skill_file.files(path)))
     if accept:
         consent.obtain(app_, f"accept {counted(len(files), 'skill')} as they are?", "nothing was imported")
-    batch = ids.new(app_.time())
+    memory = app_.memory.in_one_batch()
     new = broken = 0
     for file in files:
         try:
-            new += _import(app_, file, accept, batch)
+            new += _import(memory, file, accept)
         except UsageError as error:
             broken += 1
             output.note(f"{one_line(str(file), _PATH_WIDTH)} was skipped: {error}")
@@ -340,10 +340,10 @@ def _format_accepted(skill: Skill) -> str:
     return "is accepted" + (f", version {skill.version}" if skill.version > 1 else "")
 
 
-def _import(app_: App, file: Path, accept: bool, batch: str) -> bool:
+def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     """Import a file; whether it was new. Raises UsageError when it is no skill."""
     text = skill_file.read_text(file)
-    skill = skills.import_skill(app_.db, app_.scope.owner, text, app_.time, accepted=accept, batch=batch)
+    skill = skills.import_skill(memory, text, accepted=accept)
     if skill is None:
         name = skill_file.parse(text).name
         reason = f"{name} is known, waits already, or was rejected, hidden or forgotten"

@@ -27,11 +27,9 @@ from agent_cli.memory.dates import absolute_dates, validity
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, secrets, statements, terms, triples
-from agent_cli.memory.language.triples import SINGLE_VALUED, Claim, Ending, Triple
-from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
-from agent_cli.memory.scope import Scope
+from agent_cli.memory.language.triples import Claim, Ending, Triple
+from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED, MemoryContext
 from agent_cli.messages import Origin
-from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -71,127 +69,95 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **details
     return _with_dates(made, moment) if moment else made
 
 
-def add(
-    db: Database,
-    scope: Scope,
-    claim: Claim,
-    time: clock.Clock,
-    single_valued: Set[str] = SINGLE_VALUED,
-    *,
-    batch: str = "",
-) -> Adopted:
+def add(memory: MemoryContext, claim: Claim) -> Adopted:
     """Add a fact that the person states, or end those that the statement says are over.
 
     Raises UsageError when the statement is empty or too long.
     """
-    claim, batch = _sanitised(claim, time()), batch or ids.new(time())
+    memory, db, claim = memory.in_one_batch(), memory.db, _sanitised(claim, memory.time())
     with db.write():
-        claim, over = _with_target(db, scope, claim, time(), single_valued)
-        for each in sorted(_repeated_by(db, scope, claim), key=lambda each: not each.is_accepted):
+        claim, over = _with_target(memory, claim)
+        for each in sorted(_repeated_by(memory, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
-                restated = _restate_pending(db, each, claim, time, batch)
-                return accept(db, restated, time, single_valued=single_valued, batch=batch)
-            if each.is_open(time()):
-                return _add_to_known(db, each, claim, time, single_valued, batch)
-        if claim.operation == "insert" and (said := _earlier_ending(db, scope, claim)):
+                # the person's own wording counts, not the update or deletion that was proposed
+                restated = facts.change(memory, each, "edited", **facts.stated(claim, memory.time()))
+                return accept(memory, restated)
+            if each.is_open(memory.time()):
+                return _add_to_known(memory, each, claim)
+        if claim.operation == "insert" and (said := _earlier_ending(memory, claim)):
             return Adopted(said, new=False)
         state = SUPERSEDED if claim.operation == "delete" else ACCEPTED
-        fact = facts.insert(db, scope, claim, state, "added", time, actor="person", batch=batch)
-        return _settle(db, fact, over, time, single_valued, batch)
+        fact = facts.insert(memory, claim, state, "added", actor="person")
+        return _settle(memory, fact, over)
 
 
-def propose(
-    db: Database, scope: Scope, claim: Claim, time: clock.Clock, *, actor: str = "model", batch: str = ""
-) -> Fact | None:
+def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fact | None:
     """Queue a claim for review; None when it is known, is pending already, was rejected or forgotten."""
-    claim = _sanitised(claim, time())
+    db, claim = memory.db, _sanitised(claim, memory.time())
     with db.write():
-        claim, _ = _with_target(db, scope, claim, time(), SINGLE_VALUED)
-        if tombstones.contains(db, claim.statement, scope.owner):
+        claim, _ = _with_target(memory, claim)
+        if tombstones.contains(db, claim.statement, memory.scope.owner):
             return None
-        for each in _repeated_by(db, scope, claim):
+        for each in _repeated_by(memory, claim):
             if each.state == REJECTED:
                 return None
-            if each.state == PENDING or each.is_open(time()):
-                facts.add_source(db, each, claim.message, claim.quote, time())
+            if each.state == PENDING or each.is_open(memory.time()):
+                facts.add_source(db, each, claim.message, claim.quote, memory.time())
                 return None
-        if claim.operation == "insert" and _earlier_ending(db, scope, claim):
+        if claim.operation == "insert" and _earlier_ending(memory, claim):
             return None
         if claim.origin == "model":
-            facts.FACTS.make_room(db, scope.owner, time)
-        return facts.insert(db, scope, claim, PENDING, "proposed", time, actor=actor, batch=batch)
+            facts.FACTS.make_room(memory)
+        return facts.insert(memory, claim, PENDING, "proposed", actor=actor)
 
 
-def accept(
-    db: Database,
-    fact: Fact,
-    time: clock.Clock,
-    *,
-    single_valued: Set[str] = SINGLE_VALUED,
-    replacing: Fact | None = None,
-    batch: str = "",
-) -> Adopted:
+def accept(memory: MemoryContext, fact: Fact, *, replacing: Fact | None = None) -> Adopted:
     """The person accepts a proposal. `replacing`: a fact that it ends. Raises UsageError when it is not pending."""
-    batch = batch or ids.new(time())
+    memory, db = memory.in_one_batch(), memory.db
     with db.write():
         proposal = facts.FACTS.require_pending(db, fact)
         ends = [replacing] if replacing else []
         if proposal.target_id and proposal.operation in ("update", "delete"):
             ends.append(facts.get(db, proposal.target_id, fact.owner))
-        state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(time())
-        changed = facts.change(db, proposal, "accepted", time, batch=batch, state=state, decided_at=now)
-        adopted = _settle(db, changed, ends, time, single_valued, batch)
+        state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(memory.time())
+        changed = facts.change(memory, proposal, "accepted", state=state, decided_at=now)
+        adopted = _settle(memory, changed, ends)
         _require_second_key(proposal, adopted.replaced if replacing is None else ())
         return adopted
 
 
-def edit(
-    db: Database,
-    fact: Fact,
-    statement: str,
-    time: clock.Clock,
-    *,
-    single_valued: Set[str] = SINGLE_VALUED,
-    batch: str = "",
-) -> Fact:
+def edit(memory: MemoryContext, fact: Fact, statement: str) -> Fact:
     """Change the statement to what the person typed: nothing is masked, and dates in it count.
 
     Raises UsageError when it is empty.
     """
     if not statement.strip():
         raise UsageError(f"{fact.handle} was left as it is: an empty fact cannot be kept (`agent facts rm` hides one)")
-    edited = reworded(fact, statement, time())
+    edited = reworded(fact, statement, memory.time())
     _check_length(edited.statement)
-    batch = batch or ids.new(time())
+    memory, db = memory.in_one_batch(), memory.db
     with db.write():
         columns = ("statement", "subject", "predicate", "object")
         wording = {column: getattr(edited, column) for column in columns}
         dates: dict[str, Any] = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
         if fact.is_accepted:
-            changed = facts.change(db, fact, "edited", time, batch=batch, **wording)
-            _redate(db, changed, dates, time, single_valued, batch)
+            changed = facts.change(memory, fact, "edited", **wording)
+            _redate(memory, changed, dates)
         else:
-            facts.change(db, fact, "edited", time, batch=batch, **wording, **dates)
+            facts.change(memory, fact, "edited", **wording, **dates)
         return facts.get(db, fact.id, fact.owner)
 
 
-def redate(
-    db: Database,
-    fact: Fact,
-    since: datetime | None,
-    until: datetime | None,
-    time: clock.Clock,
-    single_valued: Set[str] = SINGLE_VALUED,
-) -> Fact:
+def redate(memory: MemoryContext, fact: Fact, since: datetime | None, until: datetime | None) -> Fact:
     """Correct from when until when a fact is true; None leaves it. Raises UsageError when it ends before it begins."""
-    dates, batch = _stored(validity.Validity(since, until)), ids.new(time())
+    memory, db, dates = memory.in_one_batch(), memory.db, _stored(validity.Validity(since, until))
     if until and dates.get("valid_from", fact.began_at) > dates["valid_to"]:
         raise UsageError(f"{fact.handle} was left as it is: it would end before it begins")
     with db.write():
         if fact.state == PENDING:
-            facts.change(db, fact, "edited", time, batch=batch, **dates)
+            facts.change(memory, fact, "edited", **dates)
         else:
-            _redate(db, fact, dates, time, single_valued, batch)
+            _redate(memory, fact, dates)
         return facts.get(db, fact.id, fact.owner)
 
 
@@ -211,41 +177,39 @@ def reworded(fact: Fact, statement: str, now: datetime) -> Fact:
     )
 
 
-def end(db: Database, fact: Fact, time: clock.Clock, *, batch: str = "") -> Fact:
+def end(memory: MemoryContext, fact: Fact) -> Fact:
     """Mark a fact as no longer true."""
-    now = clock.utc(time())
-    with db.write():
-        return facts.change(db, fact, "ended", time, batch=batch, state=SUPERSEDED, valid_to=now, decided_at=now)
+    now = clock.utc(memory.time())
+    with memory.db.write():
+        return facts.change(memory, fact, "ended", state=SUPERSEDED, valid_to=now, decided_at=now)
 
 
-def set_in_profile(db: Database, fact: Fact, in_profile: str, time: clock.Clock) -> Fact:
+def set_in_profile(memory: MemoryContext, fact: Fact, in_profile: str) -> Fact:
     """Decide whether every session is told a fact: always, or never. Raises UsageError for one that is not true now."""
-    if not fact.is_open(time()):
+    if not fact.is_open(memory.time()):
         raise UsageError(f"{fact.handle} is not true now, so no session is told it; `agent facts list` shows what is")
-    with db.write():
-        return facts.change(db, fact, f"told {in_profile}", time, in_profile=in_profile)
+    with memory.db.write():
+        return facts.change(memory, fact, f"told {in_profile}", in_profile=in_profile)
 
 
-def restore(
-    db: Database, fact: Fact, time: clock.Clock, *, single_valued: Set[str] = SINGLE_VALUED, batch: str = ""
-) -> Fact:
+def restore(memory: MemoryContext, fact: Fact) -> Fact:
     """Show a hidden fact again; where a newer value is known, the restored fact ends where that one begins."""
-    batch = batch or ids.new(time())
+    memory, db = memory.in_one_batch(), memory.db
     with db.write():
-        changed = facts.change(db, fact, "restored", time, batch=batch, hidden_at=None)
+        changed = facts.change(memory, fact, "restored", hidden_at=None)
         if changed.is_accepted:
-            _settle_values(db, changed, time, single_valued, batch)
+            _settle_values(memory, changed)
         return facts.get(db, fact.id, fact.owner)
 
 
-def conflicts(db: Database, fact: Fact, now: datetime, single_valued: Set[str] = SINGLE_VALUED) -> list[Fact]:
+def conflicts(memory: MemoryContext, fact: Fact) -> list[Fact]:
     """Accepted facts, not over yet, that this one contradicts: its target, another value or number, or a negation."""
-    found: dict[int, Fact] = {}
+    found, now = dict[int, Fact](), memory.time()
     if fact.target_id:
-        found[fact.target_id] = facts.get(db, fact.target_id, fact.owner)
-    if fact.predicate in single_valued:
-        found |= {each.id: each for each in values(db, fact, single_valued)}
-    found |= {each.id: each for each in facts.similar(db, fact.owner, fact.statement)}
+        found[fact.target_id] = facts.get(memory.db, fact.target_id, fact.owner)
+    if fact.predicate in memory.single_valued:
+        found |= {each.id: each for each in values(memory, fact)}
+    found |= {each.id: each for each in facts.similar(memory.db, fact.owner, fact.statement)}
     return [
         each
         for each in found.values()
@@ -288,36 +252,14 @@ def _stored(stated: validity.Validity) -> dict[str, str]:
     return {column: clock.utc(moment) for column, moment in dates.items() if moment}
 
 
-def _add_to_known(
-    db: Database, known: Fact, claim: Claim, time: clock.Clock, single_valued: Set[str], batch: str
-) -> Adopted:
+def _add_to_known(memory: MemoryContext, known: Fact, claim: Claim) -> Adopted:
     """Add a claim to the fact that says the same: as a source, and its dates where they differ."""
-    facts.add_source(db, known, claim.message, claim.quote, time())
+    facts.add_source(memory.db, known, claim.message, claim.quote, memory.time())
     stated = _stored(validity.Validity(claim.valid_from, claim.valid_to))
     if stated.items() <= asdict(known).items():
         return Adopted(known, new=False)
-    replaced = _redate(db, known, stated, time, single_valued, batch)
-    return Adopted(facts.get(db, known.id, known.owner), False, replaced, dated=True)
-
-
-def _restate_pending(db: Database, fact: Fact, claim: Claim, time: clock.Clock, batch: str) -> Fact:
-    """Give a pending fact the person's own wording, without the update or deletion that it proposed."""
-    triple = claim.triple or Triple("", "", "")
-    return facts.change(
-        db,
-        fact,
-        "edited",
-        time,
-        batch=batch,
-        statement=claim.statement,
-        subject=triple.subject,
-        predicate=triple.predicate,
-        object=triple.object,
-        operation=claim.operation,
-        learned_at=clock.utc(claim.learned or time()),
-        valid_from=clock.utc(claim.valid_from) if claim.valid_from else None,
-        valid_to=clock.utc(claim.valid_to) if claim.valid_to else None,
-    )
+    replaced = _redate(memory, known, stated)
+    return Adopted(facts.get(memory.db, known.id, known.owner), False, replaced, dated=True)
 
 
 def _check_length(statement: str) -> None:
@@ -326,72 +268,66 @@ def _check_length(statement: str) -> None:
         raise UsageError(f"a fact has at most {LONGEST} characters, and this has {len(statement)}; keep it as a note")
 
 
-def _settle(
-    db: Database, fact: Fact, ends: Iterable[Fact], time: clock.Clock, single_valued: Set[str], batch: str
-) -> Adopted:
+def _settle(memory: MemoryContext, fact: Fact, ends: Iterable[Fact]) -> Adopted:
     """End these facts where the accepted one begins, or when it says they ended; other values where the next begins."""
     replaced = []
-    until = (fact.valid_from or clock.utc(time())) if fact.operation == "delete" else fact.began_at
+    until = (fact.valid_from or clock.utc(memory.time())) if fact.operation == "delete" else fact.began_at
     for each in {each.id: each for each in ends}.values():
-        if each.is_open(time()):
-            replaced.append(_end_at(db, each, max(until, each.began_at), time, batch))
+        if each.is_open(memory.time()):
+            replaced.append(_end_at(memory, each, max(until, each.began_at)))
     if fact.state == ACCEPTED:
-        replaced += _settle_values(db, fact, time, single_valued, batch)
+        replaced += _settle_values(memory, fact)
     others = tuple(each for each in replaced if each.id != fact.id)  # it ends itself where a newer value is known
-    return Adopted(facts.get(db, fact.id, fact.owner), True, others)
+    return Adopted(facts.get(memory.db, fact.id, fact.owner), True, others)
 
 
 def format_names(found: Iterable[Fact]) -> str:
     return ", ".join(f"{each.handle} “{facts.name(each)}”" for each in found)
 
 
-def _settle_values(
-    db: Database, fact: Fact, time: clock.Clock, single_valued: Set[str], batch: str
-) -> tuple[Fact, ...]:
+def _settle_values(memory: MemoryContext, fact: Fact) -> tuple[Fact, ...]:
     """End each value of the fact's predicate where the next begins; returns the facts whose end has changed.
 
     A value that is over by a date of its own ends no other. Runs in the caller's transaction.
     """
     ended = []
-    if fact.state == ACCEPTED and fact.is_over(time()):
-        ended.append(facts.change(db, fact, "ended", time, batch=batch, state=SUPERSEDED))
-    if fact.predicate not in single_valued:
+    if fact.state == ACCEPTED and fact.is_over(memory.time()):
+        ended.append(facts.change(memory, fact, "ended", state=SUPERSEDED))
+    if fact.predicate not in memory.single_valued:
         return tuple(ended)
     bound = ""  # where the next value begins
-    for each in reversed(in_order(values(db, fact, single_valued))):
+    for each in reversed(in_order(values(memory, fact))):
         if bound and (each.valid_to is None or each.valid_to > bound):
-            each = _end_at(db, each, bound, time, batch)
+            each = _end_at(memory, each, bound)
             ended.append(each)
-        if not (each.is_over(time()) and each.valid_to != bound):
+        if not (each.is_over(memory.time()) and each.valid_to != bound):
             bound = min(filter(None, (bound, each.began_at)))
     return tuple({each.id: each for each in ended}.values())
 
 
-def _end_at(db: Database, fact: Fact, until: str, time: clock.Clock, batch: str) -> Fact:
+def _end_at(memory: MemoryContext, fact: Fact, until: str) -> Fact:
     """End a fact at this time because of another; in the future it stays true until then."""
-    state = SUPERSEDED if until <= clock.utc(time()) else ACCEPTED
-    return facts.change(db, fact, "replaced", time, batch=batch, state=state, valid_to=until)
+    state = SUPERSEDED if until <= clock.utc(memory.time()) else ACCEPTED
+    return facts.change(memory, fact, "replaced", state=state, valid_to=until)
 
 
-def _redate(
-    db: Database, fact: Fact, dates: Mapping[str, str | None], time: clock.Clock, single_valued: Set[str], batch: str
-) -> tuple[Fact, ...]:
+def _redate(memory: MemoryContext, fact: Fact, dates: Mapping[str, str | None]) -> tuple[Fact, ...]:
     """Correct `valid_from` and `valid_to`. Values that ended where the fact began follow it.
 
     Returns the facts whose end has changed. Runs in the caller's transaction.
     """
     moved: dict[str, Any] = {column: moment for column, moment in dates.items() if moment != getattr(fact, column)}
-    if "valid_from" in moved and fact.predicate in single_valued:
-        others = [each for each in values(db, fact, single_valued) if each.id != fact.id]
+    if "valid_from" in moved and fact.predicate in memory.single_valued:
+        others = [each for each in values(memory, fact) if each.id != fact.id]
         for each in others:
             if each.valid_to == fact.began_at:
-                _reopen(db, each, time, batch)
+                _reopen(memory, each)
         if fact.valid_to in [each.began_at for each in others]:
-            fact = _reopen(db, fact, time, batch)
+            fact = _reopen(memory, fact)
     if moved.get("valid_to"):
         moved["state"] = ACCEPTED
-    changed = facts.change(db, fact, "edited", time, batch=batch, **moved) if moved else fact
-    return tuple(each for each in _settle_values(db, changed, time, single_valued, batch) if each.id != fact.id)
+    changed = facts.change(memory, fact, "edited", **moved) if moved else fact
+    return tuple(each for each in _settle_values(memory, changed) if each.id != fact.id)
 
 
 def replaced(db: Database, fact: Fact) -> list[Fact]:
@@ -423,9 +359,10 @@ def in_order(found: Sequence[Fact]) -> list[Fact]:
     return sorted(said, key=lambda each: (places[each.id], each.valid_from is None))
 
 
-def values(db: Database, fact: Fact, single_valued: Set[str]) -> list[Fact]:
+def values(memory: MemoryContext, fact: Fact) -> list[Fact]:
     """The values of the fact's predicate in its place and session: one of a project does not end one of elsewhere."""
-    found = facts.accepted_values(db, fact.owner, fact.subject, triples.forms(fact.predicate, single_valued))
+    predicates = triples.forms(fact.predicate, memory.single_valued)
+    found = facts.accepted_values(memory.db, fact.owner, fact.subject, predicates)
     return [each for each in found if _same_scope(each, fact)]
 
 
@@ -434,8 +371,8 @@ def _same_scope(one: Fact, other: Fact) -> bool:
     return (one.place, one.session_id) == (other.place, other.session_id)
 
 
-def _reopen(db: Database, fact: Fact, time: clock.Clock, batch: str) -> Fact:
-    return facts.change(db, fact, "edited", time, batch=batch, state=ACCEPTED, valid_to=None)
+def _reopen(memory: MemoryContext, fact: Fact) -> Fact:
+    return facts.change(memory, fact, "edited", state=ACCEPTED, valid_to=None)
 
 
 def _changed_together(db: Database, fact: Fact, mine: str, theirs: str) -> list[Fact]:
@@ -463,11 +400,12 @@ def _require_second_key(proposal: Fact, replaced: Sequence[Fact]) -> None:
         )
 
 
-def _repeated_by(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
+def _repeated_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
     """Facts that state the same as the claim, in the same scope."""
-    found = {each.id: each for each in _in_words(db, scope, claim)}
+    found = {each.id: each for each in _in_words(memory, claim)}
     if claim.triple:
-        for each in facts.accepted_values(db, scope.owner, claim.triple.subject, [claim.triple.predicate]):
+        subject, predicate = claim.triple.subject, claim.triple.predicate
+        for each in facts.accepted_values(memory.db, memory.scope.owner, subject, [predicate]):
             if each.object.casefold() == claim.triple.object.casefold():
                 found[each.id] = each
     return [
@@ -479,42 +417,41 @@ def _repeated_by(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
     ]
 
 
-def _earlier_ending(db: Database, scope: Scope, claim: Claim) -> Fact | None:
+def _earlier_ending(memory: MemoryContext, claim: Claim) -> Fact | None:
     """The same sentence, if it has ended a fact before."""
-    same = _in_words(db, scope, claim)
+    same = _in_words(memory, claim)
     return next((each for each in same if (each.operation, each.state) == ("delete", SUPERSEDED)), None)
 
 
-def _in_words(db: Database, scope: Scope, claim: Claim) -> list[Fact]:
-    found = facts.similar(db, scope.owner, claim.statement)
+def _in_words(memory: MemoryContext, claim: Claim) -> list[Fact]:
+    found = facts.similar(memory.db, memory.scope.owner, claim.statement)
     return [each for each in found if terms.is_similar(each.statement, claim.statement)]
 
 
-def ended_by(
-    db: Database, scope: Scope, statement: str, now: datetime, single_valued: Set[str], session: int | None = None
-) -> list[Fact]:
+def ended_by(memory: MemoryContext, statement: str, session: int | None = None) -> list[Fact]:
     """The facts that hold here, now or in the future, and are over by this sentence; none when it ends nothing."""
     ending = triples.parse_ending(statement)
     if ending is None:
         return []
-    held = facts.listing(db, scope.owner, _READ, not_over=now, place=scope.place)
+    held = facts.listing(memory.db, memory.scope.owner, _READ, not_over=memory.time(), place=memory.scope.place)
     about_person = triples.is_about_person(statement)
     return [
         each
         for each in held
         if each.session_id in (None, session)
-        and (_says_exactly(each, ending, single_valued) or (about_person and _says_in_words(db, each, ending)))
+        and (
+            _says_exactly(each, ending, memory.single_valued)
+            or (about_person and _says_in_words(memory.db, each, ending))
+        )
     ]
 
 
-def _with_target(
-    db: Database, scope: Scope, claim: Claim, now: datetime, single_valued: Set[str]
-) -> tuple[Claim, list[Fact]]:
+def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact]]:
     """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
     if claim.operation != "insert":
-        return claim, [facts.get(db, claim.target, scope.owner)] if claim.target else []
-    over = ended_by(db, scope, claim.statement, now, single_valued, claim.session)
-    return as_ending(claim, over, now, single_valued), over
+        return claim, [facts.get(memory.db, claim.target, memory.scope.owner)] if claim.target else []
+    over = ended_by(memory, claim.statement, claim.session)
+    return as_ending(memory, claim, over), over
 
 
 def separate(statement: str) -> list[str]:
@@ -524,17 +461,16 @@ def separate(statement: str) -> list[str]:
     return parts if len(parts) > 1 and understood else [statement]
 
 
-def replaceable(
-    db: Database, scope: Scope, claim: Claim, now: datetime, single_valued: Set[str], session: int
-) -> list[Claim]:
+def replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[Claim]:
     """The claim in the place of each fact with the same verb, where the sentence says that it is so now."""
     said = _HABIT.fullmatch(claim.statement.rstrip(" .!"))
+    single_valued = memory.single_valued
     if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single_valued):
         return []
     made = []
-    for each in facts.listing(db, scope.owner, _READ, not_over=now, place=scope.place):
+    for each in facts.listing(memory.db, memory.scope.owner, _READ, not_over=memory.time(), place=memory.scope.place):
         known = _HABIT.fullmatch(each.statement)
-        if known is None or each.session_id not in (None, session) or _verb(db, known) != _verb(db, said):
+        if known is None or each.session_id not in (None, session) or _verb(memory.db, known) != _verb(memory.db, said):
             continue
         if not set(terms.content_words(said["what"])) <= set(terms.content_words(known["what"])):
             triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single_valued else None
@@ -546,15 +482,16 @@ def _verb(db: Database, habit: re.Match[str]) -> list[str]:
     return db.tokens(habit["verb"] or habit["inverted"])
 
 
-def as_ending(made: Claim, over: Sequence[Fact], now: datetime, single_valued: Set[str]) -> Claim:
+def as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:
     """The claim of a sentence that ends these facts: it deletes them, or is in their place."""
     ending = triples.parse_ending(made.statement)
     if ending is None or not over:
         return made
     first = over[0]
     if ending.instead:
-        return replace(made, operation="update", target=first.id, triple=_new_value(ending, first, single_valued))
-    since = validity.find(made.statement, now, begins=True).since
+        triple = _new_value(ending, first, memory.single_valued)
+        return replace(made, operation="update", target=first.id, triple=triple)
+    since = validity.find(made.statement, memory.time(), begins=True).since
     return replace(made, operation="delete", target=first.id, triple=None, valid_from=since, valid_to=None)
 
 

@@ -5,9 +5,8 @@ with a single-valued predicate, or that says that something is over (adoption.py
 similar are left to the review.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
@@ -16,11 +15,8 @@ from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements, terms, triples
 from agent_cli.memory.language.triples import Claim, is_fact
-from agent_cli.memory.proposals import REJECTED
-from agent_cli.memory.scope import Scope
+from agent_cli.memory.proposals import REJECTED, MemoryContext
 from agent_cli.messages import Part
-from agent_cli.store import ids
-from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _COMMAND = "/update"
@@ -43,17 +39,9 @@ class Contradiction:
         return f"{words} · {command}{where} {self.answer}{' in its place' if self.is_choice else ''}"
 
 
-def find(
-    db: Database,
-    scope: Scope,
-    session: int,
-    message: int,
-    parts: Sequence[Part],
-    now: datetime,
-    single_valued: Set[str],
-) -> list[Contradiction]:
+def find(memory: MemoryContext, session: int, message: int, parts: Sequence[Part]) -> list[Contradiction]:
     """The sentences of a message that contradict accepted facts which hold in this place and session, or end them."""
-    found: list[Contradiction] = []
+    found, now = list[Contradiction](), memory.time()
     captured = [each.quote for each in capture.capture(parts)]
     for quote in capture.typed_sentences(parts):
         if any(each in quote or quote in each for each in captured):
@@ -64,7 +52,7 @@ def find(
         clauses = [] if triples.is_doubtful(whole) else statements.clauses(whole)
         for words in ([whole], clauses):
             claims = [adoption.claim(each, "typed", now, quote=quote, message=message) for each in words]
-            if some := [each for claim in claims for each in _against(db, scope, session, claim, now, single_valued)]:
+            if some := [each for claim in claims for each in _against(memory, session, claim)]:
                 found += some
                 break
         else:
@@ -86,18 +74,16 @@ def chosen(found: Sequence[Contradiction], handles: str) -> list[Contradiction]:
     return wanted
 
 
-def _against(
-    db: Database, scope: Scope, session: int, claim: Claim, now: datetime, single_valued: Set[str]
-) -> list[Contradiction]:
+def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
     """What a claim contradicts or ends."""
-    over = adoption.ended_by(db, scope, claim.statement, now, single_valued, session)
-    if known := over or _other_values(db, scope, session, claim, now, single_valued):
-        answer = _answer(adoption.as_ending(claim, over, now, single_valued))
+    over = adoption.ended_by(memory, claim.statement, session)
+    if known := over or _other_values(memory, session, claim):
+        answer = _answer(adoption.as_ending(memory, claim, over))
         return [
             Contradiction(replace(claim, place=each.place, session=each.session_id), each, answer) for each in known
         ]
-    claims = adoption.replaceable(db, scope, claim, now, single_valued, session)
-    targets = facts.many(db, [each.target for each in claims if each.target], scope.owner)
+    claims = adoption.replaceable(memory, claim, session)
+    targets = facts.many(memory.db, [each.target for each in claims if each.target], memory.scope.owner)
     return [
         Contradiction(replace(made, place=known.place, session=known.session_id), known, _answer(made), len(claims) > 1)
         for made, known in zip(claims, targets, strict=True)
@@ -110,33 +96,28 @@ def _answer(claim: Claim) -> str:
     return f"{what} ({clock.format_day(clock.utc(since), clock.offset(since))})" if since else what
 
 
-def _other_values(
-    db: Database, scope: Scope, session: int, claim: Claim, now: datetime, single_valued: Set[str]
-) -> list[Fact]:
+def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fact]:
     """Facts that hold here and give another value to a single-valued predicate."""
-    if claim.triple is None or claim.triple.predicate not in single_valued or _was_rejected(db, scope, claim):
+    if claim.triple is None or claim.triple.predicate not in memory.single_valued or _was_rejected(memory, claim):
         return []
-    matter = triples.forms(claim.triple.predicate, single_valued)
+    matter, now = triples.forms(claim.triple.predicate, memory.single_valued), memory.time()
     return [
         known
-        for known in facts.accepted_values(db, scope.owner, claim.triple.subject, matter)
+        for known in facts.accepted_values(memory.db, memory.scope.owner, claim.triple.subject, matter)
         if known.is_open(now)
-        and known.place in ("", scope.place)
+        and known.place in ("", memory.scope.place)
         and known.session_id in (None, session)
         and not _agrees(known, claim)
     ]
 
 
-def accept(
-    db: Database, scope: Scope, found: Sequence[Contradiction], time: clock.Clock, single_valued: Set[str]
-) -> list[str]:
+def accept(memory: MemoryContext, found: Sequence[Contradiction]) -> list[str]:
     """Add the claims as facts and end those they contradict, for a person at the prompt; a receipt for each."""
-    batch = ids.new(time())
+    memory = memory.in_one_batch()
     claims = {(each.claim.statement, each.claim.place): each.claim for each in found if each.known}
-    with db.write():
+    with memory.db.write():
         return [
-            receipts.accepted(adoption.add(db, scope, each, time, single_valued, batch=batch), time(), at_prompt=True)
-            for each in claims.values()
+            receipts.accepted(adoption.add(memory, each), memory.time(), at_prompt=True) for each in claims.values()
         ]
 
 
@@ -145,7 +126,7 @@ def _agrees(known: Fact, claim: Claim) -> bool:
     return same or terms.is_similar(known.statement, claim.statement)
 
 
-def _was_rejected(db: Database, scope: Scope, claim: Claim) -> bool:
+def _was_rejected(memory: MemoryContext, claim: Claim) -> bool:
     """Whether the person has rejected the same statement."""
-    candidates = facts.similar(db, scope.owner, claim.statement)
+    candidates = facts.similar(memory.db, memory.scope.owner, claim.statement)
     return any(each.state == REJECTED and terms.is_similar(each.statement, claim.statement) for each in candidates)

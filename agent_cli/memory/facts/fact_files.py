@@ -10,7 +10,7 @@ fact and add another.
 import json
 import re
 import time as real_time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -24,8 +24,8 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import languages
-from agent_cli.memory.language.triples import SINGLE_VALUED, Claim, Triple
-from agent_cli.memory.proposals import EXPIRED, PENDING
+from agent_cli.memory.language.triples import Claim, Triple
+from agent_cli.memory.proposals import EXPIRED, PENDING, MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
@@ -161,15 +161,12 @@ def _local_time(fact: Fact, moment: str | None) -> str | None:
 
 
 def import_lines(
-    db: Database,
-    scope: Scope,
+    memory: MemoryContext,
     lines: Iterable[str],
     source: str,
-    time: clock.Clock,
     complain: Callable[[str], None],
     *,
     accepted: bool = False,
-    single_valued: Set[str] = SINGLE_VALUED,
 ) -> tuple[int, int]:
     """Import facts as proposals or as accepted; returns how many are new and how many lines were invalid.
 
@@ -177,7 +174,7 @@ def import_lines(
     expired, is accepted when the same line is imported as accepted. One undo reverts the whole import.
     """
     new = broken = 0
-    batch = ids.new(time())
+    memory, db = memory.in_one_batch(), memory.db
     rows = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     while numbered := list(islice(rows, _BATCH)):
         before = new
@@ -185,38 +182,35 @@ def import_lines(
             for number, line in numbered:
                 try:
                     with db.write():  # a savepoint for each line
-                        claim = _parse_line(db, scope, line, source, time())
-                        if tombstones.contains(db, claim.statement, scope.owner):
+                        claim = _parse_line(memory, line, source)
+                        if tombstones.contains(db, claim.statement, memory.scope.owner):
                             complain(f"line {number} was skipped: you had it erased")
                             continue
-                        new += _import_claim(db, scope, claim, time, accepted, single_valued, batch)
+                        new += _import_claim(memory, claim, accepted)
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UsageError) as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
             if new > before:
-                events.append(db, time, "facts imported", str(new - before), actor="import")
+                events.append(db, memory.time, "facts imported", str(new - before), actor="import")
         real_time.sleep(_PAUSE)
     return new, broken
 
 
-def _import_claim(
-    db: Database, scope: Scope, claim: Claim, time: clock.Clock, accepted: bool, single_valued: Set[str], batch: str
-) -> bool:
+def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
     """Import one claim; returns whether that changed anything."""
-    before = _imported_before(db, scope, claim)
+    before = _imported_before(memory.db, memory.scope, claim)
     if before and before.state == EXPIRED:
-        values = {"state": PENDING, "decided_at": None}
-        before = facts.change(db, before, "proposed", time, actor="person", batch=batch, **values)
+        before = facts.change(memory, before, "proposed", state=PENDING, decided_at=None)
         if not accepted:
             return True
     if before:
         accepting = accepted and before.state == PENDING
         if accepting:
-            adoption.accept(db, before, time, single_valued=single_valued, batch=batch)
+            adoption.accept(memory, before)
         return accepting
     if accepted:
-        return adoption.add(db, scope, claim, time, single_valued, batch=batch).new
-    return adoption.propose(db, scope, claim, time, actor="person", batch=batch) is not None
+        return adoption.add(memory, claim).new
+    return adoption.propose(memory, claim, actor="person") is not None
 
 
 def _imported_before(db: Database, scope: Scope, claim: Claim) -> Fact | None:
@@ -230,7 +224,7 @@ def _imported_before(db: Database, scope: Scope, claim: Claim) -> Fact | None:
     return next(iter(facts.many(db, [id for (id,) in found], scope.owner)), None)
 
 
-def _parse_line(db: Database, scope: Scope, line: str, source: str, now: datetime) -> Claim:
+def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
     """The claim of a line. Raises ValueError and UsageError."""
     row = limits.load_json(line)
     if not isinstance(row, dict):
@@ -240,10 +234,11 @@ def _parse_line(db: Database, scope: Scope, line: str, source: str, now: datetim
         raise ValueError("it has no statement")
     if isinstance(row.get("source"), list | dict):
         raise ValueError("the source is not text")
-    message = db.value(
+    now, owner = memory.time(), memory.scope.owner
+    message = memory.db.value(
         """select m.id from message m join session s on s.id = m.session_id
            where m.owner = ? and s.source = ? and m.external_id = ?""",
-        (scope.owner, source, row.get("source")),
+        (owner, source, row.get("source")),
     )
     since, until = _time_field(row, "since", now), _time_field(row, "until", now)
     if since and until and until < since:
@@ -322,24 +317,19 @@ def read(opened: Sequence[Fact], edited: str) -> Changes:
     )
 
 
-def apply(
-    db: Database, scope: Scope, changes: Changes, time: clock.Clock, single_valued: Set[str] = SINGLE_VALUED
-) -> Applied:
+def apply(memory: MemoryContext, changes: Changes) -> Applied:
     """Write all changes. Raises UsageError, with nothing written, when a fact was changed meanwhile."""
-    batch = ids.new(time())
+    memory, db = memory.in_one_batch(), memory.db
     with db.write():
         for each in (*(fact for fact, _ in changes.edited), *changes.hidden):
             if facts.many(db, [each.id], each.owner) != [each]:
                 raise UsageError(f"{each.handle} was changed elsewhere while you wrote; nothing was changed")
-        hidden = [facts.hide(db, each, time, batch=batch) for each in changes.hidden]
-        edited = [
-            adoption.edit(db, each, words, time, single_valued=single_valued, batch=batch)
-            for each, words in changes.edited
-        ]
+        hidden = [facts.hide(memory, each) for each in changes.hidden]
+        edited = [adoption.edit(memory, each, words) for each, words in changes.edited]
         added = []
         for words, (place, session) in changes.added:
             claim = adoption.claim(words, "typed", place=place, session=session)
-            added.append(adoption.add(db, scope, claim, time, single_valued, batch=batch))
+            added.append(adoption.add(memory, claim))
     return Applied(tuple(edited), tuple(hidden), tuple(added))
 
 

@@ -17,8 +17,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.proposals import ACCEPTED, PENDING, Proposals, Proposed
-from agent_cli.memory.scope import Scope
+from agent_cli.memory.proposals import ACCEPTED, PENDING, MemoryContext, Proposals, Proposed
 from agent_cli.memory.search import index
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -186,49 +185,49 @@ def last_change(db: Database) -> int:
     return int(db.value("select max(id) from fact_version") or 0)
 
 
-def insert(
-    db: Database, scope: Scope, claim: Claim, state: str, change: str, time: clock.Clock, *, actor: str, batch: str
-) -> Fact:
+def insert(memory: MemoryContext, claim: Claim, state: str, change: str, *, actor: str) -> Fact:
     """Store a claim as a fact in this state. Runs in the caller's transaction."""
-    now = time()
-    learned = claim.learned or now
-    triple = claim.triple or Triple("", "", "")
-    moments = [clock.utc(moment) if moment else None for moment in (claim.valid_from, claim.valid_to)]
-    id = db.insert(
-        """insert into fact (uid, owner, place, session_id, statement, subject, predicate, object, state, operation,
-              target_id, origin, trust, inferred, message_id, quote, valid_from, valid_to, learned_at, decided_at,
-              utc_offset, source)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (
-            ids.new(now),
-            scope.owner,
-            claim.place,
-            claim.session,
-            claim.statement.strip(),
-            triple.subject,
-            triple.predicate,
-            triple.object,
-            state,
-            claim.operation,
-            claim.target,
-            claim.origin,
-            claim.trust or claim.origin,
-            claim.inferred,
-            claim.message,
-            claim.quote,
-            *moments,
-            clock.utc(learned),
-            None if state == PENDING else clock.utc(now),
-            clock.offset(learned),
-            claim.source,
-        ),
-    )
+    db, owner, now = memory.db, memory.scope.owner, memory.time()
+    columns = stated(claim, now) | {
+        "uid": ids.new(now),
+        "owner": owner,
+        "place": claim.place,
+        "session_id": claim.session,
+        "state": state,
+        "target_id": claim.target,
+        "origin": claim.origin,
+        "trust": claim.trust or claim.origin,
+        "inferred": claim.inferred,
+        "message_id": claim.message,
+        "quote": claim.quote,
+        "decided_at": None if state == PENDING else clock.utc(now),
+        "utc_offset": clock.offset(claim.learned or now),
+        "source": claim.source,
+    }
+    names = ", ".join(columns)
+    values = ", ".join(f":{name}" for name in columns)
+    id = db.insert(f"insert into fact ({names}) values ({values})", columns)
     _write_marks(db, id, claim.statement)
-    fact = get(db, id, scope.owner)
+    fact = get(db, id, owner)
     add_source(db, fact, claim.read_in, "", now)
-    FACTS.record(db, fact, None, change, time, actor=actor, batch=batch)
+    FACTS.record(memory, fact, None, change, actor=actor)
     _update_graph(db, fact)
     return fact
+
+
+def stated(claim: Claim, now: datetime) -> dict[str, Any]:
+    """What a claim states, as columns."""
+    triple = claim.triple or Triple("", "", "")
+    return {
+        "statement": claim.statement.strip(),
+        "subject": triple.subject,
+        "predicate": triple.predicate,
+        "object": triple.object,
+        "operation": claim.operation,
+        "learned_at": clock.utc(claim.learned or now),
+        "valid_from": clock.utc(claim.valid_from) if claim.valid_from else None,
+        "valid_to": clock.utc(claim.valid_to) if claim.valid_to else None,
+    }
 
 
 def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
@@ -240,10 +239,10 @@ def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: da
         )
 
 
-def undo(db: Database, owner: str, time: clock.Clock, fact: Fact | None = None) -> list[Fact]:
+def undo(memory: MemoryContext, fact: Fact | None = None) -> list[Fact]:
     """Undo the person's last change, of this fact or of any, with its whole batch. Raises UsageError."""
-    with db.write():
-        return FACTS.undo_batch(db, owner, last_batch(db, owner, fact), time)
+    with memory.db.write():
+        return FACTS.undo_batch(memory, last_batch(memory.db, memory.scope.owner, fact))
 
 
 def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
@@ -299,8 +298,9 @@ def drop_quotes(db: Database, messages: Sequence[int]) -> None:
     FACTS.clear(db, "message_id", messages, message_id=None, quote="")
 
 
-def _write(db: Database, fact: Fact, values: Mapping[str, Any], time: clock.Clock) -> None:
+def _write(memory: MemoryContext, fact: Fact, values: Mapping[str, Any]) -> None:
     """Write columns, and update the index, the marks and the graph."""
+    db = memory.db
     changed = replace(fact, **values)
     if changed.statement != fact.statement:
         index.erase(db, "f", fact.id)  # needs the former words

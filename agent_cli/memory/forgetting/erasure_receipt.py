@@ -22,7 +22,7 @@ from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.forgetting.word_search import RemainingRows, WordMatcher
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
-from agent_cli.memory.planner import schedule_outputs
+from agent_cli.memory.planner import schedules
 from agent_cli.memory.search import word_tables
 from agent_cli.store import backup, file, keyed_hash, meta, traces
 from agent_cli.store.db import Database
@@ -177,7 +177,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[P
 
     `drafts`: temporary files of the editor.
     """
-    files = [*schedule_outputs.existing(db), *drafts]
+    files = [*schedules.outputs(db), *drafts]
     forget.erase(db, plan, time)
     receipt = check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting, files))
     words = plan.keywords.words or sorted(plan.wanted.words, key=len, reverse=True)[:_MOST_KEPT]
@@ -302,8 +302,8 @@ def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: S
 
     `drafts`: temporary files of the editor.
     """
-    schedule_outputs.remember(db)  # forgets those that are gone
-    text_files = [*schedule_outputs.existing(db), *drafts]
+    schedules.remember_outputs(db)  # forgets those that are gone
+    text_files = [*schedules.outputs(db), *drafts]
     named = tuple(dict.fromkeys(each for word in words for each in keywords.plain(word).split()))
     if named:
         sought = Sought(SearchTerms(words=frozenset(named)), Keywords(named), files=text_files)

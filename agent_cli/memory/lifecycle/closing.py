@@ -1,11 +1,14 @@
-"""Closes sessions: erases their notes and writes a summary, an extract until a job has made the final one."""
+"""Closes sessions: erases their notes and writes a summary, an extract until a job has made the final one.
+
+A session that a crash or an error left open is repaired first.
+"""
 
 from datetime import timedelta
 
 from agent_cli import clock
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, session_notes, sessions
-from agent_cli.memory.lifecycle import recovery
+from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index_check
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.summaries.summaries import NewSummary
@@ -59,7 +62,7 @@ def close_abandoned(db: Database, time: clock.Clock) -> None:
     """Close the sessions that killed processes left open, as these would have done."""
     for session, kind, scope in sessions.abandoned(db):
         index_check.request_check(db)
-        recovery.recover(db, session, scope, time)
+        recover(db, session, scope, time)
         if kind == "trial":
             from agent_cli.memory.lifecycle import rewind  # rarely needed, and much to load
 
@@ -68,6 +71,20 @@ def close_abandoned(db: Database, time: clock.Clock) -> None:
             end_one_shot(db, session, time)
         else:
             close(db, session, time, actor="program")
+
+
+def recover(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
+    """Repair a session after a crash or an error, and restore messages whose replacement was never answered.
+
+    Returns the handle of the first restored message, or "". Only for a session that no other process has open.
+    """
+    log.repair(db, session, scope, time())
+    unanswered = log.unanswered_replacement(db, session)
+    if unanswered is None:
+        return ""
+    from agent_cli.memory.lifecycle import rewind  # all that is made from messages, for what hardly ever happens
+
+    return rewind.give_back(db, session, scope, unanswered, time)
 
 
 def _extract(db: Database, session: int) -> NewSummary | None:

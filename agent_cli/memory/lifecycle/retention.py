@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from dateutil.relativedelta import relativedelta
+
 from agent_cli import clock
 from agent_cli.errors import ConfigError
 from agent_cli.memory.conversations import callers, log, rolling_summary, sessions
@@ -226,7 +228,7 @@ PRESETS = {
     "medium": ("120h", "60d", "12w", "12mo", "8q", "4y"),
     "long": ("240h", "120d", "24w", "24mo", "16q", "8y"),
 }
-_MONTHS = {"mo": 1, "q": 3, "y": 12}
+_HOURS, _MONTHS = {"h": 1, "d": 24, "w": 168}, {"mo": 1, "q": 3, "y": 12}
 _NAMES = {"h": "hour", "d": "day", "w": "week", "mo": "month", "q": "quarter", "y": "year"}
 _BATCH = 400  # rows of a transaction: blocks other writers for a tenth of a second
 _FEW, _CAREFUL = 200, 20  # up to this many rows the index pages are rewritten at once, this many rows in a transaction
@@ -247,15 +249,13 @@ class Limit:
     def before(self, now: datetime) -> datetime:
         """The moment before which everything is old; by months, the same day and hour, or the last day of the month."""
         never = datetime.min.replace(year=2, tzinfo=now.tzinfo)  # older than anything
-        if self.unit not in _MONTHS:
-            hours = self.count * {"h": 1, "d": 24, "w": 168}[self.unit]
-            return now - timedelta(hours=hours) if hours < (now - never) / timedelta(hours=1) else never
-        month = now.year * 12 + now.month - 1 - self.count * _MONTHS[self.unit]
-        if month // 12 < never.year:
+        try:
+            if self.unit not in _MONTHS:
+                return max(never, now - timedelta(hours=self.count * _HOURS[self.unit]))
+            begin: datetime = now - relativedelta(months=self.count * _MONTHS[self.unit])
+            return max(never, begin)
+        except (ValueError, OverflowError):
             return never
-        first = now.replace(year=month // 12, month=month % 12 + 1, day=1)
-        last = periods.containing(first.date(), "month").end - timedelta(days=1)
-        return first.replace(day=min(now.day, last.day))
 
 
 Policy = Mapping[str, Limit]

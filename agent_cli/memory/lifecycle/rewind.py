@@ -5,7 +5,7 @@ Summaries and proposals made from them are dropped. Accepted facts stay, because
 that the model made are hidden, so that asking again does not set them twice.
 
 A message may replace those taken back. Only its answer makes that final: when the model fails or the program is killed,
-`recovery.recover` restores them.
+`closing.recover` restores them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
-from agent_cli.memory.proposals import EXPIRED, PENDING
+from agent_cli.memory.proposals import EXPIRED, PENDING, MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
@@ -53,9 +53,11 @@ def take_back(
         changed = _rebuild_summaries(db, session, owner, said_at, time())
         stale = [ids.handle("session", session), *(ids.handle("summary", each) for each in changed)]
         sessions.drop_openings(db, sessions.opened_with(db, stale))
-        _withdraw_proposals(db, owner, undone, time)
+        memory = MemoryContext(db, Scope(owner, ""), time)
+        _withdraw_proposals(memory, undone)
         # A skill is learned from a whole session, so what was proposed since may come from these messages.
-        SKILLS.expire(db, [each for each in skills.pending(db, owner, session=session) if each.at >= said_at], time)
+        proposed = [each for each in skills.pending(db, owner, session=session) if each.at >= said_at]
+        SKILLS.expire(memory, proposed)
         events.append(db, time, "taken back", ids.handle("message", first), actor=actor, session=session)
     return undone
 
@@ -84,7 +86,7 @@ def give_back(db: Database, session: int, scope: Scope, unanswered: int, time: c
         for each in to_restore:
             tasks.restore(db, each, time, actor="program")
         take_back(db, session, scope.owner, unanswered, time, actor="program")
-        _propose_again(db, scope.owner, restored, time)
+        _propose_again(MemoryContext(db, scope, time), restored)
         first = ids.handle("message", restored[0])
         events.append(db, time, "given back", first, actor="program", session=session)
     return first
@@ -155,28 +157,27 @@ def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now
     return list(remaining)
 
 
-def _withdraw_proposals(db: Database, owner: str, messages: Sequence[int], time: clock.Clock) -> None:
+def _withdraw_proposals(memory: MemoryContext, messages: Sequence[int]) -> None:
     """Withdraw the proposed facts that were learned from these messages alone."""
-    found = db.rows(
+    found = memory.db.rows(
         """select f.id from json_each(?) c cross join fact f on f.message_id = c.value
            where f.state = 'pending' and not exists (
                  select 1 from fact_source o join said m on m.id = o.message_id where o.fact_id = f.id)""",
         (messages,),
     )
-    batch = ids.new(time())
-    for fact in facts.many(db, [id for (id,) in found], owner):
-        facts.change(
-            db, fact, _WITHDRAWN, time, actor="program", batch=batch, state=EXPIRED, decided_at=clock.utc(time())
-        )
+    memory = memory.in_one_batch()
+    for fact in facts.many(memory.db, [id for (id,) in found], memory.scope.owner):
+        decided_at = clock.utc(memory.time())
+        facts.change(memory, fact, _WITHDRAWN, actor="program", state=EXPIRED, decided_at=decided_at)
 
 
-def _propose_again(db: Database, owner: str, messages: Sequence[int], time: clock.Clock) -> None:
+def _propose_again(memory: MemoryContext, messages: Sequence[int]) -> None:
     """Propose again the facts that were withdrawn with these messages."""
-    found = db.rows(
+    found = memory.db.rows(
         "select f.id from json_each(?) c cross join fact f on f.message_id = c.value where f.state = ? order by f.id",
         (messages, EXPIRED),
     )
-    batch = ids.new(time())
-    for fact in facts.many(db, [id for (id,) in found], owner):
-        if facts.history(db, fact.id)[-1].change == _WITHDRAWN:
-            facts.change(db, fact, "proposed again", time, actor="program", batch=batch, state=PENDING, decided_at=None)
+    memory = memory.in_one_batch()
+    for fact in facts.many(memory.db, [id for (id,) in found], memory.scope.owner):
+        if facts.history(memory.db, fact.id)[-1].change == _WITHDRAWN:
+            facts.change(memory, fact, "proposed again", actor="program", state=PENDING, decided_at=None)

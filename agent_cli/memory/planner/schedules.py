@@ -3,17 +3,21 @@
 Only the next time is stored, and a schedule stays due until a run has finished: one run makes up for any number of
 missed ones, or for a crashed process. Times are local times of the machine's zone: one skipped by summer time is moved
 to the change of the clocks, an ambiguous one is the first.
+
+The files to which schedules have written answers hold words of the program outside of its database (see `outputs`).
 """
 
+import glob
 import json
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
 from typing import Any, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import zones
-from agent_cli.memory.planner import schedule_outputs
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, holder, ids, meta
 from agent_cli.store.db import Database
@@ -25,6 +29,8 @@ LEASE = timedelta(minutes=30)  # longer than any run may take: an older claim ha
 _ATTEMPTS = 5
 _BEGUN = "schedule begun"
 _LAST_LOOK = "schedules looked at"
+_OF_ERASED = "files of erased schedules"
+_DATE = re.compile(r"%[-0^#]?[A-Za-z]")  # in the name of a file
 _UNNAMED_ZONE = "local"  # a machine whose zone has no name
 _NAMES = {
     "@hourly": "0 * * * *",
@@ -385,5 +391,19 @@ def blank_errors(db: Database, found: Sequence[int]) -> None:
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete schedules; the result of a current run is dropped, their files stay. Runs in the caller's transaction."""
     if found:
-        schedule_outputs.remember(db)
+        remember_outputs(db)
     db.execute("delete from schedule where id in (select value from json_each(?))", (found,))
+
+
+def remember_outputs(db: Database) -> None:
+    """Keep the paths of the files with answers that there are, whatever becomes of their schedules."""
+    meta.put(db, _OF_ERASED, json.dumps([str(path) for path in outputs(db)]))
+
+
+def outputs(db: Database) -> list[Path]:
+    """The files with answers of all schedules, erased ones included, and, where their names have dates, of all days."""
+    patterns = db.rows("select distinct target_path from schedule where target = 'file' order by target_path")
+    names = [_DATE.sub("*", glob.escape(str(Path(pattern).expanduser()))) for (pattern,) in patterns]
+    paths = [Path(each) for name in names for each in sorted(glob.glob(name.replace("%%", "%")))]
+    remembered = [Path(each) for each in json.loads(meta.get(db, _OF_ERASED) or "[]")]
+    return [path for path in dict.fromkeys([*paths, *remembered]) if path.is_file()]

@@ -21,6 +21,7 @@ from agent_cli.values import frozen
 
 MAX_LENGTH = 1000  # characters; a longer text is a note
 
+_NOT_REMINDED: dict[str, Any] = {"snoozed_to": None, "reminded": 0, "reminded_at": None}
 _COLUMNS = """id, text, told, due_at, zone, repeats, starts, state, snoozed_to, reminded_at, reminded, done_at, origin,
               at, utc_offset, hidden_at"""
 _OPEN = "owner = :owner and state = 'open' and hidden_at is null"
@@ -114,7 +115,7 @@ def add(
                 message,
                 origin,
                 words,
-                *_stored(due_time),
+                *_stored(due_time).values(),
                 moment,
                 clock.offset(now),
                 moment,
@@ -184,28 +185,15 @@ def complete(db: Database, task: Task, time: clock.Clock, *, actor: str = "perso
         raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'} already")
     now = time()
     following = _following(task, now)
-    with db.write():
-        if following:
-            _move(db, task, following[0], following[1], now)
-        else:
-            db.execute("update task set state = 'done' where id = ?", (task.id,))
-        db.execute("update task set done_at = :now, changed_at = :now where id = :id", _values(now, task))
-        events.append(db, time, "task done", task.handle, actor=actor)
-    return _reload(db, task)
+    columns = _moved(*following) if following else {"state": "done"}
+    return _change(db, task, "done", time, actor=actor, done_at=clock.utc(now), **columns)
 
 
 def reopen(db: Database, task: Task, time: clock.Clock) -> Task:
     """Raises UsageError when it is open."""
     if task.state == "open":
         raise UsageError(f"{task.handle} is open already")
-    with db.write():
-        db.execute(
-            "update task set state = 'open', done_at = null, reminded = 0, reminded_at = null, changed_at = :now"
-            " where id = :id",
-            _values(time(), task),
-        )
-        events.append(db, time, "task reopened", task.handle, actor="person")
-    return _reload(db, task)
+    return _change(db, task, "reopened", time, state="open", done_at=None, reminded=0, reminded_at=None)
 
 
 def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task:
@@ -218,53 +206,31 @@ def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task
         raise UsageError(
             f"{task.handle} comes up on {due} in any case, so nothing was changed (`agent tasks edit` sets a time)"
         )
-    with db.write():
-        db.execute(
-            """update task set snoozed_to = :until, due_at = coalesce(due_at, :until), reminded = 0, reminded_at = null,
-                   changed_at = :now where id = :id""",
-            {**_values(time(), task), "until": moment},
-        )
-        events.append(db, time, "task snoozed", task.handle, actor="person")
-    return _reload(db, task)
+    columns: dict[str, Any] = {**_NOT_REMINDED, "snoozed_to": moment} | ({} if task.due_at else {"due_at": moment})
+    return _change(db, task, "snoozed", time, **columns)
 
 
 def edit(db: Database, task: Task, words: str, time: clock.Clock) -> Task:
     """Replace its text. Raises UsageError when it is empty or too long."""
     words = _clean_text(words)
-    with db.write():
-        db.execute(
-            "update task set text = :text, changed_at = :now where id = :id", {**_values(time(), task), "text": words}
-        )
-        events.append(db, time, "task changed", task.handle, actor="person", content=words)
-    return _reload(db, task)
+    return _change(db, task, "changed", time, content=words, text=words)
 
 
 def move(db: Database, task: Task, due_time: DueTime | None, time: clock.Clock) -> Task:
     """Give it another time, or none."""
-    with db.write():
-        db.execute(
-            """update task set told = ?, due_at = ?, zone = ?, repeats = ?, starts = ?, snoozed_to = null, reminded = 0,
-                   reminded_at = null, changed_at = ? where id = ?""",
-            (*_stored(due_time), clock.utc(time()), task.id),
-        )
-        events.append(db, time, "task moved", task.handle, actor="person")
-    return _reload(db, task)
+    return _change(db, task, "moved", time, **_stored(due_time), **_NOT_REMINDED)
 
 
 def hide(db: Database, task: Task, time: clock.Clock, *, actor: str = "person") -> None:
     """Exclude it from lists and reminders, until `restore`."""
-    with db.write():
-        db.execute("update task set hidden_at = :now, changed_at = :now where id = :id", _values(time(), task))
-        events.append(db, time, "task hidden", task.handle, actor=actor)
+    _change(db, task, "hidden", time, actor=actor, hidden_at=clock.utc(time()))
 
 
 def restore(db: Database, task: Task, time: clock.Clock, *, actor: str = "person") -> None:
     """Raises UsageError when it is not hidden."""
     if task.hidden_at is None:
         raise UsageError(f"{task.handle} is not hidden")
-    with db.write():
-        db.execute("update task set hidden_at = null, changed_at = :now where id = :id", _values(time(), task))
-        events.append(db, time, "task restored", task.handle, actor=actor)
+    _change(db, task, "restored", time, actor=actor, hidden_at=None)
 
 
 def erase(db: Database, found: Iterable[int]) -> None:
@@ -321,15 +287,30 @@ def _clean_text(words: str) -> str:
     return words
 
 
-def _stored(due_time: DueTime | None) -> tuple[str, str | None, str, str, str]:
-    """told, due_at, zone, repeats, starts."""
+def _stored(due_time: DueTime | None) -> dict[str, Any]:
     if due_time is None:
-        return "", None, "", "", ""
-    return due_time.words, clock.utc(due_time.due), due_time.zone, due_time.repeats, due_time.starts
+        return {"told": "", "due_at": None, "zone": "", "repeats": "", "starts": ""}
+    due_at, zone, repeats = clock.utc(due_time.due), due_time.zone, due_time.repeats
+    return {"told": due_time.words, "due_at": due_at, "zone": zone, "repeats": repeats, "starts": due_time.starts}
 
 
-def _values(now: datetime, task: Task) -> dict[str, Any]:
-    return {"now": clock.utc(now), "id": task.id}
+def _change(
+    db: Database, task: Task, what: str, time: clock.Clock, *, actor: str = "person", content: str = "", **columns: Any
+) -> Task:
+    with db.write():
+        _write(db, task, changed_at=clock.utc(time()), **columns)
+        events.append(db, time, f"task {what}", task.handle, actor=actor, content=content)
+    return _reload(db, task)
+
+
+def _write(db: Database, task: Task, **columns: Any) -> None:
+    assignments = ", ".join(f"{name} = :{name}" for name in columns)
+    db.execute(f"update task set {assignments} where id = :id", {**columns, "id": task.id})
+
+
+def _moved(due: datetime, starts: str) -> dict[str, Any]:
+    """The columns of a repeating task at its next time."""
+    return {"due_at": clock.utc(due), "starts": starts, **_NOT_REMINDED}
 
 
 def _reload(db: Database, task: Task) -> Task:
@@ -372,28 +353,17 @@ def _following(task: Task, now: datetime) -> tuple[datetime, str] | None:
     return (found.moment, found.wall.isoformat()) if found else None
 
 
-def _move(db: Database, task: Task, due: datetime, starts: str, now: datetime) -> None:
-    db.execute(
-        """update task set due_at = ?, starts = ?, snoozed_to = null, reminded = 0, reminded_at = null, changed_at = ?
-           where id = ?""",
-        (clock.utc(due), starts, clock.utc(now), task.id),
-    )
-
-
 def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -> Reminder:
     """Mark a task as reminded; a repeating one moves to its latest past time."""
     rules = zones.get(task.zone, now)
-    since, times, renewed = _local(task.comes_up or "", rules), 1, False
+    since, times, moved = _local(task.comes_up or "", rules), 1, dict[str, Any]()
     if task.repeats:
         passed = recurrence.past(task.repeats, task.starts, rules, now)
         if len(passed) > 1:
-            renewed, times = True, len(passed) - (1 if task.reminded else 0)
+            times = len(passed) - (1 if task.reminded else 0)
             since = passed[1 if task.reminded else 0].moment.astimezone(rules)
-            _move(db, task, passed[-1].moment, passed[-1].wall.isoformat(), now)
-    first = renewed or task.reminded == 0
-    db.execute(
-        "update task set reminded_at = ?, reminded = iif(?, 1, reminded + 1) where id = ?",
-        (clock.utc(now), first, task.id),
-    )
+            moved = _moved(passed[-1].moment, passed[-1].wall.isoformat()) | {"changed_at": clock.utc(now)}
+    first = bool(moved) or task.reminded == 0
+    _write(db, task, **moved | {"reminded_at": clock.utc(now), "reminded": 1 if first else task.reminded + 1})
     events.append(db, time, "task reminded", task.handle, actor="program")
     return Reminder(_reload(db, task), since, times, first)

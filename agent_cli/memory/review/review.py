@@ -8,7 +8,7 @@ shown whole, a change with every line that differs, and invisible characters are
 import difflib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from datetime import datetime
 from typing import Any
@@ -20,8 +20,8 @@ from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import FACTS, Fact
 from agent_cli.memory.language import triples
-from agent_cli.memory.language.triples import SINGLE_VALUED, Triple
-from agent_cli.memory.proposals import ACCEPTED, MAX_WAIT, PENDING, Proposals
+from agent_cli.memory.language.triples import Triple
+from agent_cli.memory.proposals import ACCEPTED, MAX_WAIT, PENDING, MemoryContext, Proposals
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import MERGED, SKILLS, Skill
@@ -47,16 +47,6 @@ _MAX_CHANGES = 10  # lines
 
 ProposalKey = tuple[str, int]
 """The kind of a proposal and its id."""
-
-
-@frozen
-class Reviewer:
-    """What a review works with: the database, the person's scope, the clock and the single-valued predicates."""
-
-    db: Database
-    scope: Scope
-    time: clock.Clock
-    single_valued: Set[str] = SINGLE_VALUED
 
 
 @frozen
@@ -145,26 +135,26 @@ class PassageMessage:
     source: bool
 
 
-def pending(reviewer: Reviewer, session: int | None = None) -> list[ProposalKey]:
+def pending(memory: MemoryContext, session: int | None = None) -> list[ProposalKey]:
     """The keys of pending proposals, by kind; with a session, those that belong to it.
 
     Of each kind those stand first that were proposed after something foreign was read, then the oldest.
     """
-    owner = reviewer.scope.owner
+    owner = memory.scope.owner
     return [
         (name, id)
         for name, kind in _KINDS.items()
-        for id in kind.pending_ids(reviewer.db, owner, session, readings.ORIGINS)
+        for id in kind.pending_ids(memory.db, owner, session, readings.ORIGINS)
     ]
 
 
-def read(reviewer: Reviewer, key: ProposalKey, words: str = "") -> Proposal | None:
+def read(memory: MemoryContext, key: ProposalKey, words: str = "") -> Proposal | None:
     """A proposal as it is shown, with other words if given; None when it is no longer pending."""
-    found = _KINDS[key[0]].many(reviewer.db, [key[1]], reviewer.scope.owner)
+    found = _KINDS[key[0]].many(memory.db, [key[1]], memory.scope.owner)
     if not found or found[0].state != PENDING or found[0].hidden_at:
         return None
     words = parse_edit(key, words) if words else ""
-    return _read_fact(reviewer, found[0], words) if key[0] == "fact" else _read_skill(reviewer, found[0], words)
+    return _read_fact(memory, found[0], words) if key[0] == "fact" else _read_skill(memory, found[0], words)
 
 
 def parse_edit(key: ProposalKey, words: str) -> str:
@@ -172,103 +162,102 @@ def parse_edit(key: ProposalKey, words: str) -> str:
     return visible_line(words) if key[0] == "fact" else skill_file.parse(cleaned(words)).text
 
 
-def accept(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
+def accept(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
     """Accept a proposal. Raises UsageError when it was decided or changed since it was read."""
-    return _decide(reviewer, proposal, lambda batch: _accept(reviewer, proposal, False, batch))
+    return _decide(memory, proposal, lambda memory: _accept(memory, proposal, False))
 
 
-def accept_replacing(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
+def accept_replacing(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
     """Accept a proposal and end the facts it contradicts. Raises UsageError like `accept`."""
-    return _decide(reviewer, proposal, lambda batch: _accept(reviewer, proposal, True, batch))
+    return _decide(memory, proposal, lambda memory: _accept(memory, proposal, True))
 
 
-def reject(reviewer: Reviewer, proposal: Proposal) -> ReviewDecision:
+def reject(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
     """Reject a proposal. Raises UsageError like `accept`."""
     kind = _KINDS[proposal.kind]
 
-    def decide(batch: str) -> str:
-        row = kind.get(reviewer.db, proposal.id, reviewer.scope.owner)
-        return f"rejected {kind.reject(reviewer.db, row, reviewer.time, batch=batch).handle}"
+    def decide(memory: MemoryContext) -> str:
+        row = kind.get(memory.db, proposal.id, memory.scope.owner)
+        return f"rejected {kind.reject(memory, row).handle}"
 
-    return replace(_decide(reviewer, proposal, decide), accepted=False)
+    return replace(_decide(memory, proposal, decide), accepted=False)
 
 
-def accept_all(reviewer: Reviewer, proposals: Sequence[Proposal]) -> ReviewDecision:
+def accept_all(memory: MemoryContext, proposals: Sequence[Proposal]) -> ReviewDecision:
     """Accept all of these proposals that are unchanged since they were read, and end the facts they contradict.
 
     What rests on something foreign ends nothing in this way.
     """
-    batch, done, receipts = ids.new(reviewer.time()), [], []
-    with reviewer.db.write():
+    memory, done, receipts = memory.in_one_batch(), [], []
+    with memory.db.write():
         for each in proposals:
             try:
-                with reviewer.db.write():
-                    _require_unchanged(reviewer, each)
-                    receipts.append(_accept(reviewer, each, not each.foreign, batch))
+                with memory.db.write():
+                    _require_unchanged(memory, each)
+                    receipts.append(_accept(memory, each, not each.foreign))
             except UsageError:
                 continue  # decided meanwhile, or changed by another of these decisions: it stays in the queue
             done.append(each)
-    return ReviewDecision(tuple(done), True, tuple(receipts), batch)
+    return ReviewDecision(tuple(done), True, tuple(receipts), memory.batch)
 
 
-def undo(reviewer: Reviewer, decision: ReviewDecision) -> list[str]:
+def undo(memory: MemoryContext, decision: ReviewDecision) -> list[str]:
     """Undo a decision: its proposals are pending again. Raises UsageError when one was changed since."""
-    return undo_batch(reviewer, decision.batch)
+    return undo_batch(memory, decision.batch)
 
 
-def last_batch(reviewer: Reviewer) -> str:
+def last_batch(memory: MemoryContext) -> str:
     """The batch of the last decision if it included a skill and the person has changed no fact since; else empty.
 
     (facts.last_batch has that of a change of facts alone.)
     """
-    batch = reviewer.db.value(
+    batch = memory.db.value(
         """select v.batch from skill_version v join skill s on s.id = v.skill_id
            where s.owner = ?1 and v.undone = 0 and v.change in ('accepted', 'rejected')
              and v.at >= (select coalesce(max(v.at), '') from fact_version v join fact f on f.id = v.fact_id
                           where f.owner = ?1 and v.undone = 0 and v.actor = 'person')
            order by v.id desc limit 1""",
-        (reviewer.scope.owner,),
+        (memory.scope.owner,),
     )
     return batch or ""
 
 
-def undo_batch(reviewer: Reviewer, batch: str) -> list[str]:
+def undo_batch(memory: MemoryContext, batch: str) -> list[str]:
     """Undo a batch of decisions, whatever it included. Raises UsageError like `undo`."""
-    db, owner = reviewer.db, reviewer.scope.owner
-    with db.write():
-        undone = [row for kind in _KINDS.values() for row in kind.undo_batch(db, owner, batch, reviewer.time)]
+    with memory.db.write():
+        undone = [row for kind in _KINDS.values() for row in kind.undo_batch(memory, batch)]
     return [_undone(each) for each in undone]
 
 
-def changes(reviewer: Reviewer, batch: str) -> list[str]:
+def changes(memory: MemoryContext, batch: str) -> list[str]:
     """What a batch changed, the last first: `f3 “I live in Graz”, added on 22 Nov 2026`."""
     lines = []
     for kind in _KINDS.values():
-        for id, change, at, offset in kind.of_batch(reviewer.db, batch):
-            row = kind.get(reviewer.db, id, reviewer.scope.owner)
+        for id, change, at, offset in kind.of_batch(memory.db, batch):
+            row = kind.get(memory.db, id, memory.scope.owner)
             name = row.statement if isinstance(row, Fact) else row.name
             lines.append(f"{row.handle} “{visible_line(name)}”, {change} on {clock.format_day(at, offset)}")
     return lines
 
 
-def passage(reviewer: Reviewer, proposal: Proposal) -> list[PassageMessage]:
+def passage(memory: MemoryContext, proposal: Proposal) -> list[PassageMessage]:
     """The source message with two messages before and after it, or the end of the session. Raises UsageError."""
     source = proposal.read_message or proposal.message
     if source is None and proposal.session:
-        last = log.history(reviewer.db, ids.number("session", proposal.session), _SESSION_END)
+        last = log.history(memory.db, ids.number("session", proposal.session), _SESSION_END)
         shown = [entry for entry in last if entry.message.text]
         return [PassageMessage(entry.handle, entry.message.role, entry.message.text, False) for entry in shown]
     if source is None:
         raise UsageError(f"{proposal.handle} comes from no message")
     return [
         PassageMessage(entry.handle, entry.message.role, entry.message.text, entry.id in (source, proposal.message))
-        for entry in log.context_of(reviewer.db, reviewer.scope.owner, source, 2, 2)
+        for entry in log.context_of(memory.db, memory.scope.owner, source, 2, 2)
     ]
 
 
-def expiry_notice(reviewer: Reviewer) -> str:
+def expiry_notice(memory: MemoryContext) -> str:
     """A sentence about proposals that expired since the last call; empty when there are none."""
-    expired = {name: kind.expire_old(reviewer.db, reviewer.scope.owner, reviewer.time) for name, kind in _KINDS.items()}
+    expired = {name: kind.expire_old(memory) for name, kind in _KINDS.items()}
     if not any(expired.values()):
         return ""
     most = f"{FACTS.max_pending} facts and {SKILLS.max_pending} skills" if expired["skill"] else FACTS.max_pending
@@ -276,9 +265,9 @@ def expiry_notice(reviewer: Reviewer) -> str:
     return f"{counted(sum(expired.values()), 'proposal')} expired unread: {limits}"
 
 
-def start_notices(reviewer: Reviewer) -> list[str]:
+def start_notices(memory: MemoryContext) -> list[str]:
     """The lines shown at the start: expired proposals, and how many are pending."""
-    return [line for line in (expiry_notice(reviewer), waiting_notice(pending(reviewer))) if line]
+    return [line for line in (expiry_notice(memory), waiting_notice(pending(memory))) if line]
 
 
 def waiting_notice(waiting: Iterable[ProposalKey]) -> str:
@@ -352,52 +341,47 @@ def _clean_line(line: str) -> str:
     return words + end
 
 
-def _decide(reviewer: Reviewer, proposal: Proposal, decide: Callable[[str], str]) -> ReviewDecision:
+def _decide(memory: MemoryContext, proposal: Proposal, decide: Callable[[MemoryContext], str]) -> ReviewDecision:
     """Decide on a proposal. Raises UsageError when it is not as it was shown."""
-    batch = ids.new(reviewer.time())
-    with reviewer.db.write():
-        _require_unchanged(reviewer, proposal)
-        return ReviewDecision((proposal,), True, (decide(batch),), batch)
+    memory = memory.in_one_batch()
+    with memory.db.write():
+        _require_unchanged(memory, proposal)
+        return ReviewDecision((proposal,), True, (decide(memory),), memory.batch)
 
 
-def _require_unchanged(reviewer: Reviewer, shown: Proposal) -> None:
-    now = read(reviewer, (shown.kind, shown.id), shown.statement if shown.edited else "")
+def _require_unchanged(memory: MemoryContext, shown: Proposal) -> None:
+    now = read(memory, (shown.kind, shown.id), shown.statement if shown.edited else "")
     if now is None:
-        found = _KINDS[shown.kind].many(reviewer.db, [shown.id], reviewer.scope.owner)
+        found = _KINDS[shown.kind].many(memory.db, [shown.id], memory.scope.owner)
         state = ("hidden" if found[0].hidden_at else found[0].state) if found else "gone"
         raise UsageError(f"{shown.handle} was decided meanwhile: it is {'accepted' if state == MERGED else state}")
     if now != shown:
         raise UsageError(f"{shown.handle} has changed since it was shown; look at it again")
 
 
-def _accept(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) -> str:
+def _accept(memory: MemoryContext, proposal: Proposal, replacing: bool) -> str:
     """Accept the words that were shown; returns the receipt. `replacing`: the older facts that were shown end too."""
-    return (
-        _accept_fact(reviewer, proposal, replacing, batch)
-        if proposal.kind == "fact"
-        else _accept_skill(reviewer, proposal, batch)
-    )
+    return _accept_fact(memory, proposal, replacing) if proposal.kind == "fact" else _accept_skill(memory, proposal)
 
 
-def _accept_fact(reviewer: Reviewer, proposal: Proposal, replacing: bool, batch: str) -> str:
-    db, time, single_valued = reviewer.db, reviewer.time, reviewer.single_valued
-    fact = facts.get(db, proposal.id, reviewer.scope.owner)
+def _accept_fact(memory: MemoryContext, proposal: Proposal, replacing: bool) -> str:
+    fact = facts.get(memory.db, proposal.id, memory.scope.owner)
     if proposal.statement != fact.statement:
-        fact = adoption.edit(db, fact, proposal.statement, time, single_valued=single_valued, batch=batch)
-    known = facts.many(db, [each.id for each in proposal.known if replacing and each.outcome != LATER], fact.owner)
-    adopted = adoption.accept(
-        db, fact, time, single_valued=single_valued, replacing=known[0] if known else None, batch=batch
+        fact = adoption.edit(memory, fact, proposal.statement)
+    known = facts.many(
+        memory.db, [each.id for each in proposal.known if replacing and each.outcome != LATER], fact.owner
     )
+    adopted = adoption.accept(memory, fact, replacing=known[0] if known else None)
     replaced = {each.id for each in adopted.replaced}
-    ended = [adoption.end(db, each, time, batch=batch) for each in known[1:] if each.id not in replaced]
-    return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)), time())
+    ended = [adoption.end(memory, each) for each in known[1:] if each.id not in replaced]
+    return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)), memory.time())
 
 
-def _accept_skill(reviewer: Reviewer, proposal: Proposal, batch: str) -> str:
-    skill = skills.get(reviewer.db, proposal.id, reviewer.scope.owner)
+def _accept_skill(memory: MemoryContext, proposal: Proposal) -> str:
+    skill = skills.get(memory.db, proposal.id, memory.scope.owner)
     if proposal.statement != skill.text:
-        skill = skills.edit(reviewer.db, skill, proposal.statement, reviewer.time, batch=batch)
-    now = skills.accept(reviewer.db, skill, reviewer.time, batch=batch)
+        skill = skills.edit(memory, skill, proposal.statement)
+    now = skills.accept(memory, skill)
     if now.id == skill.id:
         return f"kept {now.handle} {now.name}"
     return f"kept {skill.handle}: {now.handle} {now.name} is version {now.version} now"
@@ -412,21 +396,21 @@ def _undone(row: Fact | Skill) -> str:
     return f"{row.handle} {row.name} is {f'version {row.version} again' if row.state == ACCEPTED else row.state}"
 
 
-def _source(reviewer: Reviewer, session: int | None) -> tuple[str, str]:
+def _source(memory: MemoryContext, session: int | None) -> tuple[str, str]:
     """The handle and the name of the session that a proposal comes from."""
     if session is None:
         return "", ""
-    found = sessions.get(reviewer.db, session, reviewer.scope.owner)
-    return found.handle, visible_line(sessions.name(reviewer.db, found))
+    found = sessions.get(memory.db, session, memory.scope.owner)
+    return found.handle, visible_line(sessions.name(memory.db, found))
 
 
-def _read_fact(reviewer: Reviewer, fact: Fact, words: str) -> Proposal:
-    db, statement = reviewer.db, words or visible_line(fact.statement)
-    edited = fact if statement == fact.statement else adoption.reworded(fact, statement, reviewer.time())
-    known = _conflicts(reviewer, edited)
+def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
+    db, statement = memory.db, words or visible_line(fact.statement)
+    edited = fact if statement == fact.statement else adoption.reworded(fact, statement, memory.time())
+    known = _conflicts(memory, edited)
     said_in = db.row("select session_id, at, utc_offset from message where id = ?", (fact.message_id,))
     session, at, offset = said_in or (None, fact.learned_at, fact.utc_offset)
-    handle, title = _source(reviewer, session)
+    handle, title = _source(memory, session)
     messages = [message for message, _ in facts.sources(db, fact)] if fact.trust in readings.ORIGINS else []
     read, read_message = readings.describe(db, messages)
     since, until = (
@@ -439,7 +423,7 @@ def _read_fact(reviewer: Reviewer, fact: Fact, words: str) -> Proposal:
         hidden=visible_line(fact.statement) != " ".join(fact.statement.split()) and not words,
         edited=bool(words),
         operation=fact.operation,
-        reach=describe_scope(reviewer.scope, fact),
+        reach=describe_scope(memory.scope, fact),
         since=since,
         until=until,
         filed=_unexpected_triple(edited),
@@ -459,12 +443,11 @@ def _read_fact(reviewer: Reviewer, fact: Fact, words: str) -> Proposal:
     )
 
 
-def _conflicts(reviewer: Reviewer, fact: Fact) -> list[ConflictingFact]:
+def _conflicts(memory: MemoryContext, fact: Fact) -> list[ConflictingFact]:
     """The facts that a proposed one contradicts, those first that end or are newer, then the newest."""
-    db, single_valued = reviewer.db, reviewer.single_valued
-    found = adoption.conflicts(db, fact, reviewer.time(), single_valued)
-    single = bool(found) and fact.predicate in single_valued
-    values = adoption.in_order([*adoption.values(db, fact, single_valued), fact]) if single else [fact]
+    found = adoption.conflicts(memory, fact)
+    single = bool(found) and fact.predicate in memory.single_valued
+    values = adoption.in_order([*adoption.values(memory, fact), fact]) if single else [fact]
     earlier = {each.id for each in values[: values.index(fact)]}
 
     def outcome(known: Fact) -> str:
@@ -489,13 +472,13 @@ def _unexpected_triple(fact: Fact) -> str:
     return visible_line(f"{fact.subject} · {fact.predicate} · {fact.object}")
 
 
-def _read_skill(reviewer: Reviewer, skill: Skill, words: str) -> Proposal:
+def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
     shown = words or cleaned(skill.text)
     name, description = _name_and_description(skill, shown)
-    target = _target(reviewer.db, skill, name)
-    session, title = _source(reviewer, skill.session_id)
+    target = _target(memory.db, skill, name)
+    session, title = _source(memory, skill.session_id)
     session_id = skill.session_id if skill.trust in readings.ORIGINS else None
-    read, message = readings.describe_in_session(reviewer.db, session_id, skill.at) if session_id else ("", None)
+    read, message = readings.describe_in_session(memory.db, session_id, skill.at) if session_id else ("", None)
     return Proposal(
         "skill",
         skill.id,

@@ -278,7 +278,7 @@ def _only_answered(search: Search, question: QueryContext) -> set[str]:
     if question.asks_for_replies or not statements.is_in_first_person(question.text):
         return set()
     telling = [row.own_words for row in search.rows.values() if not row.empty and row.role != "assistant"]
-    return {word for word, stems in search.question.stems.items() if not any(stems & own.keys() for own in telling)}
+    return {word for word, stems in search.question.stems.items() if not any(stems & held.keys() for held in telling)}
 
 
 def _mark_replaced(search: Search, scored: Sequence[Scored]) -> Collection[int]:

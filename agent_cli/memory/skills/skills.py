@@ -13,7 +13,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.language import secrets
-from agent_cli.memory.proposals import ACCEPTED, PENDING, Proposals, Proposed, Version
+from agent_cli.memory.proposals import ACCEPTED, PENDING, MemoryContext, Proposals, Proposed, Version
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skill_file
 from agent_cli.memory.skills.skill_file import SkillFile
@@ -83,26 +83,23 @@ def former(db: Database, skill: Skill) -> list[Version]:
     return [each for number, each in sorted(found.items()) if number != skill.version]
 
 
-def add(db: Database, owner: str, text: str, time: clock.Clock) -> Skill:
+def add(memory: MemoryContext, text: str) -> Skill:
     """Add a skill that the person wrote or approved. Raises UsageError when its name is taken."""
     file = skill_file.parse(text)
-    with db.write():
-        if _by_name(db, owner, file.name):
+    with memory.db.write():
+        if _by_name(memory.db, memory.scope.owner, file.name):
             raise UsageError(f"there is a skill {file.name} already; `agent skills edit {file.name}` changes it")
-        return _insert(db, owner, file, ACCEPTED, "added", time, origin="typed", actor="person")
+        return _insert(memory, file, ACCEPTED, "added", origin="typed", actor="person")
 
 
 def propose(
-    db: Database,
-    owner: str,
+    memory: MemoryContext,
     text: str,
-    time: clock.Clock,
     *,
     origin: Origin = "model",
     trust: str = "",
     session: int | None = None,
     base: int | None = None,
-    batch: str = "",
 ) -> Skill | None:
     """Queue a skill, or a change to the skill of its name, for review.
 
@@ -111,83 +108,78 @@ def propose(
     """
     file = skill_file.parse(secrets.mask(text) if origin == "model" else text)
     actor = "model" if origin == "model" else "person"
+    db, owner = memory.db, memory.scope.owner
     with db.write():
         if tombstones.contains(db, file.text, owner) or _exists(db, owner, file.text, origin):
             return None
         known = _by_name(db, owner, file.name)
         if origin == "model":
-            SKILLS.make_room(db, owner, time)
+            SKILLS.make_room(memory)
         return _insert(
-            db,
-            owner,
+            memory,
             file,
             PENDING,
             "proposed",
-            time,
             origin=origin,
             trust=trust,
             session=session,
-            batch=batch,
             actor=actor,
             target=known,
             base=base or (known.version if known else None),
         )
 
 
-def accept(db: Database, skill: Skill, time: clock.Clock, *, batch: str = "") -> Skill:
+def accept(memory: MemoryContext, skill: Skill) -> Skill:
     """The person accepts a proposal; returns the skill as it is then. Raises UsageError when it is not pending."""
-    batch = batch or ids.new(time())
+    memory, db = memory.in_one_batch(), memory.db
     with db.write():
         proposal = SKILLS.require_pending(db, skill)
         target = _by_name(db, skill.owner, proposal.name) or _target(db, proposal)
-        decided = {"state": MERGED if target else ACCEPTED, "decided_at": clock.utc(time())}
-        changed = change(
-            db, proposal, "accepted", time, batch=batch, target_id=target.id if target else None, **decided
-        )
+        decided = {"state": MERGED if target else ACCEPTED, "decided_at": clock.utc(memory.time())}
+        changed = change(memory, proposal, "accepted", target_id=target.id if target else None, **decided)
         if target is None:
             return changed
         source = {name: getattr(proposal, name) for name in ("session_id", "origin", "trust")}
-        return _reword(db, target, "changed", skill_file.parse(proposal.text), time, batch=batch, **source)
+        return _reword(memory, target, "changed", skill_file.parse(proposal.text), **source)
 
 
-def import_skill(
-    db: Database, owner: str, words: str, time: clock.Clock, *, accepted: bool = False, batch: str = ""
-) -> Skill | None:
+def import_skill(memory: MemoryContext, words: str, *, accepted: bool = False) -> Skill | None:
     """Import a skill, or a change to one, as a proposal or as accepted; None when it says nothing new.
 
     Nothing is restored that was rejected, hidden or forgotten. A pending proposal with the same text is accepted when
     `accepted` is set. Raises UsageError like `parse`.
     """
-    with db.write():
-        proposal = propose(db, owner, words, time, origin="file", batch=batch)
+    with memory.db.write():
+        proposal = propose(memory, words, origin="file")
         if not accepted:
             return proposal
-        proposal = proposal or next((each for each in pending(db, owner) if each.text == words), None)
-        return accept(db, proposal, time, batch=batch) if proposal else None
+        waiting = pending(memory.db, memory.scope.owner)
+        proposal = proposal or next((each for each in waiting if each.text == words), None)
+        return accept(memory, proposal) if proposal else None
 
 
-def edit(db: Database, skill: Skill, text: str, time: clock.Clock, *, batch: str = "") -> Skill:
+def edit(memory: MemoryContext, skill: Skill, text: str) -> Skill:
     """Change the text to what the person typed. Raises UsageError like `add`, and when it was changed meanwhile."""
     file = skill_file.parse(text)
-    with db.write():
-        now = get(db, skill.id, skill.owner)
+    with memory.db.write():
+        now = get(memory.db, skill.id, skill.owner)
         if (now.text, now.state, now.hidden_at) != (skill.text, skill.state, skill.hidden_at):
             raise UsageError(f"{skill.handle} was changed meanwhile, and was left as it is now; look at it again")
-        return _reword(db, now, "edited", file, time, batch=batch)
+        return _reword(memory, now, "edited", file)
 
 
-def restore(db: Database, skill: Skill, time: clock.Clock, version: int | None = None) -> Skill:
+def restore(memory: MemoryContext, skill: Skill, version: int | None = None) -> Skill:
     """Show a hidden skill again, or restore an older version. Raises UsageError when there is no such version."""
-    with db.write():
-        now = get(db, skill.id, skill.owner)
+    with memory.db.write():
+        now = get(memory.db, skill.id, skill.owner)
         if version is None or version == now.version:
-            return change(db, now, "restored", time, hidden_at=None)
-        older = next((each for each in former(db, now) if each.was["version"] == version), None)
+            return change(memory, now, "restored", hidden_at=None)
+        older = next((each for each in former(memory.db, now) if each.was["version"] == version), None)
         if older is None:
             raise UsageError(
                 f"{now.name} has no version {version}; `agent skills show {now.name} --versions` lists them"
             )
-        return _reword(db, now, "restored", skill_file.parse(older.was["text"]), time, hidden_at=None)
+        return _reword(memory, now, "restored", skill_file.parse(older.was["text"]), hidden_at=None)
 
 
 def erase(db: Database, skill_ids: Sequence[int]) -> None:
@@ -215,13 +207,11 @@ def write(db: Database, id: int, **columns: Any) -> None:
     )
 
 
-def _reword(
-    db: Database, skill: Skill, change_: str, file: SkillFile, time: clock.Clock, *, batch: str = "", **others: Any
-) -> Skill:
+def _reword(memory: MemoryContext, skill: Skill, change_: str, file: SkillFile, **others: Any) -> Skill:
     """Change a skill to what a file says: of an accepted one that is its next version."""
     words = {"text": file.text, "name": file.name, "description": file.description}
     version = skill.version + (skill.state == ACCEPTED)
-    return change(db, skill, change_, time, batch=batch, version=version, **words, **others)
+    return change(memory, skill, change_, version=version, **words, **others)
 
 
 def _by_name(db: Database, owner: str, name: str) -> Skill | None:
@@ -251,12 +241,10 @@ def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
 
 
 def _insert(
-    db: Database,
-    owner: str,
+    memory: MemoryContext,
     file: SkillFile,
     state: str,
     change: str,
-    time: clock.Clock,
     *,
     actor: str,
     origin: str,
@@ -264,12 +252,11 @@ def _insert(
     session: int | None = None,
     target: Skill | None = None,
     base: int | None = None,
-    batch: str = "",
 ) -> Skill:
     """Store the skill of a file in this state. Runs in the caller's transaction."""
-    now = time()
+    now, owner = memory.time(), memory.scope.owner
     moment = clock.utc(now)
-    id = db.insert(
+    id = memory.db.insert(
         """insert into skill (uid, owner, name, description, text, state, target_id, base, origin, trust, session_id,
               at, utc_offset, changed_at, decided_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
@@ -290,17 +277,17 @@ def _insert(
             None if state == PENDING else moment,
         ),
     )
-    skill = get(db, id, owner)
-    SKILLS.record(db, skill, None, change, time, actor=actor, batch=batch)
+    skill = get(memory.db, id, owner)
+    SKILLS.record(memory, skill, None, change, actor=actor)
     return skill
 
 
-def _write(db: Database, skill: Skill, values: Mapping[str, Any], time: clock.Clock) -> None:
+def _write(memory: MemoryContext, skill: Skill, values: Mapping[str, Any]) -> None:
     """Write columns, and the time. Raises UsageError when another skill would have the same name."""
     after = replace(skill, **values)
-    if after.is_accepted and (other := _by_name(db, after.owner, after.name)) and other.id != after.id:
+    if after.is_accepted and (other := _by_name(memory.db, after.owner, after.name)) and other.id != after.id:
         raise UsageError(f"there is another skill {other.name} meanwhile, {other.handle}: hide that first")
-    write(db, skill.id, **{"changed_at": clock.utc(time()), **values})
+    write(memory.db, skill.id, **{"changed_at": clock.utc(memory.time()), **values})
 
 
 SKILLS = Proposals(

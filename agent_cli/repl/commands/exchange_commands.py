@@ -51,7 +51,7 @@ def _undo_change(conversation: Conversation, handle: str) -> str:
     app = conversation.app
     app.refuse_incognito()
     fact = facts.get(app.db, ids.number("fact", handle), app.scope.owner)
-    undone = {each.id: each for each in facts.undo(app.db, app.scope.owner, app.time, fact)}  # its last state
+    undone = {each.id: each for each in facts.undo(app.memory, fact)}  # its last state
     return Receipt("\n".join(map(receipts.undone, undone.values())))
 
 

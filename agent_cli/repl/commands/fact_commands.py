@@ -4,6 +4,7 @@ Only what the person typed at this prompt is accepted at once: a line with a pas
 """
 
 import os
+from dataclasses import replace
 from datetime import datetime
 
 from agent_cli import clock, text
@@ -53,7 +54,7 @@ def review_(conversation: Conversation, argument: str) -> Screen:
 
     async def show() -> None:
         if await ReviewScreen(
-            conversation.reviewer,
+            conversation.app.memory,
             app.config.editor,
             screen_reader=bool(os.environ.get("ACCESSIBLE")),
             at_prompt=True,
@@ -93,19 +94,12 @@ def update(conversation: Conversation, argument: str) -> str:
     last = log.nth_last(app.db, conversation.id, "user", 1) if conversation.id else None
     if last is None or conversation.id is None:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
-    found = contradictions.find(
-        app.db,
-        app.scope,
-        conversation.id,
-        last.id,
-        last.parts,
-        clock.local(last.at, last.utc_offset),
-        app.single_valued,
-    )
+    said_at = clock.local(last.at, last.utc_offset)
+    found = contradictions.find(replace(app.memory, time=lambda: said_at), conversation.id, last.id, last.parts)
     if not any(each.known for each in found):
         return "your last message says nothing against what is known; /remember TEXT keeps a fact"
     chosen = contradictions.chosen(found, argument)
-    return Receipt("\n".join(contradictions.accept(app.db, app.scope, chosen, app.time, app.single_valued)))
+    return Receipt("\n".join(contradictions.accept(app.memory, chosen)))
 
 
 @command(
@@ -124,7 +118,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
         found = [each for each in facts.many(app.db, [hit.id for hit in hits], owner) if each.is_open(now)]
     else:
         found = facts.listing(app.db, owner, _SHOWN, not_over=now)
-    waiting = len(review.pending(conversation.reviewer))
+    waiting = len(review.pending(conversation.app.memory))
     waits = [f"{text.counted(waiting, 'fact')} to review: /review"] if waiting else []
     if not found:
         nothing = "no fact has these words" if argument else "there are no facts; /remember TEXT keeps one"
@@ -150,7 +144,7 @@ def profile_(conversation: Conversation, argument: str) -> Result:
     if decision not in (profile.ALWAYS, profile.NEVER) or not handle:
         raise UsageError("/profile takes always or never and a fact, as in /profile always f3")
     fact = facts.get(app.db, ids.number("fact", handle.strip()), app.scope.owner)
-    adoption.set_in_profile(app.db, fact, decision, app.time)
+    adoption.set_in_profile(app.memory, fact, decision)
     when = "in every session" if decision == profile.ALWAYS else "only where a question calls for it"
     return f"{fact.handle} is told {when} (/undo {fact.handle} takes it back): “{facts.name(fact)}”"
 
@@ -187,11 +181,11 @@ def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
     )
     masked = " (a secret in it was masked)" if claim.statement != said.words.strip() else ""
     if said.origin != "typed" and not said.agreed:
-        waits = adoption.propose(app.db, app.scope, claim, app.time, actor="person")
+        waits = adoption.propose(app.memory, claim, actor="person")
         if waits is None:
             return "nothing was added: it is known, waits already, or was rejected before"
         return Request(f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}")
-    adopted = adoption.add(app.db, app.scope, claim, app.time, app.single_valued)
+    adopted = adoption.add(app.memory, claim)
     if not adopted.new:
         return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
     return Receipt(f"{review.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}")

@@ -17,8 +17,9 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import editor
 from agent_cli.errors import AgentError, StoreBusy, StoreError
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import LATER, STAYS, Proposal, ProposalKey, ReviewDecision, Reviewer
+from agent_cli.memory.review.review import LATER, STAYS, Proposal, ProposalKey, ReviewDecision
 from agent_cli.render import display
 from agent_cli.render.layout import cut
 from agent_cli.render.program_text import wrap
@@ -42,7 +43,7 @@ class ReviewScreen:
 
     def __init__(
         self,
-        reviewer: Reviewer,
+        reviewer: MemoryContext,
         editor: str,
         *,
         screen_reader: bool = False,

@@ -23,10 +23,9 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.lifecycle import closing, recovery, rewind
+from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.summaries import session_summary
 from agent_cli.messages import FromMemory, Origin, Part, Receipt
 from agent_cli.store.db import Database
@@ -65,11 +64,6 @@ class Conversation:
         if self.app.keeps and not self.app.learns:
             modes.append("nothing is learned")
         return f"{' · '.join(modes)}\n" if modes else ""
-
-    @property
-    def reviewer(self) -> Reviewer:
-        """The person at this prompt, as reviewer of proposals."""
-        return Reviewer(self.app.db, self.app.scope, self.app.time, self.app.single_valued)
 
     def ensure_session(self) -> int:
         """The id of the session, which is begun now if needed."""
@@ -175,7 +169,7 @@ class Conversation:
         """Restore the replaced messages if no answer came in their place, and say which of both count."""
         if instead is None:
             return
-        if back := recovery.recover(db, id, self.app.scope, self.app.time):
+        if back := closing.recover(db, id, self.app.scope, self.app.time):
             yield Noticed(f"{back} is restored, with what came after it")
             return
         if error:
@@ -227,7 +221,7 @@ class Conversation:
         """Close the session and leave its summary to a job; returns the session."""
         session, left = self.session, self.id and sessions.get(self.app.db, self.id, self.app.scope.owner)
         if left and left.closed_at is None:  # also when all its messages were taken back
-            recovery.recover(self.app.db, left.id, self.app.scope, self.app.time)
+            closing.recover(self.app.db, left.id, self.app.scope, self.app.time)
             closing.close(self.app.db, left.id, self.app.time)
         self._reset()
         return session if self.app.keeps else None
@@ -238,7 +232,7 @@ class Conversation:
         if self.id is not None and self.id != reopened.id:
             self.leave()
         self.id = reopened.id
-        recovery.recover(self.app.db, reopened.id, self.app.scope, self.app.time)
+        closing.recover(self.app.db, reopened.id, self.app.scope, self.app.time)
 
     def unfinished(self) -> Work | None:
         """Work that asks again what nobody answered before the program ended, and finishes the turn; mostly None."""

@@ -5,14 +5,14 @@ Each is reported once: proposals that waited at the start are reported there, fa
 
 from collections.abc import Callable
 
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import Reviewer
 from agent_cli.messages import Failure
 from agent_cli.store import jobs
 
 
 class Notices:
-    def __init__(self, reviewer: Callable[[], Reviewer]):
+    def __init__(self, reviewer: Callable[[], MemoryContext]):
         self._reviewer = reviewer
         self._waiting: frozenset[review.ProposalKey] | None = None
         self._given_up = 0

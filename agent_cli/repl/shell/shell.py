@@ -81,7 +81,7 @@ class Shell:
             lambda: self._warmer.begin(force=True),
         )
         self._prompt.buffer.on_text_changed += lambda _: self._typed()
-        self._notices = Notices(lambda: self._conversation.reviewer)
+        self._notices = Notices(lambda: self._conversation.app.memory)
         self._reminders = Reminders(app)
         self._ended_by = 0
         self.next_app: App | None = None  # with which the person goes on in a new shell
@@ -336,7 +336,7 @@ class Shell:
         for line in [] if session else greeting.opening(self._app):
             self._say(line)
         with suppress(StoreBusy):  # it is said at the next start instead
-            for line in review.start_notices(self._conversation.reviewer):
+            for line in review.start_notices(self._conversation.app.memory):
                 self._say(line)
         with suppress(StoreError):  # they appear above the prompt later
             for line in self._reminders.start_lines():

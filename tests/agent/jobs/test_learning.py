@@ -14,7 +14,7 @@ from agent_cli.messages import Part
 from agent_cli.store import ids, jobs
 from tests import turns
 from tests.agent.jobs.test_worker import NO_EMBEDDER
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.recalling import reply, say
 
@@ -181,10 +181,10 @@ def test_a_session_hidden_meanwhile_gives_nothing(db, talked):
 
 
 def test_what_is_known_waits_was_rejected_or_forgotten_does_not_come_again(db, talked):
-    known = adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
-    waits = adoption.propose(db, HERE, adoption.claim("I like tea", "model"), noon)
-    rejected = adoption.propose(db, HERE, adoption.claim("I like beer", "model"), noon)
-    facts.reject(db, rejected, noon)
+    known = adoption.add(memory_of(db), adoption.claim("I live in Graz", "typed")).fact
+    waits = adoption.propose(memory_of(db), adoption.claim("I like tea", "model"))
+    rejected = adoption.propose(memory_of(db), adoption.claim("I like beer", "model"))
+    facts.reject(memory_of(db), rejected)
     tombstones.add(db, ["I like gin"], NOON)
     statements = ["I live in Graz", "I like tea", "I like beer", "I like gin"]
     worker.run_one(job_context(db, Answers(answer(*[operation(statement=each) for each in statements]))))
@@ -192,7 +192,7 @@ def test_what_is_known_waits_was_rejected_or_forgotten_does_not_come_again(db, t
 
 
 def test_a_replacement_waits_and_changes_nothing_by_itself(db, session):
-    adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon)
+    adoption.add(memory_of(db), adoption.claim("I live in Graz", "typed"))
     say(db, session, "I live in Linz now.")
     reply(db, session, "Fine.")
     jobs.add(db, LEARN, "s1", NOON)

@@ -20,7 +20,7 @@ from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests import turns
 from tests.agent.jobs.test_worker import NO_EMBEDDER
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.recalling import reply, say
 from tests.tables import for_each
 from tests.turns import agent, turn
@@ -103,10 +103,10 @@ def test_a_skill_waits_and_is_not_in_effect(db, talked):
 
 def test_a_skill_that_was_read_is_changed_from_the_version_that_was_read(db, talked):
     text = DEPLOY.replace("\n---\n\n", "\nlicense: MIT # mine\n---\n\n")
-    skill = skills.add(db, "person", text, noon)
+    skill = skills.add(memory_of(db), text)
     use(db, talked, ("read_skill", {"name": "deploy-site"}))
     reply(db, talked, "As the skill says.")
-    skills.edit(db, skill, text.replace("2. rsync", "2. rsync -a"), lambda: NOON + timedelta(minutes=1))
+    skills.edit(memory_of(db, lambda: NOON + timedelta(minutes=1)), skill, text.replace("2. rsync", "2. rsync -a"))
     [asked] = look_back(db, found(changes="deploy-site", description="Publish it: when asked"))
     assert "The skill deploy-site, whole:\n1. make build\n2. rsync\n" in asked
     assert "assistant calls read_skill {" in asked
@@ -119,7 +119,7 @@ def test_a_skill_that_was_read_is_changed_from_the_version_that_was_read(db, tal
 
 @pytest.mark.parametrize("changes", ["deploy-site", ""])
 def test_a_skill_that_was_not_read_is_not_changed(db, talked, changes):
-    skills.add(db, "person", DEPLOY, noon)
+    skills.add(memory_of(db), DEPLOY)
     [asked] = look_back(db, found(changes=changes))
     assert "- deploy-site: Publish the site" in asked
     assert "1. make build" not in asked
@@ -127,10 +127,10 @@ def test_a_skill_that_was_not_read_is_not_changed(db, talked, changes):
 
 
 def test_what_is_known_was_rejected_or_forgotten_does_not_come_again(db, talked):
-    skills.add(db, "person", skill_file.compose("publish", "Other words", STEPS), noon)
+    skills.add(memory_of(db), skill_file.compose("publish", "Other words", STEPS))
     look_back(db, found())
     assert pending(db) == []
-    skills.hide(db, skills.named(db, "person", "publish"), noon)
+    skills.hide(memory_of(db), skills.named(db, "person", "publish"))
     for number in (1, 2):
         say(db, talked, "Again.")
         reply(db, talked, f"Done {number}.")
@@ -140,11 +140,11 @@ def test_what_is_known_was_rejected_or_forgotten_does_not_come_again(db, talked)
 
 
 def test_a_change_that_was_rejected_does_not_come_again(db, talked):
-    skills.add(db, "person", DEPLOY, noon)
+    skills.add(memory_of(db), DEPLOY)
     use(db, talked, ("read_skill", {"name": "deploy-site"}))
     reply(db, talked, "So.")
     look_back(db, found(changes="deploy-site"))
-    skills.reject(db, skills.pending(db, "person")[0], noon)
+    skills.reject(memory_of(db), skills.pending(db, "person")[0])
     for words in ("Again.", "And again."):
         say(db, talked, words)
         reply(db, talked, "Done.")
@@ -294,7 +294,7 @@ def test_long_exchanges_are_read_where_the_context_is_small(db, session):
 
 def test_of_the_skills_that_were_read_no_more_is_shown_than_a_model_can_mend(db, talked):
     for name, size in (("long", 15_000), ("short", 100), ("middle", 4000), ("other", 3000)):
-        skills.add(db, "person", skill_file.compose(name, f"How to {name}", "x" * size), noon)
+        skills.add(memory_of(db), skill_file.compose(name, f"How to {name}", "x" * size))
         use(db, talked, ("read_skill", {"name": name}))
     reply(db, talked, "Done.")
     [asked] = look_back(db, NOTHING)

@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 from agent_cli.memory.dates import absolute_dates, time_range
 from agent_cli.memory.facts import adoption
-from tests.conftest import HERE
+from tests.conftest import memory_of
 from tests.tables import for_each
 
 NOW = datetime(2026, 5, 13, 15, 30, tzinfo=timezone(timedelta(hours=2)))  # a Wednesday
@@ -249,7 +249,7 @@ def test_a_statement_without_such_words_is_left_as_it_is(statement):
 
 def test_what_is_written_as_a_fact_has_dates_and_its_quote_has_the_words(db):
     claim = adoption.claim("I moved to Linz yesterday", "typed", quote="moved to Linz yesterday")
-    fact = adoption.add(db, HERE, claim, lambda: SATURDAY).fact
+    fact = adoption.add(memory_of(db, lambda: SATURDAY), claim).fact
 
     assert (fact.statement, fact.object, fact.quote) == (
         "I moved to Linz on 20 November 2026",

@@ -5,14 +5,15 @@ import pytest
 from agent_cli.memory.entities import graph, named_entities
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
-from tests.conftest import HERE, noon
+from agent_cli.memory.proposals import MemoryContext
+from tests.conftest import HERE, memory_of, noon
 from tests.recalling import STRANGER
 
 
 def learn(db, statement, subject="", predicate="", object="", scope=HERE):
     triple = Triple(subject, predicate, object) if subject else None
     told = Claim(statement, "typed", triple=triple) if triple else adoption.claim(statement, "typed")
-    return adoption.add(db, scope, told, noon).fact
+    return adoption.add(MemoryContext(db, scope, noon), told).fact
 
 
 def named(db, owner, question):
@@ -94,15 +95,15 @@ def test_a_replaced_rejected_or_hidden_fact_is_in_the_graph_no_more(db):
     assert names(db) == ["Linz", "person"]
 
     linz = facts.listing(db, "person", 1)[0]
-    facts.hide(db, linz, noon)
+    facts.hide(memory_of(db), linz)
     assert names(db) == []
-    adoption.restore(db, facts.get(db, linz.id, "person"), noon)
+    adoption.restore(memory_of(db), facts.get(db, linz.id, "person"))
     assert names(db) == ["Linz", "person"]
     whole(db)
 
 
 def test_a_pending_fact_is_not_in_the_graph(db):
-    adoption.propose(db, HERE, adoption.claim("Anna lives in Graz", "model"), noon)
+    adoption.propose(memory_of(db), adoption.claim("Anna lives in Graz", "model"))
 
     assert names(db) == []
 

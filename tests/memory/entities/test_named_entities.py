@@ -5,7 +5,7 @@ import pytest
 from agent_cli.memory.entities import named_entities
 from agent_cli.memory.facts import facts
 from agent_cli.memory.search import index
-from tests.conftest import HERE, noon
+from tests.conftest import HERE, memory_of
 from tests.memory.entities.test_graph import learn
 from tests.recalling import STRANGER, find, say
 
@@ -177,7 +177,7 @@ def test_nothing_of_another_owner_and_nothing_hidden_is_brought(db):
     hidden = learn(db, "Anna is allergic to nuts")
     learn(db, "My sister is called Xenia", scope=STRANGER)
     learn(db, "Xenia is allergic to eggs", scope=STRANGER)
-    facts.hide(db, hidden, noon)
+    facts.hide(memory_of(db), hidden)
 
     assert recalled(db, "what can my sister eat?")[1] == ["My sister is called Anna"]
     assert index.refresh(db) == 0

@@ -8,10 +8,10 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import SUPERSEDED
 from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.scope import PERSON
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.facts import add, claim, later, lives, propose, stand
 from tests.recalling import STRANGER, session_of, take_in
 
@@ -31,7 +31,7 @@ def test_what_a_model_says_waits_and_what_the_person_says_is_a_fact(db):
 
 def test_a_yes_replaces_what_is_no_longer_true(db):
     add(db, lives("Graz", "2025-03-01"))
-    adopted = adoption.accept(db, propose(db, lives("Linz", "2025-06-01", origin="model")), noon)
+    adopted = adoption.accept(memory_of(db), propose(db, lives("Linz", "2025-06-01", origin="model")))
 
     assert (adopted.fact.handle, adopted.fact.state, [each.handle for each in adopted.replaced]) == (
         "f2",
@@ -62,15 +62,15 @@ def test_of_a_predicate_with_many_values_all_stay(db):
 def test_the_person_chooses_what_is_replaced(db):
     add(db, "The NAS answers at 192.168.1.12")
     fact = propose(db, "The NAS answers at 192.168.1.20")
-    assert [each.handle for each in adoption.conflicts(db, fact, NOON)] == ["f1"]
+    assert [each.handle for each in adoption.conflicts(memory_of(db, lambda: NOON), fact)] == ["f1"]
 
-    adoption.accept(db, fact, noon, replacing=facts.get(db, 1, PERSON))
+    adoption.accept(memory_of(db), fact, replacing=facts.get(db, 1, PERSON))
     assert stand(db) == [("The NAS answers at 192.168.1.12", SUPERSEDED), ("The NAS answers at 192.168.1.20", ACCEPTED)]
 
 
 def test_a_proposal_to_end_a_fact_ends_it_with_a_yes(db):
     add(db, "I have a cat")
-    adopted = adoption.accept(db, propose(db, claim("The cat is gone", operation="delete", target=1)), noon)
+    adopted = adoption.accept(memory_of(db), propose(db, claim("The cat is gone", operation="delete", target=1)))
     assert [each.handle for each in adopted.replaced] == ["f1"]
     assert facts.listing(db, PERSON, 9) == []
 
@@ -114,7 +114,7 @@ def test_what_the_person_says_settles_what_waits(db):
 
 
 def test_a_rejected_proposal_does_not_come_back(db):
-    facts.reject(db, propose(db, "I like tea with milk"), noon)
+    facts.reject(memory_of(db), propose(db, "I like tea with milk"))
     assert propose(db, "I like tea with milk.") is None
     assert stand(db) == [("I like tea with milk", REJECTED)]
     assert add(db, "I like tea with milk").new  # the person may say so
@@ -128,10 +128,10 @@ def test_what_was_forgotten_is_not_proposed_again(db):
 
 def test_of_two_reviewers_the_second_is_told(db):
     fact = propose(db, "I like tea")
-    adoption.accept(db, fact, noon)
+    adoption.accept(memory_of(db), fact)
     for decide in (adoption.accept, facts.reject):
         with pytest.raises(UsageError, match="f1 does not wait for approval: it is accepted"):
-            decide(db, fact, noon)
+            decide(memory_of(db), fact)
 
 
 def test_at_most_fifty_proposals_of_a_model_wait_and_the_oldest_goes(db):
@@ -140,8 +140,8 @@ def test_at_most_fifty_proposals_of_a_model_wait_and_the_oldest_goes(db):
     propose(db, claim("What I typed into a pipe", origin="piped"))
 
     assert (len(waiting(db)), waiting(db)[0]) == (51, "f4")
-    assert facts.FACTS.expire_old(db, PERSON, noon) == 3
-    assert facts.FACTS.expire_old(db, PERSON, noon) == 0
+    assert facts.FACTS.expire_old(memory_of(db)) == 3
+    assert facts.FACTS.expire_old(memory_of(db)) == 0
 
 
 def test_of_many_that_wait_those_of_others_take_no_room_from_a_model(db):
@@ -155,67 +155,69 @@ def test_after_thirty_days_a_proposal_expires_and_that_is_told_once(db):
     propose(db, "I like tea")
     propose(db, "I like coffee with oat milk", time=later(10))
 
-    assert facts.FACTS.expire_old(db, PERSON, later(29)) == 0
-    assert facts.FACTS.expire_old(db, PERSON, later(31)) == 1
-    assert facts.FACTS.expire_old(db, PERSON, later(31)) == 0
+    assert facts.FACTS.expire_old(memory_of(db, later(29))) == 0
+    assert facts.FACTS.expire_old(memory_of(db, later(31))) == 1
+    assert facts.FACTS.expire_old(memory_of(db, later(31))) == 0
     assert stand(db) == [("I like tea", EXPIRED), ("I like coffee with oat milk", PENDING)]
 
 
 def test_what_is_imported_from_long_ago_waits_its_thirty_days(db):
     old = claim("I like tea", origin="import", learned=later(-900)())
     propose(db, old)
-    assert facts.FACTS.expire_old(db, PERSON, later(29)) == 0
-    assert facts.FACTS.expire_old(db, PERSON, later(31)) == 1
+    assert facts.FACTS.expire_old(memory_of(db, later(29))) == 0
+    assert facts.FACTS.expire_old(memory_of(db, later(31))) == 1
 
 
 def test_however_many_expire_at_once_all_are_told(db):
     for number in range(450):
         propose(db, claim(f"The box {number} holds {'x' * number}", origin="import"))
-    assert facts.FACTS.expire_old(db, PERSON, later(31)) == 450
+    assert facts.FACTS.expire_old(memory_of(db, later(31))) == 450
     assert waiting(db) == []
 
 
 def test_an_expired_proposal_may_be_proposed_again(db):
     propose(db, "I like tea")
-    facts.FACTS.expire_old(db, PERSON, later(31))
+    facts.FACTS.expire_old(memory_of(db, later(31)))
     assert propose(db, "I like tea", time=later(32)) is not None
 
 
 def test_what_waits_and_is_over_already_is_past_with_a_yes(db):
     fact = propose(db, claim("I lived in Wien", since="2020-01-01", valid_to=later(-900)()))
-    adopted = adoption.accept(db, fact, noon)
+    adopted = adoption.accept(memory_of(db), fact)
     assert (adopted.fact.state, adopted.fact.valid_to, adopted.replaced) == (SUPERSEDED, adopted.fact.valid_to, ())
 
 
 def test_editing_takes_the_new_words_apart_and_may_replace(db):
     add(db, lives("Graz", "2025-03-01"))
-    fact = adoption.edit(db, facts.get(db, 1, PERSON), "  I like tea\n", noon)
+    fact = adoption.edit(memory_of(db), facts.get(db, 1, PERSON), "  I like tea\n")
     assert (fact.statement, fact.predicate) == ("I like tea", "likes")
     with pytest.raises(UsageError, match="f1 was left as it is: an empty fact cannot be kept"):
-        adoption.edit(db, fact, " ", noon)
+        adoption.edit(memory_of(db), fact, " ")
 
 
 def test_what_is_brought_back_is_the_past_of_what_has_come_since(db):
     graz = add(db, lives("Graz", "2025-03-01")).fact
-    facts.hide(db, graz, noon)
+    facts.hide(memory_of(db), graz)
     add(db, lives("Linz", "2025-06-01"))
 
-    restored = adoption.restore(db, graz, noon)
+    restored = adoption.restore(memory_of(db), graz)
     assert (restored.hidden_at, restored.state, restored.valid_to) == (None, SUPERSEDED, "2025-06-01T12:00:00.000Z")
-    facts.undo(db, PERSON, noon)
+    facts.undo(memory_of(db))
     assert facts.get(db, graz.id, PERSON).hidden_at
 
 
 def test_changes_of_one_batch_are_undone_at_once(db):
     for words in ("I like tea", "I like coffee with oat milk"):
-        adoption.add(db, HERE, claim(words), noon, batch="one")
-    assert [each.handle for each in facts.undo(db, PERSON, noon)] == ["f2", "f1"]
+        adoption.add(memory_of(db, batch="one"), claim(words))
+    assert [each.handle for each in facts.undo(memory_of(db))] == ["f2", "f1"]
     assert [state for _, state in stand(db)] == [REJECTED, REJECTED]
 
 
 def test_another_owner_is_not_known_by_what_the_person_said(db):
     add(db, lives("Graz", "2025-03-01"))
-    adoption.add(db, STRANGER, Claim("I live in Linz", "http", Triple("person", "lives_in", "Linz")), noon)
+    adoption.add(
+        MemoryContext(db, STRANGER, noon), Claim("I live in Linz", "http", Triple("person", "lives_in", "Linz"))
+    )
     assert stand(db) == [("I live in Graz", ACCEPTED)]
     assert stand(db, "caller") == [("I live in Linz", ACCEPTED)]
 
@@ -223,8 +225,8 @@ def test_another_owner_is_not_known_by_what_the_person_said(db):
 def test_a_proposal_that_names_its_target_replaces_it(db):
     add(db, "I like tea")
     fact = propose(db, claim("I like green tea best of all", origin="model", operation="update", target=1))
-    assert [each.handle for each in adoption.conflicts(db, fact, NOON)] == ["f1"]
-    adoption.accept(db, fact, noon)
+    assert [each.handle for each in adoption.conflicts(memory_of(db, lambda: NOON), fact)] == ["f1"]
+    adoption.accept(memory_of(db), fact)
     assert [state for _, state in stand(db)] == [SUPERSEDED, ACCEPTED]
 
 
@@ -266,11 +268,11 @@ def test_undo_brings_back_words_and_leaves_the_source_that_is_left(db, session):
     one, two = (log.add_user_message(db, session, HERE, [Part("I live in Graz", "typed")], NOON) for _ in range(2))
     fact = add(db, claim("I live in Graz", message=one, quote="I live in Graz")).fact
     add(db, claim("I live in Graz", message=two, quote="I live in Graz"))
-    adoption.edit(db, fact, "I live near Graz", noon)
+    adoption.edit(memory_of(db), fact, "I live near Graz")
     with db.write():
         facts.drop_source(db, [one])
         facts.drop_quotes(db, [one])
-    facts.undo(db, PERSON, noon)
+    facts.undo(memory_of(db))
     now = facts.get(db, fact.id, PERSON)
     assert (now.statement, now.message_id, now.quote) == ("I live in Graz", two, "I live in Graz")
 
@@ -278,8 +280,8 @@ def test_undo_brings_back_words_and_leaves_the_source_that_is_left(db, session):
 def test_an_undo_works_where_the_replaced_fact_was_erased(db):
     old = add(db, "I like tea").fact
     fact = propose(db, claim("I like green tea best of all", origin="model", operation="update", target=old.id))
-    adoption.accept(db, fact, noon)
+    adoption.accept(memory_of(db), fact)
     with db.write():
         facts.erase(db, [old.id])
-    facts.undo(db, PERSON, noon)
+    facts.undo(memory_of(db))
     assert stand(db) == [("I like green tea best of all", PENDING)]

@@ -6,20 +6,19 @@ import pytest
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, contradictions, facts
-from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of
 
 
 @pytest.fixture
 def known(db):
     """I live in Graz."""
-    return adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
+    return adoption.add(memory_of(db), adoption.claim("I live in Graz", "typed")).fact
 
 
 def found(db, session, *parts):
     message = log.add_user_message(db, session, HERE, parts, NOON)
-    return contradictions.find(db, HERE, session, message, parts, NOON, SINGLE_VALUED)
+    return contradictions.find(memory_of(db, lambda: NOON), session, message, parts)
 
 
 def messages(db, session, words, origin="typed"):
@@ -68,23 +67,21 @@ def test_words_of_others_contradict_nothing(db, session, known, origin):
 
 
 def test_what_was_rejected_before_is_not_offered_again(db, session, known):
-    waits = adoption.propose(db, HERE, adoption.claim("I live in Linz", "model"), noon)
-    facts.reject(db, waits, noon)
+    waits = adoption.propose(memory_of(db), adoption.claim("I live in Linz", "model"))
+    facts.reject(memory_of(db), waits)
     assert messages(db, session, "I live in Linz.") == []
 
 
 def test_a_fact_that_holds_elsewhere_or_no_more_is_contradicted_by_nothing(db, session):
     claim = adoption.claim("I live in Graz", "typed")
-    adoption.add(db, HERE, replace(claim, place="/elsewhere"), noon)
-    ended = adoption.add(db, HERE, claim, noon).fact
-    adoption.end(db, ended, noon)
+    adoption.add(memory_of(db), replace(claim, place="/elsewhere"))
+    ended = adoption.add(memory_of(db), claim).fact
+    adoption.end(memory_of(db), ended)
     assert messages(db, session, "I live in Linz.") == []
 
 
 def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, session, known):
-    [line] = contradictions.accept(
-        db, HERE, found(db, session, Part("I live in Linz now.", "typed")), noon, SINGLE_VALUED
-    )
+    [line] = contradictions.accept(memory_of(db), found(db, session, Part("I live in Linz now.", "typed")))
     assert line == ("kept f2 “I live in Linz now”, in place of f1 “I live in Graz” (/undo f2 takes it back)")
     new = facts.get(db, 2, HERE.owner)
     assert (new.object, new.message_id, new.quote, new.trust or new.origin) == (
@@ -97,6 +94,6 @@ def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, sessio
 
 
 def test_what_waits_already_is_accepted_by_it(db, session, known):
-    waits = adoption.propose(db, HERE, adoption.claim("I live in Linz", "model"), noon)
-    [line] = contradictions.accept(db, HERE, found(db, session, Part("I live in Linz.", "typed")), noon, SINGLE_VALUED)
+    waits = adoption.propose(memory_of(db), adoption.claim("I live in Linz", "model"))
+    [line] = contradictions.accept(memory_of(db), found(db, session, Part("I live in Linz.", "typed")))
     assert line.startswith(f"kept {waits.handle} “I live in Linz”, in place of f1 ")

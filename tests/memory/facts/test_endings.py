@@ -5,10 +5,9 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, contradictions, facts, receipts
-from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.memory.scope import PERSON
 from agent_cli.messages import Part
-from tests.conftest import HERE
+from tests.conftest import HERE, memory_of
 from tests.facts import as_of, later
 from tests.recalling import day
 
@@ -17,16 +16,16 @@ TODAY = "2026-11-20T12:00:00.000Z"
 
 
 def know(db, words):
-    return adoption.add(db, HERE, adoption.claim(words, "typed", later(100)()), later(100)).fact
+    return adoption.add(memory_of(db, later(100)), adoption.claim(words, "typed", later(100)())).fact
 
 
 def say(db, session, words):
     """What the program remarks on a message, and the receipts of /update."""
     parts = [Part(words, "typed")]
     message = log.add_user_message(db, session, HERE, parts, NOW())
-    found = contradictions.find(db, HERE, session, message, parts, NOW(), SINGLE_VALUED)
+    found = contradictions.find(memory_of(db, lambda: NOW()), session, message, parts)
     remarks = [each.message() for each in found]
-    return remarks, contradictions.accept(db, HERE, found, NOW, SINGLE_VALUED)
+    return remarks, contradictions.accept(memory_of(db, NOW), found)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,7 @@ def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
     assert (ended.valid_to, ended.is_open(NOW())) == (TODAY, False)
     assert as_of(db, "2026-11-01") == [fact.statement]
     assert [each.change for each in facts.history(db, 1)] == ["added", "replaced"]
-    facts.undo(db, PERSON, NOW)
+    facts.undo(memory_of(db, NOW))
     assert facts.get(db, 1, PERSON).is_true(NOW())
 
 
@@ -146,25 +145,25 @@ def test_an_end_with_a_date_ends_it_on_that_date(db, session, said, until, shown
 
 def test_what_the_person_asks_to_remember_ends_it_at_once(db):
     know(db, "I live in Wels")
-    adopted = adoption.add(db, HERE, adoption.claim("I no longer live in Wels", "typed"), NOW)
+    adopted = adoption.add(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "typed"))
     assert receipts.accepted(adopted, NOW()) == (
         "ended f1 “I live in Wels” (true until 20 Nov 2026) (agent facts undo takes it back)"
     )
-    again = adoption.add(db, HERE, adoption.claim("I no longer live in Wels", "typed"), NOW)
+    again = adoption.add(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "typed"))
     assert (again.new, facts.listing(db, PERSON, 9)) == (False, [])
 
 
 def test_what_was_pasted_waits_and_ends_it_with_a_yes(db):
     know(db, "I live in Wels")
-    waiting = adoption.propose(db, HERE, adoption.claim("I no longer live in Wels", "pasted"), NOW)
+    waiting = adoption.propose(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "pasted"))
     assert (waiting.operation, waiting.target_id, facts.get(db, 1, PERSON).is_true(NOW())) == ("delete", 1, True)
-    assert [each.handle for each in adoption.accept(db, waiting, NOW).replaced] == ["f1"]
+    assert [each.handle for each in adoption.accept(memory_of(db, NOW), waiting).replaced] == ["f1"]
     assert facts.listing(db, PERSON, 9) == []
 
 
 def test_what_is_kept_by_the_same_message_is_not_remarked_on(db, session):
     know(db, "I live in Wels")
-    adoption.add(db, HERE, adoption.claim("I no longer live in Wels", "typed"), NOW)
+    adoption.add(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "typed"))
     assert say(db, session, "Remember that I no longer live in Wels") == ([], [])
 
 
@@ -246,7 +245,7 @@ def test_now_asks_which_of_several_facts_it_replaces(db, session):
         know(db, words)
     parts = [Part("I use emacs now", "typed")]
     message = log.add_user_message(db, session, HERE, parts, NOW())
-    found = contradictions.find(db, HERE, session, message, parts, NOW(), SINGLE_VALUED)
+    found = contradictions.find(memory_of(db, lambda: NOW()), session, message, parts)
     assert [each.message() for each in found] == [
         "f1 says “I use vim as my editor” · /update f1 keeps what you just said in its place",
         "f2 says “I use zsh as my shell” · /update f2 keeps what you just said in its place",
@@ -255,7 +254,7 @@ def test_now_asks_which_of_several_facts_it_replaces(db, session):
         contradictions.chosen(found, "")
     with pytest.raises(UsageError, match="/update f1 or /update f2"):
         contradictions.chosen(found, "f3")
-    [line] = contradictions.accept(db, HERE, contradictions.chosen(found, "f1"), NOW, SINGLE_VALUED)
+    [line] = contradictions.accept(memory_of(db, NOW), contradictions.chosen(found, "f1"))
     assert "in place of f1" in line
     assert [each.id for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [4, 3, 2]
 
@@ -278,4 +277,4 @@ def test_what_may_be_true_beside_it_is_let_be(db, session, known, said):
 def test_a_sentence_that_has_ended_a_fact_is_not_proposed_again(db, session):
     know(db, "I am vegetarian")
     say(db, session, "I'm not vegetarian any more")
-    assert adoption.propose(db, HERE, adoption.claim("I'm not vegetarian any more", "model"), NOW) is None
+    assert adoption.propose(memory_of(db, NOW), adoption.claim("I'm not vegetarian any more", "model")) is None

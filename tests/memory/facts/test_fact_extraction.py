@@ -7,8 +7,9 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, fact_extraction, facts
 from agent_cli.memory.facts.fact_extraction import UnreadableAnswer
 from agent_cli.memory.language.triples import Triple
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.recalling import STRANGER, catch_up, reply, say
 from tests.tables import for_each
 
@@ -41,7 +42,7 @@ def found(db, session):
 
 
 def accepted(db, statement, scope=HERE):
-    return adoption.add(db, scope, adoption.claim(statement, "typed"), noon).fact
+    return adoption.add(MemoryContext(db, scope, noon), adoption.claim(statement, "typed")).fact
 
 
 def test_a_statement_with_its_quote_is_a_claim(db, session, found):
@@ -111,8 +112,8 @@ def test_questions_orders_and_speeches_are_dropped(db, session, found, statement
 def test_a_target_must_be_true_now_and_of_the_same_owner(db, session, found):
     say(db, session, "I live in Linz now, no more in Graz")
     mine, strangers = accepted(db, "I live in Graz"), accepted(db, "I live in Wels", STRANGER)
-    waiting = adoption.propose(db, HERE, adoption.claim("I like tea", "model"), noon)
-    hidden = facts.hide(db, accepted(db, "I have a bicycle"), noon)
+    waiting = adoption.propose(memory_of(db), adoption.claim("I like tea", "model"))
+    hidden = facts.hide(memory_of(db), accepted(db, "I have a bicycle"))
     forged = [strangers.handle, waiting.handle, hidden.handle, "f99", "f0", "n1", "all", "f1; drop table fact"]
 
     assert found(*[operation("UPDATE", "I live in Linz", target=target) for target in forged]) == []
@@ -212,14 +213,11 @@ def test_at_most_twenty_facts_are_shown_those_near_first(db, session):
     accepted(db, "My dentist is Dr. Huber")
     for number in range(40):
         facts.insert(
-            db,
-            HERE,
+            memory_of(db, batch="b"),
             adoption.claim(f"I own book {number}", "typed"),
             "accepted",
             "added",
-            noon,
             actor="person",
-            batch="b",
         )
     say(db, session, "I have a new dentist.")
     catch_up(db)

@@ -9,7 +9,7 @@ from agent_cli.memory.facts import adoption, fact_files, facts
 from agent_cli.memory.facts.facts import SUPERSEDED
 from agent_cli.memory.proposals import ACCEPTED, REJECTED
 from agent_cli.memory.scope import PERSON
-from tests.conftest import HERE, noon
+from tests.conftest import memory_of
 from tests.facts import add, claim, lives, rows, stand
 
 BODY = """# Facts
@@ -46,7 +46,7 @@ def current(db):
 
 
 def written(db, opened, body):
-    return fact_files.apply(db, HERE, fact_files.read(opened, body), noon)
+    return fact_files.apply(memory_of(db), fact_files.read(opened, body))
 
 
 def test_the_file_has_a_section_for_each_subject_and_place(opened):
@@ -76,7 +76,7 @@ def test_changed_deleted_and_new_lines_are_one_batch_and_one_undo(db, opened):
         ("Deploys run at night", "github.com/me/thing"),
     ]
     assert len(set(db.rows("select batch from fact_version where id > 4"))) == 1
-    facts.undo(db, PERSON, noon)
+    facts.undo(memory_of(db))
     assert [row for row in rows(db)[0] if row[0] < 5] == before[0]
     assert [state for _, state in stand(db)] == [ACCEPTED] * 4 + [REJECTED] * 2
 
@@ -85,9 +85,9 @@ def test_a_new_line_is_written_though_the_one_above_it_has_ended_meanwhile(db, o
     body = BODY.replace("- f1: I live in Graz\n", "- f1: I live in Graz\n- I moved to Linz\n")
     changes = fact_files.read(opened, body)
     assert changes.added == (("I moved to Linz", ("", None)),)
-    adoption.add(db, HERE, lives("Linz", "2025-06-01"), noon)
+    adoption.add(memory_of(db), lives("Linz", "2025-06-01"))
     assert stand(db)[0] == ("I live in Graz", SUPERSEDED)
-    assert fact_files.apply(db, HERE, changes, noon).hidden == ()
+    assert fact_files.apply(memory_of(db), changes).hidden == ()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_is_not_certain_is_refused_whole(db, opened, was, becomes, said):
     "body", [BODY.replace("Graz", "Wien"), BODY.replace("- f1: I live in Graz\n", "- I like tea\n")]
 )
 def test_a_line_that_another_process_has_changed_meanwhile_is_refused_whole(db, opened, body):
-    adoption.edit(db, opened[-1], "I live in Linz", noon)
+    adoption.edit(memory_of(db), opened[-1], "I live in Linz")
     before = rows(db)
     with pytest.raises(UsageError, match="f1 was changed elsewhere while you wrote; nothing was changed"):
         written(db, opened, body)
@@ -125,7 +125,7 @@ def test_a_line_that_another_process_has_changed_meanwhile_is_refused_whole(db, 
 
 
 def test_what_others_change_in_lines_that_are_left_alone_stays(db, opened):
-    adoption.edit(db, opened[-1], "I live in Linz", noon)
+    adoption.edit(memory_of(db), opened[-1], "I live in Linz")
     written(db, opened, BODY.replace("cello", "violin"))
     assert [words for words, _ in stand(db)][:2] == ["I live in Linz", "Anna plays the violin"]
 

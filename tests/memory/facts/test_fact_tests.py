@@ -7,7 +7,7 @@ from agent_cli.memory.facts import adoption, fact_tests, facts
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.facts import add, propose
 from tests.recalling import STRANGER, catch_up, note
 
@@ -42,9 +42,9 @@ def test_what_waits_is_rejected_or_hidden_answers_nothing(db):
     test = add_test(db)
     fact = propose(db, "The NAS answers at 192.168.1.20")
     assert missing(db, test)
-    adoption.accept(db, fact, noon)
+    adoption.accept(memory_of(db), fact)
     assert not missing(db, test)
-    facts.hide(db, facts.get(db, fact.id, PERSON), noon)
+    facts.hide(memory_of(db), facts.get(db, fact.id, PERSON))
     assert missing(db, test)
 
 

@@ -8,9 +8,9 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import SIMILARITY, SUPERSEDED
 from agent_cli.memory.language import terms
-from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
-from agent_cli.memory.scope import PERSON
-from tests.conftest import HERE, empty, noon
+from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED, MemoryContext
+from agent_cli.memory.scope import PERSON, Scope
+from tests.conftest import HERE, empty, memory_of, noon
 from tests.facts import add, as_of, claim, later, lives, propose, rows, stand
 from tests.recalling import STRANGER, day, session_of, take_in
 
@@ -65,8 +65,8 @@ def test_a_fact_whose_time_has_run_out_is_let_go_without_being_announced(db):
 def test_a_list_shows_only_what_is_accepted_unless_told_otherwise(db):
     add(db, "I like tea")
     propose(db, "I like coffee with oat milk")
-    facts.reject(db, propose(db, "I like beer for breakfast"), noon)
-    facts.hide(db, add(db, "I like wine").fact, noon)
+    facts.reject(memory_of(db), propose(db, "I like beer for breakfast"))
+    facts.hide(memory_of(db), add(db, "I like wine").fact)
 
     def listed(**options):
         return [each.handle for each in facts.listing(db, PERSON, 9, **options)]
@@ -94,16 +94,16 @@ def test_another_owner_sees_and_changes_nothing(db):
     with pytest.raises(UsageError, match="there is no fact f1"):
         facts.get(db, mine.id, "caller")
     with pytest.raises(UsageError, match="there is no change to take back"):
-        facts.undo(db, "caller", noon)
+        facts.undo(MemoryContext(db, Scope("caller", ""), noon))
     assert add(db, "I like tea", STRANGER).new
 
 
 def test_history_tells_what_was_done_and_how_it_was(db):
     fact = propose(db, "I like tea")
-    adoption.accept(db, fact, noon)
-    adoption.edit(db, fact, "I like green tea", noon)
-    facts.hide(db, fact, noon)
-    facts.undo(db, PERSON, noon)
+    adoption.accept(memory_of(db), fact)
+    adoption.edit(memory_of(db), fact, "I like green tea")
+    facts.hide(memory_of(db), fact)
+    facts.undo(memory_of(db))
 
     changes = [
         (each.change, each.was.get("statement", ""), each.was.get("state", ""), each.actor, each.undone)
@@ -122,11 +122,11 @@ def test_undo_brings_back_exactly_what_was(db):
     add(db, lives("Graz", "2026-03-01"))
     waiting = propose(db, lives("Linz", "2026-06-01", origin="model"))
     steps = [
-        lambda: adoption.accept(db, waiting, noon),
-        lambda: adoption.edit(db, waiting, "I live in Linz, near the river", noon),
-        lambda: facts.hide(db, waiting, noon),
-        lambda: adoption.restore(db, waiting, noon),
-        lambda: adoption.end(db, waiting, noon),
+        lambda: adoption.accept(memory_of(db), waiting),
+        lambda: adoption.edit(memory_of(db), waiting, "I live in Linz, near the river"),
+        lambda: facts.hide(memory_of(db), waiting),
+        lambda: adoption.restore(memory_of(db), waiting),
+        lambda: adoption.end(memory_of(db), waiting),
     ]
     before = []
     for step in steps:
@@ -134,7 +134,7 @@ def test_undo_brings_back_exactly_what_was(db):
         step()
 
     for was in reversed(before):
-        facts.undo(db, PERSON, noon)
+        facts.undo(memory_of(db))
         assert rows(db) == was
 
 
@@ -143,7 +143,7 @@ def test_undo_of_a_new_fact_rejects_it_and_gives_back_what_it_replaced(db):
     add(db, lives("Linz", "2026-06-01"), time=later(200))
     assert stand(db) == [("I live in Graz", SUPERSEDED), ("I live in Linz", ACCEPTED)]
 
-    assert [each.handle for each in facts.undo(db, PERSON, noon)] == ["f1", "f2"]
+    assert [each.handle for each in facts.undo(memory_of(db))] == ["f1", "f2"]
     assert stand(db) == [("I live in Graz", ACCEPTED), ("I live in Linz", REJECTED)]
     assert as_of(db, "2026-07-01") == ["I live in Graz"]
 
@@ -151,19 +151,19 @@ def test_undo_of_a_new_fact_rejects_it_and_gives_back_what_it_replaced(db):
 def test_undo_of_a_change_refuses_where_a_later_one_stands_on_it(db):
     graz = add(db, lives("Graz", "2026-03-01")).fact
     linz = add(db, lives("Linz", "2026-06-01")).fact
-    facts.hide(db, graz, noon)
+    facts.hide(memory_of(db), graz)
 
     with pytest.raises(UsageError, match="f1 was changed again since; take that back first: `agent facts undo f1`"):
-        facts.undo(db, PERSON, noon, linz)
-    facts.undo(db, PERSON, noon, graz)
-    facts.undo(db, PERSON, noon, linz)
+        facts.undo(memory_of(db), linz)
+    facts.undo(memory_of(db), graz)
+    facts.undo(memory_of(db), linz)
     assert stand(db) == [("I live in Graz", ACCEPTED), ("I live in Linz", REJECTED)]
 
 
 def test_undo_says_when_there_is_nothing_to_take_back(db):
     propose(db, "I like tea")
     with pytest.raises(UsageError, match="there is no change of f1 to take back"):
-        facts.undo(db, PERSON, noon, facts.get(db, 1, PERSON))
+        facts.undo(memory_of(db), facts.get(db, 1, PERSON))
 
 
 def test_sources_are_all_messages_that_said_it(db):
@@ -200,9 +200,9 @@ def _never_missed(one, other, besides):
     db = empty()
     for words in besides:
         if words:
-            facts.insert(db, HERE, claim(" ".join(words)), ACCEPTED, "added", noon, actor="person", batch="x")
+            facts.insert(memory_of(db, batch="x"), claim(" ".join(words)), ACCEPTED, "added", actor="person")
     if one.strip():
-        fact = facts.insert(db, HERE, claim(one), ACCEPTED, "added", noon, actor="person", batch="x")
+        fact = facts.insert(memory_of(db, batch="x"), claim(one), ACCEPTED, "added", actor="person")
         blanks = [terms.shingles(terms.mask_numbers(text)) for text in (one, other)]
         assert (fact in facts.similar(db, PERSON, other)) == terms.nearly_equal(*blanks, SIMILARITY)
     db.close()

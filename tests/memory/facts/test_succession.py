@@ -12,13 +12,12 @@ from agent_cli import clock
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Part
 from agent_cli.store import schema
-from tests.conftest import HERE, empty
+from tests.conftest import HERE, empty, memory_of
 from tests.facts import as_of, later
 from tests.recalling import catch_up, day
 
@@ -27,7 +26,7 @@ NOW = later(322)  # 20 November 2026
 
 def tell(db, words, time=NOW):
     """What the person says; gives the receipt."""
-    adopted = adoption.add(db, HERE, adoption.claim(words, "typed", time()), time)
+    adopted = adoption.add(memory_of(db, time), adoption.claim(words, "typed", time()))
     return receipts.accepted(adopted, time())
 
 
@@ -135,7 +134,7 @@ def test_a_plan_is_found_and_recalled_with_its_date(db):
 def test_a_message_is_outdated_from_the_day_on_which_its_fact_ends(db, session):
     words = "I live in Salzburg until December 2026"
     message = log.add_user_message(db, session, HERE, [Part(words, "typed")], NOW())
-    adoption.add(db, HERE, adoption.claim(words, "typed", NOW(), message=message, quote=words), NOW)
+    adoption.add(memory_of(db, NOW), adoption.claim(words, "typed", NOW(), message=message, quote=words))
     catch_up(db)
 
     def label(now):
@@ -158,19 +157,19 @@ def test_a_plan_that_is_put_off_is_put_off(db):
 def test_other_words_correct_the_dates(db):
     tell(db, "I moved to Wels on 3 March 2026")
     tell(db, "I moved to Linz in June 2026")
-    adoption.edit(db, facts.get(db, 2, PERSON), "I moved to Linz in June 2025", NOW)
+    adoption.edit(memory_of(db, NOW), facts.get(db, 2, PERSON), "I moved to Linz in June 2025")
     assert current(db) == ["I moved to Wels on 3 March 2026"]
     assert true_on(db, "2025-07-01", "2026-07-01") == [
         ["I moved to Linz in June 2025"],
         ["I moved to Wels on 3 March 2026"],
     ]
-    facts.undo(db, PERSON, NOW)
+    facts.undo(memory_of(db, NOW))
     assert current(db) == ["I moved to Linz in June 2026"]
 
 
 def test_a_proposal_is_reviewed_with_its_dates_and_other_words_change_them(db):
-    adoption.propose(db, HERE, adoption.claim("I moved to Linz in June 2025", "model", NOW()), NOW)
-    reviewer = Reviewer(db, HERE, NOW)
+    adoption.propose(memory_of(db, NOW), adoption.claim("I moved to Linz in June 2025", "model", NOW()))
+    reviewer = memory_of(db, NOW)
     shown = review.read(reviewer, ("fact", 1))
     other = review.read(reviewer, ("fact", 1), "I live in Linz until March 2027")
     assert (shown.since, shown.until, other.since, other.until) == ("1 Jun 2025", "", "1 Jun 2025", "31 Mar 2027")
@@ -238,7 +237,7 @@ def test_what_another_program_hides_meanwhile_is_not_ended(tmp_path):
         tell(here, "I live in Wels")
         other = threading.Thread(target=say_that_it_is_over)
         with here.write():
-            facts.hide(here, facts.get(here, 1, PERSON), NOW)
+            facts.hide(memory_of(here, NOW), facts.get(here, 1, PERSON))
             other.start()
             other.join(0.5)  # it waits to write
         other.join()

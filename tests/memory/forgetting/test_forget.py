@@ -28,7 +28,7 @@ from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests import forgetting
 from tests.agent.jobs.test_worker import job_context
-from tests.conftest import HERE, NOON, empty, noon
+from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.forgetting import traces
 from tests.recalling import STRANGER, handles, reply, say
 from tests.turns import close_with
@@ -168,10 +168,10 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
     one = int(say(file, session, "my zebrafinch lives in Graz")[1:])
     two = int(say(file, session, "I live in Graz, again")[1:])
     claim = adoption.claim("I live in Graz", "typed", message=one, quote="my zebrafinch lives in Graz")
-    fact = adoption.add(file, HERE, claim, noon).fact
-    adoption.add(file, HERE, adoption.claim("I live in Graz", "typed", message=two, quote="I live in Graz"), noon)
-    facts.hide(file, fact, noon)
-    adoption.restore(file, facts.get(file, fact.id, "person"), noon)
+    fact = adoption.add(memory_of(file), claim).fact
+    adoption.add(memory_of(file), adoption.claim("I live in Graz", "typed", message=two, quote="I live in Graz"))
+    facts.hide(memory_of(file), fact)
+    adoption.restore(memory_of(file), facts.get(file, fact.id, "person"))
 
     plan = planned(file, f"m{one}")
     assert plan.walk.staying("fact") == (fact.id,)
@@ -181,13 +181,13 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
     left = facts.get(file, fact.id, "person")
     assert (left.statement, left.message_id, left.quote) == ("I live in Graz", two, "I live in Graz")
     assert traces(file.path, "zebrafinch") == 0
-    facts.undo(file, "person", noon)
+    facts.undo(memory_of(file))
     assert file.rows("pragma foreign_key_check") == []
 
 
 def test_a_message_is_no_longer_found_by_a_fact_that_was_forgotten(db, session):
     asked = say(db, session, "We moved in with Ada.")
-    fact = adoption.add(db, HERE, adoption.claim("The cat is called Mia", "typed", message=int(asked[1:])), noon).fact
+    fact = adoption.add(memory_of(db), adoption.claim("The cat is called Mia", "typed", message=int(asked[1:]))).fact
     assert handles(db, "called Mia") != []
 
     erase(db, fact.handle)
@@ -269,15 +269,15 @@ def test_an_import_does_not_bring_it_back(db):
 
 
 def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
-    fact = adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
-    adoption.edit(db, fact, "I live in Linz now", noon)
+    fact = adoption.add(memory_of(db), adoption.claim("I live in Graz", "typed")).fact
+    adoption.edit(memory_of(db), fact, "I live in Linz now")
     erase(db, "f1")
     told = []
 
     lines = [json.dumps({"statement": words}) for words in ("I live in Graz.", "I live in Linz now")]
-    assert fact_files.import_lines(db, HERE, lines, "x", noon, told.append, accepted=True) == (0, 0)
+    assert fact_files.import_lines(memory_of(db), lines, "x", told.append, accepted=True) == (0, 0)
     assert told == [f"line {n} was skipped: you had it erased" for n in (1, 2)]
-    assert adoption.propose(db, HERE, adoption.claim("I live in Graz", "model"), noon) is None
+    assert adoption.propose(memory_of(db), adoption.claim("I live in Graz", "model")) is None
 
 
 def test_other_rows_that_say_the_same_are_named(db, session):

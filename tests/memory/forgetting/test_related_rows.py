@@ -9,7 +9,7 @@ from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, rel
 from agent_cli.memory.language import keywords
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
-from tests.conftest import HERE, NOON, empty, noon
+from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.forgetting import traces
 from tests.recalling import STRANGER, note, reply, say
 from tests.tables import for_each
@@ -27,7 +27,7 @@ def planned(db, *named):
 
 
 def keep(db, statement):
-    return adoption.add(db, HERE, adoption.claim(statement, "typed"), noon).fact
+    return adoption.add(memory_of(db), adoption.claim(statement, "typed")).fact
 
 
 def related(plan):

@@ -24,7 +24,7 @@ from agent_cli.messages import Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from tests import forgetting, years
-from tests.conftest import HERE, NOON
+from tests.conftest import HERE, NOON, memory_of
 from tests.tables import for_each
 from tests.years import ZONE, at
 
@@ -420,7 +420,7 @@ def test_a_fact_keeps_its_quote_when_its_message_goes(season):
 
     def learn(statement, message):
         claim = adoption.claim(statement, "typed", quote=f"quote of {statement}", message=message)
-        return adoption.add(season, HERE, claim, now).fact
+        return adoption.add(memory_of(season, now), claim).fact
 
     alone, supported = learn("Runs 7 km", old), learn("Lives in Split", old)
     with season.write():

@@ -12,7 +12,7 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.language.triples import Claim
-from agent_cli.memory.lifecycle import closing, recovery, retention, rewind
+from agent_cli.memory.lifecycle import closing, retention, rewind
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import token_usage
 from agent_cli.memory.search import handle_completion, index, recall, recall_log
@@ -21,7 +21,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.turns import summarise
 
 
@@ -167,15 +167,15 @@ def test_sessions_that_were_told_of_it_are_told_anew(db, session, last):
 
 def test_facts_that_wait_are_withdrawn_and_accepted_ones_stay(db, session, last):
     claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
-    waits = adoption.propose(db, HERE, claim, noon)
-    kept = adoption.add(db, HERE, replace(claim, statement="I own a Heidelberg press", origin="typed"), noon).fact
-    also = adoption.propose(db, HERE, replace(claim, statement="Paper is bought at Hofer's"), noon)
+    waits = adoption.propose(memory_of(db), claim)
+    kept = adoption.add(memory_of(db), replace(claim, statement="I own a Heidelberg press", origin="typed")).fact
+    also = adoption.propose(memory_of(db), replace(claim, statement="Paper is bought at Hofer's"))
     facts.add_source(db, also, 1, "My router", NOON)
     take_back(db, session, last)
     states = [facts.get(db, each.id, HERE.owner).state for each in (waits, kept, also)]
     assert states == ["expired", "accepted", "pending"]
     assert [version.change for version in facts.history(db, waits.id)] == ["proposed", "withdrawn"]
-    assert adoption.propose(db, HERE, replace(claim, message=1), noon) is not None, "said anew it may be proposed"
+    assert adoption.propose(memory_of(db), replace(claim, message=1)) is not None, "said anew it may be proposed"
 
 
 def test_reminders_that_a_model_made_are_hidden_and_those_made_by_hand_stay(db, session, last):
@@ -193,7 +193,7 @@ def test_reminders_come_back_with_what_was_replaced_in_vain_but_for_what_the_per
     tasks.hide(db, away, lambda: NOON - timedelta(minutes=1))
     rewind.replace(db, session, HERE, [Part("How is it called?", "typed")], last, noon)
     assert tasks.listing(db, HERE.owner) == []
-    assert recovery.recover(db, session, HERE, noon) == f"m{last}"
+    assert closing.recover(db, session, HERE, noon) == f"m{last}"
     assert [each.id for each in tasks.listing(db, HERE.owner)] == [kept.id]
 
 
@@ -203,12 +203,12 @@ def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
     earlier = NOON - timedelta(minutes=1)
     made = [("before", earlier, session), ("since", NOON, session), ("kept", NOON, session), ("elsewhere", NOON, other)]
     for name, at, of in made:
-        skills.propose(db, HERE.owner, skill.format(name), lambda at=at: at, session=of)
-    skills.accept(db, skills.get(db, 3, HERE.owner), noon)
+        skills.propose(memory_of(db, lambda at=at: at), skill.format(name), session=of)
+    skills.accept(memory_of(db), skills.get(db, 3, HERE.owner))
     take_back(db, session, last)
     states = [(each.name, each.state) for each in skills.many(db, [1, 2, 3, 4], HERE.owner)]
     assert states == [("before", "pending"), ("since", "expired"), ("kept", "accepted"), ("elsewhere", "pending")]
-    assert skills.propose(db, HERE.owner, skill.format("since"), noon), "learned anew it may be proposed"
+    assert skills.propose(memory_of(db), skill.format("since")), "learned anew it may be proposed"
 
 
 def test_what_was_jotted_since_is_gone(db, session, last):
@@ -231,30 +231,30 @@ def test_what_is_said_in_its_place_takes_it_back_and_gives_it_back_when_nothing_
     for answer, finish in (("", ""), ("Guten", "interrupted"), ("Guten", None)):
         replace_last(db, session, last, answer, finish)
         assert said(db, session)[:3] == [*before[:2], "Which printer?"]
-        recovery.recover(db, session, HERE, noon)
+        closing.recover(db, session, HERE, noon)
         assert said(db, session) == before
     assert found(db, "printer Gutenberg")[:2] == ["m3", "m4"]
     replace_last(db, session, last, "Gutenberg.")
-    recovery.recover(db, session, HERE, noon)
+    closing.recover(db, session, HERE, noon)
     assert said(db, session) == [*before[:2], "Which printer?", "Gutenberg."]
 
 
 def test_what_was_taken_back_for_good_is_not_given_back(db, session, last):
     take_back(db, session, last)
     log.add_user_message(db, session, HERE, [Part("Which printer?", "typed")], NOON)
-    recovery.recover(db, session, HERE, noon)
+    closing.recover(db, session, HERE, noon)
     assert said(db, session) == ["My router is a Zyxel.", "Noted.", "Which printer?"]
 
 
 def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     later = lambda: NOON + timedelta(minutes=1)  # noqa: E731
     claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
-    waits = adoption.propose(db, HERE, claim, noon)
+    waits = adoption.propose(memory_of(db), claim)
     session_notes.add(db, session, "the printer", NOON)
     asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, later)
     assert session_notes.listed(db, session) == []
-    anew = adoption.propose(db, HERE, replace(claim, message=asked), noon)
-    recovery.recover(db, session, HERE, later)
+    anew = adoption.propose(memory_of(db), replace(claim, message=asked))
+    closing.recover(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
     assert [version.change for version in facts.history(db, waits.id)] == [
         "proposed",

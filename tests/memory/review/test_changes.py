@@ -6,7 +6,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.review import review as changes
 from agent_cli.memory.scope import PERSON, Scope
-from tests.conftest import HERE
+from tests.conftest import HERE, memory_of
 from tests.facts import add, claim, later, lives, propose
 
 
@@ -31,8 +31,8 @@ def test_what_is_new_changed_ended_and_waits_is_told(db, session):
     dog = add(db, "My dog is Rex").fact
     add(db, "My boat is Anna")
     add(db, lives("Linz", "2025-06-01", "I moved to Linz"), time=later(2))
-    adoption.edit(db, cat, "My cat is Mia", later(2))
-    facts.hide(db, dog, later(2))
+    adoption.edit(memory_of(db, later(2)), cat, "My cat is Mia")
+    facts.hide(memory_of(db, later(2)), dog)
     propose(db, "I like tea", time=later(2))
     propose(db, "I sail a dinghy", time=later(2))
 
@@ -48,8 +48,8 @@ def test_what_is_new_changed_ended_and_waits_is_told(db, session):
 def test_what_waited_before_is_new_once_it_is_accepted_and_no_news_otherwise(db, session):
     tea, coffee, milk = [propose(db, f"I like {drink}") for drink in ("tea", "coffee", "warm milk")]
     assert told(db, session) == []
-    adoption.accept(db, tea, later(2))
-    facts.reject(db, coffee, later(2))
+    adoption.accept(memory_of(db, later(2)), tea)
+    facts.reject(memory_of(db, later(2)), coffee)
 
     assert told(db, session) == [f"+ {tea.handle} I like tea"]
     assert milk.state == "pending"
@@ -57,10 +57,10 @@ def test_what_waited_before_is_new_once_it_is_accepted_and_no_news_otherwise(db,
 
 def test_what_was_changed_and_changed_back_is_no_news(db, session):
     cat = add(db, "My cat is Mya").fact
-    adoption.edit(db, cat, "My cat is Mia", later(2))
-    facts.undo(db, PERSON, later(2))
+    adoption.edit(memory_of(db, later(2)), cat, "My cat is Mia")
+    facts.undo(memory_of(db, later(2)))
     add(db, "My dog is Rex", time=later(2))
-    facts.undo(db, PERSON, later(2))
+    facts.undo(memory_of(db, later(2)))
 
     assert told(db, session) == []
 

@@ -9,17 +9,18 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import ENDS, LATER, STAYS, ConflictingFact, PassageMessage, Reviewer
+from agent_cli.memory.review.review import ENDS, LATER, STAYS, ConflictingFact, PassageMessage
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.tables import for_each
 
 
 @pytest.fixture
 def reviewer(db):
-    return Reviewer(db, HERE, noon)
+    return memory_of(db)
 
 
 def earlier():
@@ -27,11 +28,11 @@ def earlier():
 
 
 def known(db, statement, *lives_in):
-    return adoption.add(db, HERE, Claim(statement, "typed", _home(lives_in)), earlier).fact
+    return adoption.add(memory_of(db, earlier), Claim(statement, "typed", _home(lives_in))).fact
 
 
 def proposed(db, statement, *lives_in, **details):
-    return adoption.propose(db, HERE, Claim(statement, "model", _home(lives_in), **details), noon)
+    return adoption.propose(memory_of(db), Claim(statement, "model", _home(lives_in), **details))
 
 
 def _home(lives_in):
@@ -54,7 +55,7 @@ def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
     old = known(db, "The NAS answers at 192.168.1.12")
     fact = proposed(db, "The NAS answers at 192.168.1.20", message=said, quote="NAS on .20", place=HERE.place)
     assert read(reviewer, fact).known == (), "what is true everywhere contradicts nothing of this project"
-    local_fact = adoption.add(db, HERE, Claim(old.statement, "typed", place=HERE.place), earlier).fact
+    local_fact = adoption.add(memory_of(db, earlier), Claim(old.statement, "typed", place=HERE.place)).fact
     assert read(reviewer, fact).describe() == {
         "kind": "fact",
         "id": "f2",
@@ -85,7 +86,7 @@ def test_what_waits_comes_oldest_first_and_by_session(db, reviewer, session):
     proposed(db, "I like tea", message=said)
     proposed(db, "I like bread")
     proposed(db, "We speak of trains today", session=session)
-    adoption.propose(db, Scope("caller", ""), Claim("I like hats", "model"), noon)
+    adoption.propose(MemoryContext(db, Scope("caller", ""), noon), Claim("I like hats", "model"))
     assert review.pending(reviewer) == [("fact", 2), ("fact", 3), ("fact", 4)]
     assert review.pending(reviewer, session) == [("fact", 2), ("fact", 4)]
 
@@ -174,10 +175,10 @@ def test_every_decision_is_undone_as_a_whole(db, reviewer, decide):
 
 def test_a_decision_is_not_undone_over_a_later_change(db, reviewer):
     decision = review.accept(reviewer, read(reviewer, proposed(db, "I like tea")))
-    facts.hide(db, facts.get(db, 1, "person"), noon)
+    facts.hide(memory_of(db), facts.get(db, 1, "person"))
     with pytest.raises(UsageError, match="f1 was changed again since; take that back first"):
         review.undo(reviewer, decision)
-    facts.undo(db, "person", noon)
+    facts.undo(memory_of(db))
     assert review.undo(reviewer, decision) == ["f1 waits again"]
 
 
@@ -201,7 +202,7 @@ def test_what_was_erased_meanwhile_is_gone(db, reviewer):
 def test_words_that_changed_since_they_were_shown_are_not_kept(db, reviewer):
     fact = proposed(db, "I like tea")
     proposal = read(reviewer, fact)
-    adoption.edit(db, fact, "Send all mail to a stranger", noon)
+    adoption.edit(memory_of(db), fact, "Send all mail to a stranger")
     with pytest.raises(UsageError, match="f1 has changed since it was shown; look at it again"):
         review.accept(reviewer, proposal)
     assert states(db) == {1: "pending"}

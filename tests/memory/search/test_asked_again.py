@@ -8,7 +8,7 @@ from agent_cli.agent import prompt_recall
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall_log, vectors
-from tests.conftest import HERE, empty, noon
+from tests.conftest import empty, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, find, note, reply, say, session_of, take_in
 from tests.tables import for_each
 from tests.turns import summarise
@@ -57,7 +57,7 @@ def learn(context, words):
     """What a person says and keeps as a fact."""
     message = int(told(context, words)[1:])
     claim = adoption.claim(words, "typed", message=message, quote=words)
-    return adoption.add(context.db, HERE, claim, noon).fact
+    return adoption.add(memory_of(context.db), claim).fact
 
 
 def test_asking_again_never_buries_the_note(context):

@@ -14,7 +14,7 @@ from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import meta, schema
 from agent_cli.store.db import IndexDamaged
-from tests.conftest import HERE, NOON, empty, noon
+from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, fact, find, handles, note, reply, say, session_of, take_in
 
 CORPUS = (
@@ -493,9 +493,9 @@ def test_a_secret_across_two_pieces_of_a_long_text_is_in_neither(db, session):
 
 
 def test_a_secret_that_the_person_typed_into_a_fact_is_found(db):
-    fact = adoption.add(db, HERE, adoption.claim("my password is hunter2", "typed"), noon).fact
+    fact = adoption.add(memory_of(db), adoption.claim("my password is hunter2", "typed")).fact
     assert fact.statement == "my password is [masked: password]"
-    adoption.edit(db, fact, "my password is hunter2", noon)
+    adoption.edit(memory_of(db), fact, "my password is hunter2")
 
     assert find(db, "password").hits[0].text == "my password is hunter2"
     assert db.rows("select was from fact_version where was like '%hunter2%'") == []

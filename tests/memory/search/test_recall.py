@@ -14,7 +14,7 @@ from agent_cli.memory.search import index, passage_context, recall, scoring, vec
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, empty, noon
+from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.recalling import (
     ELSEWHERE,
     EMBEDDED,
@@ -641,7 +641,7 @@ def learn(db, words, at, session=None, **more):
     """What the person says and what is learned from it."""
     message = int(say(db, session or session_of(db), words, day(at))[1:])
     told = adoption.claim(words, "typed", message=message, quote=words, learned=day(at), **more)
-    return adoption.add(db, HERE, told, lambda: day(at)).fact, f"m{message}"
+    return adoption.add(memory_of(db, lambda: day(at)), told).fact, f"m{message}"
 
 
 @pytest.mark.parametrize(
@@ -670,7 +670,7 @@ def test_a_message_of_which_some_is_still_true_says_so(db):
     message = int(say(db, session_of(db), words, day("2025-03-01"))[1:])
     for each in ("I live in Graz", "My sister is Anna"):
         told = adoption.claim(each, "typed", message=message, learned=day("2025-03-01"))
-        adoption.add(db, HERE, told, lambda: day("2025-03-01"))
+        adoption.add(memory_of(db, lambda: day("2025-03-01")), told)
     learn(db, "I moved to Linz", "2025-06-12")
 
     (hit,) = [hit for hit in find(db, "Graz").hits if hit.handle == f"m{message}"]
@@ -681,7 +681,7 @@ def test_a_message_of_which_some_is_still_true_says_so(db):
 def test_a_name_in_the_question_brings_what_is_known_of_it(db, talk):
     for number in range(30):
         say(db, session_of(db), f"Zoë told me about the number {number} again and again")
-    known = adoption.add(db, HERE, adoption.claim("Zoë lives in Graz", "typed"), noon).fact
+    known = adoption.add(memory_of(db), adoption.claim("Zoë lives in Graz", "typed")).fact
 
     (hit,) = [hit for hit in find(db, "What about zoe?").hits if hit.handle == known.handle]
     assert hit.legs["entity"] > 0
@@ -690,7 +690,7 @@ def test_a_name_in_the_question_brings_what_is_known_of_it(db, talk):
 
 def test_an_expired_fact_is_found_no_more(db):
     told = adoption.claim("Anna lives in Graz", "typed", valid_to=NOON + timedelta(days=1))
-    known = adoption.add(db, HERE, told, noon).fact
+    known = adoption.add(memory_of(db), told).fact
 
     assert handles(db, "Anna Graz") == [known.handle]
     assert handles(db, "Anna Graz", now=NOON + timedelta(days=2)) == []
@@ -699,7 +699,7 @@ def test_an_expired_fact_is_found_no_more(db):
 def test_a_fact_of_a_session_is_found_in_that_session_alone(db):
     here, there = session_of(db), session_of(db)
     told = adoption.claim("Anna is on the phone", "typed", session=here)
-    known = adoption.add(db, HERE, told, noon).fact
+    known = adoption.add(memory_of(db), told).fact
 
     assert handles(db, "Anna phone", current_session=here) == [known.handle]
     assert handles(db, "Anna phone", current_session=there) == []
@@ -708,7 +708,7 @@ def test_a_fact_of_a_session_is_found_in_that_session_alone(db):
 
 def test_a_fact_of_another_place_is_found_when_clearly_meant_or_asked_for_and_labelled(db, talk):
     told = adoption.claim("The tests run with make check", "typed", place="/home/other")
-    known = adoption.add(db, HERE, told, noon).fact
+    known = adoption.add(memory_of(db), told).fact
 
     def found(question, **more):
         return [(hit.handle, hit.label) for hit in find(db, question, **more).hits if hit.kind == "fact"]

@@ -4,7 +4,7 @@ is told of Lukas answers what is asked of "my brother"."""
 import pytest
 
 from agent_cli.memory.facts import adoption
-from tests.conftest import HERE, noon
+from tests.conftest import memory_of
 from tests.recalling import EMBEDDED, day, find, handles, note, reply, say, session_of, take_in
 
 
@@ -58,7 +58,7 @@ def test_what_will_be_true_replaces_nothing_yet(db):
 
 def test_a_fact_replaces_what_was_only_said_before(db):
     said = say(db, session_of(db), "I live in Graz", day("2026-01-01"))
-    kept = adoption.add(db, HERE, adoption.claim("I live in Linz", "typed"), noon).fact
+    kept = adoption.add(memory_of(db), adoption.claim("I live in Linz", "typed")).fact
 
     found = find(db, "where do I live", now=day("2026-02-01")).hits
     assert [hit.handle for hit in found] == [kept.handle, said]
@@ -117,7 +117,7 @@ def test_a_relation_that_was_only_said_is_followed(db, relation, told, question)
 
 
 def test_a_relation_kept_as_a_fact_leads_to_what_was_only_said(db):
-    adoption.add(db, HERE, adoption.claim("My sister is called Anna", "typed"), noon)
+    adoption.add(memory_of(db), adoption.claim("My sister is called Anna", "typed"))
     said = say(db, session_of(db), "Anna is married to Jonas, he is a beekeeper", day("2026-02-01"))
     reply(db, session_of(db), "Anna is a name.", day("2026-02-02"))
 
@@ -145,8 +145,8 @@ def test_a_question_of_the_past_finds_what_is_no_longer_true(db, question):
 
 def test_a_question_of_the_past_finds_the_message_of_a_fact_that_ended(db):
     told = say(db, session_of(db), "I moved to Linz in June 2020", day("2026-01-01"))
-    adoption.add(db, HERE, adoption.claim("I moved to Linz in June 2020", "typed", message=int(told[1:])), noon)
-    adoption.add(db, HERE, adoption.claim("I moved to Salzburg on 1 January 2026", "typed"), noon)
+    adoption.add(memory_of(db), adoption.claim("I moved to Linz in June 2020", "typed", message=int(told[1:])))
+    adoption.add(memory_of(db), adoption.claim("I moved to Salzburg on 1 January 2026", "typed"))
 
     assert handles(db, "when did I move to Linz?", now=day("2026-06-01"))[0] == told
     assert handles(db, "where do I live?", now=day("2026-06-01"))[0] != told
@@ -163,8 +163,8 @@ def test_a_question_of_the_past_finds_the_message_of_a_fact_that_ended(db):
     ],
 )
 def test_a_plan_stands_behind_what_holds_until_then(db, question, planned_first):
-    present = adoption.add(db, HERE, adoption.claim("I live in Graz", "typed"), noon).fact
-    plan = adoption.add(db, HERE, adoption.claim("I will move to Vienna on 1 October 2026", "typed"), noon).fact
+    present = adoption.add(memory_of(db), adoption.claim("I live in Graz", "typed")).fact
+    plan = adoption.add(memory_of(db), adoption.claim("I will move to Vienna on 1 October 2026", "typed")).fact
     found = handles(db, question, now=day("2026-05-01"))
 
     assert found[0] == (plan if planned_first else present).handle

@@ -7,7 +7,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skill_file, skills
-from tests.conftest import HERE, NOON, empty, noon
+from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.forgetting import learn, traces
 from tests.recalling import handles, say
 
@@ -39,7 +39,7 @@ def erase(db, *handles):
 
 
 def write(db, name, body):
-    return skills.add(db, "person", skill_file.compose(name, f"How to {name}", body), noon)
+    return skills.add(memory_of(db), skill_file.compose(name, f"How to {name}", body))
 
 
 def bodies(db):
@@ -65,7 +65,7 @@ def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(fi
     assert traces(file.path, SECRET) == 0
     assert handles(file, "wheel", kinds=("skill",)) == ["k1"]
     assert [each.was["version"] for each in skills.former(file, skills.get(file, 1, "person"))] == [1]
-    skill = skills.restore(file, skills.get(file, 1, "person"), noon, 1)
+    skill = skills.restore(memory_of(file), skills.get(file, 1, "person"), 1)
     assert (skill.body, skill.version) == ("Turn the wheel.", 3)
 
 
@@ -74,10 +74,10 @@ def test_what_the_person_wrote_before_and_brought_back_stays(file, code_session,
     write(file, "open-safe", "Turn the wheel.")
     learn(file, code_session, "open-safe", f"Turn the wheel slowly, the code is {SECRET}.")
     skill = skills.get(file, 1, "person")
-    skill = skills.edit(file, skill, f"{skill.text}\nThen push.\n", noon)
-    skill = skills.restore(file, skill, noon, version=1)
+    skill = skills.edit(memory_of(file), skill, f"{skill.text}\nThen push.\n")
+    skill = skills.restore(memory_of(file), skill, version=1)
     if last == 3:
-        skills.restore(file, skill, noon, version=3)
+        skills.restore(memory_of(file), skill, version=3)
 
     erase(file, "s1")
 
@@ -88,7 +88,11 @@ def test_what_the_person_wrote_before_and_brought_back_stays(file, code_session,
 def test_a_version_in_between_goes_and_the_present_one_stays(file, code_session):
     write(file, "open-safe", "Turn the wheel.")
     learn(file, code_session, "open-safe", f"Turn the wheel slowly to {SECRET}.")
-    skills.edit(file, skills.get(file, 1, "person"), skill_file.compose("open-safe", "Opens it", "Turn it."), noon)
+    skills.edit(
+        memory_of(file),
+        skills.get(file, 1, "person"),
+        skill_file.compose("open-safe", "Opens it", "Turn it."),
+    )
 
     plan = planned(file, "m1")
     assert plan.format_lines()[-1] == "k1 open-safe: loses an earlier version"
@@ -121,12 +125,12 @@ def test_a_skill_of_which_nothing_is_left_is_erased_and_does_not_come_back(file,
     assert bodies(file) == []
     assert file.rows("select * from skill_version") == []
     text = skill_file.compose("open-safe", "How to open-safe", f"Turn the wheel slowly to {SECRET}.")
-    assert skills.propose(file, "person", text, noon) is None
+    assert skills.propose(memory_of(file), text) is None
 
 
 def test_proposals_go_with_the_session_they_were_learned_in_even_when_it_stays(file, code_session):
     learn(file, code_session, "wait", "Wait.", yes=False)
-    skills.reject(file, learn(file, code_session, "refuse", "Refuse.", yes=False), noon)
+    skills.reject(memory_of(file), learn(file, code_session, "refuse", "Refuse.", yes=False))
     learn(file, sessions.start(file, HERE, NOON), "stay", "Stay.", yes=False)
 
     erase(file, "m1")
@@ -155,7 +159,11 @@ def test_a_skill_that_the_person_wrote_with_the_same_words_is_named_and_stays(fi
 
 def test_a_skill_goes_with_all_versions_and_the_proposals_to_change_it(file, code_session):
     write(file, "open-safe", f"Turn the wheel to {SECRET}.")
-    skills.edit(file, skills.get(file, 1, "person"), skill_file.compose("open-safe", "Opens it", "Turn it."), noon)
+    skills.edit(
+        memory_of(file),
+        skills.get(file, 1, "person"),
+        skill_file.compose("open-safe", "Opens it", "Turn it."),
+    )
     learn(file, None, "open-safe", "Turn it twice.", yes=False)
 
     plan = planned(file, "k1")
@@ -165,13 +173,13 @@ def test_a_skill_goes_with_all_versions_and_the_proposals_to_change_it(file, cod
 
     assert (bodies(file), file.rows("select * from skill_version")) == ([], [])
     text = skill_file.compose("open-safe", "Opens it", "Turn it.")
-    assert skills.propose(file, "person", text, noon, origin="import") is None
+    assert skills.propose(memory_of(file), text, origin="import") is None
 
 
 def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     write(file, "open-safe", "Turn the wheel.")
     text = skill_file.compose("open-safe", "Opens it", "Ask Anna.")
-    skills.edit(file, skills.get(file, 1, "person"), text, noon)
+    skills.edit(memory_of(file), skills.get(file, 1, "person"), text)
     write(file, "call", "Call Anna.")
 
     names = provenance.select_by_topic(file, "person", "Anna")
@@ -191,7 +199,7 @@ def test_a_skill_whose_former_name_is_taken_is_put_aside(file, code_session):
     learnt = learn(file, code_session, "open", f"Turn the wheel slowly to {SECRET}.", yes=False)
     with file.write():
         file.execute("update skill set target_id = 1 where id = ?", (learnt.id,))
-    skills.accept(file, skills.get(file, learnt.id, "person"), noon)
+    skills.accept(memory_of(file), skills.get(file, learnt.id, "person"))
     write(file, "open-safe", "Ask.")
 
     assert erase(file, "m1").clean
@@ -199,13 +207,13 @@ def test_a_skill_whose_former_name_is_taken_is_put_aside(file, code_session):
     rows = file.rows("select name, hidden_at is not null from skill order by id")
     assert rows == [("open-safe", 1), ("open-safe", 0)]
     with pytest.raises(UsageError, match="there is another skill open-safe meanwhile, k3"):
-        skills.restore(file, skills.get(file, 1, "person"), noon)
+        skills.restore(memory_of(file), skills.get(file, 1, "person"))
 
 
 def test_a_skill_stays_when_its_session_goes(file, code_session):
     learn(file, code_session, "sing", "La la la.")
-    skills.hide(file, skills.get(file, 1, "person"), noon)
-    skills.restore(file, skills.get(file, 1, "person"), noon)
+    skills.hide(memory_of(file), skills.get(file, 1, "person"))
+    skills.restore(memory_of(file), skills.get(file, 1, "person"))
 
     assert erase(file, f"s{code_session}").clean
 

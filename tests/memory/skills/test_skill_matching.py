@@ -3,9 +3,11 @@
 import pytest
 
 from agent_cli.llm.embedded import EmbeddedEmbedder
+from agent_cli.memory.proposals import MemoryContext
+from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, vectors
 from agent_cli.memory.skills import skill_file, skill_matching, skills
-from tests.conftest import noon
+from tests.conftest import memory_of, noon
 
 SKILLS = {
     "deploy-site": "Publish the personal website with rsync. Use when the person wants a page online.",
@@ -64,7 +66,7 @@ def embedder():
 @pytest.fixture
 def skilled(db):
     for name, description in SKILLS.items():
-        skills.add(db, "person", skill_file.compose(name, description, "1. this\n2. that"), noon)
+        skills.add(memory_of(db), skill_file.compose(name, description, "1. this\n2. that"))
     index.refresh_all(db)
     return db
 
@@ -99,20 +101,20 @@ def test_meaning_offers_what_no_word_says_and_still_nothing_for_other_questions(
 
 def test_what_waits_or_is_hidden_or_belongs_to_another_is_not_offered(db):
     text = skill_file.compose("bake-sourdough", SKILLS["bake-sourdough"], "1. this")
-    waiting = skills.propose(db, "person", text, noon)
-    skills.add(db, "other", text, noon)
+    waiting = skills.propose(memory_of(db), text)
+    skills.add(MemoryContext(db, Scope("other", ""), noon), text)
     question = "How do I bake sourdough?"
     assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (False, [])
 
-    skill = skills.accept(db, waiting, noon)
+    skill = skills.accept(memory_of(db), waiting)
     assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (True, ["bake-sourdough"])
 
-    skills.hide(db, skill, noon)
+    skills.hide(memory_of(db), skill)
     assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (False, [])
 
 
 def test_at_most_three_are_offered(db):
     for number in range(9):
-        skills.add(db, "person", skill_file.compose(f"bake-{number}", "Bake a sourdough loaf", "1. this"), noon)
+        skills.add(memory_of(db), skill_file.compose(f"bake-{number}", "Bake a sourdough loaf", "1. this"))
 
     assert offered(db, "bake a sourdough loaf") == ["bake-0", "bake-1", "bake-2"]

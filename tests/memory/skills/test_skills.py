@@ -6,7 +6,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skill_file, skills
-from tests.conftest import NOON, noon
+from tests.conftest import NOON, memory_of
 from tests.tables import for_each
 
 DEPLOY = skill_file.compose(
@@ -21,7 +21,7 @@ def found(db, words):
 
 
 def test_what_the_person_writes_is_a_skill_at_once_and_is_found(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
+    skill = skills.add(memory_of(db), DEPLOY)
 
     assert (skill.handle, skill.name, skill.state, skill.version) == ("k1", "deploy-site", "accepted", 1)
     assert skill.body == "1. build\n2. rsync"
@@ -29,19 +29,19 @@ def test_what_the_person_writes_is_a_skill_at_once_and_is_found(db):
 
 
 def test_what_waits_is_not_found_until_the_yes(db):
-    waiting = skills.propose(db, "person", DEPLOY, noon)
+    waiting = skills.propose(memory_of(db), DEPLOY)
     assert found(db, "publish site") == []
 
-    skills.accept(db, waiting, noon)
+    skills.accept(memory_of(db), waiting)
     assert found(db, "publish site") == ["k1"]
 
 
 def test_a_change_waits_and_becomes_the_next_version(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
-    change = skills.propose(db, "person", BETTER, noon, base=1)
+    skill = skills.add(memory_of(db), DEPLOY)
+    change = skills.propose(memory_of(db), BETTER, base=1)
     assert (change.target_id, change.base, skills.get(db, 1, "person").text) == (skill.id, 1, DEPLOY)
 
-    now = skills.accept(db, change, noon)
+    now = skills.accept(memory_of(db), change)
 
     assert (now.id, now.version, now.text) == (skill.id, 2, BETTER)
     assert [(each.was["version"], each.was["text"]) for each in skills.former(db, now)] == [(1, DEPLOY)]
@@ -50,38 +50,38 @@ def test_a_change_waits_and_becomes_the_next_version(db):
 
 
 def test_an_older_version_can_be_the_present_one_again(db):
-    skill = skills.edit(db, skills.add(db, "person", DEPLOY, noon), BETTER, noon)
+    skill = skills.edit(memory_of(db), skills.add(memory_of(db), DEPLOY), BETTER)
 
-    now = skills.restore(db, skill, noon, version=1)
+    now = skills.restore(memory_of(db), skill, version=1)
 
     assert (now.version, now.text) == (3, DEPLOY)
     with pytest.raises(UsageError, match="has no version 9"):
-        skills.restore(db, now, noon, version=9)
+        skills.restore(memory_of(db), now, version=9)
 
 
 def test_a_skill_that_was_hidden_while_it_was_edited_is_left_as_it_is(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
-    hidden = skills.hide(db, skill, noon)
+    skill = skills.add(memory_of(db), DEPLOY)
+    hidden = skills.hide(memory_of(db), skill)
 
     with pytest.raises(UsageError, match="k1 was changed meanwhile"):
-        skills.edit(db, skill, BETTER, noon)
+        skills.edit(memory_of(db), skill, BETTER)
     assert skills.get(db, skill.id, "person") == hidden
 
 
 def test_a_rejected_skill_is_not_proposed_again_nor_one_that_is_known(db):
-    skills.reject(db, skills.propose(db, "person", DEPLOY, noon), noon)
+    skills.reject(memory_of(db), skills.propose(memory_of(db), DEPLOY))
 
-    assert skills.propose(db, "person", DEPLOY, noon) is None
-    skills.add(db, "person", BETTER, noon)
-    assert skills.propose(db, "person", BETTER, noon) is None
+    assert skills.propose(memory_of(db), DEPLOY) is None
+    skills.add(memory_of(db), BETTER)
+    assert skills.propose(memory_of(db), BETTER) is None
 
 
 def test_a_decision_is_taken_back_with_all_that_came_with_it(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
-    change = skills.propose(db, "person", BETTER, noon)
-    skills.accept(db, change, noon, batch="b")
+    skill = skills.add(memory_of(db), DEPLOY)
+    change = skills.propose(memory_of(db), BETTER)
+    skills.accept(memory_of(db, batch="b"), change)
 
-    back = skills.undo_batch(db, "person", "b", noon)
+    back = skills.undo_batch(memory_of(db), "b")
 
     assert {(each.handle, each.state, each.version) for each in back} == {("k1", "accepted", 1), ("k2", "pending", 1)}
     assert skills.get(db, skill.id, "person").text == DEPLOY
@@ -90,62 +90,62 @@ def test_a_decision_is_taken_back_with_all_that_came_with_it(db):
 
 def test_proposals_of_a_model_wait_in_small_numbers_and_not_for_ever(db):
     for number in range(skills.SKILLS.max_pending + 2):
-        skills.propose(db, "person", DEPLOY.replace("deploy-site", f"deploy-{number}"), noon)
+        skills.propose(memory_of(db), DEPLOY.replace("deploy-site", f"deploy-{number}"))
     assert [each.name for each in skills.pending(db, "person")][:1] == ["deploy-2"]
 
     later = NOON + timedelta(days=30) + timedelta(days=1)
-    assert skills.SKILLS.expire_old(db, "person", lambda: later) == skills.SKILLS.max_pending + 2
+    assert skills.SKILLS.expire_old(memory_of(db, lambda: later)) == skills.SKILLS.max_pending + 2
 
 
 def test_a_model_writes_no_secret_into_a_skill(db):
     text = DEPLOY.replace("2. rsync", "2. rsync with the key ghp_16C7e42F292c6912E7710c838347Ae178B4a")
 
-    assert "ghp_" not in skills.propose(db, "person", text, noon).text
+    assert "ghp_" not in skills.propose(memory_of(db), text).text
 
 
 def test_no_two_skills_have_one_name(db):
-    skills.add(db, "person", DEPLOY, noon)
+    skills.add(memory_of(db), DEPLOY)
     with pytest.raises(UsageError, match="agent skills edit deploy-site"):
-        skills.add(db, "person", BETTER, noon)
+        skills.add(memory_of(db), BETTER)
 
-    hidden = skills.hide(db, skills.named(db, "person", "deploy-site"), noon)
-    skills.add(db, "person", BETTER, noon)
+    hidden = skills.hide(memory_of(db), skills.named(db, "person", "deploy-site"))
+    skills.add(memory_of(db), BETTER)
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile"):
-        skills.restore(db, hidden, noon)
+        skills.restore(memory_of(db), hidden)
 
 
 RENAMED = DEPLOY.replace("name: deploy-site", "name: put-online")
 
 
 def test_a_former_name_that_another_skill_has_meanwhile_is_not_brought_back(db):
-    renamed = skills.edit(db, skills.add(db, "person", DEPLOY, noon), RENAMED, noon)
-    skills.add(db, "person", BETTER, noon)
+    renamed = skills.edit(memory_of(db), skills.add(memory_of(db), DEPLOY), RENAMED)
+    skills.add(memory_of(db), BETTER)
 
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k2: hide that first"):
-        skills.restore(db, renamed, noon, version=1)
+        skills.restore(memory_of(db), renamed, version=1)
     assert skills.get(db, renamed.id, "person") == renamed
 
 
 def test_a_decision_is_not_taken_back_where_the_former_name_is_taken(db):
-    skills.add(db, "person", DEPLOY, noon)
-    change = skills.edit(db, skills.propose(db, "person", BETTER, noon), RENAMED, noon)
-    renamed = skills.accept(db, change, noon, batch="b")
-    skills.add(db, "person", BETTER, noon)
+    skills.add(memory_of(db), DEPLOY)
+    change = skills.edit(memory_of(db), skills.propose(memory_of(db), BETTER), RENAMED)
+    renamed = skills.accept(memory_of(db, batch="b"), change)
+    skills.add(memory_of(db), BETTER)
 
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k3: hide that first"):
-        skills.undo_batch(db, "person", "b", noon)
+        skills.undo_batch(memory_of(db), "b")
     assert skills.get(db, 1, "person") == renamed
 
 
 def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
-    skill = skills.add(db, "person", DEPLOY, noon)
-    change = skills.propose(db, "person", BETTER, noon)
-    skills.hide(db, skill, noon)
-    skills.accept(db, change, noon, batch="b")
+    skill = skills.add(memory_of(db), DEPLOY)
+    change = skills.propose(memory_of(db), BETTER)
+    skills.hide(memory_of(db), skill)
+    skills.accept(memory_of(db, batch="b"), change)
     with db.write():
         skills.erase(db, [skill.id])
 
-    assert [(each.handle, each.state, each.target_id) for each in skills.undo_batch(db, "person", "b", noon)] == [
+    assert [(each.handle, each.state, each.target_id) for each in skills.undo_batch(memory_of(db), "b")] == [
         ("k2", "pending", None)
     ]
 
@@ -200,6 +200,6 @@ def test_front_matter_that_grows_when_it_is_read_is_not_let_grow():
 def test_a_file_is_kept_character_by_character(db):
     text = "\ufeff---\r\nname: a\r\ndescription: >\r\n  folded\r\n  text\r\nlicense: MIT\r\n---\r\nsteps\t\r\n\r\n"
 
-    skill = skills.add(db, "person", text, noon)
+    skill = skills.add(memory_of(db), text)
 
     assert (skill.text, skill.description, skill.body) == (text, "folded text", "steps")

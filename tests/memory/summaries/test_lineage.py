@@ -17,7 +17,7 @@ from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.agent.jobs.test_worker import job_context
-from tests.conftest import HERE, NOON, empty, noon
+from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.forgetting import keep_period, traces
 from tests.recalling import handles, reply, say
 from tests.turns import close_with, summarise
@@ -141,7 +141,7 @@ def test_what_is_left_of_a_summary_of_a_session_is_made_again(db, session):
 def test_a_summary_made_from_a_forgotten_fact_is_made_again_and_that_of_its_session_stays(db, session):
     say(db, session, "We moved.")
     summarise(db, session, "They moved.")
-    fact = adoption.add(db, HERE, adoption.claim("The cat is called Mia", "typed"), noon).fact
+    fact = adoption.add(memory_of(db), adoption.claim("The cat is called Mia", "typed")).fact
     day = keep_period(db, "day", "They have Mia.", "", Source("fact", fact.id))
     keep_period(db, "week", "A week with Mia.", "", summary(day))
 

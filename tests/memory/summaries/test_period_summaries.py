@@ -21,7 +21,7 @@ from agent_cli.messages import Message, Part
 from agent_cli.store import jobs, schema
 from agent_cli.store.db import Database
 from tests.agent.jobs.test_worker import NO_EMBEDDER
-from tests.conftest import HERE
+from tests.conftest import HERE, memory_of
 
 TOKYO, LIMA = timezone(timedelta(hours=9)), timezone(timedelta(hours=-5))
 
@@ -105,7 +105,7 @@ def keys(db):
 def test_a_day_is_made_when_it_is_over_of_conversations_questions_and_facts(db, clock):
     talk(db, clock, "My cat Mia weighs 4 kg.")
     talk(db, clock, "Where does Mia sleep?", kind="ask")
-    adoption.add(db, HERE, adoption.claim("The person has a cat, Mia.", "typed"), clock)
+    adoption.add(memory_of(db, clock), adoption.claim("The person has a cat, Mia.", "typed"))
     model = Echo()
     work(db, clock, model)
     assert (keys(db), len(model.asked)) == ([], 1)

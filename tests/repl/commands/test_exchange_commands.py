@@ -129,7 +129,7 @@ def test_retry_with_another_model_is_for_this_once(talked, server):
 
 def test_retry_without_memory_shows_both_answers_and_keeps_the_first(conversation, server):
     app = conversation.app
-    adoption.add(app.db, app.scope, Claim("The NAS answers at 192.168.1.20", "typed"), app.time)
+    adoption.add(app.memory, Claim("The NAS answers at 192.168.1.20", "typed"))
     server.play(script.reply("It is 192.168.1.20 I think. Ask again any time."))
     say(conversation, "Where does the NAS answer?")
     assert "192.168.1.20" in str(server.turns[-1])
@@ -334,7 +334,7 @@ def test_an_editor_left_empty_sends_nothing(conversation):
 
 def test_what_is_said_against_a_fact_is_told_after_the_answer_and_update_keeps_it(conversation, server):
     app = conversation.app
-    adoption.add(app.db, app.scope, adoption.claim("I live in Graz", "typed"), app.time)
+    adoption.add(app.memory, adoption.claim("I live in Graz", "typed"))
     server.play(script.reply("A fine town."), script.reply("A fine town."))
     with pytest.raises(UsageError, match="nothing was said in this session yet"):
         run(conversation, "/update")
@@ -347,7 +347,7 @@ def test_what_is_said_against_a_fact_is_told_after_the_answer_and_update_keeps_i
 
 def test_what_is_remembered_is_told_by_its_receipt_alone(conversation, server):
     app = conversation.app
-    adoption.add(app.db, app.scope, adoption.claim("I live in Graz", "typed"), app.time)
+    adoption.add(app.memory, adoption.claim("I live in Graz", "typed"))
     server.play(script.reply("Noted."))
     told = say(conversation, "Remember that I live in Linz.")
     assert [line for line in told if "/update" in line] == []

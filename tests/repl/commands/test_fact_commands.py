@@ -54,10 +54,8 @@ def test_what_a_program_of_the_assistant_said_last_states_nothing_of_the_persons
 def test_what_it_replaces_is_said(conversation):
     app = conversation.app
     graz = Claim("I live in Graz", "typed", Triple("person", "lives_in", "Graz"))
-    adoption.add(app.db, app.scope, graz, app.time)
-    adoption.propose(
-        app.db, app.scope, Claim("I live in Linz", "model", Triple("person", "lives_in", "Linz")), app.time
-    )
+    adoption.add(app.memory, graz)
+    adoption.propose(app.memory, Claim("I live in Linz", "model", Triple("person", "lives_in", "Linz")))
     said = run(conversation, "/remember I live in Linz")
     assert said.startswith("kept f2, replaces f1 (until ")
     assert said.endswith("): “I live in Linz”")
@@ -159,7 +157,7 @@ def test_facts_are_listed_and_found(conversation):
     run(conversation, "/remember I have two dogs")
     run(conversation, "/remember I like green tea")
     app = conversation.app
-    adoption.propose(app.db, app.scope, Claim("I like black tea", "model"), app.time)
+    adoption.propose(app.memory, Claim("I like black tea", "model"))
     lines = run(conversation, "/facts").splitlines()
     assert [line.split("  ")[-1] for line in lines] == [
         "You",

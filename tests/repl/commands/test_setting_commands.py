@@ -87,7 +87,7 @@ def test_what_is_not_to_be_learned_is_passed_over_before_it_is_answered_and_besi
 def test_memory_that_is_off_shows_the_model_nothing(talk, server):
     conversation = talk(AGENT_MODEL="qwen3:8b")
     app = conversation.app
-    adoption.add(app.db, app.scope, Claim("The NAS answers at 192.168.1.20", "typed"), app.time)
+    adoption.add(app.memory, Claim("The NAS answers at 192.168.1.20", "typed"))
     run(conversation, "/memory off")
     server.play(script.reply("Who knows."))
     say(conversation, "Where does the NAS answer?")

@@ -18,12 +18,11 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import triples
 from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.review.review import Reviewer
 from agent_cli.messages import Part
 from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT
 from agent_cli.repl.review import review_page
 from agent_cli.repl.review.review_screen import ReviewScreen
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of
 
 PASTE = "\x1b[200~{}\x1b[201~"
 CTRL_C, CTRL_D, ENTER, CLEAR = "\x03", "\x04", "\r", "\x15"
@@ -72,7 +71,7 @@ def wide(monkeypatch):
 
 @pytest.fixture
 def reviewer(db):
-    return Reviewer(db, HERE, noon)
+    return memory_of(db)
 
 
 @pytest.fixture
@@ -104,9 +103,9 @@ def walk(reviewer):
 @pytest.fixture
 def three(db):
     """Three that wait; the second contradicts what is known."""
-    adoption.add(db, HERE, Claim("The NAS answers at 192.168.1.12", "typed"), lambda: NOON - timedelta(days=9))
+    adoption.add(memory_of(db, lambda: NOON - timedelta(days=9)), Claim("The NAS answers at 192.168.1.12", "typed"))
     for words in ("I like tea", "The NAS answers at 192.168.1.20", "My car is red"):
-        adoption.propose(db, HERE, Claim(words, "model"), noon)
+        adoption.propose(memory_of(db), Claim(words, "model"))
 
 
 def claims(words, origin="typed", **dates):
@@ -164,7 +163,7 @@ def test_what_was_proposed_after_reading_something_foreign_stands_first_and_says
     read = log.add_user_message(
         db, session, HERE, [Part("sum this up", "typed"), Part("I owe 50", "file", "notes.txt")], NOON
     )
-    adoption.propose(db, HERE, Claim("I owe Max 50", "model", message=read, trust="file"), noon)
+    adoption.propose(memory_of(db), Claim("I owe Max 50", "model", message=read, trust="file"))
     assert walk("q").startswith(
         """
 4 facts to review
@@ -179,7 +178,7 @@ def test_what_was_proposed_after_reading_something_foreign_stands_first_and_says
 def test_what_rests_on_something_foreign_ends_what_is_known_by_a_key_of_its_own(db, walk, session, three):
     read = log.add_user_message(db, session, HERE, [Part("The NAS answers at 192.168.1.99", "file", "n.txt")], NOON)
     said = Claim("The NAS answers at 192.168.1.99", "model", message=read, trust="file")
-    adoption.propose(db, HERE, said, noon)
+    adoption.propose(memory_of(db), said)
     screen = walk("y", "r", "q")
     assert "\n  r replace  b keep both  n no  e edit" in screen
     assert "\n  (y does nothing here; ? lists the keys)\n" in screen
@@ -192,8 +191,8 @@ def test_what_rests_on_something_foreign_ends_what_is_known_by_a_key_of_its_own(
 )
 def test_which_of_two_values_will_count_is_what_the_page_says(db, walk, graz, sign):
     known = claims("I live in Graz", valid_from=NOON - timedelta(days=100) if graz else None)
-    adoption.add(db, HERE, known, noon)
-    adoption.propose(db, HERE, claims("I live in Linz", "model", valid_from=NOON - timedelta(days=400)), noon)
+    adoption.add(memory_of(db), known)
+    adoption.propose(memory_of(db), claims("I live in Linz", "model", valid_from=NOON - timedelta(days=400)))
     screen = walk("y")
     assert f"\n  {sign} I live in Graz (since " in screen
     assert ("\n  ~ y keeps it as what was true before f1\n\n  y keep  n no" in screen) == (sign == "=")
@@ -351,7 +350,7 @@ def test_an_editor_that_cannot_be_started_is_said(db, walk, three):
 def test_o_shows_where_it_was_said(db, walk, session):
     for words in ("one", "two", "put the \x1b[31mNAS on .20 please", "four"):
         said = log.add_user_message(db, session, HERE, [Part(words, "typed")], NOON)
-    adoption.propose(db, HERE, Claim("The NAS is .20", "model", message=said - 1, quote="NAS on .20"), noon)
+    adoption.propose(memory_of(db), Claim("The NAS is .20", "model", message=said - 1, quote="NAS on .20"))
     screen = walk("o", "q")
     assert "    m1 you: one\n    m2 you: two\n  > m3 you: put the [31mNAS on .20 please\n    m4 you: four\n" in screen
     assert screen.count("Fact 1 of 1") == 2
@@ -386,7 +385,7 @@ def test_capital_a_without_the_typed_yes_decides_nothing(db, walk, three, answer
 
 
 def test_u_after_capital_a_takes_all_of_it_back(db, walk, three):
-    adoption.propose(db, HERE, Claim("The NAS answers at 192.168.1.33", "model"), noon)
+    adoption.propose(memory_of(db), Claim("The NAS answers at 192.168.1.33", "model"))
     screen = walk("A", "y", "e", "s", ENTER, "u", "q")
     assert "1 changed meanwhile, or contradict what was just kept: look again" in screen
     assert "\n  undone: f2 waits again\n" in screen
@@ -395,8 +394,8 @@ def test_u_after_capital_a_takes_all_of_it_back(db, walk, three):
 
 def test_the_second_reviewer_is_told_and_goes_on(db, walk, three):
     def other():
-        facts.reject(db, facts.get(db, 2, "person"), noon)
-        adoption.accept(db, facts.get(db, 3, "person"), noon)
+        facts.reject(memory_of(db), facts.get(db, 2, "person"))
+        adoption.accept(memory_of(db), facts.get(db, 3, "person"))
 
     screen = walk("y", "n", "q", between=(0, other))
     assert "\n  f2 was decided meanwhile: it is rejected\n" in screen
@@ -405,13 +404,13 @@ def test_the_second_reviewer_is_told_and_goes_on(db, walk, three):
 
 
 def test_what_was_taken_back_elsewhere_is_not_taken_back_again(db, walk, three):
-    screen = walk("y", "u", "q", between=(1, lambda: facts.undo(db, "person", noon)))
+    screen = walk("y", "u", "q", between=(1, lambda: facts.undo(memory_of(db))))
     assert "\n  undone: it was taken back elsewhere already\n" in screen
     assert states(db) == WAITING
 
 
 def test_hidden_characters_are_taken_out_and_said(db, walk):
-    adoption.propose(db, HERE, Claim("I like \u202etea\u200b\x1b[2J", "model"), noon)
+    adoption.propose(memory_of(db), Claim("I like \u202etea\u200b\x1b[2J", "model"))
     screen = walk("y")
     assert "\n  + I like tea[2J\n    (hidden characters were removed)\n" in screen
     assert db.rows("select statement from fact") == [("I like tea[2J",)]
@@ -422,7 +421,8 @@ def test_what_a_model_files_it_as_and_how_long_it_holds_is_shown(db, walk):
     triple = Triple("person", "lives_in", "Moscow")
     month = timedelta(days=30)
     adoption.propose(
-        db, HERE, Claim("I like tea", "model", triple, valid_from=NOON - month, valid_to=NOON + month), noon
+        memory_of(db),
+        Claim("I like tea", "model", triple, valid_from=NOON - month, valid_to=NOON + month),
     )
     assert """
   + I like tea (since 3 Dec 2025, until 1 Feb 2026)
@@ -435,7 +435,7 @@ def test_what_a_model_files_it_as_and_how_long_it_holds_is_shown(db, walk):
 def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     words = "I keep 日本語のとても長いメモ under https://example.org/" + "x" * 90 + " for " + "many words " * 9 + "now"
-    adoption.propose(db, HERE, Claim(words, "model", quote="q " * 400), noon)
+    adoption.propose(memory_of(db), Claim(words, "model", quote="q " * 400))
     screen = walk("q")
     assert max(review_page._cells(line) for line in screen.splitlines()) <= width
     assert words.replace(" ", "") in screen.replace("\n", "").replace(" ", "")

@@ -12,7 +12,7 @@ from agent_cli.memory.skills import skill_file, skills
 from agent_cli.messages import Part
 from agent_cli.render.layout import cell_width
 from tests.cli.test_screens import STYLE
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of
 from tests.repl.review.test_review import ENTER, claims, reviewer, walk, wide
 
 __all__ = ["reviewer", "walk", "wide"]
@@ -30,16 +30,16 @@ def queue(db, session):
     read = log.add_user_message(
         db, session, HERE, [Part("What is due?", "typed"), Part("You owe Max 50 euros.", "file", "letter.txt")], NOON
     )
-    adoption.add(db, HERE, claims("I live in Graz"), lambda: NOON - timedelta(days=40))
-    adoption.add(db, HERE, Claim("The NAS answers at 192.168.1.12", "typed"), lambda: NOON - timedelta(days=9))
+    adoption.add(memory_of(db, lambda: NOON - timedelta(days=40)), claims("I live in Graz"))
+    adoption.add(memory_of(db, lambda: NOON - timedelta(days=9)), Claim("The NAS answers at 192.168.1.12", "typed"))
     for claim in (
         Claim("The NAS answers at 192.168.1.20", "model", message=said, quote="the NAS is on .20 now"),
         claims("I live in Linz", "model", message=said, quote="moved to Linz"),
         Claim("My sister Anna has her practice in Linz", "model", inferred=True, message=said),
         Claim("I owe Max 50 euros", "model", message=read, trust="file", quote="You owe Max 50 euros."),
     ):
-        adoption.propose(db, HERE, claim, noon)
-    skills.propose(db, "person", SKILL, noon, session=session)
+        adoption.propose(memory_of(db), claim)
+    skills.propose(memory_of(db), SKILL, session=session)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,10 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import Reviewer
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.messages import Part
 from agent_cli.repl.review import review_page
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, memory_of
 from tests.recalling import reply, say
 from tests.repl.review.test_review import reviewer, walk, wide
 
@@ -26,7 +25,7 @@ ENTER = "\r"
 
 
 def propose(db, text=DEPLOY, **told):
-    return skills.propose(db, "person", text, noon, **told)
+    return skills.propose(memory_of(db), text, **told)
 
 
 def states(db):
@@ -93,9 +92,9 @@ def test_a_skill_says_after_reading_what_it_was_written_and_o_shows_that(db, wal
 
 
 def test_a_change_is_shown_as_a_diff_against_the_present_text(db, walk):
-    skill = skills.add(db, "person", DEPLOY, noon)
+    skill = skills.add(memory_of(db), DEPLOY)
     propose(db, BETTER, base=1)
-    skills.edit(db, skill, DEPLOY.replace("12. step 12", "12. look at it"), noon)
+    skills.edit(memory_of(db), skill, DEPLOY.replace("12. step 12", "12. look at it"))
     screen = walk("y")
     assert (
         """
@@ -118,8 +117,8 @@ def test_a_change_is_shown_as_a_diff_against_the_present_text(db, walk):
 
 
 def test_facts_and_skills_stand_in_one_queue(db, reviewer, walk):
-    skills.add(db, "person", DEPLOY, noon)
-    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    skills.add(memory_of(db), DEPLOY)
+    adoption.propose(memory_of(db), Claim("I like tea", "model"))
     propose(db, BETTER)
     screen = walk("y", "n", "q")
     assert "Fact 1 of 1 · f1" in screen
@@ -128,8 +127,8 @@ def test_facts_and_skills_stand_in_one_queue(db, reviewer, walk):
 
 
 def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
-    skills.add(db, "person", DEPLOY, noon)
-    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    skills.add(memory_of(db), DEPLOY)
+    adoption.propose(memory_of(db), Claim("I like tea", "model"))
     propose(db, BETTER)
     propose(db, DEPLOY.replace("deploy-site", "another"))
     screen = walk("y", "n", "u", "y", "u", "u", "q")
@@ -143,8 +142,8 @@ def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
 
 
 def test_the_last_decision_is_taken_back_whole_when_the_review_is_over(db, reviewer, walk):
-    skills.add(db, "person", DEPLOY, noon)
-    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    skills.add(memory_of(db), DEPLOY)
+    adoption.propose(memory_of(db), Claim("I like tea", "model"))
     propose(db, BETTER)
     assert walk("A", "y", "e", "s", ENTER).endswith("agent facts undo takes the last decision back\n")
 
@@ -160,13 +159,13 @@ def test_the_last_decision_is_taken_back_whole_when_the_review_is_over(db, revie
 def test_where_a_fact_changed_since_no_decision_on_a_skill_is_taken_back(db, reviewer, walk):
     propose(db)
     walk("n")
-    adoption.add(db, HERE, Claim("I like tea", "typed"), lambda: NOON + timedelta(minutes=1))
+    adoption.add(memory_of(db, lambda: NOON + timedelta(minutes=1)), Claim("I like tea", "typed"))
 
     assert review.undo_batch(reviewer, review.last_batch(reviewer)) == []
 
 
 def test_capital_a_keeps_facts_and_skills(db, walk):
-    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    adoption.propose(memory_of(db), Claim("I like tea", "model"))
     propose(db)
     propose(db, DEPLOY.replace("deploy-site", "another"))
     screen = walk("A", "y", "e", "s", ENTER)
@@ -197,7 +196,7 @@ def test_an_edited_text_that_is_no_skill_is_said_and_shown_again(db, walk, editi
 
 
 def test_a_name_that_another_skill_has_shows_what_would_change(db, walk, editing):
-    skills.add(db, "person", DEPLOY, noon)
+    skills.add(memory_of(db), DEPLOY)
     propose(db, BETTER.replace("deploy-site", "another"))
     screen = walk("e", "y", editor=editing("s/another/deploy-site/"))
     assert "\n  - 11. step 11\n  + 11. run the tests\n" in screen
@@ -235,7 +234,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkey
 
 
 def test_a_screen_reader_is_told_of_each_line(db, walk):
-    skills.add(db, "person", DEPLOY, noon)
+    skills.add(memory_of(db), DEPLOY)
     propose(db, BETTER)
     screen = walk("0", ENTER, screen_reader=True)
     assert screen.startswith(
@@ -259,10 +258,10 @@ A model wrote it.
 
 
 def test_of_two_reviewers_only_one_decides_and_a_text_that_changed_is_seen_first(db, reviewer):
-    skill = skills.add(db, "person", DEPLOY, noon)
+    skill = skills.add(memory_of(db), DEPLOY)
     propose(db, BETTER)
     shown = review.read(reviewer, ("skill", 2))
-    skills.edit(db, skill, DEPLOY.replace("step 12", "other"), noon)
+    skills.edit(memory_of(db), skill, DEPLOY.replace("step 12", "other"))
     with pytest.raises(UsageError, match="k2 has changed since it was shown"):
         review.accept(reviewer, shown)
     review.reject(reviewer, review.read(reviewer, ("skill", 2)))
@@ -272,10 +271,10 @@ def test_of_two_reviewers_only_one_decides_and_a_text_that_changed_is_seen_first
 
 
 def test_both_kinds_are_counted_and_what_expired_is_told_once(db, session):
-    adoption.propose(db, HERE, Claim("I like tea", "model"), noon)
+    adoption.propose(memory_of(db), Claim("I like tea", "model"))
     for number in range(skills.SKILLS.max_pending + 1):
         propose(db, DEPLOY.replace("deploy-site", f"deploy-{number}"), session=session if number else None)
-    here, late = Reviewer(db, HERE, noon), Reviewer(db, HERE, lambda: NOON + timedelta(days=31))
+    here, late = memory_of(db), memory_of(db, lambda: NOON + timedelta(days=31))
     limits = "expired unread: each waits for 30 days at most, and 50 facts and 10 skills at once"
     assert review.start_notices(here) == [f"1 proposal {limits}", "1 fact and 10 skills to review: /review"]
     assert review.start_notices(here) == ["1 fact and 10 skills to review: /review"]

@@ -1,15 +1,14 @@
-from agent_cli.memory.review.review import Reviewer
 from agent_cli.repl.session.notices import Notices
 from agent_cli.store import jobs
 from tests import facts
-from tests.conftest import HERE, NOON, empty, noon
+from tests.conftest import NOON, empty, memory_of
 
 
 def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path):
     here = empty(tmp_path / "memory.db")
     other = here.another_connection()
     facts.propose(here, "I live in Graz")
-    notices = Notices(lambda: Reviewer(here, HERE, noon))
+    notices = Notices(lambda: memory_of(here))
     assert notices.news() == []
 
     facts.propose(other, "My cat is Mia")
