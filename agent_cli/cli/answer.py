@@ -23,7 +23,7 @@ from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
 
 if TYPE_CHECKING:
-    from agent_cli.render.answer_writer import AnswerWriter
+    from agent_cli.render.markdown import AnswerWriter
 
 
 def print_turn(
@@ -53,9 +53,9 @@ def print_code(transcript: Transcript) -> None:
 
     The code may be run unread, and half of a command is another command.
     """
-    from agent_cli.render import code_blocks  # rarely asked for
+    from agent_cli.render import copying  # rarely asked for
 
-    blocks = code_blocks.parse(transcript.answer)
+    blocks = copying.code_blocks(transcript.answer)
     if not blocks:
         raise AgentError("no block of code is in the answer; ask without -x to see it")
     if not blocks[-1].closed and transcript.finish != "stop":
@@ -112,9 +112,9 @@ def _writer(invocation: Invocation, question: AskOptions) -> "AnswerWriter":
     """Plain text for a pipe; at a terminal, or with --render, styled Markdown."""
     if not (question.render or sys.stdout.isatty()) or question.form == "json":
         return PlainWriter(sys.stdout)
-    from agent_cli.render import answer_writer  # not needed for a pipe
+    from agent_cli.render import markdown  # not needed for a pipe
 
-    return answer_writer.create(sys.stdout, invocation.display(render=question.render))
+    return markdown.answer_writer(sys.stdout, invocation.display(render=question.render))
 
 
 def _without_notices(whole: JsonObject) -> JsonObject:

@@ -18,7 +18,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.messages import ToolCall
 
 if TYPE_CHECKING:
-    from agent_cli.render.display import Display  # an answer in a pipe is not drawn
+    from agent_cli.render.styles import Display  # an answer in a pipe is not drawn
 
 
 def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:

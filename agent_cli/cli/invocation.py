@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_cli.app.app import App
     from agent_cli.config.reading import Loaded
     from agent_cli.memory.conversations.sessions import Session
-    from agent_cli.render.display import Display
+    from agent_cli.render.styles import Display
 
 
 class Decision(TyperCommand):
@@ -61,9 +61,9 @@ class Invocation:
 
     def display(self, *, render: bool = False) -> "Display":
         """How answers are drawn on standard output. `render`: Markdown in a pipe too."""
-        from agent_cli.render import display  # only what shows an answer needs it
+        from agent_cli.render import styles  # only what shows an answer needs it
 
-        return display.detect(
+        return styles.detect(
             sys.stdout, os.environ, self.color, plain=self.plain, screen_reader=self.screen_reader, render=render
         )
 

@@ -63,7 +63,7 @@ def stats(
 
 def _with_bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with a bar each: its tokens beside those of the row that took most."""
-    from agent_cli.render.marking import bar  # a pipe needs none of it
+    from agent_cli.render.styles import bar  # a pipe needs none of it
 
     tokens = [row["tokens_in"] + row["tokens_out"] for row in rows]
     most = max([1, *tokens])

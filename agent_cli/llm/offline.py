@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_cli import text
-from agent_cli.errors import ServerAbsent
+from agent_cli.errors import ModelUnavailable
 from agent_cli.llm.model import Cancel, Chunk, Done
 from agent_cli.llm.word_stream import stream_words
 from agent_cli.messages import Message
@@ -43,7 +43,9 @@ class OfflineModel:
     ) -> Iterator[Chunk]:
         """Quote memories for the last question. Raises ModelUnavailable when asked for JSON, which needs a model."""
         if format is not None:
-            raise ServerAbsent("no model server answers, and this needs one: start it with `ollama serve`")
+            raise ModelUnavailable(
+                "no model server answers, and this needs one: start it with `ollama serve`", absent=True
+            )
         question = last_question(messages)
         verdict, found = self._search(question, MAX_QUOTES) if question else ("", ())
         yield from stream_words(_answer(verdict, found[:MAX_QUOTES]), Cancel() if cancel is None else cancel)

@@ -67,7 +67,7 @@ def _decide(app: App, reviewer: Reviewer, session: int | None, screen_reader: bo
 
     from prompt_toolkit.utils import is_dumb_terminal
 
-    from agent_cli.repl.keyboard.dumb_terminal import LineReader
+    from agent_cli.repl.keyboard.toolkit import LineReader
     from agent_cli.repl.review.review_screen import (
         ReviewScreen,  # prompt-toolkit: 100 ms that only a person's decisions need
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_cli import text
-from agent_cli.errors import AgentError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable, ServerAbsent
+from agent_cli.errors import AgentError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.server.address import Address
 
 _KINDS = (  # the first pattern found in "STATUS MESSAGE" gives the kind
@@ -88,8 +88,9 @@ def _count(value: Any) -> int:
 
 def unavailable(address: Address, why: str) -> ModelUnavailable:
     kind = address.kind
-    return ServerAbsent(
-        f"no model server answers at {address.url} ({why}): {kind.start}, or set {kind.setting} to where it runs"
+    return ModelUnavailable(
+        f"no model server answers at {address.url} ({why}): {kind.start}, or set {kind.setting} to where it runs",
+        absent=True,
     )
 
 

@@ -8,8 +8,8 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.messages import Receipt
-from agent_cli.render import clipboard, code_blocks
-from agent_cli.render.program_text import Verbatim
+from agent_cli.render import copying
+from agent_cli.render.layout import Verbatim
 from agent_cli.render.reply_lines import marked
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
@@ -22,7 +22,7 @@ def copy(conversation: Conversation, argument: str) -> str:
     answer = _answer(conversation, "" if code else argument)
     words = _last_code(answer) if code else answer.message.text.strip()
     words = text.clean(words)  # what is pasted into a shell must not be able to steer its terminal
-    how = clipboard.copy(words, os.environ, sys.stdout)
+    how = copying.copy(words, os.environ, sys.stdout)
     return Receipt(f"copied {'the code of ' if code else ''}{answer.handle}, {len(words):,} characters, {how}")
 
 
@@ -46,7 +46,7 @@ def _answer(conversation: Conversation, argument: str) -> Entry:
 
 def _last_code(answer: Entry) -> str:
     """The text of the last fenced block, without the end of its last line. Raises UsageError."""
-    blocks = code_blocks.parse(answer.message.text)
+    blocks = copying.code_blocks(answer.message.text)
     if not blocks:
         raise UsageError(f"there is no code in {answer.handle}; /copy takes all of it")
     return blocks[-1].code.removesuffix("\n")

@@ -8,9 +8,8 @@ from pkgutil import iter_modules
 
 from agent_cli import terminal
 from agent_cli.errors import UsageError
-from agent_cli.render.display import Display
-from agent_cli.render.program_text import Verbatim, wrap
-from agent_cli.render.styles import BOLD, DIM
+from agent_cli.render.layout import Verbatim, wrap
+from agent_cli.render.styles import BOLD, DIM, Display
 from agent_cli.repl import commands as folder
 from agent_cli.repl.commands import arguments
 from agent_cli.repl.commands.command import COMMANDS, Command, command

@@ -19,11 +19,10 @@ from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part, Receipt
-from agent_cli.render.program_text import Verbatim
+from agent_cli.render.layout import Verbatim
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import PromptDraft
-from agent_cli.repl.session import side_questions
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.session.conversation import Conversation, ask_beside, compare_without_memory
 from agent_cli.store import ids
 
 
@@ -75,7 +74,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
     answer = log.nth_last(conversation.app.db, conversation.reopen(), "assistant", 1)
     if answer is None or answer.id < asked.id:
         raise UsageError(f"{asked.handle} has no answer yet to be compared with: /retry asks it again")
-    return side_questions.compare_without_memory(conversation, asked, answer, model)
+    return compare_without_memory(conversation, asked, answer, model)
 
 
 @command("/edit [N|ID WORDS]", examples=("/edit", "/edit 3"))
@@ -126,7 +125,7 @@ def btw(conversation: Conversation, argument: str) -> Work:
     """
     if not argument:
         raise UsageError("write the question after it, as in /btw what does idempotent mean?")
-    return side_questions.ask(conversation, _argument(conversation, argument))
+    return ask_beside(conversation, _argument(conversation, argument))
 
 
 def _asked(conversation: Conversation, n: int = 1) -> Entry:

@@ -9,8 +9,8 @@ from agent_cli.agent.model_context import Context
 from agent_cli.app import models, tool_set
 from agent_cli.llm.template_tokens import broken
 from agent_cli.messages import Message
-from agent_cli.render.display import Display
-from agent_cli.render.program_text import Verbatim, formatted
+from agent_cli.render.layout import Verbatim, formatted
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands import arguments, setting_commands
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Page, Result

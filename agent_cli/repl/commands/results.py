@@ -12,7 +12,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.app.app import App
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.render.display import Display
+from agent_cli.render.styles import Display
 from agent_cli.values import frozen
 
 

@@ -7,7 +7,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
-from agent_cli.render.program_text import Verbatim
+from agent_cli.render.layout import Verbatim
 from agent_cli.repl.commands import arguments, session_choice
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Leave, Result, Resumed, Screen

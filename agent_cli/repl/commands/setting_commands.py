@@ -12,7 +12,7 @@ from agent_cli.app import settings
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.reports import signals, token_usage
-from agent_cli.render.program_text import Verbatim, formatted
+from agent_cli.render.layout import Verbatim, formatted
 from agent_cli.repl.commands import arguments
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.commands.results import Page, Result, Theme

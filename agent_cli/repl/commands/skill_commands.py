@@ -2,7 +2,7 @@
 
 from agent_cli import text
 from agent_cli.memory.skills import skills
-from agent_cli.render.program_text import Verbatim
+from agent_cli.render.layout import Verbatim
 from agent_cli.repl.commands.command import command
 from agent_cli.repl.session.conversation import Conversation
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.render.display import Display
-from agent_cli.render.program_text import wrap
-from agent_cli.render.styles import BOLD, DIM
+from agent_cli.render.layout import wrap
+from agent_cli.render.styles import BOLD, DIM, Display
 from agent_cli.text import clean
 
 _YOU = "You"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.render.display import Display
+from agent_cli.render.styles import Display
 from agent_cli.store import ids
 
 _COLUMNS = ("id", "when", "what", "which", "by")

@@ -9,10 +9,9 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts import facts
 from agent_cli.memory.planner import notes, tasks
-from agent_cli.render.display import Display
-from agent_cli.render.program_text import wrap
+from agent_cli.render.layout import wrap
 from agent_cli.render.reply_lines import marked
-from agent_cli.render.styles import BOLD, DIM
+from agent_cli.render.styles import BOLD, DIM, Display
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import clean

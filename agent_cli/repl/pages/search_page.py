@@ -8,10 +8,8 @@ from agent_cli import clock, kinds
 from agent_cli.memory.conversations import readings, sessions
 from agent_cli.memory.language import terms
 from agent_cli.memory.search.recall import Hit
-from agent_cli.render.display import Display
-from agent_cli.render.marking import marked_words
-from agent_cli.render.program_text import wrap
-from agent_cli.render.styles import BOLD, DIM
+from agent_cli.render.layout import wrap
+from agent_cli.render.styles import BOLD, DIM, Display, marked_words
 from agent_cli.store.db import Database
 from agent_cli.text import clean, one_line
 

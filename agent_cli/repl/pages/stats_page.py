@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent_cli.render.display import Display
-from agent_cli.render.marking import bar
+from agent_cli.render.styles import Display, bar
 
 _BAR = 16  # cells
 

@@ -6,10 +6,8 @@ from datetime import datetime
 from agent_cli import clock
 from agent_cli.memory.dates import zones
 from agent_cli.memory.planner.tasks import Task
-from agent_cli.render.display import Display
-from agent_cli.render.layout import cell_width
-from agent_cli.render.program_text import wrap
-from agent_cli.render.styles import DIM, NEEDS_YOU
+from agent_cli.render.layout import cell_width, wrap
+from agent_cli.render.styles import DIM, NEEDS_YOU, Display
 from agent_cli.text import clean, one_line
 
 _NARROW = 24  # cells beside the times below which a task stands below its time

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-from agent_cli.render.display import Display
-from agent_cli.render.marking import bar
-from agent_cli.render.program_text import wrap
-from agent_cli.render.styles import DIM
+from agent_cli.render.layout import wrap
+from agent_cli.render.styles import DIM, Display, bar
 from agent_cli.repl.pages import recall_reasons
 from agent_cli.repl.pages.recall_reasons import Reason
 from agent_cli.store import ids

@@ -16,7 +16,7 @@ from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.messages import Message, Part
-from agent_cli.render.display import Display
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands, results
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs

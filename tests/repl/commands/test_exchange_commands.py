@@ -9,7 +9,7 @@ import pytest
 from agent_cli.agent.events import Noticed, TextArrived
 from agent_cli.app import settings
 from agent_cli.app.app import open_app
-from agent_cli.errors import AgentError, Cancelled, ModelMissing, ServerAbsent, UsageError
+from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
@@ -219,7 +219,7 @@ def test_where_no_server_answers_the_answer_there_is_stays(talked):
     settings.change(talked.app, "host", "127.0.0.1:9")
     before = said(talked)
     for line in ("/retry", "/edit m3 something else"):
-        assert failing(talked, line) == (["m3 is restored, with what came after it"], ServerAbsent)
+        assert failing(talked, line) == (["m3 is restored, with what came after it"], ModelUnavailable)
     assert said(talked) == before
 
 

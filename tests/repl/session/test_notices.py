@@ -1,5 +1,5 @@
 from agent_cli.memory.review.review import Reviewer
-from agent_cli.repl.session.notices import Notices
+from agent_cli.repl.session.greeting import Notices
 from agent_cli.store import jobs
 from tests import facts
 from tests.conftest import HERE, NOON, empty, noon
