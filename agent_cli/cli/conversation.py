@@ -22,9 +22,9 @@ def run(invocation: Invocation, session: "Session | None", first: Sequence[Part]
 def resume_chosen(invocation: Invocation) -> None:
     """Let the person choose a session, and go on with it. Raises AgentError."""
     _import_asyncio()
-    from agent_cli.repl.commands import session_choice  # prompt-toolkit, as above
+    from agent_cli.repl.commands import session_commands  # prompt-toolkit, as above
 
-    if session := session_choice.pick(invocation.app()):
+    if session := session_commands.pick(invocation.app()):
         run(invocation, session)
 
 

@@ -104,9 +104,9 @@ def search(
 def _print(app_: App, query: str, hits: Sequence[Hit], explain: bool) -> None:
     display = output.look(sys.stdout)
     if hits and display and not explain:
-        from agent_cli.repl.pages import search_page  # a pipe needs none of it
+        from agent_cli.repl.pages import memories  # a pipe needs none of it
 
-        print(search_page.page(app_.db, app_.scope.owner, query, hits, display))
+        print(memories.hits_page(app_.db, app_.scope.owner, query, hits, display))
     else:
         _print_lines(hits, explain)
 

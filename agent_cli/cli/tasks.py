@@ -71,9 +71,9 @@ def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: i
         return
     display = output.look(sys.stdout)
     if display:
-        from agent_cli.repl.pages import task_page  # a pipe needs none of it
+        from agent_cli.repl.pages import lists  # a pipe needs none of it
 
-        print(task_page.page(found, app_.time(), display))
+        print(lists.tasks_page(found, app_.time(), display))
     else:
         for each in found:
             output.say(tasks.format_line(each, app_.time()))

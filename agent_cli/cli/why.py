@@ -37,8 +37,8 @@ def why(
     if display is None:
         output.say(recall_log.explain(app_.db, message))
     else:
-        from agent_cli.repl.pages import why_page  # a pipe needs none of it
+        from agent_cli.repl.pages import memories  # a pipe needs none of it
 
-        print(why_page.page(app_.db, app_.scope.owner, message, display, scores=scores))
+        print(memories.why_page(app_.db, app_.scope.owner, message, display, scores=scores))
     if always:
         output.say(profile.always_told(always))

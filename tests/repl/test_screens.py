@@ -27,7 +27,7 @@ from agent_cli.messages import ToolCall
 from agent_cli.render import markdown
 from agent_cli.render.layout import cell_width
 from agent_cli.render.styles import Display
-from agent_cli.repl.commands import session_choice
+from agent_cli.repl.commands import session_commands
 from agent_cli.repl.commands.commands import registry
 from agent_cli.repl.keyboard import picker
 from agent_cli.repl.shell.shell import Shell
@@ -227,7 +227,7 @@ def session_list(app, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(picker, "choose", take)
-        assert session_choice.pick(app) is None
+        assert session_commands.pick(app) is None
     return taken[0]
 
 

@@ -25,7 +25,7 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
 from agent_cli.messages import Part, join_parts
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.command import Command
+from agent_cli.repl.commands.commands import Command
 from agent_cli.text import Pattern, clean, one_line, visible
 from agent_cli.values import frozen
 
@@ -183,11 +183,11 @@ def _documents(app: App, typed: str) -> Iterator[CompletionItem]:
 
 def _tasks(app: App, typed: str) -> Iterator[CompletionItem]:
     """The verbs of /tasks, then handles."""
-    from agent_cli.repl.commands import task_commands  # loaded with all commands, not before the prompt
+    from agent_cli.repl.commands import plan_commands  # loaded with all commands, not before the prompt
 
     if " " in typed:
         yield from _handles("task")(app, typed)
-    for verb in task_commands.VERBS if " " not in typed else ():
+    for verb in plan_commands.VERBS if " " not in typed else ():
         if verb.startswith(typed):
             yield CompletionItem(verb, "", len(typed))
 

@@ -29,8 +29,8 @@ from agent_cli.render import layout
 from agent_cli.render.layout import Verbatim
 from agent_cli.render.reply_lines import announced, with_sign
 from agent_cli.render.styles import FAILED, PROGRAM, Display, LineRole, detect, with_theme
-from agent_cli.repl.commands import commands, results
-from agent_cli.repl.commands.results import Confirmation, Page, PromptDraft, Question, Result, Resumed, Screen, Theme
+from agent_cli.repl.commands import commands
+from agent_cli.repl.commands.commands import Confirmation, Page, PromptDraft, Question, Result, Resumed, Screen, Theme
 from agent_cli.repl.keyboard import toolkit
 from agent_cli.repl.keyboard.key_reader import TurnKeyboard
 from agent_cli.repl.prompt import completion
@@ -104,7 +104,7 @@ class Shell:
                 line = await self._prompt.ask(line, self._conversation.status)
                 self._jobs.touch()
                 line = await self._run_line(line)
-        except results.Leave as left:
+        except commands.Leave as left:
             self.next_app = left.to
         except EOFError:
             pass
@@ -135,7 +135,7 @@ class Shell:
         conversation.parts, conversation.excluded = sent, self._prompt.take_dropped()
         self._stored = False
         if text.strip() in ("exit", "quit") and typed:
-            raise results.Leave
+            raise commands.Leave
         try:
             found = commands.find(text) if parts and parts[0].origin == "typed" else None  # a pasted slash is text
             if found and found[0].changes and whole:

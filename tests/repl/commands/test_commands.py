@@ -17,7 +17,7 @@ from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.messages import Message, Part
 from agent_cli.render.styles import Display
-from agent_cli.repl.commands import commands, results
+from agent_cli.repl.commands import commands
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
 from tests.conftest import place
@@ -215,7 +215,7 @@ def test_unknown_command_is_told_the_nearest(line, hint):
 
 
 def test_exit_leaves(conversation):
-    with pytest.raises(results.Leave):
+    with pytest.raises(commands.Leave):
         run(conversation, "/exit")
 
 

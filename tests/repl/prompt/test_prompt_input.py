@@ -24,7 +24,7 @@ from agent_cli.memory.conversations import log, prompts, sessions
 from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
-from agent_cli.repl.commands import session_choice
+from agent_cli.repl.commands import session_commands
 from agent_cli.repl.keyboard.keys import typed_ahead
 from agent_cli.repl.keyboard.pastes import KeyAhead
 from agent_cli.repl.prompt import completion, prompt_input
@@ -386,7 +386,7 @@ def test_a_session_is_picked_by_number_handle_or_words(app, typed, found):
     talked(app, "hello router"), talked(app, "hi", "The printer")
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         keyboard.send_text(f"{typed}\r")
-        picked = session_choice.pick(app)
+        picked = session_commands.pick(app)
     assert (picked.id if picked else None) == found
 
 
@@ -395,7 +395,7 @@ def test_it_is_asked_again_after_a_session_that_is_not_there(app, monkeypatch):
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         monkeypatch.setattr("builtins.print", lambda *words, **how: keyboard.send_text("s1\r"))
         keyboard.send_text("s9\r")  # a 9 alone could be of the time that is shown
-        assert session_choice.pick(app).id == 1
+        assert session_commands.pick(app).id == 1
 
 
 def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
