@@ -6,7 +6,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from agent_cli.config import reading, toml, writing
+from agent_cli.config import reading, writing
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
 from tests.tables import for_each
@@ -190,4 +190,4 @@ def test_without_variables_they_are_where_the_platform_has_them(monkeypatch):
     ],
 )
 def test_value_is_told_as_the_file_would_have_it(value):
-    assert tomllib.loads(f"x = {toml.line(value)}") == {"x": value}
+    assert tomllib.loads(f"x = {reading.toml_line(value)}") == {"x": value}

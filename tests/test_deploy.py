@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import time
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,7 @@ def ours(lines):
 def known(words):
     """Raises AssertionError when there is no such command or option."""
     assert words[0] in COMMANDS, words
-    command = typer.main.get_command(import_module(usage.module(words[0])).app)
+    command = typer.main.get_command(usage.app(words[0]))
     rest = words[1:]
     if hasattr(command, "commands") and rest and rest[0] in command.commands:
         command, rest = command.commands[rest[0]], rest[1:]

@@ -5,19 +5,19 @@ from typing import Any
 
 from agent_cli.app import rule_check
 from agent_cli.app.app import App
-from agent_cli.config import checks, reading, toml, writing
+from agent_cli.config import reading, writing
 
 _AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings that are read only at the start
 
 
 def text(app: App, key: str) -> str:
     """The current value of a setting, as a line of TOML."""
-    return toml.line(getattr(app.config, key))
+    return reading.toml_line(getattr(app.config, key))
 
 
 def change(app: App, key: str, value: str) -> None:
     """Change a setting for this run. Raises ConfigError."""
-    checked = checks.check(key, checks.parse(key, value, f"/{key}"), f"/{key}")
+    checked = reading.check(key, reading.parse(key, value, f"/{key}"), f"/{key}")
     rule_check.check_setting(key, value)
     _apply(app, key, checked, f"/{key}")
 

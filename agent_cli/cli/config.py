@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision, Invocation
-from agent_cli.cli.options import AsJson
-from agent_cli.config import reading, toml, writing
+from agent_cli.cli.invocation import AsJson, Decision, Invocation
+from agent_cli.config import reading, writing
 from agent_cli.config.values import Config
 from agent_cli.editor import open_editor
 from agent_cli.errors import ConfigError
@@ -39,7 +38,7 @@ def show(
         for each in fields(Config)
     ]
     columns = ("setting", "value", "origin") if origin else ("setting", "value")
-    shown = [{**row, "setting": row["id"], "value": toml.line(row["value"])} for row in rows]
+    shown = [{**row, "setting": row["id"], "value": reading.toml_line(row["value"])} for row in rows]
     output.listing(rows if as_json else shown, columns, as_json=as_json, empty="")
 
 

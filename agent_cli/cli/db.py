@@ -10,8 +10,7 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson, Decision, Invocation
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.config import reading
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError

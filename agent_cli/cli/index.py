@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.store.db import Database, IndexDamaged

@@ -13,7 +13,7 @@ from agent_cli import clock, kinds
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, LimitOption, PeriodUnit, parse_moment
+from agent_cli.cli.invocation import AsJson, LimitOption, PeriodUnit, parse_moment
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter

@@ -12,8 +12,7 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation
-from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, LimitOption, converse
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
@@ -83,10 +82,8 @@ def resume(context: typer.Context, handle: SessionHandle) -> None:
     """Continue a session at the prompt."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
-    from agent_cli.cli import conversation  # the other commands need none
-
     _, session = _session(context, handle)
-    conversation.run(context.obj, session)
+    converse(context.obj, session)
 
 
 @app.command()

@@ -7,7 +7,7 @@ import typer
 
 from agent_cli.agent import profile
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson
 from agent_cli.memory.search import recall_log
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli import atomic_file, limits
-from agent_cli.config import checks, toml
+from agent_cli.config import reading
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
 from agent_cli.limits import LimitExceeded
@@ -32,11 +32,11 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
             document[name] = tomlkit.table()
         table: Any = document[name]
         new = _guess(value)
-        checks.check(name, {**table.unwrap(), entry: new}, key)
+        reading.check(name, {**table.unwrap(), entry: new}, key)
         table[entry] = new
     else:
-        new = document[name] = checks.check(name, checks.parse(name, value, key), key)
-    line = f"{key} = {toml.line(new)}"
+        new = document[name] = reading.check(name, reading.parse(name, value, key), key)
+    line = f"{key} = {reading.toml_line(new)}"
     confirm(line)
     target = file.resolve()  # a link stays one
     try:
@@ -77,7 +77,7 @@ def example() -> str:
         if each not in tables:
             lines += [
                 *_comment(each.metadata["comment"]),
-                f"# {each.name} = {toml.line(getattr(defaults, each.name))}",
+                f"# {each.name} = {reading.toml_line(getattr(defaults, each.name))}",
                 "",
             ]
     for each in tables:

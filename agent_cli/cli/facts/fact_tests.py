@@ -7,7 +7,7 @@ import typer
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.invocation import AsJson, LimitOption
 from agent_cli.memory.facts import fact_tests
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter

@@ -16,8 +16,7 @@ from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output
 from agent_cli.cli.facts import fact_tests, review
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson, LimitOption, parse_moment
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions

@@ -15,7 +15,7 @@ import typer
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.review import review as queue
 from agent_cli.memory.review.review import Proposal, Reviewer

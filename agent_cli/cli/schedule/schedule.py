@@ -10,8 +10,7 @@ import typer
 from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson, Decision
 from agent_cli.cli.schedule import schedule_install, schedule_run
 from agent_cli.cli.schedule import schedule_targets as targets
 from agent_cli.cli.skills import skill_format

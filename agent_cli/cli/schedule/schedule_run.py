@@ -20,7 +20,7 @@ from agent_cli.agent.jobs.worker import TIME_LIMIT
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome
-from agent_cli.cli import time_limit
+from agent_cli.cli import ask
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.schedule import schedule_targets as targets
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, UsageError
@@ -170,7 +170,7 @@ def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
         models.switch(app, schedule.model)
     cancel = Cancel()
     too_late = f"no whole answer within {TIME_LIMIT // 60} minutes; what arrived is kept"
-    with time_limit.limited(cancel, TIME_LIMIT, too_late), stop.on_cancel(cancel):
+    with ask.limited(cancel, TIME_LIMIT, too_late), stop.on_cancel(cancel):
         title = f"scheduled: {schedule.name}"
         rounds = app.config.schedule_rounds
         return turns.run_once(

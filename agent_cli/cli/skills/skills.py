@@ -10,8 +10,7 @@ from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.facts import review
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption
 from agent_cli.cli.skills import skill_format
 from agent_cli.editor import edited
 from agent_cli.errors import AgentError, UsageError

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from importlib import import_module
 
 import pytest
 import typer
@@ -79,7 +78,7 @@ def test_the_commands_that_a_slash_command_replaces_are_commands_of_the_shell():
     for each in commands.listing():
         for shell in each.shell:
             name, *rest = shell.split()
-            found = typer.main.get_command(import_module(usage.module(name)).app)
+            found = typer.main.get_command(usage.app(name))
             if rest and not rest[0].startswith("-"):
                 assert rest[0] in found.commands, shell
 
