@@ -144,17 +144,13 @@ def add(
 @app.command()
 def done(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Mark tasks as done. One that repeats moves to its next time; `rm` ends it."""
-    app_ = context.obj.app()
-    for task in _tasks(context, handles):
-        output.say(tasks.format_done(tasks.complete(app_.db, task, app_.time), app_.time()))
+    _change(context, "done", handles)
 
 
 @app.command()
 def reopen(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Open tasks again."""
-    app_ = context.obj.app()
-    for task in _tasks(context, handles):
-        output.say(f"open again: {tasks.receipt(tasks.reopen(app_.db, task, app_.time), app_.time())}")
+    _change(context, "reopen", handles)
 
 
 @app.command()
@@ -195,17 +191,13 @@ def edit(
 @app.command(cls=Decision)
 def rm(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Hide tasks; they come up no more."""
-    for task in _tasks(context, handles):
-        tasks.hide(context.obj.app().db, task, context.obj.app().time)
-        output.say(f"hidden {task.handle} “{task.name}” (agent tasks restore {task.handle})")
+    _change(context, "rm", handles)
 
 
 @app.command(cls=Decision)
 def restore(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Bring hidden tasks back."""
-    for task in _tasks(context, handles):
-        tasks.restore(context.obj.app().db, task, context.obj.app().time)
-        output.say(f"restored {task.handle} “{task.name}”")
+    _change(context, "restore", handles)
 
 
 def _task(context: typer.Context, handle: str) -> Task:
@@ -213,6 +205,7 @@ def _task(context: typer.Context, handle: str) -> Task:
     return tasks.get(app_.db, ids.number("task", handle), app_.scope.owner)
 
 
-def _tasks(context: typer.Context, handles: list[str]) -> list[Task]:
-    """The tasks of all handles. Raises UsageError for an unknown one before anything is changed."""
-    return [_task(context, handle) for handle in dict.fromkeys(handles)]
+def _change(context: typer.Context, verb: tasks.Verb, handles: list[str]) -> None:
+    app_ = context.obj.app()
+    for line in tasks.change(app_.db, app_.scope.owner, verb, handles, app_.time, "agent tasks"):
+        output.say(line)

@@ -1,8 +1,9 @@
 """The slash commands for tasks, reminders and documents: /remind, /tasks and /docs."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from agent_cli.agent.events import Event, Noticed, Progressed
 from agent_cli.agent.jobs.job_context import INDEX
@@ -14,17 +15,17 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.documents import document_files, document_sync, documents
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import word_tables
 from agent_cli.messages import Receipt
 from agent_cli.repl.commands.commands import Page, Result, command
 from agent_cli.repl.pages import lists
 from agent_cli.repl.session.conversation import Conversation
-from agent_cli.store import ids, jobs
+from agent_cli.store import jobs
 from agent_cli.text import counted
 
 _SHOWN = 20
+VERBS = ("done", "snooze", "rm", "restore", "reopen")
 
 
 @command(
@@ -65,7 +66,11 @@ def tasks_(conversation: Conversation, argument: str) -> Result:
         raise UsageError(f"/tasks takes {', '.join(VERBS)}, not {verb[:40]!r}; alone it lists them")
     if not rest.strip():
         raise UsageError(f"name a task, as in /tasks {verb} t4{' 1 hour' if verb == 'snooze' else ''}")
-    return VERBS[verb](conversation, rest.strip())
+    if verb == "snooze":
+        return _snooze(conversation, rest.strip())
+    app = conversation.app
+    lines = tasks.change(app.db, app.scope.owner, cast(tasks.Verb, verb), rest.split(), app.time, "/tasks")
+    return Receipt("\n".join(lines))
 
 
 def _listed(conversation: Conversation) -> Result:
@@ -77,58 +82,15 @@ def _listed(conversation: Conversation) -> Result:
     return Page(lambda display: lists.tasks_page(found[:_SHOWN], now, display) + more)
 
 
-def _named(conversation: Conversation, handles: str) -> list[Task]:
-    """Raises UsageError for an unknown one: then nothing is changed."""
-    app = conversation.app
-    return [tasks.get(app.db, ids.number("task", each), app.scope.owner) for each in dict.fromkeys(handles.split())]
-
-
-def _done(conversation: Conversation, argument: str) -> str:
-    app = conversation.app
-    found = _named(conversation, argument)
-    return Receipt("\n".join(tasks.format_done(tasks.complete(app.db, each, app.time), app.time()) for each in found))
-
-
 def _snooze(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     match = re.fullmatch(r"(\d+|(?:t\d+\s*)+)(?:\s+|$)(.*)", argument, re.IGNORECASE | re.DOTALL)
     if match is None:
         raise UsageError("write the task and until when, as in /tasks snooze t4 1 hour")
-    found = _named(conversation, match[1])
+    found = tasks.named(app.db, app.scope.owner, match[1].split())
     when = due_times.parse_moment(match[2], app.time(), zones.local_name())
     snoozed = [tasks.snooze(app.db, each, when, app.time) for each in found]
     return Receipt("\n".join(f"snoozed {tasks.receipt(each, app.time())}" for each in snoozed))
-
-
-def _rm(conversation: Conversation, argument: str) -> str:
-    app = conversation.app
-    found = _named(conversation, argument)
-    for each in found:
-        tasks.hide(app.db, each, app.time)
-    return Receipt("\n".join(f"hidden {each.handle} “{each.name}” (/tasks restore {each.handle})" for each in found))
-
-
-def _restore(conversation: Conversation, argument: str) -> str:
-    app = conversation.app
-    found = _named(conversation, argument)
-    for each in found:
-        tasks.restore(app.db, each, app.time)
-    return Receipt("\n".join(f"restored {each.handle} “{each.name}”" for each in found))
-
-
-def _reopen(conversation: Conversation, argument: str) -> str:
-    app = conversation.app
-    found = [tasks.reopen(app.db, each, app.time) for each in _named(conversation, argument)]
-    return Receipt("\n".join(f"open again: {tasks.receipt(each, app.time())}" for each in found))
-
-
-VERBS: Mapping[str, Callable[[Conversation, str], str]] = {
-    "done": _done,
-    "snooze": _snooze,
-    "rm": _rm,
-    "restore": _restore,
-    "reopen": _reopen,
-}
 
 
 @command(
