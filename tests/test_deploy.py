@@ -13,7 +13,7 @@ import typer
 
 from agent_cli.cli import usage
 from agent_cli.cli.main import COMMANDS
-from agent_cli.config import reading
+from agent_cli.config import settings_file
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.store import backup, file_check
@@ -80,7 +80,7 @@ def test_every_setting_in_the_page_is_one(tmp_path):
     assert blocks("toml")
     for block in blocks("toml"):
         told.write_text(block, encoding="utf-8")
-        reading.load(told, {})
+        settings_file.load(told, {})
 
 
 def test_the_units_and_litestream_name_the_same_file():

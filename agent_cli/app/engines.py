@@ -2,7 +2,7 @@
 
 import os
 
-from agent_cli.config import reading
+from agent_cli.config import settings_file
 from agent_cli.config.values import Config
 from agent_cli.llm.ollama.engine import OllamaEngine
 from agent_cli.llm.server.engine import Engine
@@ -23,5 +23,5 @@ def of(config: Config) -> Engine:
         from agent_cli.llm.local.engine import LocalEngine
 
         named = tuple(name for name in (config.model, config.cheap_model, config.embed_model) if name)
-        return LocalEngine(reading.runtime_folder(), 60 * config.local_idle, named, *chat)
+        return LocalEngine(settings_file.runtime_folder(), 60 * config.local_idle, named, *chat)
     return OllamaEngine(config.host, *chat, config.keep_alive or None)

@@ -13,7 +13,7 @@ import typer
 
 from agent_cli import kinds
 from agent_cli.cli import output, usage
-from agent_cli.config import reading
+from agent_cli.config import settings_file
 from agent_cli.values import frozen
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -92,7 +92,7 @@ def _walk(path: str, command: Any, found: dict[str, CompletionEntry]) -> None:
             choices |= dict.fromkeys(names or [""], values)
         if (path, param.name) == _TAKES_SETTING:
             choices |= {
-                "": tuple(values_of := reading.choices()),
+                "": tuple(values_of := settings_file.choices()),
                 **{key: some for key, some in values_of.items() if some},
             }
         group = "sessions" if names else "/".join(path.split("/")[1:-1])

@@ -19,7 +19,7 @@ from agent_cli.messages import Part
 
 if TYPE_CHECKING:
     from agent_cli.app.app import App
-    from agent_cli.config.reading import Loaded
+    from agent_cli.config.settings_file import Loaded
     from agent_cli.memory.conversations.sessions import Session
     from agent_cli.render.styles import Display
 
@@ -161,9 +161,9 @@ class Invocation:
 
     def settings(self) -> "Loaded":
         """The settings alone; the database is not opened. Raises ConfigError."""
-        from agent_cli.config import reading
+        from agent_cli.config import settings_file
 
-        return reading.load(reading.default_file(), flags=self.flags)
+        return settings_file.load(settings_file.default_file(), flags=self.flags)
 
     def note(self, text: str) -> None:
         if not self.quiet:

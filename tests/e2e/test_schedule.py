@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import agent_cli
-from agent_cli.cli.schedule import schedule_targets as targets
+from agent_cli.cli.schedule import schedule_run as targets
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.tools import registry

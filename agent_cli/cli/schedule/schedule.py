@@ -12,7 +12,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Decision
 from agent_cli.cli.schedule import schedule_install, schedule_run
-from agent_cli.cli.schedule import schedule_targets as targets
+from agent_cli.cli.schedule import schedule_run as targets
 from agent_cli.cli.skills import skill_format
 from agent_cli.errors import UsageError
 from agent_cli.memory.planner import schedules

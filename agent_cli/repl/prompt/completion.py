@@ -19,7 +19,7 @@ from prompt_toolkit.document import Document
 from agent_cli import kinds
 from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
-from agent_cli.config import reading
+from agent_cli.config import settings_file
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
@@ -156,7 +156,7 @@ def _settings(app: App, typed: str) -> Iterator[CompletionItem]:
             if each.name.startswith(key):
                 yield CompletionItem(each.name, each.metadata["comment"], len(key))
         return
-    for value in reading.choices().get(key, ()):
+    for value in settings_file.choices().get(key, ()):
         if value.startswith(prefix):
             yield CompletionItem(value, "", len(prefix))
 
