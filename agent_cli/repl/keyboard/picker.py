@@ -11,8 +11,8 @@ before the first prompt is drawn: prompt-toolkit loads the lines afterwards.
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
@@ -287,7 +287,7 @@ class PromptHistory(History):
             super().append_string(string)
 
     def store_string(self, string: str) -> None:
-        with self._short_timeout(), suppress(StoreError):  # a line of history is not worth an error
+        with self._app.db.patience(_TIMEOUT), suppress(StoreError):  # a line of history is not worth an error
             line, pasted = without_surrogates(string), map(without_surrogates, self._pastes.pasted_in(string))
             prompts.add(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
 
@@ -310,11 +310,3 @@ class PromptHistory(History):
     def _database_version(self) -> object:
         """A value that changes with each commit, of this or another process; takes 2 µs."""
         return self._app.db.row("select (select * from pragma_data_version), total_changes()")
-
-    @contextmanager
-    def _short_timeout(self) -> Iterator[None]:
-        before, self._app.db.busy_timeout = self._app.db.busy_timeout, _TIMEOUT
-        try:
-            yield
-        finally:
-            self._app.db.busy_timeout = before
