@@ -72,9 +72,6 @@ MAY_IMPORT = {
     "repl.shell": "repl.* terminal render app agent agent.* memory.* llm llm.local llm.ollama llm.server",
     "cli": "terminal serve serve.core repl.* render editor checks app agent agent.* tools memory memory.* llm "
     "llm.ollama llm.server store config",
-    "cli.facts": "agent cli repl.* editor app memory memory.* store",
-    "cli.skills": "cli cli.facts editor app tools memory memory.* store",
-    "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
 
@@ -94,7 +91,7 @@ LIBRARIES = {
     "numpy": "arrays",
     "ollama": "llm.ollama",
     "platformdirs": "config",
-    "prompt_toolkit": "cli.facts repl.keyboard repl.prompt repl.review repl.shell",
+    "prompt_toolkit": "cli repl.keyboard repl.prompt repl.review repl.shell",
     "pydantic": "serve serve.routes",
     "pygments": "render",
     "pypdf": "memory.documents",
@@ -107,7 +104,7 @@ LIBRARIES = {
     "stdnum": "memory.language",
     "tokenizers": "llm",
     "tomlkit": "config",
-    "typer": "cli cli.facts cli.schedule cli.skills",
+    "typer": "cli",
     "tzlocal": "memory.dates memory.planner",
     "uvicorn": "serve",
     "wcwidth": "render",

@@ -64,15 +64,13 @@ VERSION = f"agent {__version__}"
 _WIDTH = 80
 _MORE = "agent COMMAND --help tells more of each. The options above may also follow a command."
 
-_FOLDERS = ("facts", "skills", "schedule")  # commands with a folder; its main module has the same name
-_BESIDE = {"remind": "tasks", "stats": "log"}  # commands that stand in the module of another
+# commands that stand in the module of another
+_BESIDE = {"remind": "tasks", "stats": "log", "import": "sessions", "why": "search", "index": "search"}
 
 
 def module(command: str) -> str:
-    """The module of a command; that of `import` is import_, since `import` is a keyword."""
-    name = _BESIDE.get(command, command)
-    folder = f"{name}." if name in _FOLDERS else ""
-    return f"agent_cli.cli.{folder}{'import_' if name == 'import' else name}"
+    """The module of a command."""
+    return f"agent_cli.cli.{_BESIDE.get(command, command)}"
 
 
 def app(command: str) -> Any:

@@ -14,8 +14,7 @@ from agent_cli import limits
 from agent_cli.agent import profile as fact_profile
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
-from agent_cli.cli import consent, forget, output
-from agent_cli.cli.facts import fact_tests, review
+from agent_cli.cli import consent, fact_tests, forget, output, review
 from agent_cli.cli.invocation import AsJson, Decision, LimitOption, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
