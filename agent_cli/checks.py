@@ -14,8 +14,8 @@ from pathlib import Path
 
 from agent_cli.app import engines, model_choice, upkeep
 from agent_cli.app.app import App
-from agent_cli.config import reading
-from agent_cli.config.reading import Loaded
+from agent_cli.config import settings_file
+from agent_cli.config.settings_file import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, FileRefused, StoreBusy
 from agent_cli.llm import ollama
@@ -67,7 +67,7 @@ def for_running(app: App) -> Iterator[Finding]:
 def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
     """Settings changed in the file since the start. Settings given for this run only are not compared."""
     try:
-        now = reading.load(loaded.file, {}).config
+        now = settings_file.load(loaded.file, {}).config
     except AgentError as error:
         yield Finding("settings", False, f"changed since the start: {error}", "agent config edit")
         return

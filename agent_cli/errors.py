@@ -4,7 +4,6 @@ AgentError                 1
     UsageError             2
         ConfigError        2
     ModelUnavailable       3
-        ServerAbsent       3
     ModelMissing           4
     ContextExceeded        5
     StoreError             6
@@ -44,9 +43,9 @@ class ModelUnavailable(AgentError):
     exit_code = 3
     code = "no_server"
 
-
-class ServerAbsent(ModelUnavailable):
-    pass
+    def __init__(self, message: str, *, absent: bool = False):
+        super().__init__(message)
+        self.absent = absent  # nothing answers at all, so that a person is told how to start a server
 
 
 class ModelMissing(AgentError):

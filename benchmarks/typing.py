@@ -26,8 +26,8 @@ from agent_cli.memory.conversations import log, prompts, sessions
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard import collector
-from agent_cli.repl.prompt import recall_preview
+from agent_cli.repl.keyboard import toolkit
+from agent_cli.repl.prompt import prompt_input
 from agent_cli.repl.prompt.completion import PromptCompleter
 from agent_cli.repl.prompt.prompt_input import PromptInput
 from benchmarks.quiet import percentile_95
@@ -122,7 +122,7 @@ def _drafts(world: World) -> dict[str, list[str]]:
 
 async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) -> Times:
     line = PromptInput(app, lambda: None, lambda text: None)
-    collector.spare_loaded()  # as a session does
+    toolkit.spare_loaded()  # as a session does
     asking = asyncio.create_task(line.ask())
     key = _key(line.application, keyboard)
     while line.buffer.working_index < LINES:  # the history is read once the prompt stands
@@ -170,9 +170,9 @@ async def _searched(line: PromptInput, keyboard: PipeInput) -> Times:
 async def _looked_up(line: PromptInput, key: Callable[[str], Awaitable[Taken]], draft: str) -> list[Taken]:
     """Keys from the moment that a search for a draft begins, for a quarter of a second."""
     line.buffer.document = Document(draft)
-    await asyncio.sleep(recall_preview.PAUSE)
+    await asyncio.sleep(prompt_input.PAUSE)
     began, taken = time.perf_counter(), []
-    while time.perf_counter() - began < recall_preview.PAUSE - 0.05:  # a pause so long begins the next
+    while time.perf_counter() - began < prompt_input.PAUSE - 0.05:  # a pause so long begins the next
         taken.append(await key("x"))
         await asyncio.sleep(0.01)
     return taken

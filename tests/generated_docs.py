@@ -7,7 +7,6 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 
 import typer
@@ -35,7 +34,7 @@ def _cell(text: str) -> str:
 def commands(app: App) -> str:
     rows = [("`agent`", "Start a conversation.")]
     for name, help in usage.COMMANDS.items():
-        group = typer.main.get_command(import_module(usage.module(name)).app)
+        group = typer.main.get_command(usage.app(name))
         parts = f" {'|'.join(group.commands)}" if hasattr(group, "commands") else ""
         rows.append((_cell(f"`agent {name}{parts}`"), help))
     return table(("command", ""), rows)

@@ -238,7 +238,7 @@ sys.path[:0] = [{root!r}]
 from agent_cli.__main__ import main
 from agent_cli.app import app, models  # once for all
 from agent_cli.cli import ask, db, main as commands
-from agent_cli.cli.facts import facts
+from agent_cli.cli import facts
 with open("typed", "w") as typed:
     typed.write("y\\nyes\\n")
 codes = []

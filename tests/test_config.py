@@ -6,7 +6,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from agent_cli.config import reading, toml, writing
+from agent_cli.config import settings_file
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
 from tests.tables import for_each
@@ -21,13 +21,13 @@ def file(tmp_path):
 
 def loaded(file, text="", environ=(), **flags):
     file.write_text(text, encoding="utf-8")
-    return reading.load(file, dict(environ), flags)
+    return settings_file.load(file, dict(environ), flags)
 
 
 def test_without_a_file_everything_is_the_default(file):
-    got = reading.load(file, {})
+    got = settings_file.load(file, {})
 
-    assert got == reading.Loaded(Config(), {each.name: "default" for each in fields(Config)}, file)
+    assert got == settings_file.Loaded(Config(), {each.name: "default" for each in fields(Config)}, file)
 
 
 def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(file):
@@ -90,10 +90,10 @@ def test_a_mistake_names_file_line_and_key(file, text, said):
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path, file):
     with pytest.raises(ConfigError, match=f"{tmp_path} cannot be read: "):
-        reading.load(tmp_path, {})
+        settings_file.load(tmp_path, {})
     file.write_bytes(b'model = "\xff"')
     with pytest.raises(ConfigError, match=f"{file} cannot be read: "):
-        reading.load(file, {})
+        settings_file.load(file, {})
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_mistake_in_a_flag_names_the_flag(file):
 
 
 def test_the_example_names_every_setting_with_its_default(file):
-    text = writing.example()
+    text = settings_file.example()
     told = "\n".join(line.removeprefix("# ") for line in text.splitlines() if re.match(r"# (\w+ = |\[)", line))
 
     assert tomllib.loads(text) == {}
@@ -160,20 +160,22 @@ def test_the_example_names_every_setting_with_its_default(file):
 def test_where_file_and_database_are(tmp_path):
     home = {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}
 
-    assert reading.default_file(home) == Path("/c/agent-cli/config.toml")
-    assert reading.default_file({**home, "AGENT_CONFIG": "~/x.toml"}) == Path.home() / "x.toml"
-    assert reading.database(Config(), home) == Path("/d/agent-cli/memory.db")
-    assert reading.database(Config(db="~/y.db"), home) == Path.home() / "y.db"
-    assert reading.database(Config(db="y.db"), home) == Path.cwd() / "y.db"
+    assert settings_file.default_file(home) == Path("/c/agent-cli/config.toml")
+    assert settings_file.default_file({**home, "AGENT_CONFIG": "~/x.toml"}) == Path.home() / "x.toml"
+    assert settings_file.database(Config(), home) == Path("/d/agent-cli/memory.db")
+    assert settings_file.database(Config(db="~/y.db"), home) == Path.home() / "y.db"
+    assert settings_file.database(Config(db="y.db"), home) == Path.cwd() / "y.db"
 
 
 def test_without_variables_they_are_where_the_platform_has_them(monkeypatch):
     for what in ("CONFIG", "DATA", "STATE"):
         monkeypatch.delenv(f"XDG_{what}_HOME", raising=False)
 
-    assert reading.default_file({}) == platformdirs.user_config_path("agent-cli", appauthor=False) / "config.toml"
-    assert reading.database(Config(), {}) == platformdirs.user_data_path("agent-cli", appauthor=False) / "memory.db"
-    assert reading.key_folder({}) == platformdirs.user_state_path("agent-cli", appauthor=False) / "keys"
+    assert settings_file.default_file({}) == platformdirs.user_config_path("agent-cli", appauthor=False) / "config.toml"
+    assert (
+        settings_file.database(Config(), {}) == platformdirs.user_data_path("agent-cli", appauthor=False) / "memory.db"
+    )
+    assert settings_file.key_folder({}) == platformdirs.user_state_path("agent-cli", appauthor=False) / "keys"
 
 
 @for_each(
@@ -190,4 +192,4 @@ def test_without_variables_they_are_where_the_platform_has_them(monkeypatch):
     ],
 )
 def test_value_is_told_as_the_file_would_have_it(value):
-    assert tomllib.loads(f"x = {toml.line(value)}") == {"x": value}
+    assert tomllib.loads(f"x = {settings_file.toml_line(value)}") == {"x": value}

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import time
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import typer
 
 from agent_cli.cli import usage
 from agent_cli.cli.main import COMMANDS
-from agent_cli.config import reading
+from agent_cli.config import settings_file
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.store import backup, file_check
@@ -53,7 +52,7 @@ def ours(lines):
 def known(words):
     """Raises AssertionError when there is no such command or option."""
     assert words[0] in COMMANDS, words
-    command = typer.main.get_command(import_module(usage.module(words[0])).app)
+    command = typer.main.get_command(usage.app(words[0]))
     rest = words[1:]
     if hasattr(command, "commands") and rest and rest[0] in command.commands:
         command, rest = command.commands[rest[0]], rest[1:]
@@ -81,7 +80,7 @@ def test_every_setting_in_the_page_is_one(tmp_path):
     assert blocks("toml")
     for block in blocks("toml"):
         told.write_text(block, encoding="utf-8")
-        reading.load(told, {})
+        settings_file.load(told, {})
 
 
 def test_the_units_and_litestream_name_the_same_file():

@@ -65,9 +65,6 @@ MAY_IMPORT = {
     "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
     "repl.shell": "repl.* terminal render app agent agent.* memory.* llm",
     "cli": "terminal serve repl.* render editor checks app agent agent.* tools memory memory.* llm store config",
-    "cli.facts": "agent cli repl.* editor app memory memory.* store",
-    "cli.skills": "cli cli.facts editor app tools memory memory.* store",
-    "cli.schedule": "cli cli.skills repl.* app agent.* tools memory.* llm store",
     "__main__": "cli",
 }
 
@@ -87,7 +84,7 @@ LIBRARIES = {
     "numpy": "arrays",
     "ollama": "llm",
     "platformdirs": "config",
-    "prompt_toolkit": "cli.facts repl.keyboard repl.prompt repl.review repl.shell",
+    "prompt_toolkit": "cli repl.keyboard repl.prompt repl.review repl.shell",
     "pydantic": "serve",
     "pygments": "render",
     "pypdf": "memory.documents",
@@ -100,7 +97,7 @@ LIBRARIES = {
     "stdnum": "memory.language",
     "tokenizers": "llm",
     "tomlkit": "config",
-    "typer": "cli cli.facts cli.schedule cli.skills",
+    "typer": "cli",
     "tzlocal": "memory.dates memory.planner",
     "uvicorn": "serve",
     "wcwidth": "render",

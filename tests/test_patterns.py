@@ -36,9 +36,9 @@ from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Part
-from agent_cli.render.display import Display
 from agent_cli.render.markdown import MarkdownWriter
 from agent_cli.render.plain_writer import PlainWriter
+from agent_cli.render.styles import Display
 from agent_cli.store.db import Database
 from tests.conftest import NOON
 

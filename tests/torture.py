@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_cli.render import display
+from agent_cli.render import styles
 from agent_cli.render.markdown import MarkdownWriter
 
 SIZES = ((60, 20), (100, 30), (40, 15), (120, 40), (70, 24), (80, 24))
@@ -83,7 +83,7 @@ def pieces(told: str, count: int = _PIECES) -> Iterator[str]:
 
 
 def ours(told: Iterable[str]) -> None:
-    writer = MarkdownWriter(sys.stdout, display.detect(sys.stdout, os.environ, "always"))
+    writer = MarkdownWriter(sys.stdout, styles.detect(sys.stdout, os.environ, "always"))
     for piece in told:
         writer.write(piece)
     writer.end()

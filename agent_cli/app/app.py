@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from agent_cli import clock
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.app import engines, pending_erasure, rule_check
-from agent_cli.config import reading
-from agent_cli.config.reading import Loaded
+from agent_cli.config import settings_file
+from agent_cli.config.settings_file import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import ChatModel
@@ -144,12 +144,12 @@ def open_app(
 
     `child`: the assistant started this process. `incognito`: the file is neither opened nor created.
     """
-    loaded = reading.load(config_file or reading.default_file(environ), environ, flags)
+    loaded = settings_file.load(config_file or settings_file.default_file(environ), environ, flags)
     rule_check.check_rules(loaded.config.rules, lambda key: rule_check.place_of_rule(loaded, key))
-    path = reading.database(loaded.config, environ)
+    path = settings_file.database(loaded.config, environ)
     if loaded.config.db and not (incognito or path.parent.is_dir()):
         raise StoreError(f"{path}: there is no folder {path.parent}; make it first, or name another file")
-    keys = reading.key_folder(environ)
+    keys = settings_file.key_folder(environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice, key_folder=keys)
     db.person = "tool" if child else "person"
     app = App(

@@ -2,7 +2,7 @@
 
 import os
 
-from agent_cli.config import reading
+from agent_cli.config import settings_file
 from agent_cli.config.values import Config
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import Engine
@@ -24,5 +24,5 @@ def of(config: Config) -> Engine:
         from agent_cli.llm.local import LocalEngine
 
         named = tuple(name for name in (config.model, config.cheap_model, config.embed_model) if name)
-        return LocalEngine(reading.runtime_folder(), 60 * config.local_idle, named, chat)
+        return LocalEngine(settings_file.runtime_folder(), 60 * config.local_idle, named, chat)
     return OllamaEngine(config.host, chat, config.keep_alive or None)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from agent_cli.agent import policy
-from agent_cli.config import checks
-from agent_cli.config.reading import Loaded
+from agent_cli.config import settings_file
+from agent_cli.config.settings_file import Loaded
 from agent_cli.errors import ConfigError
 
 
@@ -23,7 +23,7 @@ def check_setting(key: str, value: str) -> None:
     """Raises ConfigError for a rule without effect, before it is written."""
     name, _, entry = key.partition(".")
     if name == "rules":
-        configured = {entry: value} if entry else checks.check(name, checks.parse(name, value, key), key)
+        configured = {entry: value} if entry else settings_file.check(name, settings_file.parse(name, value, key), key)
         check_rules(configured, lambda _: "")
 
 

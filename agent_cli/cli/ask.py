@@ -1,36 +1,305 @@
-"""`agent ask`: one question.
+"""`agent ask`: one question, in pipes and scripts; also what is piped into `agent` without a command.
 
-The answer alone goes to standard output and ends with exactly one newline; the rest goes to standard error.
+The answer alone goes to standard output, so that it can be piped on; with --json or --stream-json it is objects there.
+Receipts, notices and the recall go to standard error, or are events too. A call that needs a yes is asked about at the
+terminal of this process, with the real arguments, where there is one.
 """
 
+import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextlib import closing as closed_after
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from agent_cli import clock
+from agent_cli import clock, terminal
 from agent_cli.agent import policy
-from agent_cli.agent.transcript import Transcript
+from agent_cli.agent.events import Event, Noticed, TextArrived, TextWasThinking, ToolFinished, ToolStarted, TurnEnded
+from agent_cli.agent.transcript import JsonObject, Transcript
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
-from agent_cli.cli import answer as answers
-from agent_cli.cli import ask_options, call_approval, output, time_limit
-from agent_cli.cli.ask_options import AnswerForm, AskOptions
-from agent_cli.cli.invocation import Invocation
-from agent_cli.errors import ModelUnavailable, StoreError, UsageError
+from agent_cli.cli import output
+from agent_cli.cli.invocation import Invocation, converse
+from agent_cli.errors import AgentError, Cancelled, ModelUnavailable, StoreError, TimedOut, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.llm.template_tokens import broken
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
-from agent_cli.messages import Message, Part
+from agent_cli.memory.search import recall_log
+from agent_cli.messages import Failure, Message, Part, ToolCall, join_parts
+from agent_cli.render.plain_writer import PlainWriter
+from agent_cli.store import ids
+from agent_cli.text import one_line
+from agent_cli.tools.tool import ToolContext
+
+if TYPE_CHECKING:
+    from agent_cli.render.markdown import AnswerWriter
+    from agent_cli.render.styles import Display
+
+
+@contextmanager
+def limited(cancel: Cancel, seconds: float | None, message: str) -> Iterator[None]:
+    """Cancel what runs inside after so many seconds; None: never. Then raises TimedOut with the message."""
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        cancel()
+
+    timer = threading.Timer(seconds or 0, give_up)
+    timer.daemon = True
+    if seconds:
+        timer.start()
+    try:
+        yield
+    except Cancelled:
+        if late.is_set():
+            raise TimedOut(message) from None
+        raise
+    finally:
+        timer.cancel()
+
+
+AnswerForm = Literal["stream", "whole", "json", "events", "code"]
+"""How the answer is printed: as it arrives, when whole, one JSON object, a JSON line per event, its last code alone."""
+
+_LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
+
+
+@dataclass(eq=False, repr=False)  # each costs time at the start
+class AskOptions:
+    words: list[str]
+    files: list[Path] = field(default_factory=list)
+    system: str = ""
+    form: AnswerForm = "stream"
+    timeout: float | None = None
+    dry_run: bool = False
+    why: bool = False  # afterwards print what was recalled
+    render: bool = False  # styled even where the output is not a terminal
+    offline_ok: bool = False  # an answer from memory alone counts as one
+
+
+def parts(question: AskOptions) -> Sequence[Part]:
+    """The parts of the question. Raises UsageError when there are none."""
+    read = optional_parts(question)
+    if not read:
+        raise UsageError('nothing was asked: `agent ask "your question"`, or pipe some words in')
+    return read
+
+
+def optional_parts(question: AskOptions) -> Sequence[Part]:
+    """The parts of the question, perhaps none. Raises UsageError for a file that cannot be read or is not text."""
+    parts = []
+    if not sys.stdin.isatty() and Path("-") not in question.files:
+        parts.append(_piped())
+    for file in question.files:
+        if file == Path("-"):
+            parts.append(_piped())
+            continue
+        try:
+            with file.open("rb") as opened:
+                parts.append(Part(_read(opened.read(_LARGEST + 1), str(file)), "file", str(file)))
+        except OSError as error:
+            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    parts.append(Part(" ".join(question.words), "typed"))
+    return join_parts([part for part in parts if part.text.strip()])
+
+
+def take_keyboard() -> None:
+    """Make the keyboard standard input again, after piped input was read. Raises UsageError where there is none."""
+    if sys.stdin.isatty():
+        return
+    sys.stdin.close()
+    # The terminal by its own name: macOS cannot wait for keys of /dev/tty.
+    for name in (_name_of_terminal(), "/dev/tty"):
+        with suppress(OSError):
+            opened = os.open(name, os.O_RDWR)
+            if opened != 0:
+                os.dup2(opened, 0)
+                os.close(opened)
+            sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+            return
+    raise UsageError("-i goes on at the keyboard, and there is none here; ask without -i")
+
+
+def _name_of_terminal() -> str:
+    try:
+        return os.ttyname(1)
+    except (OSError, AttributeError):  # in a container it may have none; Windows knows no such names
+        return "/dev/tty"
+
+
+def _piped() -> Part:
+    return Part(_read(sys.stdin.buffer.read(_LARGEST + 1), "standard input"), "piped")
+
+
+def _read(raw: bytes, name: str) -> str:
+    if len(raw) > _LARGEST:
+        raise UsageError(f"{name} is larger than {_LARGEST // 1_000_000} MB: no model can read that at once")
+    if b"\0" in raw[:8192]:
+        raise UsageError(f"{name} is not text")
+    return raw.decode("utf-8", "replace").strip("\n")
+
+
+def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:
+    """What decides on the calls that need approval: the person at this terminal, or nobody."""
+    unattended = invocation.child or asked.timeout or asked.form in ("json", "events")
+    if unattended or not terminal.is_own(sys.stdout.fileno()):
+        return policy.no_approver
+    allowed_tools: set[str] = set()
+
+    def approve(call: ToolCall) -> bool | None:
+        if call.name in allowed_tools:
+            return True
+        answer = ""
+        try:
+            with _interruptible(cancel):
+                answer = _decided(call, invocation.display())
+        except terminal.NoTerminal:
+            return None
+        if answer == "a":
+            allowed_tools.add(call.name)
+        return answer in ("y", "a")
+
+    return approve
+
+
+def _decided(call: ToolCall, display: "Display") -> str:
+    """The key that was pressed after the call was shown; `o` shows what was folded, and is asked again."""
+    from agent_cli.repl.shell import approval  # few questions lead to a call
+
+    width = display.width()
+    is_folded = approval.is_folded(call, width)
+    output.write_stderr(approval.question(call, width))
+    key = terminal.key(approval.styled(approval.MORE if is_folded else approval.QUESTION, display))
+    if key == "o" and is_folded:
+        output.write_stderr(approval.question(call, width, whole=True))
+        key = terminal.key(approval.styled(approval.QUESTION, display))
+    return key
+
+
+@contextmanager
+def _interruptible(cancel: Cancel) -> Iterator[None]:
+    """Let Ctrl-C end the question, and the turn with it: its handler alone would leave the key awaited."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        cancel()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def print_turn(
+    events: Iterable[Event], invocation: Invocation, question: AskOptions, context: ToolContext
+) -> Transcript:
+    """Print a turn in the chosen form; with -x `print_code` prints the code afterwards."""
+    transcript = Transcript(context)
+    if question.form == "events":
+        for event in events:
+            for each in transcript.take(event):
+                output.put_json_line(_without_notices(each))
+    else:
+        words = _TextOutput(invocation, question, transcript)
+        try:
+            for event in events:
+                transcript.take(event)
+                words.draw(event)
+        finally:
+            words.end()
+    if question.why:
+        _print_why(context, transcript)
+    return transcript
+
+
+def print_code(transcript: Transcript) -> None:
+    """Print the last block of code. Raises AgentError when there is none, or when it was cut off.
+
+    The code may be run unread, and half of a command is another command.
+    """
+    from agent_cli.render import copying  # rarely asked for
+
+    blocks = copying.code_blocks(transcript.answer)
+    if not blocks:
+        raise AgentError("no block of code is in the answer; ask without -x to see it")
+    if not blocks[-1].closed and transcript.finish != "stop":
+        raise AgentError("the block of code was cut off before its end; ask without -x to see it")
+    output.write(blocks[-1].code)
+
+
+class _TextOutput:
+    """Prints the answer as it arrives or when it is whole, and everything else on standard error."""
+
+    def __init__(self, invocation: Invocation, question: AskOptions, transcript: Transcript):
+        self._invocation, self._form, self._transcript = invocation, question.form, transcript
+        self._writer = _writer(invocation, question)
+
+    def draw(self, event: Event) -> None:
+        match event:
+            case TextArrived(text) if self._form == "stream":
+                self._writer.write(text)
+            case TextWasThinking() if self._form == "stream":
+                self._writer.new_section()
+                self._invocation.note("what was printed so far is the model's thinking, not its answer")
+            case ToolStarted():
+                self._writer.new_section()  # a question about the call begins a line
+            case ToolFinished(call, result):
+                self._writer.new_section()
+                if result.receipt:
+                    self._invocation.note(result.receipt)
+                elif result.text == policy.DENIED:
+                    self._invocation.note(f"the model wanted to call {one_line(call.name)}; a rule denied it")
+                elif result.broke:
+                    self._invocation.note(Failure(one_line(result.text, 200)))
+                elif self._invocation.verbose:
+                    self._invocation.note(f"{call.name}: {result.text[:200]}")
+            case Noticed(text):
+                self._invocation.note(text)
+            case TurnEnded():
+                self._print(event)
+
+    def end(self) -> None:
+        self._writer.end()
+
+    def _print(self, ended: TurnEnded) -> None:
+        if ended.stopped_by:
+            self._writer.end()
+            self._invocation.note(Failure(f"the turn was ended: {ended.stopped_by}"))
+        match self._form:
+            case "json":
+                output.put_json_line(_without_notices(self._transcript.as_object(ended.finish)))
+            case "whole":
+                self._writer.write(self._transcript.answer)
+
+
+def _writer(invocation: Invocation, question: AskOptions) -> "AnswerWriter":
+    """Plain text for a pipe; at a terminal, or with --render, styled Markdown."""
+    if not (question.render or sys.stdout.isatty()) or question.form == "json":
+        return PlainWriter(sys.stdout)
+    from agent_cli.render import markdown  # not needed for a pipe
+
+    return markdown.answer_writer(sys.stdout, invocation.display(render=question.render))
+
+
+def _without_notices(whole: JsonObject) -> JsonObject:
+    """The JSON of a turn without its notices: these were printed, or are events of their own."""
+    return {key: value for key, value in whole.items() if key != "notices"}
+
+
+def _print_why(context: ToolContext, transcript: Transcript) -> None:
+    message = ids.number("message", transcript.question)
+    if recall_log.recalled_for(context.db, message):
+        output.write_stderr(recall_log.explain(context.db, message))
+    else:
+        output.note("nothing was recalled for this question")
+
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -118,19 +387,19 @@ def answer(invocation: Invocation, asked: AskOptions) -> None:
     if invocation.interactive:
         _converse(invocation, asked)
         return
-    parts = ask_options.parts(asked)
+    given = parts(asked)
     app = invocation.app()
     if asked.dry_run:
-        _show_request(app, invocation, asked, parts)
+        _show_request(app, invocation, asked, given)
         return
     chosen = invocation.chosen_session()
     with _resumed(app, chosen, invocation) if chosen else _asked_once(app) as session:
-        transcript = _turn(app, invocation, asked, parts, session)
+        transcript = _turn(app, invocation, asked, given, session)
     upkeep.after_turn(app, app.db)
     background.start(app)
     _remind(app, invocation, asked)
     if asked.form == "code":
-        answers.print_code(transcript)
+        print_code(transcript)
     if transcript.model == "offline" and app.config.model != "offline" and not asked.offline_ok:
         raise typer.Exit(ModelUnavailable.exit_code)  # after the answer from memory, and the notice that says so
 
@@ -171,20 +440,18 @@ def _converse(invocation: Invocation, asked: AskOptions) -> None:
         raise UsageError("-i goes on as a conversation: leave out what is about one answer, as --json or --timeout")
     if not sys.stdout.isatty():
         raise UsageError("-i goes on as a conversation, and the output is not a terminal; ask without -i")
-    parts = ask_options.optional_parts(asked)
-    ask_options.take_keyboard()
-    from agent_cli.cli import conversation  # most questions need none
-
+    parts = optional_parts(asked)
+    take_keyboard()
     # A program may have composed these words, so none of them count as typed by the person.
     first = [replace(part, origin="piped") for part in parts]
-    conversation.run(invocation, invocation.chosen_session(), first)
+    converse(invocation, invocation.chosen_session(), first)
 
 
 def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int) -> Transcript:
     cancel = Cancel()
     _stop_on_interrupt(cancel)
     too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
-    with time_limit.limited(cancel, asked.timeout, too_late):
+    with limited(cancel, asked.timeout, too_late):
         tool_context = turns.tool_context(app, app.db, session)
         # Closed at once when the reader has gone, so that what arrived is kept as cut off.
         turn = turns.run(
@@ -192,12 +459,12 @@ def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[P
             tool_context,
             parts,
             choose=lambda: (_model(app, invocation), ""),
-            approve=call_approval.approver(invocation, asked, cancel),
+            approve=approver(invocation, asked, cancel),
             instructions=asked.system,
             cancel=cancel,
         )
         with closed_after(turn) as events:
-            return answers.print_turn(events, invocation, asked, tool_context)
+            return print_turn(events, invocation, asked, tool_context)
 
 
 def _model(app: App, invocation: Invocation) -> ChatModel:

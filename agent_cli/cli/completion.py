@@ -7,14 +7,13 @@ Print the script again after an update.
 """
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Any, Literal
 
 import typer
 
 from agent_cli import kinds
 from agent_cli.cli import output, usage
-from agent_cli.config import checks
+from agent_cli.config import settings_file
 from agent_cli.values import frozen
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -77,7 +76,7 @@ def script(shell: str, entries: Mapping[str, CompletionEntry]) -> str:
 
 
 def _walk(path: str, command: Any, found: dict[str, CompletionEntry]) -> None:
-    children = {} if path else {name: import_module(usage.module(name)).app for name in usage.COMMANDS}
+    children = {} if path else {name: usage.app(name) for name in usage.COMMANDS}
     subcommands = {name: typer.main.get_command(each) for name, each in children.items()} or getattr(
         command, "commands", {}
     )
@@ -93,7 +92,7 @@ def _walk(path: str, command: Any, found: dict[str, CompletionEntry]) -> None:
             choices |= dict.fromkeys(names or [""], values)
         if (path, param.name) == _TAKES_SETTING:
             choices |= {
-                "": tuple(values_of := checks.choices()),
+                "": tuple(values_of := settings_file.choices()),
                 **{key: some for key, some in values_of.items() if some},
             }
         group = "sessions" if names else "/".join(path.split("/")[1:-1])

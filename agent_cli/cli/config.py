@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision, Invocation
-from agent_cli.cli.options import AsJson
-from agent_cli.config import reading, toml, writing
+from agent_cli.cli.invocation import AsJson, Decision, Invocation
+from agent_cli.config import settings_file
 from agent_cli.config.values import Config
 from agent_cli.editor import open_editor
 from agent_cli.errors import ConfigError
@@ -22,8 +21,8 @@ app = typer.Typer(
 def path(context: typer.Context) -> None:
     """Print where the settings and the database are."""
     invocation: Invocation = context.obj
-    output.say(f"config    {reading.default_file()}")
-    output.say(f"database  {reading.database(invocation.settings().config)}")
+    output.say(f"config    {settings_file.default_file()}")
+    output.say(f"database  {settings_file.database(invocation.settings().config)}")
 
 
 @app.command()
@@ -39,21 +38,21 @@ def show(
         for each in fields(Config)
     ]
     columns = ("setting", "value", "origin") if origin else ("setting", "value")
-    shown = [{**row, "setting": row["id"], "value": toml.line(row["value"])} for row in rows]
+    shown = [{**row, "setting": row["id"], "value": settings_file.toml_line(row["value"])} for row in rows]
     output.listing(rows if as_json else shown, columns, as_json=as_json, empty="")
 
 
 @app.command(cls=Decision)
 def edit(context: typer.Context) -> None:
     """Open the settings in your editor, and check them afterwards."""
-    file = reading.default_file()
-    writing.make(file)
+    file = settings_file.default_file()
+    settings_file.make(file)
     try:
         editor = context.obj.settings().config.editor
     except ConfigError:
         editor = ""  # probably the mistake that is to be corrected
     open_editor(file, editor)
-    reading.load(file)
+    settings_file.load(file)
     output.note("the settings are in order")
 
 
@@ -67,8 +66,8 @@ def set_(
     from agent_cli.app.rule_check import check_setting  # imports the tools, which only a changed setting needs
 
     check_setting(key, value)
-    file = reading.default_file()
-    output.say(f"{writing.write(file, key, value, _confirm)} (in {file})")
+    file = settings_file.default_file()
+    output.say(f"{settings_file.write(file, key, value, _confirm)} (in {file})")
 
 
 def _confirm(line: str) -> None:

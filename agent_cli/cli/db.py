@@ -10,10 +10,9 @@ import typer
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson, Decision, Invocation
 from agent_cli.cli.progress import ProgressLine
-from agent_cli.config import reading
+from agent_cli.config import settings_file
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
@@ -172,7 +171,7 @@ def compact(context: typer.Context) -> None:
 
 
 def _path(invocation: Invocation) -> Path:
-    return reading.database(invocation.settings().config, os.environ)
+    return settings_file.database(invocation.settings().config, os.environ)
 
 
 def _status_rows(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -11,8 +11,7 @@ from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson, Decision, Invocation
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_sync, documents

@@ -6,8 +6,7 @@ import typer
 
 from agent_cli import checks
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson, Invocation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

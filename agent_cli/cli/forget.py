@@ -8,8 +8,7 @@ import typer
 from agent_cli import clock, editor, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson, parse_moment
+from agent_cli.cli.invocation import AsJson, Decision, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows

@@ -2,21 +2,26 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
 from typer.core import TyperCommand
 
-from agent_cli import terminal
+from agent_cli import clock, terminal
 from agent_cli.cli import output
 from agent_cli.errors import StoreError, UsageError
+from agent_cli.messages import Part
 
 if TYPE_CHECKING:
     from agent_cli.app.app import App
-    from agent_cli.config.reading import Loaded
+    from agent_cli.config.settings_file import Loaded
     from agent_cli.memory.conversations.sessions import Session
-    from agent_cli.render.display import Display
+    from agent_cli.render.styles import Display
 
 
 class Decision(TyperCommand):
@@ -26,6 +31,37 @@ class Decision(TyperCommand):
         if ctx.obj.child:
             raise UsageError(terminal.OF_ASSISTANT)
         return super().invoke(ctx)
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Show at most this many.")]
+
+
+def parse_moment(
+    text: str, now: datetime, before_day_end: timedelta | None = None, example: str = "2026-11-20"
+) -> datetime:
+    """The moment that a typed day or time names. Raises UsageError.
+
+    A day without a time is its first moment, or with `before_day_end` the moment that long before its end. `example` is
+    shown in the error.
+    """
+    try:
+        found = clock.parse(text, now)
+        whole_day = len(text) == 10
+        return found + timedelta(days=1) - before_day_end if whole_day and before_day_end is not None else found
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{text!r} is not a day: write it like {example}") from error
+
+
+class PeriodUnit(StrEnum):
+    """What a summary covers: one session, or a period of this length."""
+
+    session = "session"
+    day = "day"
+    week = "week"
+    month = "month"
+    quarter = "quarter"
+    year = "year"
 
 
 @dataclass(eq=False, repr=False)  # each costs time at the start
@@ -61,9 +97,9 @@ class Invocation:
 
     def display(self, *, render: bool = False) -> "Display":
         """How answers are drawn on standard output. `render`: Markdown in a pipe too."""
-        from agent_cli.render import display  # only what shows an answer needs it
+        from agent_cli.render import styles  # only what shows an answer needs it
 
-        return display.detect(
+        return styles.detect(
             sys.stdout, os.environ, self.color, plain=self.plain, screen_reader=self.screen_reader, render=render
         )
 
@@ -125,9 +161,9 @@ class Invocation:
 
     def settings(self) -> "Loaded":
         """The settings alone; the database is not opened. Raises ConfigError."""
-        from agent_cli.config import reading
+        from agent_cli.config import settings_file
 
-        return reading.load(reading.default_file(), flags=self.flags)
+        return settings_file.load(settings_file.default_file(), flags=self.flags)
 
     def note(self, text: str) -> None:
         if not self.quiet:
@@ -150,3 +186,35 @@ class Invocation:
                 f"; the latest elsewhere is {latest.handle} “{sessions.name(app.db, latest)}” (-r {latest.handle})"
             )
         raise UsageError(nothing)
+
+
+def converse(invocation: Invocation, session: "Session | None", first: Sequence[Part] = ()) -> None:
+    """Converse until the person leaves; `first` is sent at once. Raises AgentError."""
+    _import_asyncio()
+    from agent_cli.repl.shell import shell  # with prompt-toolkit 100 ms
+
+    shell.run(invocation.app(), session, first, invocation.display())
+
+
+def resume_chosen(invocation: Invocation) -> None:
+    """Let the person choose a session, and go on with it. Raises AgentError."""
+    _import_asyncio()
+    from agent_cli.repl.commands import session_commands  # prompt-toolkit, as above
+
+    if session := session_commands.pick(invocation.app()):
+        converse(invocation, session)
+
+
+def _import_asyncio() -> None:
+    """Import asyncio without ssl, which is hidden from it as on a Python without: 10 ms before the prompt stands.
+
+    Nothing here speaks TLS through asyncio: requests to models and feeds go over sockets, and the HTTP client of MCP
+    servers encrypts by itself.
+    """
+    if "ssl" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]
+    try:
+        import asyncio  # noqa: F401
+    finally:
+        del sys.modules["ssl"]

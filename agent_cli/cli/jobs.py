@@ -12,8 +12,7 @@ from agent_cli.agent.jobs import worker
 from agent_cli.app import background
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
-from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.invocation import AsJson, Invocation, LimitOption
 from agent_cli.llm.model import Cancel
 from agent_cli.repl.session import reminders
 from agent_cli.store import ids, jobs

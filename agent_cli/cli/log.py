@@ -1,15 +1,13 @@
-"""`agent log`: what was allowed, written and decided, from the event log; with --calls, what the tools did.
-
-An event holds ids, kinds and times but no text, so that forgetting can be complete. The arguments of a call are shown
-as long as the conversation is kept.
-"""
+"""`agent log` and `agent stats`: what has happened, and what the answers took."""
 
 import re
 import select
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -17,10 +15,9 @@ import typer
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
-from agent_cli.cli.options import parse_moment
+from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, parse_moment
 from agent_cli.errors import UsageError
-from agent_cli.memory.reports import tool_calls
+from agent_cli.memory.reports import signals, token_usage, tool_calls
 from agent_cli.store import events, ids
 from agent_cli.values import frozen
 
@@ -187,3 +184,61 @@ def _since(typed: str, now: datetime) -> datetime:
         return max(now - timedelta(**{_UNITS[age[2]]: int(age[1])}), datetime(1970, 1, 2, tzinfo=now.tzinfo))
     except OverflowError as error:
         raise UsageError(f"{typed!r} is too long ago") from error
+
+
+stats_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
+_BARS = " "  # the heading of the bars
+_BAR = 16  # cells
+
+
+class GroupBy(StrEnum):
+    day = "day"
+    model = "model"
+    session = "session"
+    turn = "turn"
+
+
+@stats_app.command()
+def stats(
+    context: typer.Context,
+    per: Annotated[GroupBy, typer.Option("--per", help="What to count by.")] = GroupBy.day,
+    days: Annotated[
+        bool, typer.Option("--signals", help="Only what is due, days in a row, and what the tools did.")
+    ] = False,
+    limit: LimitOption = 30,
+    as_json: AsJson = False,
+) -> None:
+    """Count tokens, time and cost of the answers, by day, model, session or turn; say what is due."""
+    app_ = context.obj.app()
+    owner, now = app_.scope.owner, app_.time()
+    if not days:
+        at_terminal = output.look(sys.stdout)
+        rows = token_usage.used(app_.db, owner, per.value, limit)
+        columns: tuple[str, ...] = (per.value, *_COLUMNS)
+        heading = (
+            [{name: name.replace("_", " ") for name in columns}] if rows and not as_json and not at_terminal else []
+        )
+        if at_terminal and not at_terminal.screen_reader:
+            rows, columns = _with_bars(rows), (*columns, _BARS)
+        output.listing([*heading, *rows], columns, as_json=as_json, empty="there are no answers to count")
+        if as_json:
+            return
+    found = signals.read(app_.db, owner, now, now - signals.PERIOD)
+    if as_json:
+        due = {name: [ids.handle("task", id) for id in getattr(found.due, name)] for name in ("overdue", "today")}
+        output.put_json({**asdict(found), "due": {**due, "open": found.due.open}})
+    else:
+        lines = signals.format_lines(found)
+        for line in ["", *lines] if lines and not days else lines:
+            output.say(line)
+
+
+def _with_bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with a bar each: its tokens beside those of the row that took most."""
+    from agent_cli.render.styles import bar  # a pipe needs none of it
+
+    tokens = [row["tokens_in"] + row["tokens_out"] for row in rows]
+    most = max([1, *tokens])
+    return [{**row, _BARS: bar(count / most, _BAR)} for row, count in zip(rows, tokens, strict=True)]

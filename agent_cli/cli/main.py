@@ -8,9 +8,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, TextIO, cast
 
@@ -18,11 +17,76 @@ import typer
 from typer.core import TyperGroup
 
 from agent_cli import CHILD
-from agent_cli.cli import global_options, output, usage
-from agent_cli.cli.invocation import Invocation
+from agent_cli.cli import output, usage
+from agent_cli.cli.invocation import Invocation, converse, resume_chosen
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.text import nearest, one_line, without_surrogates
+
+
+def in_front(arguments: list[str], group: Any, context: Any) -> list[str]:
+    """The arguments with the group's options moved before the command; `group` and `context` are Click's."""
+    wanted = _takes_value(group)
+    start = _command_at(arguments, wanted)
+    if not any(word.partition("=")[0] in wanted for word in arguments[start + 1 :]):
+        return arguments  # the command need not be loaded yet
+    known = _options_of_command(arguments[start:], group, context)
+    moved, stay = [], []
+    rest = iter(arguments[start:])
+    for word in rest:
+        if word == "--":
+            stay += [word, *rest]
+        elif word in known:
+            stay += [word, *_value(rest, known[word])]
+        elif (name := word.partition("=")[0]) in wanted and name not in known:
+            value = _value(rest, wanted[name] and "=" not in word)
+            if wanted[name] and "=" not in word and not value:
+                return [word]  # alone, Click says what it misses
+            moved += [word, *value]
+        else:
+            stay.append(word)
+    return [*arguments[:start], *moved, *stay]
+
+
+def _command_at(arguments: list[str], options: dict[str, bool]) -> int:
+    """Where the first word stands that is no option and no value of one."""
+    rest = iter(enumerate(arguments))
+    for at, word in rest:
+        if not word.startswith("-") or word == "--":
+            return at
+        if options.get(word):
+            next(rest, None)
+    return len(arguments)
+
+
+def _options_of_command(words: Iterable[str], group: Any, context: Any) -> dict[str, bool]:
+    """The options of the command that these words name, and of the groups on the way to it."""
+    known: dict[str, bool] = {"-h": False, "--help": False}
+    command = group
+    for word in words:
+        if word.startswith("-"):
+            continue
+        command = command.get_command(context, word) if hasattr(command, "get_command") else None
+        if command is None:
+            break
+        known |= _takes_value(command)
+    return known
+
+
+def _takes_value(command: Any) -> dict[str, bool]:
+    """The options of a command, and whether a value follows each."""
+    return {
+        name: not param.is_flag
+        for param in command.params
+        if param.param_type_name == "option"
+        for name in (*param.opts, *param.secondary_opts)
+    }
+
+
+def _value(rest: Iterator[str], taken: bool) -> list[str]:
+    """The value that follows an option, if one does."""
+    return [word for word in [next(rest, None)] if word is not None] if taken else []
+
 
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
 _ClickUsageError = cast(
@@ -39,7 +103,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        command = typer.main.get_command(import_module(usage.module(cmd_name)).app)
+        command = typer.main.get_command(usage.app(cmd_name))
         command.name = cmd_name
         return command
 
@@ -61,7 +125,7 @@ class LazyGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         if args and args[-1] in ("-r", "--resume") and not set(args) & set(COMMANDS):
             args = [*args, ""]  # `start` reports the missing session
-        return super().parse_args(ctx, global_options.in_front(args, self, ctx))
+        return super().parse_args(ctx, in_front(args, self, ctx))
 
     def invoke(self, ctx: Any) -> Any:
         with _exit_on_closed_output(), _usage_errors_as_json():
@@ -210,18 +274,16 @@ def _converse_or_ask(invocation: Invocation) -> None:
     """Start a conversation at a terminal, or ask one question when input is piped in."""
     if invocation.interactive or not sys.stdin.isatty():
         from agent_cli.cli import ask  # not needed for a conversation
-        from agent_cli.cli.ask_options import AskOptions
+        from agent_cli.cli.ask import AskOptions
 
         ask.answer(invocation, AskOptions(words=[]))
     elif not sys.stdout.isatty():
         raise UsageError("no prompt is given and the output is not a terminal; use `agent ask`")
     else:
-        from agent_cli.cli import conversation  # not needed for a command
-
         if invocation.resume is not None and not invocation.resume.strip():
-            conversation.resume_chosen(invocation)
+            resume_chosen(invocation)
         else:
-            conversation.run(invocation, invocation.chosen_session())
+            converse(invocation, invocation.chosen_session())
 
 
 def main() -> None:

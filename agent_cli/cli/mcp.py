@@ -11,7 +11,7 @@ from agent_cli.agent import policy
 from agent_cli.app import tool_set
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson
 from agent_cli.errors import UsageError
 from agent_cli.tools.mcp import redacted_address
 from agent_cli.tools.tool import Tool

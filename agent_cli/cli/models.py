@@ -6,8 +6,7 @@ import typer
 
 from agent_cli.app import engines
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
-from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.invocation import AsJson, Invocation, LimitOption
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.config.values import Config
 from agent_cli.errors import UsageError

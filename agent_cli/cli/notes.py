@@ -7,8 +7,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption
 from agent_cli.clock import local
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError

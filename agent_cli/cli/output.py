@@ -14,8 +14,7 @@ from agent_cli.errors import AgentError
 from agent_cli.text import clean, clean_value
 
 if TYPE_CHECKING:
-    from agent_cli.render.display import Display
-    from agent_cli.render.styles import LineRole
+    from agent_cli.render.styles import Display, LineRole
 
 _color: Literal["auto", "always", "never"] = "auto"
 _plain = False
@@ -32,9 +31,9 @@ def look(stream: TextIO) -> "Display | None":
     """What is drawn on a stream that is a terminal; None in a pipe, where lines stay as they are."""
     if not stream.isatty():
         return None
-    from agent_cli.render import display  # a pipe needs none of it
+    from agent_cli.render import styles  # a pipe needs none of it
 
-    return display.detect(stream, os.environ, _color, plain=_plain)
+    return styles.detect(stream, os.environ, _color, plain=_plain)
 
 
 def say(text: str = "") -> None:
@@ -82,9 +81,9 @@ def _formatted(text: str, stream: TextIO) -> str:
     display = look(stream)
     if display is None:
         return clean(text)
-    from agent_cli.render import program_text  # a pipe needs none of it
+    from agent_cli.render import layout  # a pipe needs none of it
 
-    return program_text.formatted(text, display)
+    return layout.formatted(text, display)
 
 
 def write(text: str) -> None:

@@ -12,7 +12,7 @@ from types import TracebackType
 
 from agent_cli.cli import output
 from agent_cli.render.layout import cut
-from agent_cli.render.marking import bar
+from agent_cli.render.styles import bar
 from agent_cli.text import one_line
 
 _BAR = 12  # cells

@@ -9,8 +9,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson, Decision
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.lifecycle import retention

@@ -1,23 +1,29 @@
-"""`agent search`: one ranked list of everything that is remembered."""
+"""`agent search`, `agent why` and `agent index`: find what is remembered, see why it was recalled, rebuild the indexes.
+
+The indexes are derived, and can be rebuilt at any time.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from agent_cli import clock, kinds
+from agent_cli.agent import profile
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.options import AsJson, LimitOption, PeriodUnit, parse_moment
+from agent_cli.cli.invocation import AsJson, LimitOption, PeriodUnit, parse_moment
+from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import UsageError
-from agent_cli.memory.search import recall
+from agent_cli.memory.search import index, recall, recall_log, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import Hit, RecallResult
+from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.text import one_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -104,9 +110,9 @@ def search(
 def _print(app_: App, query: str, hits: Sequence[Hit], explain: bool) -> None:
     display = output.look(sys.stdout)
     if hits and display and not explain:
-        from agent_cli.repl.pages import search_page  # a pipe needs none of it
+        from agent_cli.repl.pages import memories  # a pipe needs none of it
 
-        print(search_page.page(app_.db, app_.scope.owner, query, hits, display))
+        print(memories.hits_page(app_.db, app_.scope.owner, query, hits, display))
     else:
         _print_lines(hits, explain)
 
@@ -166,3 +172,93 @@ def _latest(since: float | None, max_days: int | None, now: datetime) -> float |
 def _earliest(until: float | None, min_days: int | None, now: datetime) -> float | None:
     ago = None if min_days is None else (now - timedelta(days=min_days)).timestamp()
     return min((each for each in (until, ago) if each is not None), default=None)
+
+
+why_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@why_app.command()
+def why(
+    context: typer.Context,
+    turn: Annotated[str | None, typer.Argument(help="The message, as in m12; without it your last one.")] = None,
+    scores: Annotated[bool, typer.Option("--score", help="Also what each score is made of.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was recalled for a question, and why."""
+    app_ = context.obj.app()
+    message = recall_log.message_id(app_.db, app_.scope.owner, turn)
+    used = recall_log.recalled_for(app_.db, message)
+    always = profile.shown_with(app_.db, app_.scope, message, app_.time(), app_.profile_tokens)
+    if as_json:
+        recalled = [
+            {"id": each.handle, "kind": each.kind, "score": each.score, "legs": each.legs, "text": each.text}
+            for each in used
+        ]
+        shown = [{"id": each.handle, "kind": "fact", "always": True, "text": each.statement} for each in always]
+        output.put_json([*recalled, *shown])
+        return
+    display = output.look(sys.stdout)
+    if display is None:
+        output.say(recall_log.explain(app_.db, message))
+    else:
+        from agent_cli.repl.pages import memories  # a pipe needs none of it
+
+        print(memories.why_page(app_.db, app_.scope.owner, message, display, scores=scores))
+    if always:
+        output.say(profile.always_told(always))
+
+
+index_app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and rebuild what search uses."
+)
+
+
+@index_app.command()
+def status(context: typer.Context, as_json: AsJson = False) -> None:
+    """Show what is indexed."""
+    app_ = context.obj.app()
+    current, next_set = vectors.current(app_.db), vectors.being_filled(app_.db)
+    row = {
+        "passages": app_.db.value("select count(*) from passage"),
+        "waiting": index.count_stale(app_.db),
+        "missing trigrams": word_tables.count_without_trigrams(app_.db),
+        "embedder": current.identity if current else None,
+        "vectors": _count_vectors(app_.db, current),
+        "missing vectors": vectors.count_missing(app_.db, current) if current else None,
+        "next embedder": next_set.identity if next_set else None,
+        "next vectors": _count_vectors(app_.db, next_set),
+    }
+    if as_json:
+        output.put_json(row)
+        return
+    for name, value in row.items():
+        output.say(f"{name:<16} {value if value is not None else '-'}")
+
+
+@index_app.command()
+def rebuild(
+    context: typer.Context,
+    embedder: Annotated[
+        Literal["ollama", "openai", "local", "embedded"] | None,
+        typer.Option("--embedder", help="Also make new vectors: embedded, or those of the engine."),
+    ] = None,
+) -> None:
+    """Rebuild the indexes. Search by words keeps working while new vectors are made."""
+    app_ = context.obj.app()
+    with ProgressLine(context.obj.quiet) as line:
+        for done, total in index.rebuild(app_.db):
+            line.step("words", done, total, "passages")
+        if embedder:
+            app_.embedders.switch(app_.db, embedder)
+        for done, total in app_.embedders.fill(app_.db):
+            line.step("vectors", done, total, "passages")
+    output.say("the indexes were rebuilt")
+
+
+def _count_vectors(db: Database, vector_set: vectors.VectorSet | None) -> int | None:
+    """How many vectors a set has; 0 without a set, None when the index is damaged."""
+    try:
+        with db.index_access():
+            return vectors.count(db, vector_set) if vector_set else 0
+    except IndexDamaged:
+        return None

@@ -7,8 +7,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision, Invocation
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson, Decision, Invocation
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.repl.session import reminders

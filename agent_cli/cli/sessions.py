@@ -1,7 +1,11 @@
-"""`agent sessions`: list, show, resume, close, export and import conversations."""
+"""`agent sessions` and `agent import`: list, show, resume, close, export and import conversations.
+
+Those of other programs are imported as transcripts: searched and recalled like any other, but no facts are learned.
+"""
 
 import json
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,8 +16,8 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation
-from agent_cli.cli.options import AsJson, LimitOption
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, LimitOption, converse
+from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
@@ -23,8 +27,9 @@ from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.review import review
 from agent_cli.memory.summaries import period_summaries, session_summary, summaries
 from agent_cli.memory.transfers import transfer
+from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.messages import Receipt
-from agent_cli.repl.pages import session_page
+from agent_cli.repl.pages import lists
 from agent_cli.store import events
 from agent_cli.text import clean, counted
 
@@ -51,7 +56,7 @@ def list_(
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
     if rows and not as_json and (look := output.look(sys.stdout)) and look.wrap:
-        output.say(session_page.page(rows, app_.time()))
+        output.say(lists.sessions_page(rows, app_.time()))
         return
     if not as_json:
         rows = [{**row, "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}"} for row in rows]
@@ -83,10 +88,8 @@ def resume(context: typer.Context, handle: SessionHandle) -> None:
     """Continue a session at the prompt."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
-    from agent_cli.cli import conversation  # the other commands need none
-
     _, session = _session(context, handle)
-    conversation.run(context.obj, session)
+    converse(context.obj, session)
 
 
 @app.command()
@@ -200,3 +203,63 @@ def import_(
 def _session(context: typer.Context, handle: str) -> tuple[App, Session]:
     app_ = context.obj.app()
     return app_, sessions.resolve(app_.db, handle, app_.scope.owner)
+
+
+import_app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Import conversations from ChatGPT, Claude or llm. Importing twice adds nothing.",
+)
+
+Export = Annotated[Path, typer.Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
+
+
+@import_app.command(cls=Decision)
+def chatgpt(context: typer.Context, file: Export) -> None:
+    """Import an export of ChatGPT. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
+    from agent_cli.memory.transfers import from_chatgpt  # no other command needs it
+
+    _import(context.obj, from_chatgpt.read_sessions, file, "chatgpt")
+
+
+@import_app.command(cls=Decision)
+def claude(context: typer.Context, file: Export) -> None:
+    """Import an export of Claude. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
+    from agent_cli.memory.transfers import from_claude  # no other command needs it
+
+    _import(context.obj, from_claude.read_sessions, file, "claude")
+
+
+@import_app.command(cls=Decision)
+def llm(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Its logs.db; `llm logs path` says where that is.")],
+) -> None:
+    """Import what llm has logged. The file is only read; a later import adds what is new."""
+    from agent_cli.memory.transfers import from_llm  # no other command needs it
+
+    _import(context.obj, from_llm.read_sessions, file, "llm")
+
+
+def _import(
+    invocation: Invocation, entries: Callable[[Path], Iterator[ExternalSession]], file: Path, source: str
+) -> None:
+    app_ = invocation.app()
+    with ProgressLine(invocation.quiet) as line:
+        done = transfer.import_sessions(
+            app_.db,
+            app_.scope,
+            entries(file),
+            source,
+            app_.time,
+            output.first_notes(line.note),
+            lambda seen, new: line.step(f"{seen:,} conversations read,", new, None, "new messages"),
+        )
+        line.show("making them searchable")
+        upkeep.index_all(app_, app_.db)
+        background.start(app_)
+    output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
+    if done.broken:
+        skipped = counted(done.broken, "broken entry was", "broken entries were")
+        raise AgentError(f"{skipped} skipped; the others are imported")

@@ -11,8 +11,7 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation
-from agent_cli.cli.options import AsJson, LimitOption, PeriodUnit
+from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, PeriodUnit
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import periods

@@ -1,20 +1,57 @@
-"""`agent tasks`: list and change tasks."""
+"""`agent tasks` and `agent remind`: tasks, with the time to be reminded of them."""
 
 import sys
 from typing import Annotated, Literal
 
 import typer
 
-from agent_cli.cli import output, remind
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson, LimitOption
-from agent_cli.cli.remind import AtOption
+from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
+from agent_cli.messages import Origin
 from agent_cli.store import ids
+
+remind_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+AtOption = Annotated[
+    str | None, typer.Option("--at", help="When; then no word of the text is taken for a time. “never”: no time.")
+]
+
+
+@remind_app.command(no_args_is_help=False)
+def remind(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="What and when: call the dentist friday 3pm. Without words standard input is read."),
+    ] = None,
+    at: AtOption = None,
+) -> None:
+    """Add a task with a reminder: `agent remind call the dentist friday 3pm`.
+
+    Times are written as “friday 3pm”, “in two hours”, “tomorrow at noon”, “24.12. 18:00”, “every monday 9:00”,
+    “every last friday 17:00”, or in German. The time that was understood is printed.
+    """
+    app_ = context.obj.app()
+    if words or sys.stdin.isatty():
+        add_task(app_, " ".join(words or []), at, "typed")
+    else:
+        add_task(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), at, "piped")
+
+
+def add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
+    """Add a task and print the time that was understood. Raises UsageError."""
+    now, zone = app_.time(), zones.local_name()
+    text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
+    origin = "tool" if app_.child else origin
+    task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin)
+    output.say(f"kept {tasks.receipt(task, now)}")
+
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, help="List and change what is to be done.")
 
@@ -71,9 +108,9 @@ def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: i
         return
     display = output.look(sys.stdout)
     if display:
-        from agent_cli.repl.pages import task_page  # a pipe needs none of it
+        from agent_cli.repl.pages import lists  # a pipe needs none of it
 
-        print(task_page.page(found, app_.time(), display))
+        print(lists.tasks_page(found, app_.time(), display))
     else:
         for each in found:
             output.say(tasks.format_line(each, app_.time()))
@@ -101,23 +138,19 @@ def add(
     at: AtOption = None,
 ) -> None:
     """Add a task, as `agent remind` does."""
-    remind.add_task(context.obj.app(), " ".join(words), at, "typed")
+    add_task(context.obj.app(), " ".join(words), at, "typed")
 
 
 @app.command()
 def done(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Mark tasks as done. One that repeats moves to its next time; `rm` ends it."""
-    app_ = context.obj.app()
-    for task in _tasks(context, handles):
-        output.say(tasks.format_done(tasks.complete(app_.db, task, app_.time), app_.time()))
+    _change(context, "done", handles)
 
 
 @app.command()
 def reopen(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Open tasks again."""
-    app_ = context.obj.app()
-    for task in _tasks(context, handles):
-        output.say(f"open again: {tasks.receipt(tasks.reopen(app_.db, task, app_.time), app_.time())}")
+    _change(context, "reopen", handles)
 
 
 @app.command()
@@ -158,17 +191,13 @@ def edit(
 @app.command(cls=Decision)
 def rm(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Hide tasks; they come up no more."""
-    for task in _tasks(context, handles):
-        tasks.hide(context.obj.app().db, task, context.obj.app().time)
-        output.say(f"hidden {task.handle} “{task.name}” (agent tasks restore {task.handle})")
+    _change(context, "rm", handles)
 
 
 @app.command(cls=Decision)
 def restore(context: typer.Context, handles: TaskHandleArguments) -> None:
     """Bring hidden tasks back."""
-    for task in _tasks(context, handles):
-        tasks.restore(context.obj.app().db, task, context.obj.app().time)
-        output.say(f"restored {task.handle} “{task.name}”")
+    _change(context, "restore", handles)
 
 
 def _task(context: typer.Context, handle: str) -> Task:
@@ -176,6 +205,7 @@ def _task(context: typer.Context, handle: str) -> Task:
     return tasks.get(app_.db, ids.number("task", handle), app_.scope.owner)
 
 
-def _tasks(context: typer.Context, handles: list[str]) -> list[Task]:
-    """The tasks of all handles. Raises UsageError for an unknown one before anything is changed."""
-    return [_task(context, handle) for handle in dict.fromkeys(handles)]
+def _change(context: typer.Context, verb: tasks.Verb, handles: list[str]) -> None:
+    app_ = context.obj.app()
+    for line in tasks.change(app_.db, app_.scope.owner, verb, handles, app_.time, "agent tasks"):
+        output.say(line)

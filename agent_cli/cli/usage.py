@@ -6,6 +6,8 @@ anything is imported; Typer shows the same text.
 
 import os
 import sys
+from importlib import import_module
+from typing import Any
 
 from agent_cli import __version__
 
@@ -62,18 +64,18 @@ VERSION = f"agent {__version__}"
 _WIDTH = 80
 _MORE = "agent COMMAND --help tells more of each. The options above may also follow a command."
 
-_FOLDERS = (
-    "facts",
-    "skills",
-    "schedule",
-)  # commands with a folder; its main module has the same name
+# commands that stand in the module of another
+_BESIDE = {"remind": "tasks", "stats": "log", "import": "sessions", "why": "search", "index": "search"}
 
 
 def module(command: str) -> str:
-    """The module of a command; that of `import` is import_, since `import` is a keyword."""
-    if command in _FOLDERS:
-        return f"agent_cli.cli.{command}.{command}"
-    return f"agent_cli.cli.{'import_' if command == 'import' else command}"
+    """The module of a command."""
+    return f"agent_cli.cli.{_BESIDE.get(command, command)}"
+
+
+def app(command: str) -> Any:
+    """The Typer app of a command, imported now."""
+    return getattr(import_module(module(command)), f"{command}_app" if command in _BESIDE else "app")
 
 
 def help() -> str:

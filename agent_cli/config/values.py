@@ -3,12 +3,95 @@
 The dataclass below is the only list of settings; config.example.toml and the README are compared with it by tests.
 """
 
+import math
+import re
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Literal
 
-from agent_cli.config import validators
 from agent_cli.values import frozen
+
+_MOST = 1_000_000_000  # so many minutes can still be taken from a date
+
+
+def at_least(least: float) -> Callable[[Any], str]:
+    def check(value: float) -> str:
+        if value == math.inf:
+            return "must be a finite number"
+        if value > _MOST:
+            return f"must be at most {_MOST}"
+        return "" if value >= least else f"must be at least {least}"
+
+    return check
+
+
+def not_empty(value: str) -> str:
+    return "" if value.strip() else "must not be empty"
+
+
+def prices(table: dict[str, Any]) -> str:
+    def pair(value: Any) -> bool:
+        return isinstance(value, list) and len(value) == 2 and all(type(n) in (int, float) and n >= 0 for n in value)
+
+    return "" if all(map(pair, table.values())) else "must be pairs of prices, as in [0.15, 0.60]"
+
+
+def options(table: dict[str, Any]) -> str:
+    return "must not hold num_ctx: that is a setting of its own" if "num_ctx" in table else ""
+
+
+def rules(table: dict[str, Any]) -> str:
+    if torn := [key for key, value in table.items() if isinstance(value, dict)]:
+        return f'must have a name with a dot in quotes: "{torn[0]}.…" = "ask"'
+    known = {*map(str, table.values())} <= {"allow", "ask", "deny"}
+    return "" if known else 'must be "allow", "ask" or "deny" for each tool'
+
+
+def texts(values: list[Any]) -> str:
+    return "" if all(isinstance(each, str) and each.strip() for each in values) else "must hold texts alone"
+
+
+def named_texts(table: dict[str, Any]) -> str:
+    return texts(list(table.values()))
+
+
+_SERVER = {"command": str, "args": list, "env": dict, "url": str, "headers": dict}
+
+
+def servers(table: dict[str, Any]) -> str:
+    """The form alone; a server is started when it is first needed."""
+    for name, server in table.items():
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
+            return f"must have names of lower-case letters and digits, not {name!r}"
+        if not isinstance(server, dict) or ("command" in server) == ("url" in server):
+            return f"must hold a command or a url for {name}"
+        for key, value in server.items():
+            if key not in _SERVER:
+                return f"must not hold {key!r} for {name}: there are {', '.join(_SERVER)}"
+            texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            if not isinstance(value, _SERVER[key]) or not all(isinstance(each, str) for each in texts):
+                return f"must hold texts in {key} of {name}"
+    return ""
+
+
+def predicates(table: dict[str, Any]) -> str:
+    return "" if all(value in ("one", "many") for value in table.values()) else 'must be "one" or "many" for each'
+
+
+_GRAINS = ("working", "day", "week", "month", "quarter", "year")
+_AGE = re.compile(r"keep|[1-9]\d{0,3} ?(h|d|w|mo|q|y)")
+
+
+def retention(table: dict[str, Any]) -> str:
+    """The form alone; what it means is known to memory/lifecycle/retention.py."""
+    if unknown := [key for key in table if key not in ("preset", *_GRAINS)]:
+        return f"must not hold {unknown[0]}: there are preset, {', '.join(_GRAINS)}"
+    if table.get("preset", "short") not in ("short", "medium", "long"):
+        return 'must have "short", "medium" or "long" as preset'
+    ages = [value for key, value in table.items() if key != "preset"]
+    if all(isinstance(value, str) and _AGE.fullmatch(value) for value in ages):
+        return ""
+    return 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'
 
 
 def setting(comment: str, default: Any, check: Callable[[Any], str] | None = None) -> Any:
@@ -25,7 +108,7 @@ class Config:
         'the chat model: a name on the server, "auto" (the one that /model chose, else the newest at first use;\n'
         'the built-in offline one when no server answers), "offline", or "scripted:FILE"',
         "auto",
-        validators.not_empty,
+        not_empty,
     )
     engine: Literal["ollama", "openai", "local"] = setting(
         'what runs the models: "ollama"; "openai", any server that speaks /v1 (llama.cpp, LM Studio, vLLM); or\n'
@@ -36,7 +119,7 @@ class Config:
     embed_model: str = setting(
         'the model for search by meaning; "auto": the best that the server has, else the embedded one',
         "auto",
-        validators.not_empty,
+        not_empty,
     )
     host: str = setting(
         'the model server; empty: OLLAMA_HOST, else 127.0.0.1:11434. For "openai" its address, as in\n'
@@ -46,7 +129,7 @@ class Config:
     key_variable: str = setting(
         'the environment variable that holds the key of an "openai" server; the key itself is written nowhere',
         "AGENT_API_KEY",
-        validators.not_empty,
+        not_empty,
     )
     words_leave_machine: bool = setting(
         'the "openai" server may be on the internet: what you say, and what memory adds, then leaves your network',
@@ -55,12 +138,12 @@ class Config:
     local_idle: float = setting(
         'minutes without a request after which the process of "local" ends and frees its memory',
         10.0,
-        validators.at_least(0.01),
+        at_least(0.01),
     )
     num_ctx: int = setting(
         "tokens of context, the same in every request: changing it makes the server load the model again",
         8192,
-        validators.at_least(1024),
+        at_least(1024),
     )
     keep_alive: str = setting('how long the server keeps the model loaded, as in "10m"; empty: its own default', "")
     think: Literal["auto", "on", "off", "low", "medium", "high"] = setting(
@@ -69,24 +152,22 @@ class Config:
     answer_tokens: int = setting(
         "the most tokens of an answer, thinking included; 0: as many as fit the context",
         8192,
-        validators.at_least(0),
+        at_least(0),
     )
     warm: bool = setting(
         "the model reads the beginning of the next question while you type: the answer comes sooner, and the machine\n"
         "works a little more; false on battery",
         True,
     )
-    patience: float = setting("seconds to go on asking a server that is busy", 30.0, validators.at_least(0))
-    window_least: int = setting(
-        "the least number of messages of the conversation that the model sees", 10, validators.at_least(2)
-    )
+    patience: float = setting("seconds to go on asking a server that is busy", 30.0, at_least(0))
+    window_least: int = setting("the least number of messages of the conversation that the model sees", 10, at_least(2))
     window_most: int = setting(
         "the most; when there are more, the earlier ones are summarised and the model sees the least number again",
         22,
-        validators.at_least(2),
+        at_least(2),
     )
     close_after: float = setting(
-        "minutes of silence after which a session is closed and summarised; 0: never", 30.0, validators.at_least(0)
+        "minutes of silence after which a session is closed and summarised; 0: never", 30.0, at_least(0)
     )
     db: str = setting("the database file; empty: in the platform's folder for data", "")
     editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
@@ -94,7 +175,7 @@ class Config:
     paste_collapse: int = setting(
         "a paste of so many characters, or of 15 lines, is shown in short at the prompt and sent whole; 0: never",
         1000,
-        validators.at_least(0),
+        at_least(0),
     )
     background_jobs: bool = setting("`agent ask` may leave a process behind that runs what is queued", True)
     learn: Literal["ask", "off"] = setting(
@@ -107,72 +188,70 @@ class Config:
     profile_tokens: int = setting(
         "tokens of the facts that stand before the model in every session, at most an eighth of num_ctx; 0: none",
         600,
-        validators.at_least(0),
+        at_least(0),
     )
     recall_tokens: int = setting(
         "tokens of what is recalled beside a question, at most an eighth of num_ctx; 0: nothing",
         1200,
-        validators.at_least(0),
+        at_least(0),
     )
     preview: bool = setting(
         "what memory will put beside your words stands above the prompt while you type; Alt and its number drops it",
         True,
     )
     idle_seconds: float = setting(
-        "queued work runs in a session when nobody has typed for so many seconds", 20.0, validators.at_least(0)
+        "queued work runs in a session when nobody has typed for so many seconds", 20.0, at_least(0)
     )
-    options: dict[str, Any] = setting(
-        "sampling options for the server, as in temperature = 0.7", {}, validators.options
-    )
+    options: dict[str, Any] = setting("sampling options for the server, as in temperature = 0.7", {}, options)
     rules: dict[str, str] = setting(
         'for each tool "allow", "ask" or "deny", instead of what its risk asks for; "source:files" is all tools of\n'
         'a source, "read_file path=~/notes/*" a tool with such an argument; the closest counts',
         {},
-        validators.rules,
+        rules,
     )
     predicates: dict[str, str] = setting(
         'how many values a predicate has at a time, "one" or "many", as in "prefers.editor" = "one": of one the\n'
         "newer ends the older",
         {},
-        validators.predicates,
+        predicates,
     )
     folders: list[str] = setting(
-        'folders whose files the model may read, as in ["~/notes"]; of all others it reads none', [], validators.texts
+        'folders whose files the model may read, as in ["~/notes"]; of all others it reads none', [], texts
     )
     feeds: dict[str, str] = setting(
         "what the model may fetch, by name: the address or the file of a feed (RSS, Atom, iCal) or of some text,\n"
         'as in news = "https://example.org/feed.xml"',
         {},
-        validators.named_texts,
+        named_texts,
     )
     feeds_private: bool = setting("an address of a feed may be on this machine or in its private network", False)
     remind_again: float = setting(
-        "minutes after which a reminder that is neither done nor snoozed comes up again", 60.0, validators.at_least(1)
+        "minutes after which a reminder that is neither done nor snoozed comes up again", 60.0, at_least(1)
     )
     remind_command: list[str] = setting(
         'a command that is run for each reminder, its words as the last argument, as in ["notify-send", "agent"]',
         [],
-        validators.texts,
+        texts,
     )
     schedule_rounds: int = setting(
         "rounds of tool calls that a run of a schedule may make; in a conversation there are six",
         12,
-        validators.at_least(1),
+        at_least(1),
     )
-    tool_seconds: float = setting("seconds that a tool may take", 60.0, validators.at_least(0.1))
+    tool_seconds: float = setting("seconds that a tool may take", 60.0, at_least(0.1))
     mcp: dict[str, dict[str, Any]] = setting(
         'tool servers (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'
         'or url = "https://…" with headers',
         {},
-        validators.servers,
+        servers,
     )
     prices: dict[str, list[float]] = setting(
-        "per model the price of a million tokens in and out; local ones cost 0", {}, validators.prices
+        "per model the price of a million tokens in and out; local ones cost 0", {}, prices
     )
     retention: dict[str, str] = setting(
         'what is removed once it is old and summarised; while this is empty, nothing. preset = "short", "medium" or\n'
         '"long"; or, instead of what it says too, an age or "keep" for working (messages), day, week, month, quarter\n'
         'and year, as in working = "48h", day = "30d", week = "6w", month = "6mo", quarter = "4q", year = "2y"',
         {},
-        validators.retention,
+        retention,
     )

@@ -29,7 +29,6 @@ from agent_cli.errors import (
     ModelFailed,
     ModelMissing,
     ModelUnavailable,
-    ServerAbsent,
 )
 from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
@@ -198,8 +197,9 @@ def _unwrap(value: Any) -> tuple[str, dict[str, Any]]:
 
 def unavailable(address: Address, why: str) -> ModelUnavailable:
     kind = address.kind
-    return ServerAbsent(
-        f"no model server answers at {address.url} ({why}): {kind.start}, or set {kind.setting} to where it runs"
+    return ModelUnavailable(
+        f"no model server answers at {address.url} ({why}): {kind.start}, or set {kind.setting} to where it runs",
+        absent=True,
     )
 
 

@@ -27,7 +27,6 @@ from agent_cli.errors import (
     ModelFailed,
     ModelMissing,
     ModelUnavailable,
-    ServerAbsent,
 )
 from agent_cli.llm.model import Cancel, Chunk, Done, Text, Thinking
 from agent_cli.messages import Message, ToolCall
@@ -180,7 +179,9 @@ class OfflineModel:
     ) -> Iterator[Chunk]:
         """Quote memories for the last question. Raises ModelUnavailable when asked for JSON, which needs a model."""
         if format is not None:
-            raise ServerAbsent("no model server answers, and this needs one: start it with `ollama serve`")
+            raise ModelUnavailable(
+                "no model server answers, and this needs one: start it with `ollama serve`", absent=True
+            )
         question = last_question(messages)
         verdict, found = self._search(question, MAX_QUOTES) if question else ("", ())
         yield from stream_words(_answer(verdict, found[:MAX_QUOTES]), Cancel() if cancel is None else cancel)

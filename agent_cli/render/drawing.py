@@ -13,10 +13,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from agent_cli.render.display import Display
-from agent_cli.render.layout import cell_width
-from agent_cli.render.program_text import wrap
-from agent_cli.render.styles import BOLD, DIM
+from agent_cli.render.layout import cell_width, wrap
+from agent_cli.render.styles import BOLD, DIM, Display
 
 _GAP = 2  # blanks between two columns
 _MIN_LAST = 24  # cells that the last column needs beside the others

@@ -1,16 +1,22 @@
-"""Styled text wrapped to the width of the window while it arrives; nothing written is changed again.
+"""Text wrapped to the width of the window: styled text while it arrives, and what the program itself says.
 
-A word is written when it is complete, on a new line where it would not fit. The width is read at the beginning of each
-line, so that a window may be resized at any time. A word wider than the line (an address) is left to the terminal to
-break, so that it is copied in one piece. Between wide characters a line may break without a blank. Each line ends in
-the plain style: what follows an answer is never bold.
+A word is written when it is complete, on a new line where it would not fit; nothing written is changed again. The width
+is read at the beginning of each line, so that a window may be resized at any time. A word wider than the line (an
+address) is left to the terminal to break, so that it is copied in one piece. Between wide characters a line may break
+without a blank. Each line ends in the plain style: what follows an answer is never bold.
+
+Of what the program says only lines that are too long are changed. A line with columns continues below its last column
+that leaves enough room. A command, as in `agent -r s4` or /resume s4, stays on one line, so that it can be read and
+copied as a whole.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from agent_cli.render.styles import NEEDS_YOU, PROGRAM
-from agent_cli.text import Pattern
+from agent_cli import kinds
+from agent_cli.render.styles import NEEDS_YOU, PROGRAM, Display
+from agent_cli.text import Pattern, clean
 
 MAX_WORD = 256  # characters; a longer word is written in parts
 
@@ -138,3 +144,63 @@ class LineWrapper:
         if style != self._style and (style := self._shown(style)) != self._style:
             self._write(("\x1b[m" if self._style else "") + (f"\x1b[{style}m" if style else ""))
             self._style = style
+
+
+_INDENT = 4  # blanks before the continuation of a line whose columns leave too little room
+_COLUMN = re.compile(r"(?<=\S) {2,}(?=\S)")
+_ARGUMENT = rf"(?: (?:--?[a-z][a-z-]*|{kinds.letters(kinds.KINDS)}\d+|[A-Z]{{2,}}|/[a-z]+)\b)*"
+_COMMAND = Pattern(
+    rf"`[^`\n]+`|\bagent (?:-[a-z]\b|--[a-z-]+|[a-z]+(?: [a-z]+)?\b){_ARGUMENT}|(?<![\w/.])/[a-z]+{_ARGUMENT}(?![\w/.])"
+)
+
+
+class Verbatim(str):
+    """A text that is never wrapped, because it is compared or copied: an answer, a file, the call to be approved."""
+
+
+def formatted(text: str, display: Display, indent: int = 0) -> str:
+    """A text as it is printed, indented by so many cells: without control characters, and wrapped where `display.wrap`
+    says so."""
+    safe = clean(text)
+    return wrap(safe, display.width() - indent) if display.wrap and not isinstance(text, Verbatim) else safe
+
+
+def wrap(text: str, width: int) -> str:
+    """The text in lines of at most `width` cells, except for longer words."""
+    return "\n".join(line if _fits(line, width) else _wrap_line(line.expandtabs(), width) for line in text.split("\n"))
+
+
+def _fits(line: str, width: int) -> bool:
+    return cell_width(line.expandtabs()) <= width
+
+
+def _wrap_line(line: str, width: int) -> str:
+    chunks: list[str] = []
+    wrapper = LineWrapper(chunks.append, lambda: width, lambda style: "")
+    lead, indent = _lead(line, width // 3)
+    wrapper.begin(lead, indent)
+    for span in _spans(line[len(lead) :], 2 * width // 3):
+        wrapper.put(span)
+    wrapper.end()
+    return "".join(chunks).removesuffix("\n")
+
+
+def _lead(line: str, most: int) -> tuple[str, int]:
+    """The text before the column below which the line continues, at most `most` cells, and the cells up to there."""
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    columns = [line[: gap.end()] for gap in _COLUMN.finditer(line)]
+    leads = [lead for lead in columns if cell_width(lead) <= most]
+    if leads:
+        return leads[-1], cell_width(leads[-1])
+    return indent, len(indent) + (_INDENT if columns else 0)
+
+
+def _spans(line: str, most: int) -> Iterator[StyledText]:
+    """The words of a line; a command of at most `most` characters is one span."""
+    done = 0
+    for command in _COMMAND.finditer(line):
+        if len(command[0]) <= most:
+            yield from split_words(line[done : command.start()])
+            yield StyledText(command[0])
+            done = command.end()
+    yield from split_words(line[done:])

@@ -1,25 +1,360 @@
-"""An answer in Markdown, shown while it arrives: appended, never redrawn.
+"""An answer in Markdown, shown while it arrives: appended, never redrawn. And which writer a terminal gets.
 
 Text is written by the word, code by the line, a table when it is complete. The cursor is never moved, so no window,
 however it is resized, can show a line twice or lose one. How the stream was cut into pieces makes no difference to a
 single byte. Only what cannot be decided yet is held back: the first characters of a line, an open delimiter, a table;
 each within bounds, so that a line of megabytes takes time in proportion to its length.
 
+A delimiter within a line is held back until its closing one has come, the line has ended or `_WINDOW` characters have
+passed; then it is a style, or a literal character. Names such as `__init__`, `**kwargs` and `2*3` stay whole where
+CommonMark would make them bold only by accident. A link shows its address behind its text: a text that hides its
+address can deceive, terminals find the address by themselves, and it is there when the answer is copied.
+
+A table wider than the window is not drawn: its rows are printed as they arrived, which can be read and copied, unlike
+rows broken at the edge of a window. Of code few kinds of token are coloured: what a reader looks for is where strings
+and comments end. Pygments is imported at the first block of code with a language.
+
 Not supported, and shown as written: underlined (setext) headings, reference links, HTML, tables whose rows do not begin
 with a bar.
 """
 
 import re
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import groupby
-from typing import TextIO
+from typing import Any, Protocol, TextIO
 
-from agent_cli.render import table
-from agent_cli.render.display import Display
-from agent_cli.render.highlight import Highlighter
-from agent_cli.render.inline import InlineParser
-from agent_cli.render.layout import LineWrapper, StyledText
+from agent_cli.render import styles
+from agent_cli.render.layout import MAX_WORD, WIDE, LineWrapper, StyledText, cell_width, split_words
+from agent_cli.render.plain_writer import PlainWriter, SentenceWriter
 from agent_cli.render.reply_lines import ReplyCleaner
-from agent_cli.render.styles import BOLD, DIM
+from agent_cli.render.styles import BLUE, BOLD, CODE, CYAN, DIM, GREEN, ITALIC, MAGENTA, RED, STRUCK, Display, styled
+from agent_cli.text import Pattern
+
+_WINDOW = 240  # characters within which a delimiter must be closed
+
+# For scripts written without blanks: what must not end a line stays with the next character, what must not begin one
+# with the character before it.
+_OPENS = "「『（【〈《〔［｛"
+_CLOSES = "」』）】〉》〕］｝、。，．！？：；・ー々…ぁぃぅぇぉっゃゅょァィゥェォッャュョ"
+_CLOSES += "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # combining characters and variation selectors
+_TOKEN = Pattern(
+    rf"(?P<space>[ ]{{1,64}})|(?P<wide>[{_OPENS}]{{0,8}}[{WIDE}][{_CLOSES}]{{0,8}})"
+    rf"|(?P<word>[^ *_`~!\[\\{WIDE}]{{1,{MAX_WORD}}})|(?P<mark>.)",
+    re.DOTALL,
+)
+_RUN = re.compile(rf"\\.|`{{1,{_WINDOW}}}|\*{{1,{_WINDOW}}}|_{{1,{_WINDOW}}}|~{{1,{_WINDOW}}}", re.DOTALL)
+_TICKS = re.compile("`+")
+_PATH = r"[^\s()\[\]<>]"
+_LINK = Pattern(
+    rf"!?\[(?P<label>[^\[\]]{{1,200}})\]\((?P<to>{_PATH}{{1,800}}(?:\({_PATH}{{0,200}}\){_PATH}{{0,200}})?)"
+    r'(?: "[^"\[\]<>]{0,200}")?\)'
+)
+_PARTIAL_LINK = Pattern(  # every beginning of a link
+    rf"!?(?:\[[^\[\]]{{0,200}}(?:\](?:\({_PATH}{{0,800}}(?:\({_PATH}{{0,200}}(?:\){_PATH}{{0,200}})?)?"
+    r'(?: (?:"[^"\[\]<>]{0,200}"?)?)?)?)?)?\Z'
+)
+_ESCAPABLE = frozenset("*_`~#|")
+
+
+class _Incomplete(Exception):
+    """More of the line must arrive before this can be parsed."""
+
+
+class InlineParser:
+    """Parses one line as it arrives; `style` applies to all its text."""
+
+    def __init__(self, style: str = "") -> None:
+        self._style = style
+        self._pending = ""
+        self._previous = " "  # the character before the pending text
+        self._unclosed: dict[str, int] = {}  # by delimiter: how far into the pending text none closes it
+
+    def feed(self, text: str) -> Iterator[StyledText]:
+        self._pending += text
+        return self._read(final=False)
+
+    def end(self) -> Iterator[StyledText]:
+        return self._read(final=True)
+
+    def _read(self, final: bool) -> Iterator[StyledText]:
+        text, at = self._pending, 0
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            assert match  # any character is a delimiter at least
+            end = match.end()
+            if match.lastgroup == "mark":
+                try:
+                    end, spans = self._delimited(text, at, final)
+                except _Incomplete:
+                    break
+                yield from spans
+            elif end == len(text) and end - at < MAX_WORD and not final:
+                break
+            else:
+                yield StyledText(match.group(), self._style, str(match.lastgroup))
+            self._previous, at = text[end - 1], end
+        self._pending = text[at:]
+        if self._unclosed and at:
+            self._unclosed = {delimiter: to - at for delimiter, to in self._unclosed.items() if to > at}
+
+    def _delimited(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
+        """Where the construct that a delimiter opens ends, and its spans."""
+        match text[at]:
+            case "[" | "!":
+                return self._link(text, at, final)
+            case "\\":
+                return self._escape(text, at, final)
+        run = _RUN.match(text, at)
+        assert run
+        if run.end() == len(text) and not final and len(run.group()) < _WINDOW:
+            raise _Incomplete
+        delimiter = run.group()
+        inner = at + len(delimiter)
+        if not self._can_open(delimiter, text[inner : inner + 1]):
+            return inner, self._literal(delimiter)
+        close, seen = _find_closing(text, inner, delimiter, self._unclosed.get(delimiter, 0), at + _WINDOW, final)
+        if close < 0:
+            self._unclosed[delimiter] = seen
+            return inner, self._literal(delimiter)
+        content = text[inner:close]
+        if delimiter == "__" and content.isidentifier():  # a Python name such as __init__
+            return close + 2, self._literal(text[at : close + 2])
+        return close + len(delimiter), self._code(content) if delimiter[0] == "`" else self._styled(content, delimiter)
+
+    def _can_open(self, delimiter: str, after: str) -> bool:
+        if delimiter[0] == "`":
+            return True
+        if not after or after.isspace() or len(delimiter) > 3 or (delimiter[0] == "~" and delimiter != "~~"):
+            return False
+        inside = self._previous.isalnum() and (self._previous.isascii() or delimiter[0] == "_")
+        return not inside or delimiter in ("**", "~~")
+
+    def _link(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
+        if match := _LINK.match(text, at):
+            label, to = match["label"], match["to"]
+            return match.end(), self._literal(to) if label == to else self._labelled(label, to)
+        if not final and _PARTIAL_LINK.match(text, at):
+            raise _Incomplete
+        return at + 1, self._literal(text[at])
+
+    def _escape(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
+        if at + 1 == len(text) and not final:
+            raise _Incomplete
+        after = text[at + 1 : at + 2]
+        if after and after in _ESCAPABLE:
+            return at + 2, self._literal(after)
+        return at + 1, self._literal("\\")
+
+    def _styled(self, text: str, delimiter: str) -> Iterator[StyledText]:
+        style = STRUCK if delimiter == "~~" else {1: ITALIC, 2: BOLD, 3: f"{BOLD};{ITALIC}"}[len(delimiter)]
+        return InlineParser(_combined(self._style, style))._whole(text)
+
+    def _labelled(self, text: str, to: str) -> Iterator[StyledText]:
+        yield from InlineParser(self._style)._whole(text)
+        yield StyledText(" ", self._style, "space")
+        yield StyledText(f"({to})", self._style)
+
+    def _code(self, text: str) -> Iterator[StyledText]:
+        if text.startswith(" ") and text.endswith(" ") and text.strip():
+            text = text[1:-1]
+        return split_words(text, _combined(self._style, CODE))
+
+    def _literal(self, text: str) -> Iterator[StyledText]:
+        return split_words(text, self._style)
+
+    def _whole(self, text: str) -> Iterator[StyledText]:
+        yield from self.feed(text)
+        yield from self.end()
+
+
+def parse(text: str, style: str = "") -> list[StyledText]:
+    """The spans of a whole text."""
+    return list(InlineParser(style)._whole(text))
+
+
+def _find_closing(text: str, start: int, delimiter: str, unclosed: int, limit: int, final: bool) -> tuple[int, int]:
+    """Where the closing delimiter begins; or -1, and up to where there is none. Raises _Incomplete."""
+    complete = final or len(text) > limit  # no more text is needed to decide
+    stop = min(len(text), limit)
+    at = max(start, unclosed)
+    while run := _RUN.search(text, at, stop):
+        if run.end() == stop and not (final and stop == len(text)):
+            break  # it may go on
+        at = run.end()
+        if delimiter[0] == "`":
+            if run.group() == delimiter:
+                return run.start(), at
+            if run.group()[0] == "\\":
+                at = run.start() + 1  # nothing is escaped in code
+        elif run.group()[0] == "`":
+            close = _code_end(text, at, run.group(), stop, final)
+            if close is None and not complete:
+                raise _Incomplete
+            at = close or at
+        elif _can_close(run, delimiter, text):
+            return run.end() - len(delimiter), at
+    if not complete:
+        raise _Incomplete
+    return -1, run.start() if run else stop
+
+
+def _code_end(text: str, start: int, delimiter: str, stop: int, final: bool) -> int | None:
+    """Where code within emphasis ends."""
+    for run in _TICKS.finditer(text, start, stop):
+        whole = run.end() < stop or (final and stop == len(text))
+        if run.group() == delimiter and whole:
+            return run.end()
+    return None
+
+
+def _can_close(run: re.Match[str], delimiter: str, text: str) -> bool:
+    found = run.group()
+    if found != delimiter and not (found == 3 * delimiter[0] and len(delimiter) < 3 and delimiter[0] != "~"):
+        return False
+    after = text[run.end() : run.end() + 1]
+    return not text[run.start() - 1].isspace() and not (delimiter[0] == "_" and after.isalnum())
+
+
+def _combined(outer: str, inner: str) -> str:
+    return ";".join(dict.fromkeys([*filter(None, outer.split(";")), *inner.split(";")]))
+
+
+_SEPARATOR = re.compile(r"(?<!\\)\|")
+_RULE = re.compile(r":?-+:?")
+_GAP = "  "
+
+Cell = list[StyledText]
+
+
+def has_header(rows: Sequence[str]) -> bool:
+    """Whether the rows are a table: the second one gives the alignment of its columns."""
+    return len(rows) > 1 and all(_RULE.fullmatch(cell) for cell in _cells(rows[1]))
+
+
+def layout(rows: Sequence[str], width: int) -> list[list[StyledText]]:
+    """The lines of a table in Markdown `rows`; empty when it is wider than `width` cells."""
+    alignments = _cells(rows[1])
+    head, *body = [_cells(row) for row in (rows[0], *rows[2:])]
+    count = max(len(head), len(alignments), *(len(row) for row in body), 1)
+    table = [[parse(cell, styles.BOLD if row is head else "") for cell in _padded(row, count)] for row in (head, *body)]
+    widths = [max(3, *(_width(row[n]) for row in table)) for n in range(count)]
+    if sum(widths) + len(_GAP) * (count - 1) > width:
+        return []
+    alignments = _padded(alignments, count)
+    lines = [_line(row, widths, alignments) for row in table]
+    return [lines[0], [StyledText(_GAP.join("-" * each for each in widths))], *lines[1:]]
+
+
+def _cells(row: str) -> list[str]:
+    inner = row.strip().removeprefix("|")
+    inner = inner.removesuffix("|") if not inner.endswith("\\|") else inner
+    return [cell.strip() for cell in _SEPARATOR.split(inner)]
+
+
+def _padded(row: list[str], count: int) -> list[str]:
+    return row + [""] * (count - len(row))
+
+
+def _width(cell: Cell) -> int:
+    return sum(cell_width(span.text) for span in cell)
+
+
+def _line(row: list[Cell], widths: list[int], alignments: list[str]) -> list[StyledText]:
+    line: list[StyledText] = []
+    for n, (cell, width, alignment) in enumerate(zip(row, widths, alignments, strict=True)):
+        left, right = _margins(width - _width(cell), alignment)
+        line += [
+            StyledText((_GAP if n else "") + " " * left, kind="space"),
+            *cell,
+            StyledText(" " * right, kind="space"),
+        ]
+    while line and not line[-1].text.strip():
+        line.pop()
+    return line
+
+
+def _margins(room: int, alignment: str) -> tuple[int, int]:
+    """The blanks left and right of a cell whose column is `room` wider."""
+    if alignment.endswith(":"):
+        return (room // 2, room - room // 2) if alignment.startswith(":") else (room, 0)
+    return 0, room
+
+
+_STYLES = {
+    "Comment": DIM,
+    "Comment.Preproc": CYAN,
+    "Keyword": MAGENTA,
+    "Operator.Word": MAGENTA,
+    "Literal.String": GREEN,
+    "Literal.Number": CYAN,
+    "Name.Function": BLUE,
+    "Name.Class": BLUE,
+    "Name.Tag": MAGENTA,
+    "Name.Decorator": CYAN,
+    "Generic.Inserted": GREEN,
+    "Generic.Deleted": RED,
+    "Generic.Heading": BOLD,
+    "Generic.Subheading": CYAN,
+}
+
+
+class Highlighter:
+    """Colours one code block, line by line; an unknown language gets no colours."""
+
+    def __init__(self, language: str):
+        self._lexer = _lexer(language)
+        self._stack = ["root"]
+
+    def line(self, text: str) -> str:
+        """The line with SGR codes, ending in the plain style."""
+        try:
+            tokens = list(self._tokens(text + "\n"))
+        except Exception:  # lexers are large third-party regular expressions: a fault in one must not lose the code
+            self._lexer, tokens = None, []
+        if "".join(value for _, value in tokens) != text + "\n":
+            return text
+        coloured = ""
+        for style, group in groupby(tokens, lambda token: _style(token[0])):
+            value = "".join(value for _, value in group).rstrip("\n")
+            core = value.strip(" ")
+            coloured += value.replace(core, styled(core, style), 1) if style and core else value
+        return coloured
+
+    def _tokens(self, text: str) -> Iterator[tuple[str, str]]:
+        """The type and text of each token. A lexer without rules, such as that of JSON, restarts at each line."""
+        if self._lexer is None:
+            return
+        from pygments.lexer import ExtendedRegexLexer, LexerContext, RegexLexer
+
+        if type(self._lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed:
+            context = LexerContext(text, 0, self._stack)  # holds the state of the rules at the end of the line
+            found = ExtendedRegexLexer.get_tokens_unprocessed(self._lexer, None, context)
+            yield from ((str(kind), value) for _, kind, value in found)
+            self._stack = context.stack
+        else:
+            yield from ((str(kind), value) for _, kind, value in self._lexer.get_tokens_unprocessed(text))
+
+
+def _lexer(language: str) -> Any:
+    """The lexer of a language, None when there is none."""
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language)
+    except ClassNotFound:
+        return None
+
+
+@cache
+def _style(kind: str) -> str:
+    """The SGR codes of a token type such as "Token.Literal.String.Doc": its own, or those of a parent type."""
+    kind = kind.removeprefix("Token.")
+    while kind and kind not in _STYLES:
+        kind = kind.rpartition(".")[0]
+    return _STYLES.get(kind, "")
+
 
 _MAX_LINE_START = 200  # characters after which the kind of a line is decided
 _MAX_ROW = 4_000  # characters of a table row
@@ -243,7 +578,7 @@ class MarkdownWriter:
         rows, self._table_overflowed, self._table_size = self._rows, False, 0
         if not rows:
             return
-        lines = table.layout(rows, self._display.width()) if table.has_header(rows) else []
+        lines = layout(rows, self._display.width()) if has_header(rows) else []
         if not lines:
             self._write_rows_unwrapped()
             return
@@ -267,3 +602,22 @@ class MarkdownWriter:
 
 def _join_styles(*styles: str) -> str:
     return ";".join(style for style in styles if style)
+
+
+class AnswerWriter(Protocol):
+    def write(self, text: str) -> None: ...
+
+    def new_section(self) -> None:
+        """Separate the text before a tool call from the text after it by a blank line."""
+        ...
+
+    def end(self) -> None:
+        """Write what is held back, and end the line if it has text."""
+        ...
+
+
+def answer_writer(out: TextIO, display: Display, style: str = "") -> AnswerWriter:
+    """A writer to `out`; `style` applies to all text, in SGR codes, where colours can be shown."""
+    if display.markdown:
+        return MarkdownWriter(out, display, style)
+    return (SentenceWriter if display.screen_reader else PlainWriter)(out, ReplyCleaner())

@@ -9,10 +9,9 @@ cut into pieces makes no difference. What is stored, piped and copied stays as t
 from collections.abc import Sequence
 
 from agent_cli.render import styles
-from agent_cli.render.display import Display
+from agent_cli.render.layout import formatted
 from agent_cli.render.plain_writer import StreamCleaner
-from agent_cli.render.program_text import formatted
-from agent_cli.render.styles import LineRole
+from agent_cli.render.styles import Display, LineRole
 from agent_cli.text import Pattern, visible
 
 SIGNS = "".join(each.sign for each in (styles.YOU, styles.PROGRAM, styles.NEEDS_YOU, styles.DONE, styles.FAILED))

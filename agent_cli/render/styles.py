@@ -1,11 +1,20 @@
-"""The styles of text at a terminal, and the five roles in which its lines stand there. Nothing else names a colour.
+"""The styles of text at a terminal, the five roles of the program's lines there, and whether either is shown.
 
 Styles are the numbers of ANSI escape sequences (SGR, ECMA-48): the sixteen colours of the terminal, no background, so
-that they can be read on light and dark alike. Each role has a sign too, so that it can be told without colours. An
-answer has neither sign nor colour. Whether colours are shown at all is decided in `display`.
+that they can be read on light and dark alike. Nothing else names a colour. Each role has a sign too, so that it can be
+told without colours. An answer has neither sign nor colour.
+
+What a terminal can show and what the person wants to see is decided once, from the stream, environment and flags: all
+drawing depends on a `Display` alone. Without Markdown an answer is printed as the model wrote it: in a pipe and on a
+dumb terminal. Where no colours are wanted, weight and layout remain. `screen_reader`: whole sentences, nothing that is
+erased again, and no signs that only make sense to the eye.
 """
 
+import os
 import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Literal, TextIO
 
 from agent_cli.messages import Failure, Receipt, Request
 from agent_cli.values import frozen
@@ -53,3 +62,100 @@ def styled(text: str, style: str) -> str:
 def without_colours(style: str) -> str:
     """The codes of a style that are no colours: weight and the like."""
     return ";".join(code for code in style.split(";") if not _COLOUR.fullmatch(code))
+
+
+Color = Literal["auto", "always", "never"]
+
+_MIN_WIDTH = 20  # cells; below it nothing is worth wrapping
+_DEFAULT_WIDTH = 80
+
+
+def _default_width() -> int:
+    return _DEFAULT_WIDTH
+
+
+@frozen
+class Display:
+    colour: bool = False
+    weight: bool = False  # bold, dim and the like, where colours are not wanted
+    markdown: bool = False  # never without a terminal, unless --render asks for it
+    spinner: bool = False
+    screen_reader: bool = False
+    wrap: bool = False  # whether the program's own messages are wrapped between words
+    width: Callable[[], int] = _default_width  # cells of a line now: windows are resized
+
+    def shown(self, style: str) -> str:
+        """What of a style is shown; empty: nothing."""
+        if self.colour:
+            return style
+        return without_colours(style) if self.weight else ""
+
+    def styled(self, text: str, style: str) -> str:
+        """The text in what is shown of a style."""
+        return styled(text, self.shown(style))
+
+
+def detect(
+    stream: TextIO,
+    environ: Mapping[str, str],
+    color: Color = "auto",
+    *,
+    plain: bool = False,
+    screen_reader: bool = False,
+    render: bool = False,
+) -> Display:
+    """What to draw on the stream. A flag beats NO_COLOR, which beats FORCE_COLOR; `render`: Markdown in a pipe too."""
+    terminal, dumb = stream.isatty(), environ.get("TERM") == "dumb"
+    screen_reader = screen_reader or environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
+    simple = plain or dumb or screen_reader
+    colour = not simple and _wants_colour(environ, color, terminal or render)
+    return Display(
+        colour=colour,
+        weight=terminal and not simple,
+        markdown=render or (terminal and not simple) or (colour and color == "always"),
+        spinner=terminal and not simple,
+        screen_reader=screen_reader,
+        wrap=terminal and not screen_reader,
+        width=lambda: terminal_width(stream),
+    )
+
+
+def with_theme(display: Display, theme: str) -> Display:
+    """The same with colours ("ansi": the sixteen of the terminal) or plain ("none"), as --plain would have it."""
+    return replace(display, colour=theme == "ansi", weight=theme == "ansi", markdown=theme == "ansi")
+
+
+def terminal_width(stream: TextIO) -> int:
+    """The cells of a line now; 80 where there is no terminal."""
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError, AttributeError):  # no terminal, closed, or no file at all
+        columns = 0
+    return max(_MIN_WIDTH, columns or _DEFAULT_WIDTH)
+
+
+def _wants_colour(environ: Mapping[str, str], color: Color, default: bool) -> bool:
+    if color != "auto":
+        return color == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    return default or environ.get("FORCE_COLOR", "0") not in ("", "0")
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def bar(share: float, cells: int) -> str:
+    """A bar of at most so many cells, in eighths of a cell; at least a sliver for what is more than nothing."""
+    eighths = round(max(0.0, min(1.0, share)) * cells * 8)
+    eighths = max(eighths, 1) if share > 0 else 0
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+
+
+def marked_words(text: str, words: Iterable[str], display: Display) -> str:
+    """The text with the words that begin with one of these in bold."""
+    wanted = sorted({word for word in words if len(word) > 1}, key=len, reverse=True)
+    if not wanted or not display.shown(BOLD):
+        return text
+    found = re.compile(rf"\b(?:{'|'.join(map(re.escape, wanted))})\w*", re.IGNORECASE)
+    return found.sub(lambda match: display.styled(match[0], BOLD), text)

@@ -315,6 +315,15 @@ class Database:
                     self.script("rollback to step; release step" if nested else "rollback")
                 raise
 
+    @contextmanager
+    def patience(self, seconds: float) -> Iterator[None]:
+        """Wait at most so long for another process that writes."""
+        previous, self.busy_timeout = self.busy_timeout, min(self.busy_timeout, seconds)
+        try:
+            yield
+        finally:
+            self.busy_timeout = previous
+
     def truncate_journal(self, busy_timeout: float = 2.0) -> bool:
         """Move the journal's contents into the file and empty it; False when another process prevents it.
 

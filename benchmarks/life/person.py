@@ -26,7 +26,7 @@ from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Proposal
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.results import Confirmation
+from agent_cli.repl.commands.commands import Confirmation
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 from agent_cli.values import frozen

@@ -15,7 +15,7 @@ from agent_cli.memory.documents import document_sync
 from agent_cli.memory.facts import facts
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall_log
-from agent_cli.repl.prompt import recall_preview
+from agent_cli.repl.prompt import prompt_input
 from agent_cli.store import jobs
 from tests.agent.jobs.test_learning import Answers
 from tests.agent.jobs.test_learning import job_context as learning
@@ -123,7 +123,7 @@ def test_the_line_above_the_prompt_names_the_file_shortly(context, folder):  # n
     (folder / "router.md").write_text(ROUTER)
     add(context.db, folder)
     app = SimpleNamespace(scope=HERE, time=context.time, window=None)
-    [seen] = recall_preview.items(app, context.db, None, "What is the admin of the router called?")
+    [seen] = prompt_input.items(app, context.db, None, "What is the admin of the router called?")
     assert (seen.key, seen.text) == (("section", 1), "d1 router.md:5")
 
 

@@ -2,7 +2,7 @@
 
 import typer
 
-from agent_cli.cli import global_options
+from agent_cli.cli import main
 from agent_cli.cli.main import app
 from tests.tables import for_each
 
@@ -10,7 +10,7 @@ GROUP = typer.main.get_command(app)
 
 
 def moved(line):
-    return " ".join(global_options.in_front(line.split(), GROUP, None))
+    return " ".join(main.in_front(line.split(), GROUP, None))
 
 
 @for_each(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import agent_cli
-from agent_cli.cli.schedule import schedule_targets as targets
+from agent_cli.cli import schedule_run
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.tools import registry
@@ -210,39 +210,39 @@ def test_the_assistant_adds_and_runs_no_schedule(program):
 )
 def test_a_target_that_cannot_be_is_refused(file, command, to_note, told):
     with pytest.raises(UsageError, match=told):
-        targets.choose(file, command, to_note)
+        schedule_run.choose(file, command, to_note)
 
 
 def test_a_file_is_kept_absolute_and_a_command_by_its_whole_path(tmp_path, monkeypatch):
     (tmp_path / "100%m").mkdir()
     monkeypatch.chdir(tmp_path / "100%m")
-    kind, pattern = targets.choose("%Y.md", [], False)
-    assert (kind, targets.file_path(pattern, datetime(2026, 1, 2))) == ("file", tmp_path / "100%m" / "2026.md")
-    assert targets.choose("", ["sh", "-c", "x"], False) == ("command", json.dumps([shutil.which("sh"), "-c", "x"]))
-    assert targets.choose("", [], True) == targets.choose("", [], False) == ("note", "")
+    kind, pattern = schedule_run.choose("%Y.md", [], False)
+    assert (kind, schedule_run.file_path(pattern, datetime(2026, 1, 2))) == ("file", tmp_path / "100%m" / "2026.md")
+    assert schedule_run.choose("", ["sh", "-c", "x"], False) == ("command", json.dumps([shutil.which("sh"), "-c", "x"]))
+    assert schedule_run.choose("", [], True) == schedule_run.choose("", [], False) == ("note", "")
 
 
 def test_a_file_that_cannot_be_written_and_a_link_are_met(tmp_path):
     (tmp_path / "real.md").write_text("old")
     (tmp_path / "link.md").symlink_to("real.md")
-    targets.write_file(targets.file_path(f"{tmp_path}/link.md", datetime(2026, 1, 2)), "new")
+    schedule_run.write_file(schedule_run.file_path(f"{tmp_path}/link.md", datetime(2026, 1, 2)), "new")
     assert ((tmp_path / "real.md").read_text(), (tmp_path / "link.md").is_symlink()) == ("new\n", True)
     with pytest.raises(AgentError, match=r"real\.md/under\.md cannot be written: (Not a directory|File exists)"):
-        targets.write_file(tmp_path / "real.md" / "under.md", "new")
+        schedule_run.write_file(tmp_path / "real.md" / "under.md", "new")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.md", "real.md"]
 
 
 def test_a_command_that_hangs_is_ended_with_all_it_started():
     with pytest.raises(AgentError, match=r"sh took longer than 0\.1 seconds, and was ended"):
-        targets.pass_to_command(["/bin/sh", "-c", "sleep 30 & wait"], "words", Cancel(), 0.1)
+        schedule_run.pass_to_command(["/bin/sh", "-c", "sleep 30 & wait"], "words", Cancel(), 0.1)
     stop = Cancel()
     threading.Timer(0.1, stop).start()
     with pytest.raises(Cancelled):
-        targets.pass_to_command(["/bin/sh", "-c", "sleep 30"], "words", stop)
+        schedule_run.pass_to_command(["/bin/sh", "-c", "sleep 30"], "words", stop)
 
 
 def test_a_command_that_reads_nothing_of_a_long_answer_is_no_error():
-    assert targets.pass_to_command(["/bin/true"], "x" * 1_000_000, Cancel()) == "true"
+    assert schedule_run.pass_to_command(["/bin/true"], "x" * 1_000_000, Cancel()) == "true"
 
 
 def test_a_schedule_is_paused_hidden_and_brought_back(program):

@@ -2,7 +2,7 @@
 
 import io
 
-from agent_cli.render.display import detect
+from agent_cli.render.styles import detect
 from tests.tables import for_each
 
 

@@ -1,9 +1,8 @@
 """What the program itself says, at the widths of real windows."""
 
 from agent_cli import kinds
-from agent_cli.render.display import Display
-from agent_cli.render.layout import cell_width, cut
-from agent_cli.render.program_text import Verbatim, formatted, wrap
+from agent_cli.render.layout import Verbatim, cell_width, cut, formatted, wrap
+from agent_cli.render.styles import Display
 from tests.tables import for_each
 
 CARRIED = (

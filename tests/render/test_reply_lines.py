@@ -4,12 +4,11 @@ import io
 import random
 
 from agent_cli.messages import Failure, Receipt, Request
-from agent_cli.render import answer_writer
-from agent_cli.render.display import Display
+from agent_cli.render import markdown
 from agent_cli.render.markdown import MarkdownWriter
 from agent_cli.render.plain_writer import PlainWriter
 from agent_cli.render.reply_lines import ReplyCleaner, announced, marked
-from agent_cli.render.styles import DONE, FAILED, NEEDS_YOU, PROGRAM, YOU
+from agent_cli.render.styles import DONE, FAILED, NEEDS_YOU, PROGRAM, YOU, Display
 from tests import torture
 from tests.tables import for_each
 from tests.test_injection import CORPUS
@@ -49,7 +48,7 @@ LOOKS = {
 
 def shown(text, look, cuts=()):
     out = io.StringIO()
-    writer = answer_writer.create(out, LOOKS[look])
+    writer = markdown.answer_writer(out, LOOKS[look])
     for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
         writer.write(text[start:end])
     writer.end()

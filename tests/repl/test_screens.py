@@ -24,14 +24,14 @@ from agent_cli.app.app import open_app
 from agent_cli.memory.conversations import prompts, sessions
 from agent_cli.memory.facts import adoption
 from agent_cli.messages import ToolCall
-from agent_cli.render import answer_writer
-from agent_cli.render.display import Display
+from agent_cli.render import markdown
 from agent_cli.render.layout import cell_width
-from agent_cli.repl.commands import session_choice
+from agent_cli.render.styles import Display
+from agent_cli.repl.commands import session_commands
 from agent_cli.repl.commands.commands import registry
-from agent_cli.repl.keyboard import history_choice, picker
-from agent_cli.repl.shell.line_below import LineBelow
+from agent_cli.repl.keyboard import picker
 from agent_cli.repl.shell.shell import Shell
+from agent_cli.repl.shell.turn_renderer import LineBelow
 from tests.cli.test_screens import STYLE
 from tests.pictures.screen import Window
 
@@ -171,7 +171,7 @@ def typed_below(display):
     """An answer that comes, while somebody types."""
     window = Window(display.width(), 12)
     below = LineBelow(window, display)
-    writer = answer_writer.create(below, display)
+    writer = markdown.answer_writer(below, display)
     writer.write(ANSWER)
     below.show("and what about the butter? " * 5)
     return window.shown()
@@ -227,7 +227,7 @@ def session_list(app, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(picker, "choose", take)
-        assert session_choice.pick(app) is None
+        assert session_commands.pick(app) is None
     return taken[0]
 
 
@@ -244,7 +244,7 @@ def test_what_stands_on_the_screen(width, look, app, monkeypatch, request):
         parts["typing while an answer comes"] = typed_below(display)
     choose = picked if display.spinner else numbered
     parts["agent -r"] = choose(session_list(app, monkeypatch), width, monkeypatch)
-    parts["Ctrl-R"] = choose(history_choice.offered(prompts.recent(app.db, "person", 99)), width, monkeypatch)
+    parts["Ctrl-R"] = choose(picker.offered_lines(prompts.recent(app.db, "person", 99)), width, monkeypatch)
     shown = "\n".join(f"── {name}\n{STYLE.sub(lambda code: f'⟨{code[1]}⟩', part)}" for name, part in parts.items())
     file = SCREENS / f"{width}-{look}.txt"
     if request.config.getoption("update_docs"):

@@ -5,7 +5,7 @@ programs open only one shows it: the one that marks it in the file. A repeating 
 completing it moves it to the one after. Times missed while nothing ran are shown once, with their number.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ _COLUMNS = """id, text, told, due_at, zone, repeats, starts, state, snoozed_to, 
               at, utc_offset, hidden_at"""
 _OPEN = "owner = :owner and state = 'open' and hidden_at is null"
 _COMES_UP = f"{_OPEN} and due_at is not null and due_at <= :now and coalesce(snoozed_to, '') <= :now"
+
+Verb = Literal["done", "reopen", "rm", "restore"]
 
 
 @frozen
@@ -132,6 +134,32 @@ def get(db: Database, id: int, owner: str) -> Task:
     if row is None:
         raise UsageError(f"there is no task t{id}; `agent tasks list` shows them all")
     return Task(*row)
+
+
+def named(db: Database, owner: str, handles: Iterable[str]) -> list[Task]:
+    """The tasks with these handles. Raises UsageError for an unknown one."""
+    return [get(db, ids.number("task", each), owner) for each in dict.fromkeys(handles)]
+
+
+def change(
+    db: Database, owner: str, verb: Verb, handles: Iterable[str], time: clock.Clock, command: str
+) -> Iterator[str]:
+    """Change tasks one by one, each with the line that says so; none where a handle is unknown.
+
+    `command`: what the person types before the name of a verb, for the line that says how to bring a task back.
+    """
+    for task in named(db, owner, handles):
+        match verb:
+            case "done":
+                yield format_done(complete(db, task, time), time())
+            case "reopen":
+                yield f"open again: {receipt(reopen(db, task, time), time())}"
+            case "rm":
+                hide(db, task, time)
+                yield f"hidden {task.handle} “{task.name}” ({command} restore {task.handle})"
+            case "restore":
+                restore(db, task, time)
+                yield f"restored {task.handle} “{task.name}”"
 
 
 def listing(

@@ -1,28 +1,171 @@
-"""The registry of slash commands: finding one by a typed line, and running it. Completion, /help and docs/ use it."""
+"""The registry of slash commands: making a function one, finding it by a typed line, running it, and what it returns.
+
+`@command` makes a function a slash command; its docstring is the help. Every module of this folder whose name ends in
+`_commands` is loaded: nothing else has to name it. Completion, /help and docs/ use the registry.
+
+What a command returns is carried out by the shell. Work is run and drawn like a turn; a resumed session is shown with
+its last exchange, and goes on; a screen has the terminal until the person leaves it; a confirmation is asked for; a
+draft is put into the prompt; a page is drawn; a theme is applied; a text is printed; None prints nothing.
+"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cache
 from importlib import import_module
+from inspect import getdoc
 from pkgutil import iter_modules
+from typing import Literal
 
-from agent_cli import terminal
+from agent_cli import terminal, text
+from agent_cli.agent.runner import Work
+from agent_cli.app.app import App
 from agent_cli.errors import UsageError
-from agent_cli.render.display import Display
-from agent_cli.render.program_text import Verbatim, wrap
-from agent_cli.render.styles import BOLD, DIM
+from agent_cli.memory.conversations.sessions import Session
+from agent_cli.messages import Part
+from agent_cli.render.layout import Verbatim, wrap
+from agent_cli.render.styles import BOLD, DIM, Display
 from agent_cli.repl import commands as folder
-from agent_cli.repl.commands import arguments
-from agent_cli.repl.commands.command import COMMANDS, Command, command
-from agent_cli.repl.commands.results import Page, Result
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.text import Pattern, nearest
+from agent_cli.values import frozen
+
+
+@frozen
+class Confirmation:
+    """An action to be confirmed by a typed "yes": `yes` does it and returns what to print; `no` is printed else."""
+
+    text: str
+    ask: str
+    yes: Callable[[], str]
+    no: str
+
+
+@frozen
+class Question:
+    """A question whose typed answer, in lower case, leads to the result."""
+
+    text: str
+    ask: str
+    answer: Callable[[str], "Result"]
+
+
+@frozen
+class PromptDraft:
+    """A line to be edited at the prompt. `parts`: the parts of the message that it comes from."""
+
+    notice: str
+    line: str
+    parts: tuple[Part, ...]
+
+
+@frozen
+class Screen:
+    """Has the terminal until the person leaves it; `show` returns what follows."""
+
+    show: Callable[[], Awaitable["Result"]]
+
+
+@frozen
+class Theme:
+    """How answers are to be drawn from now on; an empty name asks for the current theme."""
+
+    name: Literal["", "ansi", "none"]
+
+
+@frozen
+class Page:
+    """A text that is drawn for the terminal as it is."""
+
+    draw: Callable[[Display], str]
+
+
+@frozen
+class Resumed:
+    """A session that goes on, with what was not finished in it."""
+
+    session: Session
+    unfinished: Work | None
+
+
+Result = Work | Resumed | Screen | Page | Confirmation | Question | PromptDraft | Theme | str | None
+
+
+class Leave(Exception):
+    """The person leaves the conversation; `to` is the app to go on with, in a conversation of its own."""
+
+    def __init__(self, to: App | None = None):
+        self.to = to
+
+
+def unexpected(name: str, argument: str) -> UsageError:
+    """The error for an argument that a command does not take."""
+    return UsageError(
+        f"{name} takes no {text.one_line(argument, 40)!r}; it was not run, /help {name} says how it is used"
+    )
+
+
+def count(argument: str) -> int:
+    """A number of rows; 20 where none is given. Raises UsageError."""
+    if argument and not argument.isdigit():
+        raise UsageError(f"{text.one_line(argument, 40)!r} is not a number: write how many, as in 50")
+    return int(argument or 20)
+
+
+CommandFunction = Callable[[Conversation, str], Result]
+
+
+@frozen
+class Command:
+    name: str
+    usage: str
+    help: str
+    run: CommandFunction
+    aliases: tuple[str, ...] = ()
+    completes: tuple[str, ...] = ()  # what its argument may be: keys of completion.ARGUMENTS
+    on_file: bool = False  # works on the file, so it is refused in an incognito conversation
+    decides: bool = False  # decides for the person, so a session that the assistant started does not run it
+    changes: bool = False  # decides without a question, so keys that came together do not run it either
+    examples: tuple[str, ...] = ()
+    shell: Mapping[str, str] = field(default_factory=dict)  # what it replaces there: {"tasks done": "done"}
+
+    @property
+    def module(self) -> str:
+        """The last part of the name of its module, as in plan_commands."""
+        return self.run.__module__.rpartition(".")[2]
+
+
+COMMANDS: dict[str, Command] = {}
+
+
+def command(
+    usage: str,
+    *aliases: str,
+    completes: tuple[str, ...] = (),
+    on_file: bool = False,
+    decides: bool = False,
+    changes: bool = False,
+    examples: tuple[str, ...] = (),
+    shell: Mapping[str, str] | None = None,
+) -> Callable[[CommandFunction], Command]:
+    """Register `/name ARGUMENTS` and its aliases."""
+
+    def register(function: CommandFunction) -> Command:
+        name = usage.split()[0]
+        help = re.sub(r"(?<=\S)\n(?=\S)", " ", getdoc(function) or "")  # a paragraph is one line
+        COMMANDS[name] = Command(
+            name, usage, help, function, aliases, completes, on_file, decides or changes, changes, examples, shell or {}
+        )
+        return COMMANDS[name]
+
+    return register
+
 
 _GROUPS = (  # what commands are for, and the modules in which they stand
-    ("Talk", "change, repeat and copy messages", "exchange_commands answer_commands"),
-    ("Memory", "keep, find, check and forget", "memory_commands fact_commands skill_commands"),
-    ("Plans and files", "tasks, reminders and documents", "task_commands document_commands"),
-    ("Sessions", "begin, end and go on", "session_commands summary_commands"),
+    ("Talk", "change, repeat and copy messages", "exchange_commands"),
+    ("Memory", "keep, find, check and forget", "memory_commands fact_commands"),
+    ("Plans and files", "tasks, reminders and documents", "plan_commands"),
+    ("Sessions", "begin, end and go on", "session_commands"),
     ("Model", "who answers, and what it sees", "request_commands"),
     ("Program", "settings, checks and records", "setting_commands commands"),
 )
@@ -54,7 +197,7 @@ def find(line: str) -> tuple[Command, str] | None:
     if typed in names or len(candidates) == 1:
         found = names[typed] if typed in names else registry()[candidates.pop()]
         if argument and found.usage == found.name:
-            raise arguments.unexpected(found.name, argument)
+            raise unexpected(found.name, argument)
         return found, argument
     similar = " or ".join(sorted(candidates)) or nearest(typed, names)
     hint = f"; did you mean {similar}?" if similar else "; /help lists them all"

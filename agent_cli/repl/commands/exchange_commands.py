@@ -1,12 +1,15 @@
-"""The slash commands for the last messages: /undo, /retry, /edit, /editor and /btw.
+"""The slash commands for the last messages: /undo, /retry, /edit, /editor, /btw, /copy and /raw.
 
 A message that is taken back stays in the log, but the model and memory do not read it any more. /edit puts a command
 into the prompt that names the message and its text: sending it replaces the message, deleting it changes nothing.
 """
 
+import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 
+from agent_cli import text
 from agent_cli.agent.events import Event, Noticed
 from agent_cli.agent.policy import Approve
 from agent_cli.agent.runner import Work
@@ -19,11 +22,11 @@ from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, facts, receipts
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part, Receipt
-from agent_cli.render.program_text import Verbatim
-from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import PromptDraft
-from agent_cli.repl.session import side_questions
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.render import copying
+from agent_cli.render.layout import Verbatim
+from agent_cli.render.reply_lines import marked
+from agent_cli.repl.commands.commands import PromptDraft, command
+from agent_cli.repl.session.conversation import Conversation, ask_beside, compare_without_memory
 from agent_cli.store import ids
 
 
@@ -75,7 +78,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
     answer = log.nth_last(conversation.app.db, conversation.reopen(), "assistant", 1)
     if answer is None or answer.id < asked.id:
         raise UsageError(f"{asked.handle} has no answer yet to be compared with: /retry asks it again")
-    return side_questions.compare_without_memory(conversation, asked, answer, model)
+    return compare_without_memory(conversation, asked, answer, model)
 
 
 @command("/edit [N|ID WORDS]", examples=("/edit", "/edit 3"))
@@ -126,7 +129,7 @@ def btw(conversation: Conversation, argument: str) -> Work:
     """
     if not argument:
         raise UsageError("write the question after it, as in /btw what does idempotent mean?")
-    return side_questions.ask(conversation, _argument(conversation, argument))
+    return ask_beside(conversation, _argument(conversation, argument))
 
 
 def _asked(conversation: Conversation, n: int = 1) -> Entry:
@@ -159,3 +162,40 @@ def _argument(conversation: Conversation, words: str) -> Sequence[Part]:
             left -= len(parts[0].text)
     exact = "".join(part.text for part in parts) == words
     return parts if exact else [Part(words, conversation.origin)]
+
+
+@command("/copy [N|code]", examples=("/copy", "/copy code"))
+def copy(conversation: Conversation, argument: str) -> str:
+    """Copy the last answer, the N-th last, or the last code in it."""
+    code = argument == "code"
+    answer = _answer(conversation, "" if code else argument)
+    words = _last_code(answer) if code else answer.message.text.strip()
+    words = text.clean(words)  # what is pasted into a shell must not be able to steer its terminal
+    how = copying.copy(words, os.environ, sys.stdout)
+    return Receipt(f"copied {'the code of ' if code else ''}{answer.handle}, {len(words):,} characters, {how}")
+
+
+@command("/raw [N]", examples=("/raw", "/raw 2"))
+def raw(conversation: Conversation, argument: str) -> str:
+    """Show the last answer, or the N-th last, as the model wrote it."""
+    return Verbatim(marked(_answer(conversation, argument).message.text.strip()))
+
+
+def _answer(conversation: Conversation, argument: str) -> Entry:
+    """The last answer or the n-th last. Raises UsageError."""
+    if argument and not (argument.isdecimal() and int(argument)):
+        raise UsageError(f"{argument!r} is not the number of an answer: 1 is the last, 2 the one before")
+    found = (
+        log.nth_last(conversation.app.db, conversation.id, "assistant", int(argument or 1)) if conversation.id else None
+    )
+    if found is None:
+        raise UsageError("there is no such answer in this session" if argument else "nothing was answered here yet")
+    return found
+
+
+def _last_code(answer: Entry) -> str:
+    """The text of the last fenced block, without the end of its last line. Raises UsageError."""
+    blocks = copying.code_blocks(answer.message.text)
+    if not blocks:
+        raise UsageError(f"there is no code in {answer.handle}; /copy takes all of it")
+    return blocks[-1].code.removesuffix("\n")

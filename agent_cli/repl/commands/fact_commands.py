@@ -1,4 +1,4 @@
-"""The slash commands for facts: /remember, /update, /facts and /review.
+"""The slash commands for facts and skills: /remember, /update, /facts, /review and /skills.
 
 Only what the person typed at this prompt is accepted at once: a line with a paste in it waits for approval.
 """
@@ -19,10 +19,11 @@ from agent_cli.memory.review import review
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.skills import skills
 from agent_cli.messages import Origin, Receipt, Request, joined
-from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Page, Result, Screen
-from agent_cli.repl.pages import fact_page
+from agent_cli.render.layout import Verbatim
+from agent_cli.repl.commands.commands import Page, Result, Screen, command
+from agent_cli.repl.pages import lists
 from agent_cli.repl.review.review_screen import ReviewScreen
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
@@ -124,7 +125,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
         nothing = "no fact has these words" if argument else "there are no facts; /remember TEXT keeps one"
         return "\n".join([nothing, *waits])
     rows = [(each, f"{facts.name(each, 200)}{_notes(app.scope, each, now)}") for each in found]
-    return Page(lambda display: "\n\n".join([fact_page.page(rows, display), *waits]))
+    return Page(lambda display: "\n\n".join([lists.facts_page(rows, display), *waits]))
 
 
 @command(
@@ -237,3 +238,29 @@ def _last_said(conversation: Conversation) -> list[_Statement]:
 def _refusal(words: str) -> str:
     what = "is a question" if statements.is_question(words) else "states nothing"
     return f"{what}: /remember takes a statement, as in /remember I live in Graz"
+
+
+_SHOWN_SKILLS = 50
+
+
+@command(
+    "/skills [NAME]",
+    completes=("skill",),
+    on_file=True,
+    examples=("/skills", "/skills publish-the-site"),
+    shell={"skills list": "", "skills show": ""},
+)
+def skills_(conversation: Conversation, argument: str) -> str:
+    """List the skills there are, or show one."""
+    app = conversation.app
+    owner = app.scope.owner
+    if argument:
+        skill = skills.named(app.db, owner, argument)
+        state = "" if skill.is_accepted else f", {'hidden' if skill.hidden_at else skill.state}"
+        return Verbatim(f"{skill.handle} {skill.name}, version {skill.version}{state}\n\n{skill.text.strip()}")
+    found = skills.listing(app.db, owner, _SHOWN_SKILLS)
+    lines = [f"{each.handle:<6} {each.name}: {text.one_line(each.description, 120)}" for each in found]
+    lines = lines or ["there are no skills; `agent skills add NAME` in a shell adds one"]
+    if waiting := len(skills.pending(app.db, owner)):
+        lines.append(f"{text.counted(waiting, 'skill')} to review: /review")
+    return "\n".join(lines)

@@ -15,9 +15,8 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Receipt
-from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Confirmation, Page, Question, Result
-from agent_cli.repl.pages import row_page, search_page, why_page
+from agent_cli.repl.commands.commands import Confirmation, Page, Question, Result, command
+from agent_cli.repl.pages import memories
 from agent_cli.repl.session.conversation import Conversation
 
 
@@ -66,7 +65,7 @@ def search(conversation: Conversation, argument: str) -> Result:
     if not hits:
         return "nothing is known of it"
     above = "" if known else "nothing is known of it, only that it was mentioned:\n\n"
-    return Page(lambda display: above + search_page.page(app.db, app.scope.owner, argument, hits, display))
+    return Page(lambda display: above + memories.hits_page(app.db, app.scope.owner, argument, hits, display))
 
 
 @command("/why [MESSAGE] [--score]", examples=("/why", "/why m12 --score"))
@@ -81,7 +80,7 @@ def why(conversation: Conversation, argument: str) -> Result:
     asked = recall_log.message_id(app.db, app.scope.owner, handle or None)
     always = profile.shown_with(app.db, app.scope, asked, app.time(), app.profile_tokens)
     below = f"\n\n{profile.always_told(always)}; /profile shows them" if always else ""
-    return Page(lambda display: why_page.page(app.db, app.scope.owner, asked, display, scores=scores) + below)
+    return Page(lambda display: memories.why_page(app.db, app.scope.owner, asked, display, scores=scores) + below)
 
 
 @command("/show ID", completes=("handle",), examples=("/show m12", "/show n4"))
@@ -92,7 +91,7 @@ def show(conversation: Conversation, argument: str) -> Result:
     app = conversation.app
     if not argument:
         raise UsageError("name what to show by its handle, as in /show m12; /search finds handles")
-    return Page(lambda display: row_page.page(app.db, app.scope.owner, argument, app.time(), display))
+    return Page(lambda display: memories.row_page(app.db, app.scope.owner, argument, app.time(), display))
 
 
 @command(

@@ -9,11 +9,10 @@ from agent_cli.agent.model_context import Context
 from agent_cli.app import models, tool_set
 from agent_cli.llm.template_tokens import broken
 from agent_cli.messages import Message
-from agent_cli.render.display import Display
-from agent_cli.render.program_text import Verbatim, formatted
-from agent_cli.repl.commands import arguments, setting_commands
-from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Page, Result
+from agent_cli.render.layout import Verbatim, formatted
+from agent_cli.render.styles import Display
+from agent_cli.repl.commands import commands, setting_commands
+from agent_cli.repl.commands.commands import Page, Result, command
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.text import first_sentences
 
@@ -58,7 +57,7 @@ def context(conversation: Conversation, argument: str) -> Result:
 
     Before the first message: what the model will see beside it."""
     if argument not in ("", "--full"):
-        raise arguments.unexpected("/context", argument)
+        raise commands.unexpected("/context", argument)
     shown = conversation.context()
     if argument == "--full":
         return Verbatim("\n\n".join([*map(_whole, shown.messages), _tools(shown)]))

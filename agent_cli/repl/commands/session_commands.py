@@ -1,18 +1,71 @@
-"""The slash commands for sessions: /new, /close, /sessions, /resume, /rename, /export, /incognito and /exit."""
+"""The slash commands for sessions: /new, /close, /sessions, /resume, /rename, /export, /summary …"""
 
+import asyncio
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+from agent_cli import text
+from agent_cli.agent.events import Event, Noticed, TextArrived
+from agent_cli.agent.jobs import summariser
+from agent_cli.agent.policy import Approve
+from agent_cli.agent.runner import Work
+from agent_cli.app import background
+from agent_cli.app.app import App
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import sessions
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
+from agent_cli.memory.dates import periods
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
-from agent_cli.render.program_text import Verbatim
-from agent_cli.repl.commands import arguments, session_choice
-from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Leave, Result, Resumed, Screen
-from agent_cli.repl.pages import session_page
+from agent_cli.render.layout import Verbatim, cut
+from agent_cli.repl.commands import commands
+from agent_cli.repl.commands.commands import Leave, Result, Resumed, Screen, command
+from agent_cli.repl.keyboard import picker
+from agent_cli.repl.keyboard.picker import PickerList, PickerRow
+from agent_cli.repl.pages import lists
 from agent_cli.repl.session.conversation import Conversation
+from agent_cli.store import ids
+from agent_cli.text import clean, one_line
+
+_OFFERED = 300  # sessions
+_NOTHING = "no session in the list has these words; Enter looks for them in all that was said"
+
+
+def pick(app: App) -> Session | None:
+    """The session to resume; None when the person leaves. Raises UsageError when there is no session."""
+    return asyncio.run(choose(app))
+
+
+async def choose(app: App) -> Session | None:
+    """The same within a running event loop."""
+    rows = sessions.listing(app.db, app.scope.owner, _OFFERED)
+    if not rows:
+        raise UsageError("there is no session to resume yet; start one without -r")
+    rows.sort(key=lambda row: row["kind"] in sessions.ONE_SHOTS)
+    now = app.time()
+    width = max(len(lists.last_said(row, now)) for row in rows)
+    choices = [
+        PickerRow(row["id"], line, line.casefold(), (row["id"], row["id"][1:]))
+        for row in rows
+        for line in [lists.session_line(row, now, width)]
+    ]
+    offered = PickerList("which one?", choices, _NOTHING, partial(_preview, app), elsewhere=True)
+    while typed := await picker.choose(offered):
+        try:
+            return sessions.resolve(app.db, typed, app.scope.owner)
+        except UsageError as error:
+            print(clean(str(error)), flush=True)
+    return None
+
+
+def _preview(app: App, handle: str, width: int) -> Sequence[str]:
+    """The last question of a session and its answer, each on a line."""
+    id = ids.number("session", handle)
+    said = [("you", log.nth_last(app.db, id, "user", 1)), ("agent", log.nth_last(app.db, id, "assistant", 1))]
+    return [cut(one_line(f"{who}: {each.message.text}", width), width) for who, each in said if each]
 
 
 @command("/new", "/clear", examples=("/new",))
@@ -36,8 +89,8 @@ def close(conversation: Conversation, argument: str) -> Result:
 @command("/sessions [COUNT]", on_file=True, examples=("/sessions", "/sessions 50"), shell={"sessions list": ""})
 def sessions_(conversation: Conversation, argument: str) -> Result:
     """List the latest sessions."""
-    rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, arguments.count(argument))
-    return session_page.page(rows, conversation.app.time()) or "there are no sessions"
+    rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, commands.count(argument))
+    return lists.sessions_page(rows, conversation.app.time()) or "there are no sessions"
 
 
 @command("/resume [SESSION|TEXT]", completes=("session",), on_file=True, examples=("/resume s4", "/resume tax return"))
@@ -51,7 +104,7 @@ def resume(conversation: Conversation, argument: str) -> Result:
         return _resume(conversation, sessions.resolve(app.db, argument, app.scope.owner))
 
     async def show() -> Result:
-        chosen = await session_choice.choose(app)
+        chosen = await choose(app)
         return _resume(conversation, chosen) if chosen else "the session goes on"
 
     return Screen(show)
@@ -101,7 +154,7 @@ def incognito(conversation: Conversation, argument: str) -> Result:
     It ends with the program. Memory is not read in it either, unless you add "read".
     """
     if argument not in ("", "read"):
-        raise arguments.unexpected("/incognito", argument)
+        raise commands.unexpected("/incognito", argument)
     if not conversation.app.keeps:
         return "this conversation is incognito already; /exit ends it"
     raise Leave(conversation.app.incognito(reads=argument == "read"))
@@ -111,3 +164,40 @@ def incognito(conversation: Conversation, argument: str) -> Result:
 def exit(conversation: Conversation, argument: str) -> Result:
     """Leave. The session is kept, and its summary is written in the background."""
     raise Leave
+
+
+@command("/summary [PERIOD]", completes=("period",), on_file=True, examples=("/summary week", "/summary 2026-11"))
+def summary(conversation: Conversation, argument: str) -> Work:
+    """Show the summary of today, or of a week or month; what is missing is made now.
+
+    Name it: day, week, month, quarter, year, or 2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026. Ctrl-C stops it.
+    """
+    app = conversation.app
+    period, owner = periods.from_words(argument or "today", app.time()), app.scope.owner
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        db = app.db.another_connection()
+        try:
+            context = background.job_context(app, db, cancel)
+            *parts, _ = period_summaries.parts_with_messages(db, owner, period)
+            for part in parts:
+                if "".join(summariser.write_period(context, owner, part)):
+                    yield Noticed(f"{part.key} is summarised")
+            shown = ""
+            for piece in summariser.write_period(context, owner, period):
+                shown += piece
+                yield TextArrived(piece)
+            found = summaries.of_period(db, owner, period.key)
+            if found is None:
+                yield Noticed(f"nothing is kept of {period.key}")
+                return
+            if older := found.text.removesuffix(" ".join(text.sentences(shown))).strip():
+                yield TextArrived(f"\n{older}" if shown else older)
+            if found.details:
+                yield Noticed(f"verbatim: {found.details}")
+            how, why = ("extracted", ": no model answered") if found.method == summaries.EXTRACT else ("summarised", "")
+            yield Noticed(f"{period.key} ({found.handle}), {how}{' just now' if shown else ''}{why}")
+        finally:
+            db.close()
+
+    return work

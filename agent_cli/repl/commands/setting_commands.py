@@ -12,12 +12,11 @@ from agent_cli.app import settings
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.reports import signals, token_usage
-from agent_cli.render.program_text import Verbatim, formatted
-from agent_cli.repl.commands import arguments
-from agent_cli.repl.commands.command import command
-from agent_cli.repl.commands.results import Page, Result, Theme
+from agent_cli.render.layout import Verbatim, formatted
+from agent_cli.repl.commands import commands
+from agent_cli.repl.commands.commands import Page, Result, Theme, command
 from agent_cli.repl.keyboard import keys as prompt_keys
-from agent_cli.repl.pages import log_page, stats_page
+from agent_cli.repl.pages import lists
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import events
 
@@ -139,8 +138,8 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 @command("/log [COUNT]", examples=("/log", "/log 50"))
 def log(conversation: Conversation, argument: str) -> Result:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
-    rows = events.listing(conversation.app.db, arguments.count(argument))
-    return Page(lambda display: log_page.page(rows, display)) if rows else "there are no events"
+    rows = events.listing(conversation.app.db, commands.count(argument))
+    return Page(lambda display: lists.log_page(rows, display)) if rows else "there are no events"
 
 
 @command("/stats", examples=("/stats",))
@@ -151,7 +150,7 @@ def stats(conversation: Conversation, argument: str) -> Result:
     lines = signals.format_lines(signals.read(app.db, app.scope.owner, app.time(), app.time() - signals.PERIOD))
     if not rows:
         return "\n".join(["there are no answers to count", *lines])
-    return Page(lambda display: f"{stats_page.page(rows, display)}\n\n{formatted(chr(10).join(lines), display, 2)}")
+    return Page(lambda display: f"{lists.stats_page(rows, display)}\n\n{formatted(chr(10).join(lines), display, 2)}")
 
 
 @command("/keys", examples=("/keys",))

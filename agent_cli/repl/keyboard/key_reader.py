@@ -1,24 +1,79 @@
-"""Single keys, for questions that must not be answered by accident.
+"""The keys of a raw terminal: single ones for questions, and those that come while an answer does.
 
-A key counts when it arrives alone and after its question is on the screen: what was typed ahead, a paste, several keys
-in one read and a key that is held down are ignored. The terminal is raw from the first question to the last, so that
-nothing is echoed and Ctrl-C is a key.
+A key counts as an answer when it arrives alone and after its question is on the screen: what was typed ahead, a paste,
+several keys in one read and a key that is held down are ignored. The terminal is raw from the first question to the
+last, so that nothing is echoed and Ctrl-C is a key.
+
+While an answer comes, Ctrl-C and Esc stop it, Ctrl-Z suspends, and the others are typed ahead for the prompt. They are
+shown below the answer and can be edited. An Enter sends them after the answer, unless the answer was stopped: then all
+of it is a draft. Keys are read on a thread of their own, which notes when each arrived: however long drawing takes,
+typing is told from a paste. A dumb terminal keeps its mode: there Ctrl-C is a signal, and the terminal itself buffers
+what is typed ahead.
 """
 
 import asyncio
+import errno
+import os
+import select
+import signal
+import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Self
 
 from prompt_toolkit.application import get_app_session
-from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import clear_typeahead, get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import terminal
-from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT, PasteRecovery
-from agent_cli.repl.keyboard.raw_keyboard import RawKeyboard
+from agent_cli.repl.keyboard import keys
+from agent_cli.repl.keyboard.keys import NEWLINE, SEND
+from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT, KeyAhead, PasteRecovery
+from agent_cli.text import clean
+
+
+class RawKeyboard(ABC):
+    """A context manager that holds the keyboard while it is entered."""
+
+    _input: Input
+
+    @abstractmethod
+    def _acquire(self) -> None:
+        """Take the keyboard."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Give the keyboard back in its former mode."""
+
+    def __enter__(self) -> Self:
+        self._acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._release()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Release the keyboard for something else, which does not receive the keys typed before."""
+        self._release()
+        try:
+            yield
+        finally:
+            self._acquire()
+
+    def _hung_up(self) -> bool:
+        """Whether the terminal is closed, in a process that received no signal for it."""
+        try:
+            os.tcgetpgrp(self._input.fileno())
+        except OSError as error:
+            return error.errno == errno.EIO
+        return False
+
 
 STOP, END, ENTER, ESC = "stop", "end", "enter", "Esc"  # Ctrl-C; Ctrl-D, or the input has ended
 _REPEAT = 0.1  # seconds: the same key again within them is held down, not pressed twice
@@ -142,3 +197,145 @@ def _name(press: KeyPress) -> str:
     if isinstance(press.key, Keys):
         return _NAMES.get(press.key, "")
     return press.key if press.key.isprintable() else ""
+
+
+_ENTERS = (Keys.ControlM, SEND)
+_ERASING = (Keys.ControlH, Keys.Delete)
+_SIGN, _HINT = "⏎", "   sent after the answer; Backspace takes it back"
+_LONGEST = 2000  # characters of a paste that are shown
+
+
+def edited_draft(draft: list[KeyPress], key: KeyPress) -> list[KeyPress]:
+    """The draft after this key: Backspace takes back the last character, paste or Enter, Ctrl-W a word, Ctrl-U a line.
+
+    A key of another kind becomes part of the draft, and so does a key that erases behind one.
+    """
+    if key.key in _ERASING and (not draft or _is_text(draft[-1])):
+        return draft[:-1]
+    if key.key in (Keys.ControlU, Keys.ControlW):
+        start = _word_start(draft, word=key.key == Keys.ControlW)
+        if all(map(_is_text, draft[start:])):
+            return draft[:start]
+    return [*draft, key]
+
+
+def shown_draft(draft: Sequence[KeyPress]) -> str:
+    """The draft as one line, with a sign for each Enter that will send it."""
+    line = "".join(map(_words, draft))
+    return line + _HINT if line.endswith(_SIGN) else line
+
+
+def _word_start(draft: Sequence[KeyPress], *, word: bool) -> int:
+    """Where the last line of the draft begins, or its last word."""
+    start = len(draft)
+    while word and start and draft[start - 1].key == " ":
+        start -= 1
+    while start and draft[start - 1].key not in (*_ENTERS, " " if word else ""):
+        start -= 1
+    return start
+
+
+def _words(key: KeyPress) -> str:
+    """What a key adds to the line; nothing where it is not text."""
+    if key.key in _ENTERS:
+        return f" {_SIGN}"
+    if key.key in (Keys.ControlJ, NEWLINE):
+        return " "
+    if key.key == Keys.BracketedPaste:
+        return " ".join(clean(key.data[:_LONGEST]).split())
+    return clean(key.key) if _is_text(key) else ""
+
+
+def _is_text(key: KeyPress) -> bool:
+    """Whether the key is a character, an Enter or a paste."""
+    if isinstance(key.key, Keys):
+        return key.key in (*_ENTERS, Keys.ControlJ, NEWLINE, Keys.BracketedPaste)
+    return key.key.isprintable()
+
+
+_ESC_TIMEOUT = 0.1  # seconds after which Esc is a key of its own, and not the beginning of another's code
+
+
+class TurnKeyboard(RawKeyboard):
+    """Calls `cancel` at Ctrl-C and Esc, on its own thread, and leaves the other keys for the next prompt.
+
+    `show` is called with what is typed ahead, whenever it changes, on that thread too.
+    """
+
+    def __init__(self, input: Input, cancel: Callable[[], None], show: Callable[[str], None] = lambda _: None):
+        self._input, self._show = input, show
+        self._recovery = PasteRecovery(input)
+        self._cancel = cancel
+        self._ahead: list[KeyPress] = []
+        self._cancelled = False
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        ahead = [key for key in self._ahead if isinstance(key, KeyAhead)]
+        store_typeahead(self._input, [*keys.typed_ahead(ahead, send=not self._cancelled)])
+
+    def _acquire(self) -> None:
+        if is_dumb_terminal():
+            return
+        self._keep(get_typeahead(self._input))  # typed after the last line or answer
+        self._raw = self._input.raw_mode()
+        self._raw.__enter__()
+        self._stopped, self._stop = os.pipe()
+        self._thread = threading.Thread(target=self._read, name="keyboard", daemon=True)
+        self._thread.start()
+
+    def _release(self) -> None:
+        if is_dumb_terminal():
+            return
+        os.close(self._stop)
+        self._thread.join()
+        os.close(self._stopped)
+        self._handle(self._input.read_keys() + self._input.flush_keys())
+        self._show("")
+        self._raw.__exit__(None, None, None)
+
+    def _read(self) -> None:
+        """Read keys until the other end of the pipe is closed, or the terminal."""
+        wait: float | None = None
+        while True:
+            ready = select.select([self._input.fileno(), self._stopped], [], [], wait)[0]
+            if self._stopped in ready:
+                return
+            if ready:
+                pressed = self._input.read_keys()
+                if not pressed and (self._input.closed or self._hung_up()):
+                    return
+                wait = _ESC_TIMEOUT if self._recovery.held() is None else PASTE_TIMEOUT
+            else:
+                pressed = self._input.flush_keys() if self._recovery.held() is None else self._recovery.end()
+                wait = None
+            self._handle(pressed)
+
+    def _handle(self, pressed: Sequence[KeyPress]) -> None:
+        """Esc followed by another key is Alt and that key."""
+        for key, after in zip(pressed, [*(each.key for each in pressed[1:]), Keys.Escape], strict=False):
+            if key.key == Keys.ControlC or (key.key == Keys.Escape and after in (Keys.Escape, Keys.ControlC)):
+                self._cancelled = True
+                self._cancel()
+            elif key.key == Keys.ControlZ and hasattr(signal, "SIGTSTP"):
+                self._suspend()
+            else:
+                self._keep([key])
+
+    def _keep(self, pressed: Sequence[KeyPress]) -> None:
+        now = time.monotonic()
+        before = len(self._ahead)
+        for key in pressed:
+            ahead = key if isinstance(key, KeyAhead) else KeyAhead(key.key, key.data, now)
+            self._ahead = edited_draft(self._ahead, ahead)
+        if pressed or before:
+            self._show(shown_draft(self._ahead))
+
+    def _suspend(self) -> None:
+        """Stop the program, as Ctrl-Z does in a shell, with the terminal as it was before; `fg` brings it back."""
+        self._show("")
+        self._raw.__exit__(None, None, None)
+        os.kill(0, signal.SIGTSTP)
+        self._raw = self._input.raw_mode()
+        self._raw.__enter__()
+        self._show(shown_draft(self._ahead))

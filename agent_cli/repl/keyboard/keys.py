@@ -28,9 +28,8 @@ from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard import arrivals
-from agent_cli.repl.keyboard.arrivals import KeyAhead
-from agent_cli.repl.keyboard.pastes import Pastes
+from agent_cli.repl.keyboard import pastes
+from agent_cli.repl.keyboard.pastes import KeyAhead, Pastes
 from agent_cli.text import clean
 
 SEND = Keys.F23  # stands for an Enter that was typed ahead; no keyboard has this key
@@ -88,7 +87,7 @@ def typed_ahead(pressed: Sequence[KeyAhead], send: bool = True) -> list[KeyAhead
         pressed = [KeyAhead(NEWLINE, "", key.at) if key.key in _ENTERS else key for key in pressed]
         while pressed and pressed[-1].key == NEWLINE:
             pressed = pressed[:-1]
-    fast = arrivals.bursts([key.at for key in pressed])
+    fast = pastes.bursts([key.at for key in pressed])
     ahead: list[KeyAhead] = []
     start = 0
     for n, key in enumerate(pressed):

@@ -1,7 +1,8 @@
 """Which parts of a line were pasted: pasted text never counts as typed, and is never a command.
 
 A large paste is shown as a placeholder, `[pasted 212 lines #1]`, and replaced by its text when the line is sent, stored
-in the history or opened in the editor. A placeholder that was edited is ordinary text.
+in the history or opened in the editor. A placeholder that was edited is ordinary text. From a terminal that does not
+bracket pastes, what came faster than anyone types is one.
 """
 
 import re
@@ -10,9 +11,30 @@ from collections.abc import Mapping, Sequence
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard.arrivals import BURST_KEYS
+
+BURST_KEYS = 8  # keys that arrive together
+BURST_SECONDS = 0.1  # within which they do: a fast typist needs three times as long
+
+
+class KeyAhead(KeyPress):
+    """A key that arrived before its prompt was shown, `at` these seconds of the monotonic clock."""
+
+    def __init__(self, key: Keys | str, data: str | None = None, at: float = 0.0):
+        super().__init__(key, data)
+        self.at = at
+
+
+def bursts(arrivals: Sequence[float]) -> list[bool]:
+    """Which of the keys that arrived at these times, in seconds, came faster than anyone types."""
+    fast = [False] * len(arrivals)
+    for first in range(len(arrivals) - BURST_KEYS + 1):
+        if arrivals[first + BURST_KEYS - 1] - arrivals[first] < BURST_SECONDS:
+            fast[first : first + BURST_KEYS] = [True] * BURST_KEYS
+    return fast
+
 
 LARGE_LINES = 15  # a paste of so many lines is large, whatever the setting says about characters
 PASTE_TIMEOUT = 1.0  # seconds without input after which the end mark of a paste counts as lost

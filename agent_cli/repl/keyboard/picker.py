@@ -1,19 +1,25 @@
-"""A choice from a list that filters as one types, with a preview of what is chosen; Enter takes it, Esc leaves.
+"""A choice from a list that filters as one types, with a preview of what is chosen; Enter takes it, Esc leaves. And the
+history of the prompt, of which Ctrl-R lets one choose a line.
 
 Only the lines on the screen are drawn, so a list of thousands takes no longer than a short one. On a terminal without a
 cursor, and for a screen reader, the list is printed with numbers and the choice is typed.
+
+The history is stored in the database: it outlives the program, and forgotten lines leave it. Nothing of it is read
+before the first prompt is drawn: prompt-toolkit loads the lines afterwards.
 """
 
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, get_app, get_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import History
 from prompt_toolkit.input import DummyInput
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -23,11 +29,15 @@ from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.renderer import Renderer
 from prompt_toolkit.utils import is_dumb_terminal
 
-from agent_cli.render.layout import cut
-from agent_cli.render.program_text import wrap
+from agent_cli.app.app import App
+from agent_cli.errors import StoreError
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import prompts
+from agent_cli.render.layout import cut, wrap
 from agent_cli.render.styles import YOU
-from agent_cli.repl.keyboard import collector, dumb_terminal
-from agent_cli.text import clean
+from agent_cli.repl.keyboard import toolkit
+from agent_cli.repl.keyboard.pastes import Pastes
+from agent_cli.text import clean, without_surrogates
 from agent_cli.values import frozen
 
 _SHOWN = 10  # lines of the list
@@ -103,7 +113,7 @@ def prepare() -> None:
 
 
 def _prepare_next() -> None:
-    collector.search_recent()  # what the last screen leaves
+    toolkit.search_recent()  # what the last screen leaves
     prepare()
 
 
@@ -212,7 +222,7 @@ async def _choose_by_number(offered: PickerList) -> str:
     ask = f"{offered.question} number, handle or words; Enter alone leaves: "
     try:
         if is_dumb_terminal():
-            typed = await dumb_terminal.LineReader(sys.stdin.fileno()).read_answer(ask)
+            typed = await toolkit.LineReader(sys.stdin.fileno()).read_answer(ask)
         else:
             typed = await PromptSession[str]().prompt_async(ask)
     except (EOFError, KeyboardInterrupt):
@@ -221,3 +231,82 @@ async def _choose_by_number(offered: PickerList) -> str:
     if typed.isdecimal() and 1 <= int(typed) <= len(rows):
         return rows[int(typed) - 1].key
     return offered.chosen(matching(offered.rows, typed), 0, typed) if typed else ""
+
+
+_SHOWN_CHARACTERS = 400  # characters of a line of the list: more than a window has
+_PREVIEW = 6  # lines
+_PREVIEWED = 4000  # characters of which they are made
+
+
+async def choose_line(lines: Sequence[str]) -> str:
+    """The line that the person chose; empty when the person leaves."""
+    chosen = await choose(offered_lines(lines))
+    return lines[int(chosen)] if chosen else ""
+
+
+def offered_lines(lines: Sequence[str]) -> PickerList:
+    """The list of these lines, which stand in their order."""
+    nothing = "nothing that you sent has these words" if lines else "nothing was sent yet"
+    rows = [PickerRow(str(number), line[:_SHOWN_CHARACTERS], line.casefold()) for number, line in enumerate(lines)]
+
+    def preview(key: str, width: int) -> Sequence[str]:
+        return wrap(clean(lines[int(key)][:_PREVIEWED]), width).split("\n")
+
+    return PickerList("which line?", rows, nothing, preview, _PREVIEW)
+
+
+_MAX_LINES = 2000
+_TIMEOUT = 0.5  # seconds that a key may wait for another process
+
+
+class PromptHistory(History):
+    """`session` gives the id of the current session, if there is one."""
+
+    def __init__(self, app: App, session: Callable[[], int | None], pastes: Pastes):
+        super().__init__()
+        self._app, self._session, self._pastes = app, session, pastes
+        self._rounds = tombstones.erasure_count(app.db)
+        self._version = self._database_version()
+
+    def load_history_strings(self) -> Iterable[str]:
+        with suppress(StoreError):  # the next command reports a file that cannot be read
+            self._pastes.load(prompts.pasted(self._app.db, self._app.scope.owner, _MAX_LINES))
+            return prompts.recent(self._app.db, self._app.scope.owner, _MAX_LINES)
+        return []
+
+    def lines(self) -> list[str]:
+        """Every line once, the newest first."""
+        if not self._loaded:  # a key that was typed before the prompt stood there
+            self._loaded_strings, self._loaded = list(self.load_history_strings()), True
+        return list(dict.fromkeys(self._loaded_strings))
+
+    def append_string(self, string: str) -> None:
+        """Add a line, with large pastes expanded; not when it begins with a space or repeats the last one."""
+        string = self._pastes.expanded(string)
+        if string.strip() and not string.startswith(" ") and string != next(iter(self._loaded_strings), None):
+            super().append_string(string)
+
+    def store_string(self, string: str) -> None:
+        with self._app.db.patience(_TIMEOUT), suppress(StoreError):  # a line of history is not worth an error
+            line, pasted = without_surrogates(string), map(without_surrogates, self._pastes.pasted_in(string))
+            prompts.add(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
+
+    def outdated(self) -> bool:
+        """Whether something was forgotten, in any process, since the last call: then the lines are read again."""
+        with suppress(StoreError):
+            version = self._database_version()
+            rounds = self._rounds if version == self._version else tombstones.erasure_count(self._app.db)
+            self._version = version
+            if rounds != self._rounds:
+                self._rounds = rounds
+                self.clear()
+                return True
+        return False
+
+    def clear(self) -> None:
+        """Drop all lines; those that still exist are read again from the file."""
+        self._loaded, self._loaded_strings = False, []
+
+    def _database_version(self) -> object:
+        """A value that changes with each commit, of this or another process; takes 2 µs."""
+        return self._app.db.row("select (select * from pragma_data_version), total_changes()")

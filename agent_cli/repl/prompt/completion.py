@@ -5,8 +5,9 @@ A command names in its `completes` which of ARGUMENTS it takes.
 """
 
 import os
+import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import fields
 from itertools import islice
@@ -18,12 +19,13 @@ from prompt_toolkit.document import Document
 from agent_cli import kinds
 from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
-from agent_cli.config import checks
-from agent_cli.errors import AgentError
+from agent_cli.config import settings_file
+from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
+from agent_cli.messages import Part, join_parts
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.command import Command
+from agent_cli.repl.commands.commands import Command
 from agent_cli.text import Pattern, clean, one_line, visible
 from agent_cli.values import frozen
 
@@ -154,7 +156,7 @@ def _settings(app: App, typed: str) -> Iterator[CompletionItem]:
             if each.name.startswith(key):
                 yield CompletionItem(each.name, each.metadata["comment"], len(key))
         return
-    for value in checks.choices().get(key, ()):
+    for value in settings_file.choices().get(key, ()):
         if value.startswith(prefix):
             yield CompletionItem(value, "", len(prefix))
 
@@ -181,11 +183,11 @@ def _documents(app: App, typed: str) -> Iterator[CompletionItem]:
 
 def _tasks(app: App, typed: str) -> Iterator[CompletionItem]:
     """The verbs of /tasks, then handles."""
-    from agent_cli.repl.commands import task_commands  # loaded with all commands, not before the prompt
+    from agent_cli.repl.commands import plan_commands  # loaded with all commands, not before the prompt
 
     if " " in typed:
         yield from _handles("task")(app, typed)
-    for verb in task_commands.VERBS if " " not in typed else ():
+    for verb in plan_commands.VERBS if " " not in typed else ():
         if verb.startswith(typed):
             yield CompletionItem(verb, "", len(typed))
 
@@ -202,3 +204,54 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[CompletionItem]]] = {
     "documents": _documents,
     "file": lambda app, typed: _paths(typed),
 }
+
+
+MAX_BYTES = 20_000_000  # bytes of one file; no model's context holds a tenth of it
+_REFERENCE = Pattern(r"(?<![^\s(\[])@(?:\"([^\"\n]+)\"|([^\s\"]+))")
+_PATH_PREFIXES = ("/", "./", "../", "~/")  # prefixes of what can only be a path
+
+
+def attach(parts: Sequence[Part]) -> list[Part]:
+    """The parts, preceded by the files that the typed ones name, each once. Raises UsageError."""
+    files: dict[Path, Part] = {}
+    for part in parts:
+        for match in _REFERENCE.finditer(part.text) if part.origin == "typed" else ():
+            path = _resolve(match[1] or match[2], quoted=bool(match[1]))
+            if path and path not in files:
+                files[path] = Part(_read(path), "file", str(path))
+    return [*join_parts([*files.values(), Part("", "typed")])[:-1], *parts] if files else list(parts)
+
+
+def summary(parts: Sequence[Part]) -> str:
+    """A line about the files among the parts; empty when there are none."""
+    files = [f"{part.name} ({len(part.text.rstrip()):,} characters)" for part in parts if part.origin == "file"]
+    return f"sent along: {', '.join(files)}" if files else ""
+
+
+def _resolve(typed: str, *, quoted: bool) -> Path | None:
+    """The file of that name, also when punctuation follows it; None when the text names no file. Raises UsageError."""
+    for name in dict.fromkeys((typed, typed if quoted else typed.rstrip(".,;:!?)]}'’”"))):
+        try:
+            path = Path(name).expanduser()
+            if name and path.exists() and not (path.is_dir() and not quoted and not name.startswith(_PATH_PREFIXES)):
+                return path
+        except (OSError, ValueError, RuntimeError):  # longer than a name may be, a NUL, no such home
+            continue
+    if quoted or typed.startswith(_PATH_PREFIXES):
+        raise UsageError(f"there is no file {typed}: nothing was sent; without the @ it is text")
+    return None
+
+
+def _read(path: Path) -> str:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UsageError(f"{path} is not a file: nothing was sent")
+        with path.open("rb") as opened:
+            raw = opened.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}; nothing was sent") from error
+    if len(raw) > MAX_BYTES:
+        raise UsageError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB: no model can read that at once")
+    if b"\0" in raw[:8192]:
+        raise UsageError(f"{path} is not text: nothing was sent")
+    return raw.decode("utf-8", "replace").strip("\n")

@@ -20,12 +20,11 @@ from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import LATER, STAYS, Proposal, ProposalKey, ReviewDecision
-from agent_cli.render import display
-from agent_cli.render.layout import cut
-from agent_cli.render.program_text import wrap
+from agent_cli.render import styles
+from agent_cli.render.layout import cut, wrap
 from agent_cli.render.reply_lines import announced
 from agent_cli.render.styles import BOLD, DIM, DONE, PROGRAM, LineRole
-from agent_cli.repl.keyboard import dumb_terminal, invisible_characters
+from agent_cli.repl.keyboard import toolkit
 from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader
 from agent_cli.repl.review import review_page
 from agent_cli.repl.review.review_page import StyledLine
@@ -52,7 +51,7 @@ class ReviewScreen:
     ):
         self._reviewer, self._editor, self._screen_reader, self._session = reviewer, editor, screen_reader, session
         self._at_prompt = at_prompt
-        self._display = display.detect(sys.stdout, os.environ, screen_reader=screen_reader)
+        self._display = styles.detect(sys.stdout, os.environ, screen_reader=screen_reader)
         self._queue = review.pending(reviewer, session)
         self._index = 0
         self._kind = ""  # whose page is shown
@@ -61,7 +60,7 @@ class ReviewScreen:
         self._wordings: dict[ProposalKey, str] = {}  # the person's wording of a proposal, until it is decided
         self._decided: list[tuple[int, ReviewDecision]] = []
         self._settled: set[ProposalKey] = set()  # tickets that the person knows to be decided
-        self._line_reader = dumb_terminal.LineKeyReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
+        self._line_reader = toolkit.LineKeyReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
         self._keys = self._line_reader or KeyReader(self._say, _write)
 
     async def run(self) -> int:
@@ -234,7 +233,7 @@ class ReviewScreen:
         bindings = KeyBindings()
         bindings.add("escape", eager=True)(lambda event: event.app.exit(result=""))
         with self._keys.paused():
-            invisible_characters.show()
+            toolkit.show_invisible()
             prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
             try:
                 words = await prompt.prompt_async(before, default=proposal.statement, handle_sigint=False)

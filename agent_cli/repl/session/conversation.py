@@ -1,6 +1,9 @@
 """The state of an interactive session, and what can be done with it. Draws nothing.
 
-The session is stored with its first message, so that opening the program and leaving it leaves no trace.
+The session is stored with its first message, so that opening the program and leaving it leaves no trace. Beside it
+questions can be asked: the model sees the conversation, but neither question nor answer enters it. Each is a one-shot
+with a session of its own, so that it is logged like every message. The prompt begins like that of the conversation, so
+the server's cache holds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agent_cli.agent import policy
-from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, TurnEnded
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy import Approve
@@ -21,6 +24,7 @@ from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, rewind
@@ -29,6 +33,7 @@ from agent_cli.memory.review import review
 from agent_cli.memory.summaries import session_summary
 from agent_cli.messages import FromMemory, Origin, Part, Receipt
 from agent_cli.store.db import Database
+from agent_cli.text import one_line, sentences
 from agent_cli.tools.tool import ToolContext
 
 
@@ -282,3 +287,74 @@ def _wait_reason(model: str, app: App) -> str:
         return f"waiting for {model}"
     loaded = engines.of(app.config).loaded(model)
     return {True: "reading the prompt", False: f"loading {model}", None: f"waiting for {model}"}[loaded]
+
+
+_LONGEST = 300  # characters of a sentence that is shown as a difference
+
+
+def ask_beside(conversation: Conversation, parts: Sequence[Part]) -> Work:
+    """Work that answers a side question."""
+    beside = ParentConversation(conversation.id) if conversation.session and conversation.id else None
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield from _answer_apart(conversation, parts, cancel, approve, beside=beside)
+        yield Noticed("that was a side question; the conversation goes on without it")
+
+    return work
+
+
+def compare_without_memory(conversation: Conversation, asked: Entry, answer: Entry, model: ChatModel | None) -> Work:
+    """Work that shows an answer, one without memory to the same question (then discarded), and their differences."""
+    beside = ParentConversation(conversation.reopen(), before=asked.id)
+
+    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+        yield Noticed(f"with memory ({answer.handle}):")
+        yield TextArrived(answer.message.text)
+        yield Noticed("without memory, not kept:")
+        other = ""
+        for event in _answer_apart(
+            conversation, asked.parts, cancel, approve, beside=beside, model=model, reads=False, counts=False
+        ):
+            if isinstance(event, TurnEnded):
+                other = event.reply.text
+            yield event
+        for line in differences(answer.message.text, other):
+            yield Noticed(line)
+
+    return work
+
+
+def differences(one: str, other: str) -> list[str]:
+    """Lines for the sentences that only `one` (with memory) or only `other` has."""
+    with_, without = sentences(one), sentences(other)
+    lines = [f"- only with memory: {one_line(each, _LONGEST)}" for each in with_ if each not in without]
+    lines += [f"+ only without: {one_line(each, _LONGEST)}" for each in without if each not in with_]
+    return lines or ["both say the same"]
+
+
+def _answer_apart(
+    conversation: Conversation,
+    parts: Sequence[Part],
+    cancel: Cancel,
+    approve: Approve,
+    *,
+    beside: ParentConversation | None,
+    model: ChatModel | None = None,
+    reads: bool = True,
+    counts: bool = True,
+) -> Iterator[Event]:
+    """A turn in a session of its own. Unless `counts`, all of it is taken back when it is over."""
+    app = conversation.app
+    if not reads:
+        app = replace(app, reads=False, learns=False)
+    with (
+        closed_after(app.db.another_connection()) as db,
+        turns.one_shot(app, db, "ask" if counts else "trial") as session,
+    ):
+        try:
+            context = turns.tool_context(app, db, session)
+            yield from conversation.answer(app, context, parts, cancel, approve, model=model, beside=beside)
+            upkeep.after_turn(app, db)
+        finally:
+            if not counts:
+                rewind.take_back_all(db, session, app.scope.owner, app.time)

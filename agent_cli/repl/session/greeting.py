@@ -1,5 +1,10 @@
-"""The lines at the start of a conversation: what the model sees of earlier ones."""
+"""What is said around a conversation: at its start what the model sees of earlier ones, and above the prompt what is
+new: proposals that wait for approval, jobs that failed.
 
+News is reported once: proposals that waited at the start are reported there, failed jobs once in a session.
+"""
+
+from collections.abc import Callable
 from datetime import datetime
 from io import StringIO
 
@@ -8,11 +13,14 @@ from agent_cli.agent import carry_over, model_context
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
-from agent_cli.render import answer_writer
-from agent_cli.render.display import Display
-from agent_cli.render.program_text import formatted
+from agent_cli.memory.proposals import MemoryContext
+from agent_cli.memory.review import review
+from agent_cli.messages import Failure
+from agent_cli.render import markdown
+from agent_cli.render.layout import formatted
 from agent_cli.render.reply_lines import with_sign
-from agent_cli.render.styles import YOU
+from agent_cli.render.styles import YOU, Display
+from agent_cli.store import jobs
 from agent_cli.text import counted, one_line
 
 _SHOWN, _SHOWN_LINES = 600, 12  # characters and lines of a message of the last exchange
@@ -108,7 +116,7 @@ def _drawn(answer: str, display: Display) -> str:
         lines.append(line)
         left -= len(line)
     out = StringIO()
-    writer = answer_writer.create(out, display)
+    writer = markdown.answer_writer(out, display)
     writer.write("\n".join(lines))
     writer.end()
     shown = out.getvalue().strip("\n")
@@ -125,3 +133,32 @@ def _day_name(said: datetime, now: datetime) -> str:
     if days in (0, 1):
         return ("today", "yesterday")[days]
     return f"{said:%A}" if 1 < days < 7 else f"{said.day} {said:%b %Y}"
+
+
+class Notices:
+    def __init__(self, reviewer: Callable[[], MemoryContext]):
+        self._reviewer = reviewer
+        self._waiting: frozenset[review.ProposalKey] | None = None
+        self._given_up = 0
+        self._failure_reported = False
+        self._version: object = None
+
+    def news(self) -> list[str]:
+        """Lines about what is new since the last call. Takes microseconds while no other connection has written."""
+        reviewer = self._reviewer()
+        version = reviewer.db.value("pragma data_version")
+        if version == self._version:
+            return []
+        self._version = version
+        waiting, given_up = frozenset(review.pending(reviewer)), jobs.count_parked(reviewer.db)
+        before, self._waiting = self._waiting, waiting
+        failed, self._given_up = given_up - self._given_up, given_up
+        if before is None:
+            return []
+        lines = []
+        if waiting - before:
+            lines.append(review.waiting_notice(sorted(waiting)))
+        if failed > 0 and not self._failure_reported:
+            self._failure_reported = True
+            lines.append(Failure("some background work failed: /doctor says more"))
+        return lines

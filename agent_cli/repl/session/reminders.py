@@ -17,7 +17,6 @@ from agent_cli.errors import StoreError
 from agent_cli.memory.dates import zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Reminder
-from agent_cli.store.db import Database
 from agent_cli.text import clean
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def due_line(app: App) -> str:
 
 def claim_due(app: App) -> tuple[list[Reminder], str]:
     """Mark due reminders as shown and run the person's command for them; returns them, and an error of the command."""
-    with _short_timeout(app.db):
+    with app.db.patience(_TIMEOUT):
         found = tasks.claim_due(app.db, app.scope.owner, app.time, _repeat_interval(app))
     first = [each.task for each in found if each.first]
     return found, run_command(app.config.remind_command, [each.text for each in first]) if first else ""
@@ -166,15 +165,6 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
 
 def _repeat_interval(app: App) -> timedelta:
     return timedelta(minutes=app.config.remind_again)
-
-
-@contextmanager
-def _short_timeout(db: Database) -> Iterator[None]:
-    patience, db.busy_timeout = db.busy_timeout, min(db.busy_timeout, _TIMEOUT)
-    try:
-        yield
-    finally:
-        db.busy_timeout = patience
 
 
 def _time_of_day(stored: str, zone: str, now: datetime) -> str:

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_cli.messages import ToolCall
-from agent_cli.render.display import Display
-from agent_cli.render.program_text import Verbatim, formatted, wrap
-from agent_cli.render.styles import NEEDS_YOU
+from agent_cli.render.layout import Verbatim, formatted, wrap
+from agent_cli.render.styles import NEEDS_YOU, Display
 from agent_cli.text import visible
 
 QUESTION = f"{NEEDS_YOU.sign} allow it? y once, a for this session, anything else no: "

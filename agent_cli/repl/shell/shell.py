@@ -21,24 +21,23 @@ from agent_cli.agent.runner import Runner, Work
 from agent_cli.app import background, pending_erasure
 from agent_cli.app.app import App
 from agent_cli.app.warming import Warmer
-from agent_cli.errors import AgentError, ModelMissing, NobodyAsked, ServerAbsent, StoreBusy, StoreError, UsageError
+from agent_cli.errors import AgentError, ModelMissing, ModelUnavailable, NobodyAsked, StoreBusy, StoreError, UsageError
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
 from agent_cli.messages import FromMemory, Part
-from agent_cli.render import program_text
-from agent_cli.render.display import Display, detect, with_theme
-from agent_cli.render.program_text import Verbatim
+from agent_cli.render import layout
+from agent_cli.render.layout import Verbatim
 from agent_cli.render.reply_lines import announced, with_sign
-from agent_cli.render.styles import FAILED, PROGRAM, LineRole
-from agent_cli.repl.commands import commands, results
-from agent_cli.repl.commands.results import Confirmation, Page, PromptDraft, Question, Result, Resumed, Screen, Theme
-from agent_cli.repl.keyboard import collector
-from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
-from agent_cli.repl.prompt import attachments
+from agent_cli.render.styles import FAILED, PROGRAM, Display, LineRole, detect, with_theme
+from agent_cli.repl.commands import commands
+from agent_cli.repl.commands.commands import Confirmation, Page, PromptDraft, Question, Result, Resumed, Screen, Theme
+from agent_cli.repl.keyboard import toolkit
+from agent_cli.repl.keyboard.key_reader import TurnKeyboard
+from agent_cli.repl.prompt import completion
 from agent_cli.repl.prompt.prompt_input import PromptInput
 from agent_cli.repl.session import greeting
 from agent_cli.repl.session.conversation import Conversation
-from agent_cli.repl.session.notices import Notices
+from agent_cli.repl.session.greeting import Notices
 from agent_cli.repl.session.reminders import Reminders
 from agent_cli.repl.shell import approval, first_run
 from agent_cli.repl.shell.turn_renderer import TurnRenderer
@@ -54,7 +53,7 @@ def run(app: App, session: Session | None, first: Sequence[Part] = (), display: 
     if not terminal.is_own(sys.stdin.fileno(), sys.stdout.fileno()):
         raise NobodyAsked(terminal.NOT_OWN)
     shell = Shell(app, session, display)
-    collector.spare_loaded()
+    toolkit.spare_loaded()
     code = asyncio.run(shell.run(first))
     while shell.next_app:
         shell = Shell(shell.next_app, None, shell.display)
@@ -105,7 +104,7 @@ class Shell:
                 line = await self._prompt.ask(line, self._conversation.status)
                 self._jobs.touch()
                 line = await self._run_line(line)
-        except results.Leave as left:
+        except commands.Leave as left:
             self.next_app = left.to
         except EOFError:
             pass
@@ -136,7 +135,7 @@ class Shell:
         conversation.parts, conversation.excluded = sent, self._prompt.take_dropped()
         self._stored = False
         if text.strip() in ("exit", "quit") and typed:
-            raise results.Leave
+            raise commands.Leave
         try:
             found = commands.find(text) if parts and parts[0].origin == "typed" else None  # a pasted slash is text
             if found and found[0].changes and whole:
@@ -163,7 +162,7 @@ class Shell:
         """Do what a command returned; returns the next draft."""
         match result:
             case Verbatim():
-                _print(f"{program_text.formatted(result, self.display)}\n")
+                _print(f"{layout.formatted(result, self.display)}\n")
             case str():
                 self._say(result)
             case Page():
@@ -192,11 +191,11 @@ class Shell:
     async def _send(self, line: str, parts: Sequence[Part]) -> str:
         """Send a message with the files it names; returns the line when one of them cannot be read."""
         try:
-            parts = attachments.attach(parts)
+            parts = completion.attach(parts)
         except UsageError as error:
             self._say(str(error), FAILED)
             return line
-        if files := attachments.summary(parts):
+        if files := completion.summary(parts):
             self._say(files)
         await self._work(self._conversation.turn(parts))
         return ""
@@ -214,7 +213,7 @@ class Shell:
                 message = commands.in_session(f"{error.problem}; /model NAME chooses another")
                 self._say(await asyncio.to_thread(self._model_offer.check) or message, FAILED)
             case _:
-                known = isinstance(error, ServerAbsent) and self._model_offer.absence_known()
+                known = isinstance(error, ModelUnavailable) and error.absent and self._model_offer.absence_known()
                 self._say(_STILL_ABSENT if known else message, FAILED)
         return ""
 

@@ -1,5 +1,12 @@
-"""Draws the events of a turn, as far as the display allows. All text from outside is cleaned here or in the writer."""
+"""Draws the events of a turn, as far as the display allows. All text from outside is cleaned here or in the writer.
 
+What the program waits for stands on one line that is erased again, `loading qwen3:8b … 4 s`: it counts seconds and does
+not turn. What is typed meanwhile stands on a line below the answer: that is taken away before each text and drawn again
+behind it, in one piece, by moving the cursor relative to where the text ends. While nothing is shown, every text passes
+unchanged; where lines cannot be erased, nothing is ever shown.
+"""
+
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,13 +28,119 @@ from agent_cli.agent.events import (
 from agent_cli.errors import Cancelled
 from agent_cli.llm import repair
 from agent_cli.messages import Failure, ToolCall, ToolResult
-from agent_cli.render import answer_writer, styles
-from agent_cli.render.display import Display
+from agent_cli.render import markdown, styles
+from agent_cli.render.layout import cell_width, cut
 from agent_cli.render.reply_lines import announced
-from agent_cli.render.spinner import Spinner
+from agent_cli.render.styles import YOU, Display
 from agent_cli.repl.commands import commands
-from agent_cli.repl.shell.line_below import LineBelow
 from agent_cli.text import one_line
+
+_ERASE = "\r\x1b[K"
+_DELAY = 0.4  # seconds; a shorter wait shows nothing
+_INTERVAL = 0.25
+_HINT_DELAY = 60  # seconds
+
+
+class Spinner:
+    def __init__(self, out: TextIO, width: Callable[[], int], now: Callable[[], float] = time.monotonic):
+        self._out, self._width, self._now = out, width, now
+        self._changed = threading.Condition()
+        self._label: Callable[[], str] | None = None
+        self._hint = ""
+        self._started = 0.0
+        self._drawn = ""
+        self._thread: threading.Thread | None = None
+
+    def show(self, label: Callable[[], str], hint: str = "") -> None:
+        """Show the label and the seconds since now, until another label or `hide`; `label` is called at each redraw.
+
+        `hint`: what to do, shown too after a minute.
+        """
+        with self._changed:
+            self._label, self._hint, self._started = label, hint, self._now()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="spinner", daemon=True)
+                self._thread.start()
+
+    def hide(self) -> None:
+        """Erase the line. Nothing is drawn any more when this returns."""
+        with self._changed:
+            self._label, self._thread = None, None
+            self._changed.notify()
+            if self._drawn:
+                self._drawn = ""
+                self._out.write(_ERASE)
+                self._out.flush()
+
+    def _run(self) -> None:
+        with self._changed:
+            self._changed.wait(_DELAY)
+            while self._label and self._thread is threading.current_thread():
+                try:
+                    self._draw(self._label())
+                except (OSError, ValueError):  # the terminal has gone
+                    return
+                self._changed.wait(_INTERVAL)
+
+    def _draw(self, label: str) -> None:
+        seconds = int(self._now() - self._started)
+        hint = f" · {self._hint}" if self._hint and seconds >= _HINT_DELAY else ""
+        line = f"{one_line(label)} …{f' {seconds} s' if seconds else ''}{hint}"
+        line = cut(line, self._width() - 1)  # a line that wraps could not be erased
+        if line != self._drawn:
+            self._drawn = line
+            self._out.write(_ERASE + line)
+            self._out.flush()
+
+
+_MAKE_ROOM = "\x1bD\x1b[A"  # a row below the cursor: the window scrolls where it was the last
+_BELOW, _BACK = "\x1b7\x1b[B\r\x1b[2K", "\x1b8"
+
+
+class LineBelow:
+    """Writes to `out`, and keeps a line below it. Both may be used by several threads."""
+
+    def __init__(self, out: TextIO, display: Display):
+        self._out, self._display = out, display
+        self._lock = threading.RLock()
+        self._line = ""
+        self._drawn = False
+
+    def show(self, line: str) -> None:
+        """Show the end of this line below the text, after the person's sign; nothing when it is empty."""
+        with self._lock:
+            if self._display.spinner and line != self._line:
+                self._erase()
+                self._line = line
+                self.flush()
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            self._erase()
+            return self._out.write(text)
+
+    def flush(self) -> None:
+        with self._lock:
+            if self._line and not self._drawn:
+                sign = self._display.styled(YOU.sign, YOU.style)
+                line = _tail(self._line, self._display.width() - 3)
+                self._out.write(f"{_MAKE_ROOM}{_BELOW}{sign} {line}{_BACK}")
+                self._drawn = True
+            self._out.flush()
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._out.write(_BELOW + _BACK)
+            self._drawn = False
+
+
+def _tail(line: str, cells: int) -> str:
+    """The end of a line that fits."""
+    cut = line
+    while cell_width(cut) > cells:
+        cut = f"…{cut[2:]}"
+    return cut
+
 
 _HINT = "Ctrl-C stops it, /doctor looks at the server"  # beside a long wait
 
@@ -54,8 +167,8 @@ class TurnRenderer:
         self._out = out = cast(TextIO, self._below)
         self._display, self._waiting, self._now = display, waiting, now
         self.show_thinking = show_thinking
-        self._answer = answer_writer.create(out, display)
-        self._thoughts = answer_writer.create(out, display, styles.DIM)
+        self._answer = markdown.answer_writer(out, display)
+        self._thoughts = markdown.answer_writer(out, display, styles.DIM)
         self._spinner = Spinner(out, display.width) if display.spinner else None
         self._thinking_since: float | None = None
         self._announced = ""  # the last announcement to a screen reader: "Thinking." or "Answer:"

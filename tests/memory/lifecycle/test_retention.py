@@ -6,7 +6,7 @@ from agent_cli import clock
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
-from agent_cli.config import reading
+from agent_cli.config import settings_file
 from agent_cli.errors import Cancelled, ConfigError
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaEngine
@@ -599,7 +599,7 @@ def test_a_wrong_setting_is_told_with_its_line(tmp_path, text, said):
     file.write_text(f'model = "m"\n[retention]\n{text}\n')
 
     with pytest.raises(ConfigError) as told:
-        reading.load(file, {})
+        settings_file.load(file, {})
 
     assert str(told.value).startswith(f"{file}, line 2: retention = {{")
     assert str(told.value).endswith(said)

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from importlib import import_module
 
 import pytest
 import typer
@@ -16,8 +15,8 @@ from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.messages import Message, Part
-from agent_cli.render.display import Display
-from agent_cli.repl.commands import commands, results
+from agent_cli.render.styles import Display
+from agent_cli.repl.commands import commands
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
 from tests.conftest import place
@@ -79,7 +78,7 @@ def test_the_commands_that_a_slash_command_replaces_are_commands_of_the_shell():
     for each in commands.listing():
         for shell in each.shell:
             name, *rest = shell.split()
-            found = typer.main.get_command(import_module(usage.module(name)).app)
+            found = typer.main.get_command(usage.app(name))
             if rest and not rest[0].startswith("-"):
                 assert rest[0] in found.commands, shell
 
@@ -215,7 +214,7 @@ def test_unknown_command_is_told_the_nearest(line, hint):
 
 
 def test_exit_leaves(conversation):
-    with pytest.raises(results.Leave):
+    with pytest.raises(commands.Leave):
         run(conversation, "/exit")
 
 

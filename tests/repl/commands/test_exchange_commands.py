@@ -9,7 +9,7 @@ import pytest
 from agent_cli.agent.events import Noticed, TextArrived
 from agent_cli.app import settings
 from agent_cli.app.app import open_app
-from agent_cli.errors import AgentError, Cancelled, ModelMissing, ServerAbsent, UsageError
+from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
@@ -17,7 +17,7 @@ from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.results import PromptDraft
+from agent_cli.repl.commands.commands import PromptDraft
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import events
 from tests.conftest import place
@@ -219,7 +219,7 @@ def test_where_no_server_answers_the_answer_there_is_stays(talked):
     settings.change(talked.app, "host", "127.0.0.1:9")
     before = said(talked)
     for line in ("/retry", "/edit m3 something else"):
-        assert failing(talked, line) == (["m3 is restored, with what came after it"], ServerAbsent)
+        assert failing(talked, line) == (["m3 is restored, with what came after it"], ModelUnavailable)
     assert said(talked) == before
 
 

@@ -8,9 +8,9 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.messages import Part
-from agent_cli.render.display import Display
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.results import Page, Screen
+from agent_cli.repl.commands.commands import Page, Screen
 from agent_cli.repl.session.conversation import Conversation
 from tests.conftest import place
 

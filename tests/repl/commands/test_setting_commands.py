@@ -11,7 +11,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
 from agent_cli.messages import Part
-from agent_cli.render.display import Display
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.keyboard import keys
 from agent_cli.repl.session.conversation import Conversation

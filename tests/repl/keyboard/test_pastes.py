@@ -132,7 +132,7 @@ def test_nothing_is_pasted_by_default():
 
 
 def test_keys_during_an_answer_come_back_when_the_end_of_a_paste_is_lost():
-    from agent_cli.repl.keyboard.turn_keyboard import TurnKeyboard
+    from agent_cli.repl.keyboard.key_reader import TurnKeyboard
 
     came, stopped = threading.Event(), threading.Event()
 

@@ -10,9 +10,9 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from agent_cli.repl.keyboard import history_choice, picker
+from agent_cli.repl.keyboard import picker
 
-OFFERED = history_choice.offered(["where is the router?"])
+OFFERED = picker.offered_lines(["where is the router?"])
 
 
 @pytest.fixture

@@ -24,13 +24,12 @@ from agent_cli.memory.conversations import log, prompts, sessions
 from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
-from agent_cli.repl.commands import session_choice
-from agent_cli.repl.keyboard.arrivals import KeyAhead
+from agent_cli.repl.commands import session_commands
 from agent_cli.repl.keyboard.keys import typed_ahead
-from agent_cli.repl.prompt import attachments, recall_preview
+from agent_cli.repl.keyboard.pastes import KeyAhead
+from agent_cli.repl.prompt import completion, prompt_input
 from agent_cli.repl.prompt.completion import PromptCompleter, while_typing
-from agent_cli.repl.prompt.prompt_input import PromptInput
-from agent_cli.repl.prompt.recall_preview import PreviewItem
+from agent_cli.repl.prompt.prompt_input import PreviewItem, PromptInput
 from agent_cli.repl.shell.shell import Shell
 from tests import facts
 from tests.conftest import place
@@ -345,7 +344,7 @@ def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("alpha\n")
     (tmp_path / "b c.txt").write_text("beta")
     said = [Part('compare @a.txt, @"b c.txt" (@a.txt)', "typed")]
-    assert attachments.attach(said) == [
+    assert completion.attach(said) == [
         Part("alpha\n\n", "file", "a.txt"),
         Part("beta\n\n", "file", "b c.txt"),
         *said,
@@ -356,13 +355,13 @@ def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
 def test_an_at_in_prose_is_text(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert attachments.attach([Part(words, "typed")]) == [Part(words, "typed")]
+    assert completion.attach([Part(words, "typed")]) == [Part(words, "typed")]
 
 
 def test_a_pasted_at_names_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert attachments.attach([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
+    assert completion.attach([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
 
 
 @pytest.mark.parametrize(
@@ -379,7 +378,7 @@ def test_a_file_that_cannot_be_sent_is_said_and_nothing_is(tmp_path, monkeypatch
     (tmp_path / "binary").write_bytes(b"\0\1")
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match=told):
-        attachments.attach([Part(words, "typed")])
+        completion.attach([Part(words, "typed")])
 
 
 @pytest.mark.parametrize(("typed", "found"), [("1", 1), ("s2", 2), ("printer", 2), ("", 2), ("\x03", None)])
@@ -387,7 +386,7 @@ def test_a_session_is_picked_by_number_handle_or_words(app, typed, found):
     talked(app, "hello router"), talked(app, "hi", "The printer")
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         keyboard.send_text(f"{typed}\r")
-        picked = session_choice.pick(app)
+        picked = session_commands.pick(app)
     assert (picked.id if picked else None) == found
 
 
@@ -396,7 +395,7 @@ def test_it_is_asked_again_after_a_session_that_is_not_there(app, monkeypatch):
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         monkeypatch.setattr("builtins.print", lambda *words, **how: keyboard.send_text("s1\r"))
         keyboard.send_text("s9\r")  # a 9 alone could be of the time that is shown
-        assert session_choice.pick(app).id == 1
+        assert session_commands.pick(app).id == 1
 
 
 def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
@@ -438,7 +437,7 @@ def test_what_was_forgotten_is_foreseen_no_more(app):
 
 def test_what_is_found_once_the_line_was_sent_is_not_shown_above_the_next(app, monkeypatch):
     found, go_on = (PreviewItem("fact", 1, "f1 I live in Graz"),), threading.Event()
-    monkeypatch.setattr(recall_preview, "items", lambda *_: go_on.wait(5) and found)
+    monkeypatch.setattr(prompt_input, "items", lambda *_: go_on.wait(5) and found)
 
     async def person(keyboard, line):
         line.buffer.text = "Who lives in Graz?"

@@ -11,7 +11,7 @@ from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
-from agent_cli.render.display import Display
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.session import greeting
 from agent_cli.repl.session.conversation import Conversation

@@ -1,4 +1,4 @@
-from agent_cli.repl.session.notices import Notices
+from agent_cli.repl.session.greeting import Notices
 from agent_cli.store import jobs
 from tests import facts
 from tests.conftest import NOON, empty, memory_of

@@ -12,9 +12,9 @@ from agent_cli.app.app import open_app
 from agent_cli.memory.dates import due_times
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import Scope
-from agent_cli.render.display import Display
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.results import Page
+from agent_cli.repl.commands.commands import Page
 from agent_cli.repl.prompt.completion import PromptCompleter
 from agent_cli.repl.session import reminders
 from agent_cli.repl.session.conversation import Conversation

@@ -5,10 +5,9 @@ import io
 import pyte
 import pytest
 
-from agent_cli.render import answer_writer
-from agent_cli.render.display import Display
-from agent_cli.render.spinner import Spinner
-from agent_cli.repl.shell.line_below import LineBelow
+from agent_cli.render import markdown
+from agent_cli.render.styles import Display
+from agent_cli.repl.shell.turn_renderer import LineBelow, Spinner
 
 ANSWER = "".join(f"word{n} " for n in range(60))
 ROWS = 12
@@ -39,7 +38,7 @@ def display(columns, **look):
 def test_the_line_stands_below_each_word_of_the_answer_and_leaves_no_trace(columns):
     alone, window = Window(columns), Window(columns)
     below = LineBelow(window, display(columns))
-    writers = [answer_writer.create(each, display(columns)) for each in (alone, below)]
+    writers = [markdown.answer_writer(each, display(columns)) for each in (alone, below)]
     typed = ""
     for n in range(0, len(ANSWER), 3):
         for writer in writers:
@@ -63,7 +62,7 @@ def written(window):
 def test_without_a_line_not_a_byte_is_added():
     plain, passed = io.StringIO(), io.StringIO()
     for out in (plain, LineBelow(passed, display(80))):
-        writer = answer_writer.create(out, display(80))
+        writer = markdown.answer_writer(out, display(80))
         for n in range(0, len(ANSWER), 5):
             writer.write(ANSWER[n : n + 5])
         writer.end()

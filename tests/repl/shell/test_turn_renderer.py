@@ -20,9 +20,8 @@ from agent_cli.agent.events import (
 )
 from agent_cli.errors import Cancelled, ModelFailed
 from agent_cli.messages import Message, Receipt, ToolCall, ToolResult
-from agent_cli.render.display import Display
-from agent_cli.render.spinner import Spinner
-from agent_cli.repl.shell.turn_renderer import TurnRenderer
+from agent_cli.render.styles import Display
+from agent_cli.repl.shell.turn_renderer import Spinner, TurnRenderer
 from tests.ollama_server import script
 
 RICH = Display(colour=True, markdown=True)

@@ -1,10 +1,9 @@
-"""Input from a terminal that cannot move its cursor, such as a shell window of Emacs: it edits and echoes lines itself.
-
-prompt-toolkit's own prompt for such terminals echoes keys twice, has no backspace, and takes a line that arrives whole,
-as these windows send it, for a paste whose Enter is a line break. Lines that arrive together are one message, pasted.
+"""What prompt-toolkit is given here: a terminal without a cursor, visible signs for what would hide text, and a
+garbage collector that holds no key up.
 """
 
 import asyncio
+import gc
 import os
 import select
 import sys
@@ -12,7 +11,10 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.layout.screen import Char, Screen
 
 from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP
 from agent_cli.text import clean
@@ -145,3 +147,53 @@ class LineKeyReader:
 def _write(text: str) -> None:
     sys.stdout.write(clean(text))
     sys.stdout.flush()
+
+
+_BLOCKS = (0x061C, *range(0x2000, 0x2070), *range(0xE0000, 0xE0080))  # where such characters are found
+
+
+def show_invisible() -> None:
+    """Have every prompt of this process draw them."""
+    hidden = (chr(code) for code in _BLOCKS if not clean(chr(code)))
+    Char.display_mappings.update((each, f"<{ord(each):x}>") for each in hidden)
+
+
+_THRESHOLDS = 20_000, 20, 20  # values made since the last search, and searches before a deeper one
+
+
+def spare_loaded() -> None:
+    """To be called when a session begins, and again when more is loaded."""
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+
+
+def search_recent() -> None:
+    """Search what was made lately, at a moment at which nobody waits."""
+    gc.collect(1)
+
+
+def spare_drawn(app: "Application[Any]") -> None:
+    """Empty each drawing of the screen when the next one makes it useless.
+
+    A function of prompt-toolkit that names itself holds all of it until it is searched for: the characters, and two
+    values for where each of them stood.
+    """
+    drawings = _Drawings()
+    app.before_render += drawings.forget_places
+    app.after_render += drawings.forget_characters
+
+
+class _Drawings:
+    def __init__(self) -> None:
+        self._last: Screen | None = None
+
+    def forget_places(self, app: "Application[Any]") -> None:
+        for window in app.layout.visible_windows:
+            if window.render_info:
+                getattr(window.render_info, "_rowcol_to_yx", {}).clear()  # its own matter: another version may lack it
+
+    def forget_characters(self, app: "Application[Any]") -> None:
+        drawn = app.renderer.last_rendered_screen
+        if self._last is not None and self._last is not drawn:
+            self._last.data_buffer.clear()
+        self._last = drawn

@@ -15,7 +15,7 @@ import typer
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.options import AsJson
+from agent_cli.cli.invocation import AsJson
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review as queue
@@ -68,7 +68,7 @@ def _decide(app: App, reviewer: MemoryContext, session: int | None, screen_reade
 
     from prompt_toolkit.utils import is_dumb_terminal
 
-    from agent_cli.repl.keyboard.dumb_terminal import LineReader
+    from agent_cli.repl.keyboard.toolkit import LineReader
     from agent_cli.repl.review.review_screen import (
         ReviewScreen,  # prompt-toolkit: 100 ms that only a person's decisions need
     )

@@ -14,15 +14,13 @@ from agent_cli import limits
 from agent_cli.agent import profile as fact_profile
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
-from agent_cli.cli import consent, forget, output
-from agent_cli.cli.facts import fact_tests, review
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson, LimitOption, parse_moment
+from agent_cli.cli import consent, forget, output, review
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
-from agent_cli.memory.facts import adoption, fact_files, facts, receipts
+from agent_cli.memory.facts import adoption, fact_files, fact_tests, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language.triples import Claim
@@ -31,6 +29,7 @@ from agent_cli.memory.review import review as queue
 from agent_cli.memory.review.review import ENDS, visible_line
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.recall import RecallResult
 from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.text import counted
@@ -604,10 +603,10 @@ def _table(rows: Sequence[Fact], as_json: bool, now: datetime, empty: str, *, ma
     ]
     display = output.look(sys.stdout)
     if lines and display:
-        from agent_cli.repl.pages import fact_page  # a pipe needs none of it
+        from agent_cli.repl.pages import lists  # a pipe needs none of it
 
         words = [f"{line['fact']}{f' ({mark})' if (mark := line['mark']) else ''}" for line in lines]
-        print(fact_page.page(list(zip(rows, words, strict=True)), display))
+        print(lists.facts_page(list(zip(rows, words, strict=True)), display))
         return
     marked = ["mark"] if any(line["mark"] for line in lines) else []
     output.listing(lines, ["id", "day", *marked, "fact"], as_json=False, empty=empty)
@@ -646,4 +645,81 @@ def _notes(fact: Fact, now: datetime) -> str:
     return f" ({'; '.join(notes)})" if notes else ""
 
 
-app.add_typer(fact_tests.app, name="test")
+_NO_TESTS = "there are no tests; `agent facts test add QUESTION --mention WORDS` adds one"
+
+test_app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, help="Ask saved questions, and check whether memory answers them."
+)
+
+
+@test_app.callback(invoke_without_command=True)
+def tests_(context: typer.Context) -> None:
+    """Ask saved questions, and check whether memory answers them. Exit 1 when it does not."""
+    if context.invoked_subcommand is None:
+        run_tests(context)
+
+
+@test_app.command("add")
+def add_test(
+    context: typer.Context,
+    question: Annotated[list[str], typer.Argument(help="What will be asked.")],
+    mention: Annotated[
+        list[str], typer.Option("--mention", help="Words that one of the best hits must contain; may be given again.")
+    ],
+) -> None:
+    """Save a question."""
+    app_: App = context.obj.app()
+    test = fact_tests.add(app_.db, app_.scope, " ".join(question), mention, app_.time)
+    output.say(f"saved {test.handle} “{test.question}”")
+
+
+@test_app.command("list")
+def list_tests(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = False) -> None:
+    """List the questions."""
+    app_: App = context.obj.app()
+    found = fact_tests.listing(app_.db, app_.scope.owner, limit)
+    rows = [each.describe() for each in found]
+    if not as_json:
+        rows = [{**row, "mention": " + ".join(row["mention"])} for row in rows]
+    output.listing(rows, ("id", "question", "mention"), as_json=as_json, empty=_NO_TESTS)
+
+
+@test_app.command("rm")
+def rm_tests(context: typer.Context, handles: list[str]) -> None:
+    """Erase questions."""
+    app_: App = context.obj.app()
+    owner = app_.scope.owner
+    found = [fact_tests.get(app_.db, ids.number("test", handle), owner) for handle in handles]
+    with app_.db.write():
+        fact_tests.erase(app_.db, [each.id for each in found])
+    for each in found:
+        output.say(f"erased {each.handle} “{each.question}”")
+
+
+@test_app.command("run")
+def run_tests(context: typer.Context, as_json: AsJson = False) -> None:
+    """Ask all of them. Exit 1 when an answer is not found."""
+    app_: App = context.obj.app()
+    embedder, allowed = upkeep.prepare_search(app_, app_.db), Filter(app_.scope.owner)
+
+    def find(question: str) -> RecallResult:
+        found = recall.find(app_.db, question, allowed, app_.time(), fact_tests.TOP, embedder)
+        upkeep.report_damage(app_, app_.db, found.damaged)
+        return found
+
+    tests = fact_tests.listing(app_.db, app_.scope.owner)
+    missing = {each.handle: fact_tests.missing(each, find) for each in tests}
+    if as_json:
+        output.put_json([{**each.describe(), "missing": missing[each.handle]} for each in tests])
+    for each in tests if not as_json else ():
+        lacks = ", ".join(missing[each.handle])
+        output.say(
+            f"{'✗' if lacks else '✓'} {each.handle}  {each.question}{f'  (not found: {lacks})' if lacks else ''}"
+        )
+    if not tests and not as_json:
+        output.note(_NO_TESTS)
+    if any(missing.values()):
+        raise typer.Exit(1)
+
+
+app.add_typer(test_app, name="test")

@@ -9,12 +9,9 @@ import typer
 
 from agent_cli import text
 from agent_cli.app.app import App
-from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson
-from agent_cli.cli.schedule import schedule_install, schedule_run
-from agent_cli.cli.schedule import schedule_targets as targets
-from agent_cli.cli.skills import skill_format
+from agent_cli.cli import output, schedule_install, schedule_run
+from agent_cli.cli import skills as skill_commands
+from agent_cli.cli.invocation import AsJson, Decision
 from agent_cli.errors import UsageError
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.planner.schedules import Schedule
@@ -69,7 +66,7 @@ def add(
     app_: App = context.obj.app()
     if skill:
         skill = _skill(app_, skill)
-    target, where = targets.choose(to_file, to_command or (), to_note)
+    target, where = schedule_run.choose(to_file, to_command or (), to_note)
     added = schedules.add(
         app_.db,
         app_.scope,
@@ -182,7 +179,7 @@ app.command(cls=Decision)(schedule_install.uninstall)
 
 def _skill(app_: App, name: str) -> str:
     """The name of an accepted skill. Raises UsageError when there is none."""
-    skill = skill_format.find(app_, name)
+    skill = skill_commands.find_skill(app_, name)
     if not skill.is_accepted:
         state = "hidden" if skill.hidden_at else skill.state
         way = " (agent skills review)" if state == "pending" else ""

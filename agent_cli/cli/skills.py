@@ -1,6 +1,8 @@
 """`agent skills`: procedures that the person wrote or approved."""
 
+import difflib
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,11 +10,8 @@ import typer
 
 from agent_cli import text
 from agent_cli.app.app import App
-from agent_cli.cli import consent, output
-from agent_cli.cli.facts import review
-from agent_cli.cli.invocation import Decision
-from agent_cli.cli.options import AsJson, LimitOption
-from agent_cli.cli.skills import skill_format
+from agent_cli.cli import consent, output, review
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption
 from agent_cli.editor import edited
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext, Version
@@ -21,6 +20,7 @@ from agent_cli.memory.skills.skills import MERGED, Skill
 from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.text import counted, one_line
+from agent_cli.tools.memory_tools import MAX_STEPS
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="How things are done.")
 
@@ -53,7 +53,7 @@ def list_(
     states = (ACCEPTED, PENDING, REJECTED, MERGED, EXPIRED) if every else (PENDING if pending else ACCEPTED,)
     limited = pending or every or hidden
     empty = "there are no such skills" if limited else "there are no skills; `agent skills add NAME` adds one"
-    skill_format.table(skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden), as_json, empty)
+    _table(skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden), as_json, empty)
 
 
 @app.command()
@@ -66,7 +66,7 @@ def show(
 ) -> None:
     """Show a skill whole, as it is or was."""
     app_: App = context.obj.app()
-    skill = skill_format.find(app_, name)
+    skill = find_skill(app_, name)
     older = skills.former(app_.db, skill)
     if versions:
         _versions(skill, older, as_json)
@@ -80,7 +80,7 @@ def show(
         output.say(f"{what:<8} {value}")
     output.say()
     output.say(text.visible(words).rstrip("\n"))
-    skill_format.note_altered(skill.name, words)
+    _note_altered(skill.name, words)
 
 
 def _version_text(skill: Skill, older: list[Version], version: int | None) -> str:
@@ -175,8 +175,8 @@ def _write(app_: App, name: str, description: str) -> None:
 def _add(app_: App, words: str) -> None:
     consent.obtain(app_, f"save the skill {skill_file.parse(words).name}?", "nothing was saved")
     skill = skills.add(app_.memory, words)
-    output.say(f"saved {skill_format.short(skill)}")
-    skill_format.note_altered(skill.name, words)
+    output.say(f"saved {_short(skill)}")
+    _note_altered(skill.name, words)
 
 
 def _piped(name: str, description: str) -> str:
@@ -197,8 +197,8 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
         return
-    output.say(f"{skill_format.short(skill)} waits for your yes (agent skills review)")
-    skill_format.note_altered(name, words)
+    output.say(f"{_short(skill)} waits for your yes (agent skills review)")
+    _note_altered(name, words)
 
 
 def _require_description(description: str) -> str:
@@ -211,7 +211,7 @@ def _require_description(description: str) -> str:
 def edit(context: typer.Context, name: SkillName) -> None:
     """Change a skill in your editor; its former version stays."""
     app_: App = context.obj.app()
-    skill = skill_format.find(app_, name)
+    skill = find_skill(app_, name)
     if skill.hidden_at or skill.state not in (ACCEPTED, PENDING):
         how = f"; `agent skills restore {skill.name}` brings it back" if skill.hidden_at else ""
         raise UsageError(f"{skill.handle} is {'hidden' if skill.hidden_at else skill.state}, and stays as it is{how}")
@@ -223,17 +223,17 @@ def edit(context: typer.Context, name: SkillName) -> None:
         consent.obtain(app_, f"save {skill.name} as you wrote it?", "nothing was changed")
         changed = skills.edit(app_.memory, skill, typed)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
-    output.say(f"changed {skill_format.short(changed)}{number}")
-    for line in skill_format.difference(skill.text, changed.text):
+    output.say(f"changed {_short(changed)}{number}")
+    for line in _difference(skill.text, changed.text):
         output.say(line)
-    skill_format.note_altered(changed.name, changed.text)
+    _note_altered(changed.name, changed.text)
 
 
 @app.command(cls=Decision)
 def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
     app_: App = context.obj.app()
-    chosen = list(dict.fromkeys(skill_format.find(app_, name) for name in names))
+    chosen = list(dict.fromkeys(find_skill(app_, name) for name in names))
     for skill in chosen:
         if skill.state == PENDING:
             raise UsageError(f"{skill.handle} waits for your yes or no: `agent skills review` asks for it")
@@ -243,7 +243,7 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
         for skill in chosen:
             skills.hide(app_.memory, skill)
     for skill in chosen:
-        output.say(f"hidden {skill_format.short(skill)} (agent skills restore {skill.name})")
+        output.say(f"hidden {_short(skill)} (agent skills restore {skill.name})")
 
 
 @app.command(cls=Decision)
@@ -254,16 +254,16 @@ def restore(
 ) -> None:
     """Bring a hidden skill back, or an older version of one."""
     app_: App = context.obj.app()
-    skill = skill_format.find(app_, name, hidden=version is None)
+    skill = find_skill(app_, name, hidden=version is None)
     if skill.state != ACCEPTED:
         raise UsageError(f"{skill.handle} is {skill.state}: only a skill that was accepted can be brought back")
     if skill.hidden_at is None and version in (None, skill.version):
         state = f"has version {version} now" if version else "is not hidden"
         raise UsageError(f"{skill.name} {state}; `agent skills show {skill.name} --versions` lists what it was before")
-    consent.obtain(app_, f"restore {skill_format.short(skill)}?", "nothing was restored")
+    consent.obtain(app_, f"restore {_short(skill)}?", "nothing was restored")
     back = skills.restore(app_.memory, skill, version)
-    output.say(f"restored {skill_format.short(back)}, version {back.version}")
-    for line in skill_format.difference(skill.text, back.text):
+    output.say(f"restored {_short(back)}, version {back.version}")
+    for line in _difference(skill.text, back.text):
         output.say(line)
 
 
@@ -279,7 +279,7 @@ def export(
 ) -> None:
     """Print a skill as its SKILL.md, or write several to a folder."""
     app_: App = context.obj.app()
-    chosen = list(dict.fromkeys(skill_format.find(app_, name) for name in names or ()))
+    chosen = list(dict.fromkeys(find_skill(app_, name) for name in names or ()))
     if to is None:
         if len(chosen) != 1:
             raise UsageError("name the one skill to print, or say with --to where to write them all")
@@ -351,11 +351,70 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
         return False
     target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
     state = f"waits for your yes{target}" if skill.state == PENDING else _format_accepted(skill)
-    output.say(f"{skill_format.short(skill)} {state}")
-    skill_format.note_altered(skill.name, text)
+    output.say(f"{_short(skill)} {state}")
+    _note_altered(skill.name, text)
     left = skill_file.other_files(file)
     if left:
         more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
         names = ", ".join(one_line(each) for each in left[:_FILES_NAMED])
         output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
     return True
+
+
+def find_skill(app_: App, name: str, *, hidden: bool = False) -> Skill:
+    """The skill of a name or handle. Raises UsageError when there is none.
+
+    Of several with one name an accepted one (with `hidden`, a hidden one) comes first, and a pending one last.
+    """
+    owner = app_.scope.owner
+    try:
+        return skills.named(app_.db, owner, name, hidden=hidden)
+    except UsageError:
+        rest = skills.listing(app_.db, owner, hidden=not hidden)
+        others = [each for each in (*skills.pending(app_.db, owner), *rest) if each.name == name.strip()]
+        if not others:
+            raise
+        return others[-1]
+
+
+def _short(skill: Skill) -> str:
+    return f"{skill.handle} “{skill.name}”"
+
+
+def _table(rows: Sequence[Skill], as_json: bool, empty: str) -> None:
+    """Skills as lines, or as one array of objects; `empty` is said at a terminal where there are none."""
+    if as_json:
+        output.put_json([each.describe() for each in rows])
+        return
+    lines = [
+        {"id": each.handle, "mark": _mark(each), "name": each.name, "what": text.one_line(each.description, 160)}
+        for each in rows
+    ]
+    marked = ["mark"] if any(line["mark"] for line in lines) else []
+    output.listing(lines, ["id", *marked, "name", "what"], as_json=False, empty=empty)
+
+
+def _difference(before: str, after: str) -> Iterator[str]:
+    """The difference as lines with + and -, with two lines of context."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), n=2, lineterm="")
+    return (line for line in lines if not line.startswith(("--- ", "+++ ")))
+
+
+def _note_altered(name: str, words: str) -> None:
+    """Print a note about parts of a skill that the model will not be given."""
+    parsed = skill_file.parse(words)
+    if parsed.invisible_count:
+        many = "a character" if parsed.invisible_count == 1 else f"{parsed.invisible_count} characters"
+        output.note(f"{name} holds {many} that no screen shows; the model is given the skill without")
+    if len(parsed.body) > MAX_STEPS:
+        output.note(f"{name} is long: the model is given the first {MAX_STEPS} characters of its steps")
+
+
+def _lines(words: str) -> list[str]:
+    return text.visible(words).splitlines()
+
+
+def _mark(skill: Skill) -> str:
+    if skill.state == ACCEPTED:
+        return ""
+    return f"{skill.state}, changes {ids.handle('skill', skill.target_id)}" if skill.target_id else skill.state

@@ -1,7 +1,9 @@
-"""The slash command for documents: /docs."""
+"""The slash commands for tasks, reminders and documents: /remind, /tasks and /docs."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from agent_cli.agent.events import Event, Noticed, Progressed
 from agent_cli.agent.jobs.job_context import INDEX
@@ -10,13 +12,85 @@ from agent_cli.agent.runner import Work
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
+from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import word_tables
-from agent_cli.repl.commands.command import command
+from agent_cli.messages import Receipt
+from agent_cli.repl.commands.commands import Page, Result, command
+from agent_cli.repl.pages import lists
 from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import jobs
 from agent_cli.text import counted
+
+_SHOWN = 20
+VERBS = ("done", "snooze", "rm", "restore", "reopen")
+
+
+@command(
+    "/remind TEXT WHEN",
+    on_file=True,
+    changes=True,
+    examples=("/remind call the dentist friday 3pm", "/remind water the plants every monday 8:00"),
+    shell={"remind": ""},
+)
+def remind(conversation: Conversation, argument: str) -> str:
+    """Remind you of something: /remind call the dentist friday 3pm.
+
+    Also "in two hours", "tomorrow at noon", "24.12. 18:00", "every monday 9:00". Without a time it is a plain task."""
+    if not argument:
+        raise UsageError("say what and when, as in /remind call the dentist friday 3pm")
+    app = conversation.app
+    words, when = due_times.find(argument, app.time(), zones.local_name())
+    task = tasks.add(app.db, app.scope, words, when, app.time, origin=conversation.origin, session=conversation.id)
+    return Receipt(f"kept {tasks.receipt(task, app.time())}")
+
+
+@command(
+    "/tasks [done|… ID]",
+    completes=("task",),
+    on_file=True,
+    changes=True,
+    examples=("/tasks done t4", "/tasks snooze t4 1 hour"),
+    shell={"tasks list": "", **{f"tasks {verb}": verb for verb in ("done", "snooze", "rm", "restore", "reopen")}},
+)
+def tasks_(conversation: Conversation, argument: str) -> Result:
+    """List what is to be done, or change it.
+
+    /tasks done t4 t5 · /tasks snooze t4 1 hour · /tasks rm t4 (hides it) · /tasks restore t4 · /tasks reopen t4"""
+    verb, _, rest = argument.partition(" ")
+    if not argument:
+        return _listed(conversation)
+    if verb not in VERBS:
+        raise UsageError(f"/tasks takes {', '.join(VERBS)}, not {verb[:40]!r}; alone it lists them")
+    if not rest.strip():
+        raise UsageError(f"name a task, as in /tasks {verb} t4{' 1 hour' if verb == 'snooze' else ''}")
+    if verb == "snooze":
+        return _snooze(conversation, rest.strip())
+    app = conversation.app
+    lines = tasks.change(app.db, app.scope.owner, cast(tasks.Verb, verb), rest.split(), app.time, "/tasks")
+    return Receipt("\n".join(lines))
+
+
+def _listed(conversation: Conversation) -> Result:
+    app = conversation.app
+    found, now = tasks.listing(app.db, app.scope.owner, limit=_SHOWN + 1), app.time()
+    if not found:
+        return "there are no open tasks; /remind TEXT WHEN adds one"
+    more = "\nand more: `agent tasks` in a shell lists all" if len(found) > _SHOWN else ""
+    return Page(lambda display: lists.tasks_page(found[:_SHOWN], now, display) + more)
+
+
+def _snooze(conversation: Conversation, argument: str) -> str:
+    app = conversation.app
+    match = re.fullmatch(r"(\d+|(?:t\d+\s*)+)(?:\s+|$)(.*)", argument, re.IGNORECASE | re.DOTALL)
+    if match is None:
+        raise UsageError("write the task and until when, as in /tasks snooze t4 1 hour")
+    found = tasks.named(app.db, app.scope.owner, match[1].split())
+    when = due_times.parse_moment(match[2], app.time(), zones.local_name())
+    snoozed = [tasks.snooze(app.db, each, when, app.time) for each in found]
+    return Receipt("\n".join(f"snoozed {tasks.receipt(each, app.time())}" for each in snoozed))
 
 
 @command(
