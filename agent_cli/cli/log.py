@@ -20,7 +20,7 @@ from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import parse_moment
 from agent_cli.errors import UsageError
-from agent_cli.memory.reports import tool_calls
+from agent_cli.memory.reports import records
 from agent_cli.store import events, ids
 from agent_cli.values import frozen
 
@@ -112,12 +112,12 @@ def _events(app_: App, kinds: list[str], since: datetime | None, after: str | No
 def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
     number = ids.number("message", after) if after else None
     return _Log(
-        lambda past, most: tool_calls.listing(app_.db, app_.scope.owner, most, since, past),
+        lambda past, most: records.tool_calls(app_.db, app_.scope.owner, most, since, past),
         lambda row: ids.number("message", row["result"] or row["asked_in"]),
         _call_line,
         number,
         number,
-        lambda: tool_calls.latest(app_.db),
+        lambda: records.newest_message(app_.db),
         _ALL if since else _DEFAULT_LIMIT,
     )
 

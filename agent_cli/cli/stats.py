@@ -9,7 +9,7 @@ import typer
 
 from agent_cli.cli import output
 from agent_cli.cli.options import AsJson, LimitOption
-from agent_cli.memory.reports import signals, token_usage
+from agent_cli.memory.reports import records, signals
 from agent_cli.store import ids
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -41,7 +41,7 @@ def stats(
     owner, now = app_.scope.owner, app_.time()
     if not days:
         at_terminal = output.look(sys.stdout)
-        rows = token_usage.used(app_.db, owner, per.value, limit)
+        rows = records.token_usage(app_.db, owner, per.value, limit)
         columns: tuple[str, ...] = (per.value, *_COLUMNS)
         heading = (
             [{name: name.replace("_", " ") for name in columns}] if rows and not as_json and not at_terminal else []
