@@ -12,7 +12,7 @@ from functools import cache
 
 from agent_cli import clock, kinds, text
 from agent_cli.memory.dates import validity
-from agent_cli.memory.entities import graph, named_entities
+from agent_cli.memory.entities import graph
 from agent_cli.memory.language import statements, triples
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.search import candidates, passage_context, word_tables
@@ -108,13 +108,13 @@ def about_relatives(
     The stems are those of the relation: what is told of Lukas need not say "brother".
     """
     found: dict[int, tuple[float, frozenset[str]]] = {}
-    for predicate, word in named_entities.relations(query).items():
+    for predicate, word in graph.relations(query).items():
         stems = frozenset(stem for stem in db.tokens(word) if stem in question.idfs)
-        in_facts = {name for *_, name in named_entities.related(db, allowed.owner, [predicate])}
+        in_facts = {name for *_, name in graph.related(db, allowed.owner, [predicate])}
         names = in_facts or _names_said(db, predicate, allowed)
         for name in names if stems else ():
             for id, *_ in _own_passages(db, candidates.quoted(name), allowed)[:_ABOUT_NAMES]:
-                found[id] = named_entities.RELATED, stems | found.get(id, (0.0, frozenset[str]()))[1]
+                found[id] = graph.RELATED, stems | found.get(id, (0.0, frozenset[str]()))[1]
     return found
 
 
