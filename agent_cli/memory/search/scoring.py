@@ -19,7 +19,6 @@ from agent_cli.memory.search import (
     passage_context,
     ranking,
     selection,
-    stated_values,
     vectors,
 )
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
@@ -156,7 +155,7 @@ def _by_names(
     db, query, allowed = request.db, request.query, request.allowed
 
     def said() -> dict[int, tuple[float, frozenset[str]]]:
-        return stated_values.about_relatives(db, query, question, allowed)
+        return judgement.about_relatives(db, query, question, allowed)
 
     none = dict[int, tuple[float, frozenset[str]]]()
     return candidates.by_names(db, allowed.owner, query, question, hits) | _use(request, "words", said, none)
@@ -267,11 +266,11 @@ def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tupl
 
 def _mark_replaced(search: Search, scored: Sequence[Scored]) -> Collection[int]:
     """Mark the best that a later statement replaces; returns the passages of the later ones."""
-    request, best = search.request, [each.row for each in scored[: stated_values.LOOKED_AT]]
+    request, best = search.request, [each.row for each in scored[: judgement.LOOKED_AT]]
     return _use(
         request,
         "words",
-        lambda: stated_values.mark(request.db, best, search.question, request.allowed, request.now),
+        lambda: judgement.mark_stated_later(request.db, best, search.question, request.allowed, request.now),
         list[int](),
     )
 
