@@ -19,7 +19,7 @@ from agent_cli.agent.events import (
     TurnEnded,
 )
 from agent_cli.memory.conversations import log
-from agent_cli.memory.reports import token_usage
+from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall_log
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -192,7 +192,7 @@ def _used(db: Database, question: int, *, scores: bool) -> list[JsonObject]:
 
 
 def _usage(db: Database, session: int, question: int | None) -> dict[str, int]:
-    tokens_in, tokens_out = token_usage.of_turn(db, session, question) if question else (0, 0)
+    tokens_in, tokens_out = records.tokens_of_turn(db, session, question) if question else (0, 0)
     return {"tokens_in": tokens_in, "tokens_out": tokens_out}
 
 

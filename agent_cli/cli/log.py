@@ -17,7 +17,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, parse_moment
 from agent_cli.errors import UsageError
-from agent_cli.memory.reports import signals, token_usage, tool_calls
+from agent_cli.memory.reports import records, signals
 from agent_cli.store import events, ids
 from agent_cli.values import frozen
 
@@ -109,12 +109,12 @@ def _events(app_: App, kinds: list[str], since: datetime | None, after: str | No
 def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
     number = ids.number("message", after) if after else None
     return _Log(
-        lambda past, most: tool_calls.listing(app_.db, app_.scope.owner, most, since, past),
+        lambda past, most: records.tool_calls(app_.db, app_.scope.owner, most, since, past),
         lambda row: ids.number("message", row["result"] or row["asked_in"]),
         _call_line,
         number,
         number,
-        lambda: tool_calls.latest(app_.db),
+        lambda: records.newest_message(app_.db),
         _ALL if since else _DEFAULT_LIMIT,
     )
 
@@ -215,7 +215,7 @@ def stats(
     owner, now = app_.scope.owner, app_.time()
     if not days:
         at_terminal = output.look(sys.stdout)
-        rows = token_usage.used(app_.db, owner, per.value, limit)
+        rows = records.token_usage(app_.db, owner, per.value, limit)
         columns: tuple[str, ...] = (per.value, *_COLUMNS)
         heading = (
             [{name: name.replace("_", " ") for name in columns}] if rows and not as_json and not at_terminal else []

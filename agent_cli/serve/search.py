@@ -18,7 +18,7 @@ from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.memory.reports import audit
+from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import Hit
@@ -128,7 +128,7 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
 
     `since`: after which event; None: from now on.
     """
-    at = await state.read(audit.latest) if since is None else since
+    at = await state.read(records.latest_event) if since is None else since
     last_sent = time.monotonic()
     yield responses.HEARTBEAT
     while not state.stopping.is_set():
@@ -147,7 +147,7 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
 
 
 def _poll(state: ServerState, caller: Caller, at: int, db: Database) -> tuple[list[dict[str, Any]], int, bool]:
-    return *audit.after(db, caller.owner, at), state.is_still_admitted(db, caller)
+    return *records.events_after(db, caller.owner, at), state.is_still_admitted(db, caller)
 
 
 def _question_embedder(app: App, caller: Caller, db: Database) -> vectors.QueryEmbedder | None:

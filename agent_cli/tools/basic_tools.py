@@ -37,9 +37,9 @@ def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"])
 @tool(risk="read", reads_memory=True, listed=False)
 def summarize_today(context: ToolContext) -> str:
     """What was done today, and what is due."""
-    from agent_cli.memory.reports import today
+    from agent_cli.memory.reports import signals
 
-    summary = today.format_day(context.remembered, context.scope.owner, context.time())
+    summary = signals.format_day(context.remembered, context.scope.owner, context.time())
     return summary or "nothing has happened today yet"
 
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from agent_cli.memory.conversations import log
-from agent_cli.memory.reports import tool_calls
+from agent_cli.memory.reports import records
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import events
 from agent_cli.tools.tool import tool
@@ -119,7 +119,7 @@ def test_calls_are_told_with_what_came_of_them(context):
     log.close_reply(context.db, reply, message, "stop", log.Usage(), NOON)
 
     def told(**wanted):
-        rows = tool_calls.listing(context.db, "person", 9, **wanted)
+        rows = records.tool_calls(context.db, "person", 9, **wanted)
         return [(row["tool"], row["result"], row["outcome"], row["asked_in"]) for row in rows]
 
     done = [("crash", "m3", "failed", "m2"), ("nothing", "m4", "failed", "m2")]
@@ -128,4 +128,4 @@ def test_calls_are_told_with_what_came_of_them(context):
     assert told(after=3) == done[1:]
     log.add_tool_result(context.db, context.session, HERE, message.calls[0], ToolResult("ok"), noon())
     assert told(after=4) == [("crash", "m7", "done", "m6")]
-    assert tool_calls.listing(context.db, "caller", 9) == []
+    assert records.tool_calls(context.db, "caller", 9) == []

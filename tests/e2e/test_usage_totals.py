@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_cli.app import turns
-from agent_cli.memory.reports import token_usage
+from agent_cli.memory.reports import records
 from agent_cli.messages import Part
 from tests.ollama_server import script
 from tests.serving import events, opened, served
@@ -72,6 +72,6 @@ def test_a_request_that_was_answered_with_nothing_counts_too(tmp_path, server):
     )
     outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule")
     assert {"tokens_in": outcome.tokens_in, "tokens_out": outcome.tokens_out} == TOTAL
-    (row,) = token_usage.used(app.db, "person", "turn", 1)
+    (row,) = records.token_usage(app.db, "person", "turn", 1)
     assert {name: row[name] for name in TOTAL} == TOTAL
     app.db.close()

@@ -10,7 +10,7 @@ from agent_cli.app import turns
 from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.proposals import MemoryContext
-from agent_cli.memory.reports import audit
+from agent_cli.memory.reports import records
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
@@ -127,7 +127,7 @@ def test_no_event_is_seen_by_two_owners(house, bot):
     log.append(house.db, house.app.time, "forgotten", "f99", actor="person")
 
     seen = [
-        {event["id"] for event in audit.after(house.db, owner, 0)[0]}
+        {event["id"] for event in records.events_after(house.db, owner, 0)[0]}
         for owner in ("caller:bot", "caller:other", PERSON)
     ]
     assert all(seen)
@@ -216,7 +216,7 @@ def test_no_route_gives_another_callers_words(two, server):
     ]
     paths = {path.replace("{task}", "t1") for path in http.application(house.house).openapi()["paths"]}
     assert paths - {"/events", "/health"} <= {response.url.path for response in asked}
-    found = audit.after(house.db, "caller:curious", 0)[0]
+    found = records.events_after(house.db, "caller:curious", 0)[0]
 
     assert [response.url for response in asked if CANARY in response.text] == []
     assert not {event["session"] for event in found} & {"s1", "s2"}

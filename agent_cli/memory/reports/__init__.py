@@ -1,4 +1,4 @@
-"""Reports from the log: token usage, tool calls, the present day, signals and the audit log.
+"""Reports from the log: figures about days, the present day, token usage, tool calls and the audit log.
 
 Reads tables of other folders, and writes and owns none.
 """

@@ -14,7 +14,7 @@ from functools import cache, partial
 from itertools import accumulate, chain, islice
 
 from agent_cli import kinds
-from agent_cli.memory.entities import named_entities
+from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, terms
 from agent_cli.memory.search import ranking, word_tables
 from agent_cli.store.db import Database
@@ -234,13 +234,13 @@ def by_names(
     db: Database, owner: str, query: str, question: ParsedQuery, hits: Sequence[int]
 ) -> dict[int, tuple[float, frozenset[str]]]:
     """The passages of facts about what the question names: the weight of each, and the stems that it answers to."""
-    mentions = named_entities.mentions(db, owner, query)
+    mentions = graph.mentions(db, owner, query)
     if not mentions:
         return {}
     among_hits = db.rows(
         "select p.row from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'f'", (hits,)
     )
-    named = named_entities.facts(db, mentions, [fact for (fact,) in among_hits])
+    named = graph.facts(db, mentions, [fact for (fact,) in among_hits])
     rows = db.rows(
         "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value",
         (named.keys(),),

@@ -20,7 +20,6 @@ from agent_cli.memory.search import (
     passage_context,
     ranking,
     selection,
-    stated_values,
     vectors,
 )
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
@@ -64,7 +63,6 @@ class Search:
     proposed: Sequence[int]  # by words, names and trigrams
     times: Filter | None  # the time that the question names
     named: Mapping[int, float]  # passages of facts about an entity that it names, and their weights
-    sessions: Mapping[int, float]
     average: float
     authors: frozenset[str]  # those that it names
     words: Mapping[str, Sequence[str]]  # the stems of each content word that names no author, and of each run
@@ -142,7 +140,6 @@ def _propose(request: RecallRequest) -> Search:
         list(dict.fromkeys([*best, *guessed])),
         times,
         {id: weight for id, (weight, _) in named.items()},
-        _sessions(db, hits) if passage_context.is_between_people(db) else {},
         _average(db, files),
         authors,
         candidates.stems(db, question, authors),
@@ -158,7 +155,7 @@ def _by_names(
     db, query, allowed = request.db, request.query, request.allowed
 
     def said() -> dict[int, tuple[float, frozenset[str]]]:
-        return stated_values.about_relatives(db, query, question, allowed)
+        return judgement.about_relatives(db, query, question, allowed)
 
     none = dict[int, tuple[float, frozenset[str]]]()
     return candidates.by_names(db, allowed.owner, query, question, hits) | _use(request, "words", said, none)
@@ -242,9 +239,7 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
 
 
 def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
-    return QueryContext(
-        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.compared
-    )
+    return QueryContext(search.request.query, idfs, search.words, search.average, search.authors, search.compared)
 
 
 def _partners(search: Search, scored: Sequence[Scored]) -> list[int]:
@@ -283,11 +278,11 @@ def _only_answered(search: Search, question: QueryContext) -> set[str]:
 
 def _mark_replaced(search: Search, scored: Sequence[Scored]) -> Collection[int]:
     """Mark the best that a later statement replaces; returns the passages of the later ones."""
-    request, best = search.request, [each.row for each in scored[: stated_values.LOOKED_AT]]
+    request, best = search.request, [each.row for each in scored[: judgement.LOOKED_AT]]
     return _use(
         request,
         "words",
-        lambda: stated_values.mark(request.db, best, search.question, request.allowed, request.now),
+        lambda: judgement.mark_stated_later(request.db, best, search.question, request.allowed, request.now),
         list[int](),
     )
 
@@ -373,19 +368,6 @@ def _least_promising(
         if search.times and search.times.holds_at(at):
             promise[id] += weights["time"]
     return sorted(promise, key=promise.__getitem__, reverse=True)[READ:]
-
-
-def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
-    """The sum of the best hits of each session: as good as an index of whole sessions, at no cost."""
-    scores = dict(hits)
-    sums: dict[int, float] = {}
-    for id, session in db.rows(
-        "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value",
-        (scores.keys(),),
-    ):
-        if session is not None:
-            sums[session] = sums.get(session, 0.0) + scores[id]
-    return sums
 
 
 def _authors_named(db: Database, query: str) -> frozenset[str]:

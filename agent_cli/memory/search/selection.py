@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agent_cli.memory.entities import named_entities
+from agent_cli.memory.entities import graph
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import ranking
 from agent_cli.memory.search.ranking import QueryContext, Scored
@@ -104,7 +104,7 @@ def verdict(query: str, scored: Sequence[Scored]) -> str:
     """known, maybe or nothing, by the passage that most certainly answers, of those that tell something."""
     among = telling(query, scored)
     found = _verdict(max((each.certainty for each in among), default=-math.inf))
-    if found == "nothing" and among and any(each.row.named == named_entities.NAMED for each in scored):
+    if found == "nothing" and among and any(each.row.named == graph.NAMED for each in scored):
         return "maybe"
     return found
 
@@ -210,7 +210,7 @@ def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
             continue
         if source in sources or (each.row.empty and has_empty):
             continue
-        if each.relevance < enough and each.row.named != named_entities.NAMED:
+        if each.relevance < enough and each.row.named != graph.NAMED:
             continue
         sources.add(source)
         shingles = terms.shingles(each.row.text)

@@ -11,7 +11,7 @@ from agent_cli.agent.runner import Work
 from agent_cli.app import settings
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.reports import signals, token_usage
+from agent_cli.memory.reports import records, signals
 from agent_cli.render.layout import Verbatim, formatted
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Page, Result, Theme, command
@@ -146,7 +146,7 @@ def log(conversation: Conversation, argument: str) -> Result:
 def stats(conversation: Conversation, argument: str) -> Result:
     """Count tokens, time and cost of the answers of the last days, and say what is due."""
     app = conversation.app
-    rows = token_usage.used(app.db, app.scope.owner, "day", _DAYS)
+    rows = records.token_usage(app.db, app.scope.owner, "day", _DAYS)
     lines = signals.format_lines(signals.read(app.db, app.scope.owner, app.time(), app.time() - signals.PERIOD))
     if not rows:
         return "\n".join(["there are no answers to count", *lines])

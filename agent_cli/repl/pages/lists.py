@@ -141,7 +141,7 @@ _BAR = 16  # cells
 
 
 def stats_page(rows: Sequence[dict[str, Any]], display: Display) -> str:
-    """The rows of token_usage.used, each with a bar: its tokens beside those of the row that took most."""
+    """The rows of records.token_usage, each with a bar: its tokens beside those of the row that took most."""
     from agent_cli.render import drawing  # imports rich, which the first prompt must not wait for
 
     names = [*rows[0]]

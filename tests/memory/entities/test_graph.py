@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_cli.memory.entities import graph, named_entities
+from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.proposals import MemoryContext
@@ -17,7 +17,7 @@ def learn(db, statement, subject="", predicate="", object="", scope=HERE):
 
 
 def named(db, owner, question):
-    return list(named_entities.facts(db, named_entities.mentions(db, owner, question)))
+    return list(graph.facts(db, graph.mentions(db, owner, question)))
 
 
 def names(db):

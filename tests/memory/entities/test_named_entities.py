@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_cli.memory.entities import named_entities
+from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import facts
 from agent_cli.memory.search import index
 from tests.conftest import HERE, memory_of
@@ -86,7 +86,7 @@ def test_a_relation_that_nobody_kept_brings_nothing(db, session):
         learn(db, each)
 
     assert recalled(db, "what can my brother eat?", kinds=("fact",)) == ("nothing", [])
-    assert named_entities.mentions(db, "person", "what can a sister eat?") == []
+    assert graph.mentions(db, "person", "what can a sister eat?") == []
 
 
 def test_the_german_genitive_without_apostrophe_is_the_name(db, session):
@@ -119,8 +119,8 @@ def test_a_name_that_is_a_common_word_counts_only_where_it_is_a_name(db, session
     fill(db, session)
     fact = learn(db, f"{name} is allergic to nuts")
 
-    mentions = named_entities.mentions(db, "person", question)
-    assert list(named_entities.facts(db, mentions)) == ([fact.id] if named else [])
+    mentions = graph.mentions(db, "person", question)
+    assert list(graph.facts(db, mentions)) == ([fact.id] if named else [])
     if named:
         assert recalled(db, question, kinds=("fact",))[0] != "nothing"
 

@@ -14,7 +14,7 @@ from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.lifecycle import closing, retention, rewind
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.reports import token_usage
+from agent_cli.memory.reports import records
 from agent_cli.memory.search import handle_completion, index, recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skills
@@ -266,7 +266,7 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
 
 def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, last):
     take_back(db, session, last)
-    [row] = token_usage.used(db, HERE.owner, "session", 5)
+    [row] = records.token_usage(db, HERE.owner, "session", 5)
     assert (row["answers"], row["tokens_in"]) == (2, 20)
     plan = forget.planned(db, provenance.select_by_handle(db, HERE.owner, ["m3"]))
     forget.erase(db, plan, noon)

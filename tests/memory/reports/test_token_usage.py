@@ -3,7 +3,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.reports import token_usage
+from agent_cli.memory.reports import records
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
 from tests.conftest import HERE, NOON
@@ -28,7 +28,7 @@ def talked(db, session):
 
 
 def rows(db, per, limit=9):
-    return [tuple(row.values()) for row in token_usage.used(db, "person", per, limit)]
+    return [tuple(row.values()) for row in records.token_usage(db, "person", per, limit)]
 
 
 def test_each_day_is_the_persons_own(talked):

@@ -1,0 +1,149 @@
+"""What the log records: tokens, cost and time of answers, tool calls with their results, and events.
+
+Of the events an owner sees those of their own sessions and rows. Events about the file itself or about deleted rows
+belong to the person.
+"""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from agent_cli import kinds
+from agent_cli.memory.scope import PERSON
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+
+Per = Literal["day", "model", "session", "turn"]
+
+# A turn is a message of the person and all answers up to the next.
+_KEYS = {
+    "day": "date(m.at, m.utc_offset || ' minutes')",
+    "model": "m.model",
+    "session": "m.session_id",
+    "turn": """(select max(id) from message where session_id = m.session_id and role = 'user' and id < m.id)""",
+}
+
+
+def tokens_of_turn(db: Database, session: int, question: int) -> tuple[int, int]:
+    """The tokens in and out of all replies to a message of the person."""
+    [(tokens_in, tokens_out)] = db.rows(
+        """select coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0) from message
+           where session_id = :session and role = 'assistant' and id > :question and not exists (
+               select 1 from message later
+               where later.session_id = :session and later.role = 'user' and later.id > :question
+                 and later.id < message.id)""",
+        {"session": session, "question": question},
+    )
+    return tokens_in, tokens_out
+
+
+def token_usage(db: Database, owner: str, per: Per, limit: int) -> list[dict[str, Any]]:
+    """The usage of each day, model, session or turn, the latest first: seconds, and cost by the configured prices."""
+    rows = db.rows(
+        f"""select {_KEYS[per]} as key, count(*), sum(m.tokens_in), sum(m.tokens_out), sum(m.cost),
+                   sum(m.duration_ms) / 1000.0
+            from message m where m.owner = ? and m.role = 'assistant' and m.finish is not null and m.model <> ''
+            group by key having key is not null order by max(m.id) desc limit ?""",
+        (owner, limit),
+    )
+    return [
+        {
+            per: ids.handle("session" if per == "session" else "message", key) if isinstance(key, int) else key,
+            "answers": answers,
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "cost": round(cost, 6),
+            "seconds": round(seconds, 1),
+        }
+        for key, answers, tokens_in, tokens_out, cost, seconds in rows
+    ]
+
+
+def tool_calls(
+    db: Database, owner: str, limit: int, since: datetime | None = None, after: int | None = None
+) -> list[dict[str, Any]]:
+    """The newest calls, newest last; with `after`, instead the first whose result came after this message.
+
+    A running call has no result. `asked_in`: the message of the model with the call.
+    """
+    ended = """and m.session_id in (select session_id from message where id > ?3 and role = 'tool')
+               and result > ?3"""
+    rows = db.rows(
+        f"""select m.id, (select min(a.id) from message a
+                          where a.session_id = m.session_id and a.id > m.id and a.role = 'tool'
+                                and a.answers = c.call_id) as result,
+                   c.name, c.arguments, m.session_id, m.at, m.utc_offset
+            from tool_call c join message m on m.id = c.message_id
+            where m.owner = ?1 and c.uid >= ?2 and ?3 >= 0 {"" if after is None else ended}
+            order by c.id {"desc" if after is None else "asc"} limit ?4""",
+        (owner, ids.lowest(since) if since else "", after or 0, limit),
+    )
+    found = [_described_call(db, *row) for row in rows]
+    return found[::-1] if after is None else found
+
+
+def _described_call(
+    db: Database, message: int, result: int | None, name: str, arguments: str, session: int, at: str, offset: int
+) -> dict[str, Any]:
+    return {
+        "result": ids.handle("message", result) if result else None,
+        "tool": name,
+        "outcome": _outcome(db, result) if result else "no result",
+        "arguments": arguments,
+        "asked_in": ids.handle("message", message),
+        "session": session,
+        "at": at,
+        "utc_offset": offset,
+    }
+
+
+def _outcome(db: Database, result: int) -> str:
+    failed, begins = db.rows("select failed, substr(text, 1, 9) from message where id = ?", (result,))[0]
+    if not failed:
+        return "done"
+    return {"refused: ": "refused", "not run: ": "not run"}.get(begins, "failed")
+
+
+def newest_message(db: Database) -> int:
+    """The id of the newest message."""
+    return int(db.value("select max(id) from message") or 0)
+
+
+_SUBJECTS = " ".join(
+    f"when '{kind.letter}' then (select owner from {kind.table} where id = cast(substr(e.subject, 2) as integer))"
+    for kind in kinds.KINDS
+    if kind.owned
+)
+_OWNER = f"""case
+    when e.session_id is not null then (select owner from session where id = e.session_id)
+    when length(e.subject) between 2 and 19 and substr(e.subject, 2) not glob '*[^0-9]*'
+        then case substr(e.subject, 1, 1) {_SUBJECTS} end
+    end"""
+
+
+def latest_event(db: Database) -> int:
+    """The id of the last event; 0 when there is none."""
+    return int(db.value("select max(id) from event") or 0)
+
+
+def events_after(db: Database, owner: str, number: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
+    """The events of this owner after an id, among the next `limit` events of all, and the id of the last one read."""
+    rows = db.rows(
+        f"""select e.id, e.kind, e.actor, e.session_id, e.subject, e.hash, e.at, {_OWNER}
+            from event e where e.id > ? order by e.id limit ?""",
+        (number, limit),
+    )
+    seen = [row for row in rows if row[-1] == owner or (row[-1] is None and owner == PERSON)]
+    return [_described_event(row) for row in seen], rows[-1][0] if rows else number
+
+
+def _described_event(row: tuple[Any, ...]) -> dict[str, Any]:
+    id, kind, actor, session, subject, hash, at, _ = row
+    return {
+        "id": ids.handle("event", id),
+        "kind": kind,
+        "actor": actor,
+        "session": ids.handle("session", session) if session else None,
+        "subject": subject,
+        "hash": hash,
+        "at": at,
+    }
