@@ -3,7 +3,7 @@
 Ranks are not fused, because that amplifies the noise of the weaker signal. The words of a question count by their idf:
 in the passage, around it, in facts taken from it, and as far as the passage holds words like them. Most of this is
 divided by the length of the text, or long answers of the assistant would crowd out what the person said. Some questions
-ask for a kind of answer: a time, a place, a number.
+ask for a kind of answer: a time, a place, a number, a title.
 
 The weights were learned on conversations of two people and on chats with an assistant together, by
 `python -m benchmarks learn_weights`: those learned on one kind alone fail on the other. benchmarks/README.md has the
@@ -23,6 +23,7 @@ from agent_cli.values import frozen
 
 _LEARNED = {  # for the built-in table of words, and for contextual embedders
     "words": (2.11, 1.54),
+    "session": (0.77, 0.57),
     "meaning": (3.33, 2.69),
     "meaning before": (1.34, 1.60),
     "meaning after": (1.34, 1.53),
@@ -41,6 +42,7 @@ _LEARNED = {  # for the built-in table of words, and for contextual embedders
     "moment": (2.38, 2.50),
     "place": (1.93, 2.42),
     "number": (1.30, 1.17),
+    "title": (0.83, 0.99),
     "wish": (3.72, 2.51),
 }
 WEIGHTS, CONTEXTUAL = ({name: both[which] for name, both in _LEARNED.items()} for which in (0, 1))
@@ -58,6 +60,10 @@ ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that
     "moment": (languages.pattern(r"\A\s*\b<WHEN_QUESTION>\b"), languages.pattern(r"\b<TIME_WORDS>\b")),
     "place": (languages.pattern(r"\b<WHERE_QUESTION>\b"), Pattern(rf"\b{languages.alternatives('PLACE')}\b")),
     "number": (languages.pattern(r"\b<NUMBER_QUESTION>\b"), languages.pattern(r"\d|\b<NUMERALS>\b")),
+    "title": (
+        languages.pattern(r"\b<TITLE_QUESTION>\b"),
+        Pattern(r"[\"“”„«»'‘]\w[^\"“”„«»'‘’\n]{2,60}[\"“”«»'’]"),
+    ),
 }
 _NONE: Mapping[str, float] = {}
 _NO_WORDS: Mapping[str, float] = {"nearby": 0.0, "similar": 0.0, "covered": 0.0}
@@ -138,6 +144,7 @@ class QueryContext:
     idfs: Mapping[str, float]  # of its stems, and of its runs in scripts without spaces
     stems: Mapping[str, Sequence[str]]  # of each content word that names no author, and of each run
     average: float = 1.0  # the average length of passages
+    sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
     authors: frozenset[str] = frozenset()  # those that it names
     vector_set: VectorSet | None = None  # whose cosines count
 
@@ -302,17 +309,19 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     """The features of each row that its counts are enough for, mostly between 0 and 1."""
     words = [bm25(row, question.idfs, question.average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
+    best_session = max(question.sessions.values(), default=0.0) or 1.0
     exchanges = _exchanges(rows) if question.asks_for_replies else {}
     above, made = question.vector_set.closeness if question.vector_set else lambda cosine: 0.0, []
     for row, word_score in zip(rows, words, strict=True):
-        asked = question.is_asked_for(row)
-        follows = row.role != "user" or (row.kind == "m" and not row.with_assistant)  # not what one asks next
+        asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
+        follows = in_talk or row.role != "user"  # what a person asks the assistant next is another matter
         before, after = row.cosines_around
         made.append(
             {
                 "words": 0.0 if row.exchange else word_score / best_words,
                 "exchange": exchanges.get(row.exchange, 0.0) if exchanges else 0.0,
                 "asked reply": float(asked and row.exchange > 0),
+                "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
                 "meaning": above(max(row.cosine, before) if asked else row.cosine),
                 "meaning before": above(before) if follows else 0.0,
                 "meaning after": above(after),

@@ -63,6 +63,7 @@ class Search:
     proposed: Sequence[int]  # by words, names and trigrams
     times: Filter | None  # the time that the question names
     named: Mapping[int, float]  # passages of facts about an entity that it names, and their weights
+    sessions: Mapping[int, float]
     average: float
     authors: frozenset[str]  # those that it names
     words: Mapping[str, Sequence[str]]  # the stems of each content word that names no author, and of each run
@@ -140,6 +141,7 @@ def _propose(request: RecallRequest) -> Search:
         list(dict.fromkeys([*best, *guessed])),
         times,
         {id: weight for id, (weight, _) in named.items()},
+        _sessions(db, hits) if passage_context.is_between_people(db) else {},
         _average(db, files),
         authors,
         candidates.stems(db, question, authors),
@@ -239,7 +241,9 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
 
 
 def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
-    return QueryContext(search.request.query, idfs, search.words, search.average, search.authors, search.compared)
+    return QueryContext(
+        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.compared
+    )
 
 
 def _partners(search: Search, scored: Sequence[Scored]) -> list[int]:
@@ -368,6 +372,19 @@ def _least_promising(
         if search.times and search.times.holds_at(at):
             promise[id] += weights["time"]
     return sorted(promise, key=promise.__getitem__, reverse=True)[READ:]
+
+
+def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """The sum of the best hits of each session: as good as an index of whole sessions, at no cost."""
+    scores = dict(hits)
+    sums: dict[int, float] = {}
+    for id, session in db.rows(
+        "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value",
+        (scores.keys(),),
+    ):
+        if session is not None:
+            sums[session] = sums.get(session, 0.0) + scores[id]
+    return sums
 
 
 def _authors_named(db: Database, query: str) -> frozenset[str]:

@@ -25,9 +25,11 @@ def wide(row, average=60):
     return ranking.bm25(row, IDFS, average)
 
 
-def score(*rows, query="the cat mia", named=frozenset(), floor=1.0, idfs=IDFS):
+def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.0, idfs=IDFS):
     stems = {word: [word] for word in idfs}
-    context = QueryContext(query, idfs, stems, 60.0, named, VectorSet(1, "", 2, floor) if floor < 1 else None)
+    context = QueryContext(
+        query, idfs, stems, 60.0, sessions or {}, named, VectorSet(1, "", 2, floor) if floor < 1 else None
+    )
     return ranking.score_closely(context, ranking.score(context, rows))
 
 
@@ -79,7 +81,7 @@ def test_coverage_is_the_weighted_share_of_the_questions_words():
     some.floats(0, 1),
 )
 def test_the_legs_add_up_to_the_score_and_the_best_comes_first(rows, floor):
-    scored = score(*rows, query="when mia", named=frozenset({"Ann"}), floor=floor)
+    scored = score(*rows, query="when mia", sessions={1: 3.0, 2: 1.5}, named=frozenset({"Ann"}), floor=floor)
 
     assert len(scored) == len(rows)
     assert [each.score for each in scored] == sorted((each.score for each in scored), reverse=True)
@@ -113,14 +115,15 @@ def test_meaning_counts_above_its_floor_and_the_nearest_most():
     assert "meaning" not in by[3]
 
 
-def test_the_speaker_the_time_and_the_moment_count():
+def test_the_speaker_the_session_the_time_and_the_moment_count():
     (best,) = score(
         row(author="Ann", timely=True, text="Mia came last week."),
         query="When did Ann get Mia?",
+        sessions={1: 2.0},
         named=frozenset({"Ann"}),
     )
-    assert {name: best.legs[name] for name in ("speaker", "time", "moment")} == {
-        name: WEIGHTS[name] for name in ("speaker", "time", "moment")
+    assert {name: best.legs[name] for name in ("speaker", "session", "time", "moment")} == {
+        name: WEIGHTS[name] for name in ("speaker", "session", "time", "moment")
     }
 
 
@@ -128,6 +131,7 @@ def test_what_is_asked_for_counts():
     texts = {
         "Where does Mia sleep?": ("place", "Mia moved in with us in Graz.", "Mia moved in with us."),
         "How many kittens has Mia?": ("number", "Mia has three.", "Mia has some."),
+        "Which book is about Mia?": ("title", 'I read "The Cat Mia".', "I read of Mia."),
         "Wie viele Kätzchen hat Mia?": ("number", "Mia hat drei.", "Mia hat einige."),
         "Wo schläft Mia?": ("place", "Mia wohnt in Graz.", "Mia wohnt hier."),
     }
@@ -215,6 +219,13 @@ def test_how_something_was_worked_out_may_be_told_by_a_reply(question, may_be_in
     context = QueryContext(question, IDFS, {})
     assert context.is_asked_for(row(role="assistant")) is may_be_in_a_reply
     assert not context.is_asked_for(row(role="user"))
+
+
+def test_the_session_counts_between_people_only():
+    between_people, with_assistant = row(1), row(2, with_assistant=True)
+    legs = {each.row.id: each.legs for each in score(between_people, with_assistant, sessions={1: 2.0})}
+    assert legs[1]["session"] == WEIGHTS["session"]
+    assert "session" not in legs[2]
 
 
 def exchange(id, **said):
