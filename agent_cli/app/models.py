@@ -150,11 +150,16 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
         allowed = Filter(app.scope.owner, current_place=app.scope.place)
         now, logged = app.time(), not db.read_only
         found = recall.find(db, question, allowed, now, 2 * limit, embedder, logged=logged, least=recall.LEAST)
+        verdict, hits = found.verdict, [hit for hit in found.hits if not hit.empty]
+        if verdict == "nothing":
+            hits = []
+            if embedder and statements.asks_for_advice(question):
+                hits = [*recall.preferences(db, question, allowed, now, limit, embedder)]
+                verdict = "maybe" if hits else verdict
     finally:
         db.close()
-    hits = [hit for hit in found.hits if not hit.empty] if found.verdict != "nothing" else []
     facts = [text.words(hit.text) for hit in hits if hit.kind == "fact"]
-    return found.verdict, [
+    return verdict, [
         (hit.handle, _dated(hit.at, hit.label), hit.text)
         for hit in hits
         if not (hit.kind == "message" and _only_says(text.words(hit.text), facts))

@@ -454,6 +454,14 @@ def test_without_a_server_the_verdict_is_said_and_no_old_question_is_quoted(prog
     assert "nothing in memory matches" in program("--model", "offline", "ask", "my blood type, please?").out
 
 
+def test_without_a_server_a_request_for_advice_is_answered_with_what_bears_on_it(program, scripts_decide):
+    program("facts", "add", "I am vegetarian")
+    program("--model", "offline", "ask", "hello")
+    program("jobs", "run", "--until-idle")
+    assert "(f1): “I am vegetarian”" in program("--model", "offline", "ask", "what shall I cook tonight?").out
+    assert "(f1)" not in program("--model", "offline", "ask", "what is the capital of France?").out
+
+
 def test_what_was_said_later_in_another_session_comes_first(program, server):
     program.use(server)
     for day, words in (("2026-05-01", "I live in Graz"), ("2026-07-02", "I moved to Linz in June")):
