@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from agent_cli import limits
 from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, clean, one_line
-from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+from agent_cli.tools.tool import QuotedFailure, ToolContext, ToolFailed, tool
 
 if TYPE_CHECKING:
     from agent_cli.tools.feeds import Fetched
 
 _FETCH_TIMEOUT = 25.0
 _PARSER_TIMEOUT = 15.0  # seconds
-_MAX_ENTRIES = 10
+_MAX_ENTRIES = 50
 _MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
 _TAG = Pattern(r"<([a-zA-Z]*+)[^<>]*+>")
 _SKIPPED_TAGS = ("script", "style")

@@ -30,7 +30,7 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import keyed_hash, meta
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern, clean, map_texts, one_line, unfenced
-from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
+from agent_cli.tools.tool import QuotedFailure, Tool, ToolContext
 
 if TYPE_CHECKING:
     import anyio
@@ -342,7 +342,7 @@ def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str,
         try:
             listed = servers.tools(name, seconds * _SERVER_SHARE)
         except ServerFailed as error:
-            raise ToolFailed(str(error)) from error
+            raise QuotedFailure(str(error)) from error
         found = make_tools(servers, name, list(map(_description_of, listed[:_MAX_STORED])), seconds)
         _add(tools, found)
         return "\n".join(f"{tool.name}: {tool.description}" for tool in found) or "it has no tools"
@@ -445,10 +445,10 @@ def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolC
     try:
         result = servers.call(name, tool, arguments, seconds)
     except ServerFailed as error:
-        raise ToolFailed(str(error)) from error
+        raise QuotedFailure(str(error)) from error
     words = "\n".join(map(_part_text, result.content)) or "the tool returned no text"
     if result.is_error:
-        raise ToolFailed(words[:2000])
+        raise QuotedFailure(words[:2000])
     return ToolResult(words)
 
 
