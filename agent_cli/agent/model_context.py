@@ -38,7 +38,6 @@ PARTS = (
 _UNCONDENSED = (
     "read_skill",
     "read_file",
-    "fetch_feed",
     "summarize_today",
     "timeline",
     "read_jottings",

@@ -280,7 +280,8 @@ def _read_in_sessions(db: Database, sessions: Sequence[int], before: int) -> Rea
     rows = db.rows(
         """with seen as (select * from said where session_id in (select value from json_each(?1)) and id < ?2)
            select id, 'tool', tool from seen
-           where role = 'tool' and (not failed or coalesce(parts ->> '$[0][0]', '') <> 'model') and tool not in (select value from json_each(?3))
+           where role = 'tool' and (not failed or coalesce(parts ->> '$[0][0]', '') <> 'model')
+             and tool not in (select value from json_each(?3))
            union all select s.id, p.value ->> 0, coalesce(p.value ->> 2, '') from seen s, json_each(s.parts) p
            where s.role = 'user' and p.value ->> 0 in (select value from json_each(?4))""",
         (sessions, before, [*PROGRAM_WORDED, *_APPROVED], ORIGINS),
