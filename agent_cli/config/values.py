@@ -235,7 +235,7 @@ class Config:
     )
     schedule_rounds: int = setting(
         "rounds of tool calls that a run of a schedule may make; in a conversation there are six",
-        12,
+        6,
         at_least(1),
     )
     tool_seconds: float = setting("seconds that a tool may take", 60.0, at_least(0.1))

@@ -9,7 +9,7 @@ programs started by the assistant, which must never accept a fact.
 A server's descriptions are untrusted text that the model reads: they are sanitized and cut, and cannot pose as the
 program's own. They are stored, so that a server is started only when one of its tools is called, and so that changed
 descriptions are noticed and reported. Of a server that was never started the model is offered one tool, which starts it
-and lists its tools; like all others it runs only with permission.
+and lists its tools; like all others it runs only with permission. Where a rule allows it, the program calls it itself.
 """
 
 import json
@@ -312,21 +312,31 @@ Descriptions = list[dict[str, Any]]
 """A server's tools: [{name, description, parameters}, …]."""
 
 
-def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[[str], None]) -> dict[str, Tool]:
-    """The tools of all servers by name, from their stored descriptions; no server is started.
+def load_tools(
+    db: Database,
+    servers: Servers,
+    seconds: float,
+    notice: Callable[[str], None],
+    is_allowed: Callable[[Tool], bool] = lambda tool: False,
+) -> dict[str, Tool]:
+    """The tools of all servers by name, from their stored descriptions.
 
+    A server is started only where these are missing and the tool that starts it `is_allowed` without a question.
     `seconds`: the time limit of a call. `notice` is called with a sentence for a server whose tools are not known yet.
     """
     tools: dict[str, Tool] = {}
     for name in servers.settings:
-        descriptions = stored_descriptions(db, servers, name)
-        if descriptions is not None:
-            _add(tools, make_tools(servers, name, descriptions, seconds))
-            continue
-        _add(tools, [_starting_tool(servers, name, seconds, tools)])
-        if name not in servers.reported:
+        descriptions, starting = stored_descriptions(db, servers, name), _starting_tool(servers, name, seconds, tools)
+        if descriptions is None and name not in servers.reported:
             servers.reported.add(name)
-            notice(f"the tools of {name} are not known yet: `agent mcp test {name}` asks for them")
+            if is_allowed(starting):
+                try:
+                    descriptions = fetch_descriptions(db, servers, name)
+                except ServerFailed as error:
+                    notice(str(error))
+            else:
+                notice(f"the tools of {name} are not known yet: `agent mcp test {name}` asks for them")
+        _add(tools, [starting] if descriptions is None else make_tools(servers, name, descriptions, seconds))
     return tools
 
 

@@ -366,7 +366,6 @@ def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_
     program.let_scripts_decide()("skills", "import", EXAMPLES, "--accept", "--yes")
     add(program, "--skill", "morning-briefing", prompt="")
     gathered = [
-        ("read_skill", {"name": "morning-briefing"}),
         *(("fetch_feed", {"name": name}) for name in ("weather", "calendar", "news")),
         ("list_tasks", {}),
         ("search_memory", {"grain": "day", "max_days_ago": 2}),
