@@ -46,6 +46,7 @@ class ToolResult:
     failed: bool = False
     refused: bool = False  # by the person or a rule
     broke: bool = False  # it raised, or hung; the text begins with the name of the tool
+    quotes: bool = False  # a failure that quotes words from outside
     receipt: str = ""  # tells the person what was written; the model never sees it
 
 

@@ -245,18 +245,43 @@ def page(text: str, handle: str, first: int = 1, characters: int = 6000) -> str:
 
 
 def _items(text: str) -> list[str]:
-    """The rows of a JSON list or the lines of a text, each with the blank lines after it; very long ones in pieces."""
-    try:
-        rows = json.loads(text) if text.lstrip().startswith("[") else None
-        listed = [f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows or ()]
-    except (ValueError, RecursionError):
-        listed = []
+    """The rows of a list in JSON or the lines of a text, each with the blank lines after it; very long ones in pieces.
+
+    What stands around the list, and a heading with a colon, belong to the first.
+    """
+    listed = _json_rows(text)
     for line in () if listed else text.splitlines(keepends=True):
-        if line.strip() or not listed:
+        if line.strip() and listed and not (len(listed) == 1 and listed[0].rstrip().endswith(":")):
             listed.append(line)
         else:
-            listed[-1] += line
+            listed = [*listed[:-1], (listed[-1] if listed else "") + line]
     return [each[start : start + _PIECE] for each in listed for start in range(0, len(each), _PIECE)]
+
+
+_JSON = Pattern(r"^[ \t]*+[\[{]", re.MULTILINE)
+
+
+def _json_rows(text: str) -> list[str]:
+    """The rows of the longest list in the JSON that a text ends with; an empty list where there is none."""
+    try:
+        if not (begins := _JSON.search(text)):
+            return []
+        value, end = json.JSONDecoder().raw_decode(text, begins.end() - 1)
+        inner, lists = [value], []
+        for each in inner:
+            if isinstance(each, list) and len(each) > 1:
+                lists.append(each)
+            else:
+                inner += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        if not lists or text[end:].strip(" \n`"):
+            return []
+        longest = max(lists, key=len)
+        rows = [f"{json.dumps(row, ensure_ascii=False)}\n" for row in longest]
+        longest[:] = ["…"]
+        around = "" if longest is value else f"{json.dumps(value, ensure_ascii=False)}\n"
+    except (ValueError, RecursionError):
+        return []
+    return [text[: begins.start()] + around + rows[0], *rows[1:]]
 
 
 def _fitting(items: Sequence[str], characters: int) -> tuple[str, int]:

@@ -119,6 +119,35 @@ def test_of_fifty_items_five_are_shown_and_how_to_read_the_rest():
     assert text.condense(json.dumps(rows), "m7") == "\n".join([*(f'{{"ä": {n}}}' for n in range(1, 6)), more])
 
 
+@for_each(
+    "wrap",
+    [
+        lambda rows: {"tasks": rows},
+        lambda rows: {"total": 50, "result": {"next": None, "tasks": rows}, "tags": ["a", "b"]},
+        lambda rows: [{"page": 1, "rows": rows}],
+        lambda rows: [rows],
+    ],
+)
+@for_each("written", ["%s", "Found 50 tasks:\n%s", "```json\n%s\n```", "\n  %s\n"])
+@for_each("indent", [None, 2])
+def test_of_fifty_items_five_are_shown_whatever_wraps_them(wrap, written, indent):
+    rows = [{"id": number, "text": "x" * 100, "tags": ["y"] * 60} for number in range(1, 51)]
+    words = written % json.dumps(wrap([*rows]), indent=indent)
+    shown = text.condense(words, "m7", characters=10_000)
+    lines = shown.splitlines()
+    *_, fifth, more = lines
+    assert (json.loads(fifth), shown.count('xxx", "tags')) == (rows[4], 5)
+    assert more == "… m7: items 6–50 left out: timeline with around m7, first 6 reads on"
+    assert text.page(words, "m7", 50).splitlines() == [json.dumps(rows[-1]), "[m7: items 50–50 of 50]"]
+    assert any(line.startswith(("{", "[")) and "…" in line for line in lines)
+
+
+def test_a_heading_is_no_item():
+    assert text.condense("\n".join(["Found:", *ITEMS]), "m7").splitlines()[:6] == ["Found:", *ITEMS[:5]]
+    several = "\n".join(json.dumps({"id": number, "tags": ["a", "b"]}) for number in range(50))
+    assert text.condense(several, "m7").count("id") == 5
+
+
 def test_ten_items_are_shown_whole():
     lines = "\n".join(f"item {number}" for number in range(10))
 

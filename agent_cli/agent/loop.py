@@ -254,9 +254,7 @@ def _reply(
 
 
 def _meant(agent: Agent, call: ToolCall) -> ToolCall:
-    """The call of the tool that was meant, where it was called through another."""
-    if call.name != tools.USE_TOOL:
-        return call
+    """The call of the tool that was meant, where it was called through another or printed as text."""
     call = tools.meant_call(call)
     tool = agent.tools.get(call.name)
     return replace(call, arguments=repair.coerce_arguments(call.arguments, tool.parameters)) if tool else call

@@ -106,6 +106,7 @@ def select(
     """The memories for a question. `logged`: it is in the log."""
     if statements.is_small_talk(words) or context.recall_tokens <= 0:
         return Selection()
+    from agent_cli.memory.documents import document_sync
     from agent_cli.memory.search import recall  # a tenth of what is loaded: not for small talk, nor before the prompt
     from agent_cli.memory.search.candidates import Filter
     from agent_cli.memory.skills import skill_matching
@@ -133,6 +134,9 @@ def select(
     offered = [(_skill_hit(each, context), _skill_line(each)) for each in skills]
     room = context.recall_tokens - _size(offered)
     of_files = find(replace(allowed, kinds=("section",)), FILES)
+    sections = [] if separate_memory else [hit.id for hit in of_files.hits]
+    if sections and document_sync.refresh(context.db, context.scope.owner, sections, context.time):
+        of_files = find(replace(allowed, kinds=("section",)), FILES)
     files = _fit_files(of_files, min(room, _FILE_TOKENS) if found.likely else room, found)
     room -= _size(files)
     wishes: list[tuple[Hit, str]] = []

@@ -65,6 +65,14 @@ def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
         jobs.add(db, INDEX, "all", app.time())
 
 
+def queue_index(app: App, db: Database) -> None:
+    """Queue what is missing of the indexes, vectors too, unless it failed lately."""
+    now = app.time()
+    unfinished = not index.is_complete(db) or app.embedders.can_fill(db)
+    if unfinished and not jobs.parked_recently(db, INDEX, "all", now):
+        jobs.add(db, INDEX, "all", now)
+
+
 def after_turn(app: App, db: Database) -> None:
     """Index the messages of a turn; what takes longer is left to a job."""
     index.refresh(db)

@@ -134,13 +134,19 @@ class Invocation:
             raise UsageError("an incognito run is kept nowhere, so it continues no session: leave -c and -r out")
 
     def update_index(self) -> None:
-        """Index what a command wrote, so that later runs that may only read the file find it too."""
+        """Index what a command wrote, for later runs that may only read the file; vectors follow by a job."""
         if self._app is not None and self._app.keeps:
-            from agent_cli.memory.search import index  # an app has loaded it
+            from agent_cli.agent.jobs.job_context import INDEX  # an app has loaded these
+            from agent_cli.memory.search import index
+            from agent_cli.store import jobs
 
             self._app.db.busy_timeout = 0.1
             with suppress(StoreError):  # the next question indexes it, or reports what is wrong
-                index.refresh(self._app.db)
+                if index.refresh(self._app.db):
+                    from agent_cli.app import background  # 50 ms, where something was written
+
+                    jobs.add(self._app.db, INDEX, "all", self._app.time())
+                    background.start(self._app)
 
     def damage(self) -> str:
         """A sentence about the damage of the database, which may be what a command failed of; empty: it has none."""

@@ -9,7 +9,7 @@ import typer
 
 from agent_cli import clock
 from agent_cli.agent.jobs import worker
-from agent_cli.app import background
+from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Invocation, LimitOption
@@ -64,13 +64,17 @@ def _run(app_: App, *, until_idle: bool, due: bool) -> int:
     """
     cancel = Cancel()
     job_context = background.job_context(app_, app_.db, cancel)
-    done, surveyed = 0, float("-inf")
+    done, surveyed_again, surveyed = 0, False, float("-inf")
     while True:
         if time.monotonic() - surveyed >= _SURVEY:
             worker.queue_due(job_context)
+            upkeep.queue_index(app_, app_.db)
             surveyed = time.monotonic()
         while worker.run_one(job_context):
             done += 1
+        if until_idle and done and not surveyed_again:  # what the jobs have written calls for others, once
+            surveyed_again, surveyed = True, float("-inf")
+            continue
         if due or (until_idle and not jobs.are_running(app_.db, app_.time())):
             break
         time.sleep(_PAUSE)

@@ -34,7 +34,7 @@ def in_front(arguments: list[str], group: Any, context: Any) -> list[str]:
     moved, stay = [], []
     rest = iter(arguments[start:])
     for word in rest:
-        if word == "--":
+        if word in ("--", "--to-command"):  # what follows is not the program's to read
             stay += [word, *rest]
         elif word in known:
             stay += [word, *_value(rest, known[word])]

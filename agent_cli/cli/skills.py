@@ -28,6 +28,7 @@ SkillName = Annotated[str, typer.Argument(help="The skill's name, or its handle 
 
 _PLACEHOLDER = "what it does: use when …"
 _STEPS = "1. …"
+_USUAL = ".agents/skills"  # folder of skills that other assistants read too
 _FILES_NAMED = 3  # files beside a SKILL.md that are listed
 _PATH_WIDTH = 300  # characters of a path that are shown
 
@@ -308,9 +309,12 @@ def _print_file(text: str) -> None:
 def import_(
     context: typer.Context,
     paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="PATH...", help="A SKILL.md, a folder with one, or a folder of such folders."),
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH...]",
+            help="A SKILL.md, a folder with one, or a folder of such folders; else .agents/skills here and at home.",
+        ),
+    ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm that you have read them.")] = False,
 ) -> None:
@@ -318,7 +322,9 @@ def import_(
     if accept and not yes:
         raise UsageError("--accept accepts every file without a review: say --yes as well, or leave it out")
     app_: App = context.obj.app()
-    files = list(dict.fromkeys(file for path in paths for file in skill_file.files(path)))
+    files = list(dict.fromkeys(file for path in paths or _usual_folders() for file in skill_file.files(path)))
+    if not paths:  # of one name the project's
+        files = list({file.parent.name: file for file in reversed(files)}.values())[::-1]
     if accept:
         consent.obtain(app_, f"accept {counted(len(files), 'skill')} as they are?", "nothing was imported")
     memory = app_.memory.in_one_batch()
@@ -334,6 +340,14 @@ def import_(
     if broken:
         skipped = counted(broken, "broken file was", "broken files were")
         raise AgentError(f"{skipped} skipped; the others are imported")
+
+
+def _usual_folders() -> list[Path]:
+    """Where people have skills for all their assistants, the project's first. Raises UsageError when there are none."""
+    found = [each for each in (Path.cwd() / _USUAL, Path.home() / _USUAL) if each.is_dir()]
+    if not found:
+        raise UsageError(f"there is no {_USUAL} here or at home: name a SKILL.md or a folder with some")
+    return list(dict.fromkeys(found))
 
 
 def _format_accepted(skill: Skill) -> str:

@@ -233,11 +233,7 @@ class Config:
         [],
         texts,
     )
-    schedule_rounds: int = setting(
-        "rounds of tool calls that a run of a schedule may make; in a conversation there are six",
-        12,
-        at_least(1),
-    )
+    schedule_rounds: int = setting("rounds of tool calls that a run of a schedule may make", 6, at_least(1))
     tool_seconds: float = setting("seconds that a tool may take", 60.0, at_least(0.1))
     mcp: dict[str, dict[str, Any]] = setting(
         'tool servers (MCP), each a table [mcp.NAME] of its own: command = "engram", with args = ["mcp"] and env,\n'

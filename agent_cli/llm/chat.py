@@ -24,6 +24,7 @@ from agent_cli.text import map_texts
 from agent_cli.values import frozen
 
 _MAX_DEPTH = 50  # levels of nesting in an argument
+_NAMED_TOOL = text.Pattern(r"\b(\w+)\(")  # a tool that calls others names them in its description: jot(text)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -46,7 +47,8 @@ class ReplyParser(ABC):
     """Makes the chunks of one reply. `started`: a text or a call was given out, so the request cannot be repeated."""
 
     def __init__(self, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
-        self._schemas = {tool["name"]: tool.get("parameters") or {} for tool in tools}
+        named = (name for tool in tools for name in _NAMED_TOOL.findall(tool.get("description") or ""))
+        self._schemas = {name: {} for name in named} | {tool["name"]: tool.get("parameters") or {} for tool in tools}
         self._ids = set(used_ids)
         self._thinking = ThinkingParser()
         self._printed_calls = repair.PrintedCallDetector(self._schemas)
@@ -83,8 +85,8 @@ class ReplyParser(ABC):
         for name, arguments in calls:
             yield self._make_call("", name, arguments)
         held = self._printed_calls.flush()
-        if held and not calls:
-            yield Text(held)
+        if held and not calls:  # a call that was cut is no answer
+            yield Thinking(held) if whole and held.lstrip().startswith(repair.OPEN_TAG) else Text(held)
 
     def _without_printed_calls(self, chunks: Sequence[ParsedChunk]) -> Iterator[Chunk]:
         for chunk in chunks:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from agent_cli import limits
 from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, clean, one_line
-from agent_cli.tools.tool import ToolContext, ToolFailed, tool
+from agent_cli.tools.tool import QuotedFailure, ToolContext, ToolFailed, tool
 
 if TYPE_CHECKING:
     from agent_cli.tools.feeds import Fetched
 
 _FETCH_TIMEOUT = 25.0
 _PARSER_TIMEOUT = 15.0  # seconds
-_MAX_ENTRIES = 10
+_MAX_ENTRIES = 50
 _MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
 _TAG = Pattern(r"<([a-zA-Z]*+)[^<>]*+>")
 _SKIPPED_TAGS = ("script", "style")
@@ -101,9 +101,10 @@ def _newest(data: bytes) -> str:
 
     feed = feedparser.parse(BytesIO(data))
     if feed.bozo and not feed.entries:
-        raise ToolFailed(f"the feed cannot be read: {one_line(str(feed.bozo_exception), 200)}")
+        raise QuotedFailure(f"the feed cannot be read: {one_line(str(feed.bozo_exception), 200)}")
     entries = sorted(feed.entries, key=_published, reverse=True)  # entries without a date keep their order, at the end
-    lines = [one_line(_html_text(feed.feed.get("title", "")), 100), *map(_entry, entries[:_MAX_ENTRIES])]
+    title = one_line(_html_text(feed.feed.get("title", "")), 100)
+    lines = [title and f"{title}:", *map(_entry, entries[:_MAX_ENTRIES])]
     if len(entries) > _MAX_ENTRIES:
         lines.append(f"and {len(entries) - _MAX_ENTRIES} older ones")
     return "\n".join(filter(None, lines)) if entries else "the feed has no entries"
@@ -132,7 +133,7 @@ def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _PARSE
     except LimitExceeded as error:
         raise ToolFailed(f"the calendar cannot be read: {error}") from error
     except ValueError as error:
-        raise ToolFailed(str(error)) from error
+        raise QuotedFailure(str(error)) from error
 
 
 def _html_text(html: str) -> str:

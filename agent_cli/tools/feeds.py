@@ -134,7 +134,7 @@ def _origin(address: str) -> str:
 
 
 _DAYS = 7
-_MAX_EVENTS = 20
+_MAX_EVENTS = 50
 _NO_CALENDARS = "the libraries for calendars are not installed: pip install 'agent-cli[feeds]'; tell the person"
 
 

@@ -9,7 +9,7 @@ programs started by the assistant, which must never accept a fact.
 A server's descriptions are untrusted text that the model reads: they are sanitized and cut, and cannot pose as the
 program's own. They are stored, so that a server is started only when one of its tools is called, and so that changed
 descriptions are noticed and reported. Of a server that was never started the model is offered one tool, which starts it
-and lists its tools; like all others it runs only with permission.
+and lists its tools; like all others it runs only with permission. Where a rule allows it, the program calls it itself.
 """
 
 import json
@@ -30,7 +30,7 @@ from agent_cli.messages import ToolResult
 from agent_cli.store import keyed_hash, meta
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern, clean, map_texts, one_line, unfenced
-from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
+from agent_cli.tools.tool import QuotedFailure, Tool, ToolContext
 
 if TYPE_CHECKING:
     import anyio
@@ -312,21 +312,31 @@ Descriptions = list[dict[str, Any]]
 """A server's tools: [{name, description, parameters}, …]."""
 
 
-def load_tools(db: Database, servers: Servers, seconds: float, notice: Callable[[str], None]) -> dict[str, Tool]:
-    """The tools of all servers by name, from their stored descriptions; no server is started.
+def load_tools(
+    db: Database,
+    servers: Servers,
+    seconds: float,
+    notice: Callable[[str], None],
+    is_allowed: Callable[[Tool], bool] = lambda tool: False,
+) -> dict[str, Tool]:
+    """The tools of all servers by name, from their stored descriptions.
 
+    A server is started only where these are missing and the tool that starts it `is_allowed` without a question.
     `seconds`: the time limit of a call. `notice` is called with a sentence for a server whose tools are not known yet.
     """
     tools: dict[str, Tool] = {}
     for name in servers.settings:
-        descriptions = stored_descriptions(db, servers, name)
-        if descriptions is not None:
-            _add(tools, make_tools(servers, name, descriptions, seconds))
-            continue
-        _add(tools, [_starting_tool(servers, name, seconds, tools)])
-        if name not in servers.reported:
+        descriptions, starting = stored_descriptions(db, servers, name), _starting_tool(servers, name, seconds, tools)
+        if descriptions is None and name not in servers.reported:
             servers.reported.add(name)
-            notice(f"the tools of {name} are not known yet: `agent mcp test {name}` asks for them")
+            if is_allowed(starting):
+                try:
+                    descriptions = fetch_descriptions(db, servers, name)
+                except ServerFailed as error:
+                    notice(str(error))
+            else:
+                notice(f"the tools of {name} are not known yet: `agent mcp test {name}` asks for them")
+        _add(tools, [starting] if descriptions is None else make_tools(servers, name, descriptions, seconds))
     return tools
 
 
@@ -342,7 +352,7 @@ def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str,
         try:
             listed = servers.tools(name, seconds * _SERVER_SHARE)
         except ServerFailed as error:
-            raise ToolFailed(str(error)) from error
+            raise QuotedFailure(str(error)) from error
         found = make_tools(servers, name, list(map(_description_of, listed[:_MAX_STORED])), seconds)
         _add(tools, found)
         return "\n".join(f"{tool.name}: {tool.description}" for tool in found) or "it has no tools"
@@ -445,10 +455,10 @@ def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolC
     try:
         result = servers.call(name, tool, arguments, seconds)
     except ServerFailed as error:
-        raise ToolFailed(str(error)) from error
+        raise QuotedFailure(str(error)) from error
     words = "\n".join(map(_part_text, result.content)) or "the tool returned no text"
     if result.is_error:
-        raise ToolFailed(words[:2000])
+        raise QuotedFailure(words[:2000])
     return ToolResult(words)
 
 

@@ -210,6 +210,10 @@ def save_note(
 
     if not text.strip():
         raise ToolFailed("the note is empty")
+    if same := notes.with_text(context.db, context.scope.owner, text):
+        return ToolResult(
+            f"{same.handle} says so already", receipt=Receipt(f"kept {same.handle} “{same.name}” as it is")
+        )
     asked = log.nth_last(context.db, context.session, "user", 1)
     reading = readings.after(context.db, asked.id) if asked else None
     origin: Origin = reading.origin if reading else "model"

@@ -68,6 +68,10 @@ class ToolFailed(Exception):
     """Raised by a tool with a sentence for the model that says why it failed; a UsageError is as good."""
 
 
+class QuotedFailure(ToolFailed):
+    """Raised with words from outside, of a server or a file: they are fenced and mistrusted as a result is."""
+
+
 @frozen
 class ToolContext:
     """What a tool works with: its first argument, hidden from the model."""
@@ -233,10 +237,10 @@ def _raised(tool: Tool, error: BaseException) -> ToolResult:
     except Exception:
         message = ""
     if isinstance(error, ToolFailed | UsageError):
-        return _failure(message)
+        return replace(_failure(message), quotes=isinstance(error, QuotedFailure))
     kind = type(error).__name__
     reason = text.one_line(f"{kind}: {message}" if message else kind, _MAX_REASON)
-    return _failure(f"{tool.name} failed: {reason}", broke=True)
+    return replace(_failure(f"{tool.name} failed: {reason}", broke=True), quotes=True)
 
 
 def _property(hint: Any) -> dict[str, Any]:

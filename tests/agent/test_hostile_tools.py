@@ -59,12 +59,13 @@ class Unspeakable(Exception):
 )
 def test_whatever_a_tool_raises_is_told_in_words(context, value, said, seconds):
     result, _ = answered(context, gives(value, seconds))
-    assert result == ToolResult(said, failed=True, broke=said.startswith("hostile "))
+    raised = isinstance(value, Exception) and not isinstance(value, ToolFailed)
+    assert result == ToolResult(said, failed=True, broke=said.startswith("hostile "), quotes=raised)
 
 
 def test_a_library_that_ends_the_program_ends_only_its_call(context):
     assert answered(context, gives(sys.exit, 5.0))[0] == ToolResult(
-        "hostile failed: SystemExit", failed=True, broke=True
+        "hostile failed: SystemExit", failed=True, broke=True, quotes=True
     )
 
 

@@ -58,6 +58,21 @@ def test_a_question_brings_the_line_of_a_file_to_the_model_and_out_again(program
 FILES = 160
 
 
+def test_a_question_reads_a_file_again_that_has_changed_since(program, server):
+    program.use(server)
+    file = program.work / "router.md"
+    file.write_text("The blue router stands behind the boiler.\n")
+    assert program("docs", "add", "router.md").code == 0
+    file.write_text("The blue router stands behind the piano.\n")
+    server.play(script.reply("Behind the piano."))
+    assert program("ask", "Where does the blue router stand?").code == 0
+    asked = last_chat(server)["messages"][-1]["content"]
+    assert ("behind the piano" in asked, "behind the boiler" in asked) == (True, False)
+    file.unlink()
+    server.play(script.reply("Behind the piano."))
+    assert program("ask", "Where does the blue router stand?").code == 0
+
+
 def test_a_sync_that_is_killed_goes_on_and_ends_with_the_same_rows(program, tmp_path):
     chance, folder = random.Random(3), program.work / "many"
     folder.mkdir()

@@ -1,5 +1,7 @@
 """The program as a person meets it, with a model behind Ollama's API and behind /v1: the same words, the same rows."""
 
+import json
+
 import pytest
 
 from tests.conftest import CHAT, NOBODY, Ran
@@ -50,3 +52,13 @@ def test_the_doctor_and_the_list_name_its_models(program, server):
     assert CHAT.name in program("models", "list").out
     report = program("doctor")
     assert f"ok   model      {CHAT.name}" in report.out, report
+
+
+def test_vectors_are_made_of_what_no_question_came_after(program, server):
+    said = {"id": "1", "messages": [{"id": "1", "role": "user", "content": "the plumber comes on Friday"}]}
+    write = {"note": ["notes", "add", "the gardener comes on Monday"], "import": ["sessions", "import", "-"]}
+    for words, arguments in write.items():
+        assert program(*arguments, stdin=json.dumps(said)).code == 0, words
+        assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 1 job was run\n")
+    (table,) = [name for (name,) in program.rows("select name from sqlite_master where sql like '%e blob not null%'")]
+    assert program.rows(f"select count(*) from {table}") == [(2,)]

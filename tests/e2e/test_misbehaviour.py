@@ -43,6 +43,8 @@ MEANT = {
     "bare JSON": faults.call_as_json(*THROUGH),
     "a fence": faults.call_as_fence(*THROUGH),
     "tags": faults.call_as_tag(*THROUGH),
+    "bare JSON of what is known by name alone": faults.call_as_json(*CALL),
+    "tags around what is known by name alone": faults.call_as_tag(*CALL),
     "as it should be": script.reply(calls=[THROUGH]),
     "arguments in arguments": faults.nested_arguments(*CALL),
     "arguments as a string": faults.string_arguments(CALL[0], '{"query": "dentist"}'),
@@ -90,6 +92,18 @@ def test_a_call_that_cannot_run_is_answered_in_words_and_the_turn_goes_on(ask, p
     call, told = TOLD[mistake]
     assert ask(call, FRIDAY) == Ran(0, "On Friday.\n", "")
     assert program.rows(RESULTS) == [(told, 1)]
+
+
+def test_every_tool_can_be_called_by_printing_the_call(ask, program):
+    names = TOOLS.split(", ")
+    printed = "\n".join(f'<tool_call>{{"name": "{name}", "arguments": {{}}}}</tool_call>' for name in names)
+    assert ask(script.reply(printed), FRIDAY) == Ran(0, "On Friday.\n", "")
+    assert program.rows("select name from tool_call order by id") == [(name,) for name in names]
+
+
+def test_a_call_that_was_cut_is_asked_for_again(ask):
+    ran = ask(script.reply('<tool_call>\n{"name": "calculate", "arg'), FRIDAY)
+    assert (ran.code, ran.out) == (0, "On Friday.\n")
 
 
 def test_words_and_a_call_on_one_line_are_both_taken(ask, program):

@@ -146,6 +146,14 @@ def test_a_command_gets_the_answer_and_no_shell_reads_its_words(program):
     assert program("schedule", "show", "c1", "--json").json["command"][1:] == ["-t", "--model", "$(id); rm"]
 
 
+def test_all_that_stands_behind_to_command_belongs_to_the_command(program):
+    words = ["sh", "-c", f"cat > {program.home}/mail", "-q", "-v", "--db", "x", "-m", "y", "--", "--plain", "-h"]
+    add(program, "--to-command", *words)
+    assert program("schedule", "show", "c1", "--json").json["command"][1:] == words[1:]
+    assert due(program).code == 0
+    assert (program.home / "mail").read_text() == "Good morning.\n"
+
+
 def test_what_a_command_complains_of_is_kept_and_shown(program):
     command(program, "sendmail", "echo 'no route\033[31m to host' >&2; exit 75")
     add(program, "--to-command", "sendmail", "me@example.org")
@@ -358,7 +366,6 @@ def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_
     program.let_scripts_decide()("skills", "import", EXAMPLES, "--accept", "--yes")
     add(program, "--skill", "morning-briefing", prompt="")
     gathered = [
-        ("read_skill", {"name": "morning-briefing"}),
         *(("fetch_feed", {"name": name}) for name in ("weather", "calendar", "news")),
         ("list_tasks", {}),
         ("search_memory", {"grain": "day", "max_days_ago": 2}),

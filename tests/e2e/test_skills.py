@@ -129,6 +129,20 @@ def test_what_is_imported_waits_and_twice_makes_no_doubles(program):
     assert states(program) == [("deploy-site", "accepted", 1, "file")]
 
 
+def test_skills_are_found_where_people_have_them_the_projects_first_and_wait_for_a_yes(program):
+    assert program("skills", "import").code == 2
+    for folder, names in ((program.home, ("deploy-site", "bake")), (program.work, ("deploy-site",))):
+        for name in names:
+            file = folder / ".agents" / "skills" / name / "SKILL.md"
+            file.parent.mkdir(parents=True)
+            file.write_text(f"---\nname: {name}\ndescription: How to\n---\n\nAs in {folder.name}.\n")
+    ran = program("skills", "import")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "imported 2 skills, pending (agent skills review)")
+    rows = program.rows("select name, state, text from skill order by name")
+    assert [(name, state) for name, state, _ in rows] == [("bake", "pending"), ("deploy-site", "pending")]
+    assert "As in work." in rows[1][2]
+
+
 def test_a_changed_file_waits_as_a_change_and_becomes_the_next_version(program):
     add(program)
     written(program, "a", DEPLOY.replace("rsync", "rsync -a"))

@@ -61,6 +61,17 @@ def test_the_small_tools_do_what_they_say(set_up, server):
     assert set_up("notes", "show", "n1").out == "draft to Anna\n\nShall we meet?\n"
 
 
+def test_of_a_feed_of_fifty_the_top_five_are_shown_and_the_rest_can_be_read(set_up, server):
+    items = "".join(f"<item><title>no {number}</title></item>" for number in range(1, 51))
+    (set_up.home / "cal.ics").write_text(f"<rss><channel><title>News</title>{items}</channel></rss>")
+    [shown], _ = called(set_up, server, ("fetch_feed", {"name": "calendar"}))
+    *top, more = shown.split("\n")
+    assert top == ["News:", *(f"- no {number}" for number in range(1, 6))]
+    assert more == "… m3: items 6–50 left out: timeline with around m3, first 6 reads on"
+    read, _ = called(set_up, server, ("use_tool", {"tool": "timeline", "arguments": {"around": "m3", "first": 6}}))
+    assert [f"- no {number}" in read[0] for number in (6, 50)] == [True, True]
+
+
 def test_what_the_person_has_not_opened_stays_shut(set_up, server):
     (set_up.home / "notes" / "private").mkdir()
     (set_up.home / "notes" / "private" / "diary.md").write_text("dear diary")

@@ -109,7 +109,6 @@ SHOWN = [
     "{}",
     "{ not json",
     "```",
-    "<tool_call>",
     '{"type": "object"}',
     '<tool_call>{"name": "fly", "arguments": {}}</tool_call>',
     "<tool_calling> is a word",
@@ -125,6 +124,20 @@ def test_everything_else_is_shown_as_it_came(reply, content, cut):
 
     assert text(chunks) == content
     assert calls(chunks) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<tool_call>",
+        '<tool_call>\n{"name": "weather", "argum',
+        '<tool_call>{"name": "weather", "arguments": {"city": "Par</tool_call>',
+    ],
+)
+def test_a_call_in_tags_that_was_cut_is_no_answer(reply, content):
+    chunks = reply(*letters(content))
+    assert (text(chunks), calls(chunks)) == ("", [])
+    assert thinking(chunks) == content
 
 
 def test_without_tools_nothing_is_a_call(reply):

@@ -101,6 +101,15 @@ def test_today_tells_what_was_said_noted_and_learned(context):
     ]
 
 
+def test_today_names_each_task_made_today_once(context):
+    for words, when in (("call Anna", ""), ("water the plants", "in 1 hour"), ("pay the rent", "in 3 days")):
+        assert not called(context, "create_reminder", text=words, when=when).failed
+    assert called(context, "summarize_today").text.split("\n") == [
+        "due: t2 water the plants",
+        "planned: t3 pay the rent; t1 call Anna",
+    ]
+
+
 def test_today_tells_nothing_of_yesterday_or_of_others(context, db):
     from datetime import timedelta
 

@@ -83,16 +83,16 @@ def test_a_feed_gives_its_newest_entries_as_plain_lines(context, tmp_path):
     (tmp_path / "atom.xml").write_bytes(ATOM)
     here = with_feeds(context, news=str(tmp_path / "rss.xml"), blog=f"file://{tmp_path}/atom.xml")
     assert fetched(here, "news") == ToolResult(
-        "The News\n- 20 Nov 2026: A & B[2J — Some words (https://example.org/1)\n- 16 Nov 2026: Older"
+        "The News:\n- 20 Nov 2026: A & B[2J — Some words (https://example.org/1)\n- 16 Nov 2026: Older"
     )
-    assert fetched(here, "blog") == ToolResult("Blog\n- 19 Nov 2026: Hello (https://example.org/hello)")
+    assert fetched(here, "blog") == ToolResult("Blog:\n- 19 Nov 2026: Hello (https://example.org/hello)")
 
 
 def test_a_long_feed_is_cut_to_its_newest_entries(context, tmp_path):
-    items = b"".join(b"<item><title>no %d</title></item>" % number for number in range(50))
+    items = b"".join(b"<item><title>no %d</title></item>" % number for number in range(90))
     (tmp_path / "rss.xml").write_bytes(b"<rss><channel><title>T</title>%s</channel></rss>" % items)
     lines = fetched(with_feeds(context, news=str(tmp_path / "rss.xml")), "news").text.split("\n")
-    assert (len(lines), lines[1], lines[-1]) == (12, "- no 0", "and 40 older ones")
+    assert (len(lines), lines[1], lines[-1]) == (52, "- no 0", "and 40 older ones")
 
 
 def test_a_calendar_tells_the_coming_days_by_the_persons_clock(context, tmp_path):

@@ -73,6 +73,13 @@ def test_a_saved_note_is_the_models_in_this_session_with_a_receipt(context):
     assert (event["kind"], event["actor"], event["subject"]) == ("note written", "model", "n1")
 
 
+def test_the_same_note_saved_twice_is_one_note(context):
+    called(context, "save_note", text="Milk")
+    again = called(context, "save_note", text="Milk", title="Shopping")
+    assert again == ToolResult("n1 says so already", receipt="kept n1 “Milk” as it is")
+    assert len(notes.listing(context.db, HERE.owner, 10)) == 1
+
+
 def test_an_empty_note_is_not_saved(context):
     assert called(context, "save_note", text=" \n") == ToolResult("the note is empty", failed=True)
     assert context.db.rows("select * from note") == []

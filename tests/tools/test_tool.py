@@ -28,8 +28,8 @@ def called(tool, **arguments):
     return run(tool, ToolCall("1", tool.name, arguments), None)
 
 
-def failed(text):
-    return ToolResult(text, failed=True, broke=text.startswith("thing failed"))
+def failed(text, quotes=False):
+    return ToolResult(text, failed=True, broke=text.startswith("thing failed"), quotes=quotes)
 
 
 TAKES = (
@@ -95,8 +95,8 @@ def raising(error):
 
 def test_what_a_tool_raises_is_a_failed_result():
     assert called(raising(ToolFailed("there is no such town"))) == failed("there is no such town")
-    assert called(raising(ValueError("odd"))) == failed("thing failed: ValueError: odd")
-    assert called(raising(RecursionError("deep"))) == failed("thing failed: RecursionError: deep")
+    assert called(raising(ValueError("odd"))) == failed("thing failed: ValueError: odd", quotes=True)
+    assert called(raising(RecursionError("deep"))) == failed("thing failed: RecursionError: deep", quotes=True)
 
 
 def test_bytes_that_are_no_text_do_not_break_the_log():

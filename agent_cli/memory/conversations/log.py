@@ -18,7 +18,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import Message, Part, Role, ToolCall, ToolResult, decode_parts, encode_parts
+from agent_cli.messages import Message, Origin, Part, Role, ToolCall, ToolResult, decode_parts, encode_parts
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -55,6 +55,11 @@ class Entry:
     @property
     def handle(self) -> str:
         return ids.handle("message", self.id)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a tool's result may hold words from outside; why a call failed, the program mostly says itself."""
+        return not (self.failed and [part.origin for part in self.parts] == ["model"])
 
 
 class ImportedMessage(NamedTuple):  # made some thousand a second: a dataclass takes three times as long
@@ -112,6 +117,7 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
 
 def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
     """Log the complete result of a call; returns its id."""
+    origin: Origin = "model" if result.failed and not result.quotes else "tool"
     return _insert(
         db,
         session,
@@ -119,7 +125,7 @@ def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, re
         now,
         role="tool",
         text=result.text,
-        parts=encode_parts([Part(result.text, "tool", call.name)]),
+        parts=encode_parts([Part(result.text, origin, call.name)]),
         answers=call.id,
         tool=call.name,
         failed=int(result.failed),

@@ -133,7 +133,7 @@ def read_in_turn(entries: Iterable[Entry]) -> Reading | None:
         message = entry.message
         if message.role == "user":
             found = [Reading(entry.id, part.origin, part.name) for part in entry.parts if part.origin in ORIGINS]
-        elif message.role == "tool" and not entry.failed and message.tool_name not in (*PROGRAM_WORDED, *_APPROVED):
+        elif message.role == "tool" and entry.is_foreign and message.tool_name not in (*PROGRAM_WORDED, *_APPROVED):
             found.append(Reading(entry.id, "tool", message.tool_name))
     return _least_trusted(found)
 
@@ -280,7 +280,8 @@ def _read_in_sessions(db: Database, sessions: Sequence[int], before: int) -> Rea
     rows = db.rows(
         """with seen as (select * from said where session_id in (select value from json_each(?1)) and id < ?2)
            select id, 'tool', tool from seen
-           where role = 'tool' and not failed and tool not in (select value from json_each(?3))
+           where role = 'tool' and (not failed or coalesce(parts ->> '$[0][0]', '') <> 'model')
+             and tool not in (select value from json_each(?3))
            union all select s.id, p.value ->> 0, coalesce(p.value ->> 2, '') from seen s, json_each(s.parts) p
            where s.role = 'user' and p.value ->> 0 in (select value from json_each(?4))""",
         (sessions, before, [*PROGRAM_WORDED, *_APPROVED], ORIGINS),

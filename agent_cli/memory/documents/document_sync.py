@@ -24,7 +24,7 @@ from agent_cli.store.db import Database
 from agent_cli.text import counted, without_surrogates
 
 JOB = "documents"  # kind of the job
-EVERY = timedelta(hours=1)  # how long after the last sync of a collection the job is queued again
+EVERY = timedelta(minutes=5)  # how long after the last sync of a collection the job is queued again
 _BATCH, _BYTES, _SECONDS = 50, 2_000_000, 0.25  # most files, bytes and seconds of reading in a transaction
 
 
@@ -116,10 +116,36 @@ def sync(
 
 
 def queue(db: Database, now: datetime) -> None:
-    """Queue the job when a collection was not synchronized for an hour."""
+    """Queue the job when a collection was not synchronized for some minutes."""
     sql = "select 1 from collection where synced_at is null or synced_at < ? limit 1"
     if db.value(sql, (clock.utc(now - EVERY),)) and not jobs.parked_recently(db, JOB, "all", now):
         jobs.add(db, JOB, "all", now)
+
+
+def refresh(db: Database, owner: str, sections: Sequence[int], time: clock.Clock) -> bool:
+    """Read the files of these sections again where their time or size has changed; whether one has."""
+    rows = db.rows(
+        """select distinct d.path, d.size, d.changed_ns, d.collection_id
+           from section s join document d on d.id = s.document_id
+           where d.owner = ? and s.id in (select value from json_each(?))""",
+        (owner, sections),
+    )
+    among = {each.id: each for each in documents.collections(db, owner)}
+    changed = []
+    for path, size, at, collection in rows:
+        try:
+            now = os.stat(path)
+        except OSError:  # a sync tells whether it was deleted, or its disk is away
+            continue
+        if (now.st_size, now.st_mtime_ns) != (size, at):
+            changed.append((among[collection], read((path, path, now.st_size, now.st_mtime_ns))))
+    if not changed:
+        return False
+    with db.write():
+        for collection, file in changed:
+            documents.store(db, owner, collection, file, time)
+    index.refresh_all(db)
+    return True
 
 
 def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comparison:

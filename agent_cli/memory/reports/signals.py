@@ -189,6 +189,7 @@ def format_day(db: Database, owner: str, now: datetime) -> str:
         "learned": _learned(db, day),
         "done": _done(db, day),
         "due": _tasks_due(db, day),
+        "planned": _planned(db, day),
     }
     lines: list[str] = []
     for name, found in parts.items():
@@ -238,6 +239,17 @@ def _done(db: Database, day: dict[str, Any]) -> Iterator[str]:
         """select id, text from task
            where owner = :owner and hidden_at is null and done_at >= :since and done_at < :until
            order by done_at desc""",
+        day,
+    )
+    return (_line("task", id, words) for id, words in rows)
+
+
+def _planned(db: Database, day: dict[str, Any]) -> Iterator[str]:
+    """The open tasks made today that are not due today."""
+    rows = db.rows(
+        """select id, text from task
+           where owner = :owner and state = 'open' and hidden_at is null and at >= :since and at < :until
+             and (due_at is null or due_at >= :until) order by id desc""",
         day,
     )
     return (_line("task", id, words) for id, words in rows)

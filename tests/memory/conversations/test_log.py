@@ -41,7 +41,7 @@ def test_a_conversation_comes_back_as_it_was(db, session):
         "stop",
         True,
         "",
-        (Part("no", "tool", "jot"),),
+        (Part("no", "model", "jot"),),
         log.Usage(),
     )
     assert (said.handle, log.count(db, session)) == ("m1", 3)

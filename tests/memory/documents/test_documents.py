@@ -312,7 +312,7 @@ def test_what_is_said_is_indexed_before_files(db, session, folder):
     assert [(each.kind, each.row) for each in passages.read_stale(db, 1, 1)] == [("m", 1)]
 
 
-def test_a_collection_is_looked_at_again_by_a_job_when_an_hour_has_passed(db, folder):
+def test_a_collection_is_looked_at_again_by_a_job_when_some_minutes_have_passed(db, folder):
     document_sync.queue(db, NOON)
     assert not jobs.is_pending(db, document_sync.JOB)
     add(db, folder)
