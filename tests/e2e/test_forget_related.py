@@ -34,8 +34,8 @@ def test_with_yes_only_what_is_named_goes_and_the_rest_is_counted(graz):
 
 def test_what_else_says_it_goes_when_it_is_named(graz):
     ran = graz("forget", "f1", "--yes", "--also", "m2")
-    assert (ran.code, "phrases: 1 left (n1)" in ran.out) == (8, True)
-    assert graz.rows("select text from message") == []
+    assert (ran.code, ": 2 left (m1, n1)" in ran.out) == (8, True)
+    assert graz.rows("select text from message") == [("Where in Graz do I live?",)]
 
 
 def test_all_of_it_goes_at_once(graz):

@@ -1,4 +1,4 @@
-"""The lineage of messages, calls and sessions: a message is erased with its whole exchange.
+"""The lineage of messages, calls and sessions: a message is erased with its answer, an answer as a whole without it.
 
 A session is erased with its last message. Other rows of a session are in session_lineage.py.
 """
@@ -35,7 +35,7 @@ TABLES = (
             ("tool results", "tool result"): "role = 'tool'",
         },
         line="text",
-        line_condition="role = 'user'",
+        line_condition="role <> 'tool' and text <> ''",
         mentions=f"""{lineage.mentions_topic("text", "thinking", "coalesce(external_id, '')", "author")}
                      or exists (select 1 from tool_call where message_id = message.id
                                 and {lineage.mentions_topic("arguments")})""",
@@ -82,7 +82,7 @@ COPIES = (
 
 
 def derive(db: Database, walk: Walk) -> None:
-    """Add the exchanges of messages, all messages of sessions, and sessions left without messages."""
+    """Add the answers to messages, all messages of sessions, and sessions left without messages."""
     walk.add("message", log.exchanges(db, walk["message"]))
     walk.add("message", lineage.column(db, "select id from message where session_id {ids}", walk["session"]))
     walk.add("tool_call", lineage.column(db, "select id from tool_call where message_id {ids}", walk["message"]))

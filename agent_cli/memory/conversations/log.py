@@ -319,15 +319,16 @@ def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) ->
 
 
 def exchanges(db: Database, found: Iterable[int]) -> list[int]:
-    """These messages with their whole exchanges: from a message of the person up to the next one."""
+    """These messages, and the whole answers that they begin or belong to: all up to the person's next message."""
     rows = db.rows(
         """with named as (
               select m.session_id session,
                      coalesce((select max(id) from message where session_id = m.session_id and role = 'user'
                                and id <= m.id), (select min(id) from message where session_id = m.session_id)) first
-              from json_each(?) c join message m on m.id = c.value)
+              from json_each(?1) c join message m on m.id = c.value)
            select distinct m.id from named n join message m on m.session_id = n.session and m.id >= n.first
-           where m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
+           where (m.role <> 'user' or m.id in (select value from json_each(?1)))
+             and m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
                                   and id > n.first), m.id + 1) order by m.id""",
         (found,),
     )

@@ -84,7 +84,7 @@ def test_what_is_left_is_counted_by_the_receipt(file):
     plan = planned(file, "f1")
     receipt = erasure_receipt.erase(file, forget.with_related(file, plan, ["m2"]), noon)
     assert not receipt.clean
-    assert receipt.sentence() == "Searched the file for 3 phrases: 1 left (n1)"
+    assert receipt.sentence() == "Searched the file for 2 phrases: 1 left (n1)"
     assert receipt.remedies() == ["the same words stand in n1: `agent forget n1`"]
 
 
@@ -97,7 +97,8 @@ def test_all_that_says_the_same_goes_and_a_search_finds_nothing(file):
     )
     assert receipt.clean, receipt
     assert traces(file.path, "Graz") == 0
-    assert file.rows("select text from message") == [("What can I cook today?",), ("Soup.",)]
+    left = ["Where is my home?", "Are you sure?", "What can I cook today?", "Soup."]
+    assert file.rows("select text from message") == [(words,) for words in left]
 
 
 def test_everyday_words_are_looked_for_only_together(file):
