@@ -44,6 +44,18 @@ def test_all_of_it_goes_at_once(graz):
     assert traces(graz.db, "Graz") == 0
 
 
+def test_one_sentence_is_cut_out_of_what_was_said_and_the_rest_stays(program, server):
+    program.use(server)
+    server.play(script.reply("I see."), script.reply("Home"))
+    program("ask", "I live in Graz. My sister Clara owns a greenhouse.")
+    shown = program("forget", "m1.1", "--dry-run").out
+    assert shown.startswith("m1.1   ")
+    assert "  I live in Graz.\nto be erased: 1 message in part" in shown
+    assert program("forget", "m1.1", "--yes").code == 0
+    assert program.rows("select text from message") == [("(erased) My sister Clara owns a greenhouse.",), ("I see.",)]
+    assert traces(program.db, "Graz") == 0
+
+
 def test_a_row_that_does_not_say_it_is_refused(graz):
     ran = graz("forget", "f1", "--yes", "--also", "m9")
     assert ran.code == 2

@@ -359,6 +359,23 @@ def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: st
     db.execute("update tool_call set arguments = '{}' where id in (select value from json_each(?))", (calls,))
 
 
+def cut(db: Database, id: int, spans: Sequence[tuple[int, int]], with_: str) -> None:
+    """Replace spans of the text of a message, and drop what was thought before it. Runs in the caller's transaction."""
+    text, encoded = db.row("select text, parts from message where id = ?", (id,)) or ("", "[]")
+    parts, start = list[Part](), 0
+    for part in decode_parts(text, encoded):
+        end, shorter = start + len(part.text), part.text
+        for first, last in reversed(spans):
+            if first < end and last > start:  # the mark stands in the part in which the span begins
+                before, after = max(0, first - start), last - start
+                shorter = shorter[:before] + (with_ if first >= start else "") + shorter[after:]
+        parts.append(Part(shorter, part.origin, part.name))
+        start = end
+    for first, last in reversed(spans):
+        text = text[:first] + with_ + text[last:]
+    db.execute("update message set text = ?, parts = ?, thinking = '' where id = ?", (text, encode_parts(parts), id))
+
+
 def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:
     with db.write():
         sessions.touch(db, session, now)
