@@ -83,7 +83,10 @@ _IMPORTED = (*_ORIGIN, "external_id", *ImportedMessage._fields[2:-1])
 def add_user_message(db: Database, session: int, scope: Scope, parts: Sequence[Part], now: datetime) -> int:
     """Log a message of the person with its parts (see messages.join_parts); returns its id."""
     text = "".join(part.text for part in parts)
-    return _insert(db, session, scope, now, role="user", text=text, parts=encode_parts(parts), finish="stop")
+    with db.write():
+        id = _insert(db, session, scope, now, role="user", text=text, parts=encode_parts(parts), finish="stop")
+        events.append(db, lambda: now, "message", ids.handle("message", id), actor="person", session=session)
+    return id
 
 
 def open_reply(db: Database, session: int, scope: Scope, model: str, now: datetime) -> int:
@@ -108,6 +111,9 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
             (message.text, spans, message.thinking, finish, *astuple(usage), id),
         )
         _insert_calls(db, id, message.calls, now)
+        how = " with calls" if message.calls else "" if finish == "stop" else f" {finish}"
+        session = session_of(db, id)
+        events.append(db, lambda: now, f"reply{how}", ids.handle("message", id), actor="model", session=session)
 
 
 def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
@@ -154,13 +160,15 @@ def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
     Only for a session that no other process has open.
     """
     with db.write():
-        cut = db.execute(
-            "update message set finish = 'interrupted' where session_id = ? and finish is null", (session,)
-        )
+        cut = db.rows("select id from message where session_id = ? and finish is null", (session,))
+        db.execute("update message set finish = 'interrupted' where session_id = ? and finish is null", (session,))
+        for (id,) in cut:
+            handle = ids.handle("message", id)
+            events.append(db, lambda: now, "reply interrupted", handle, actor="program", session=session)
         open_calls = calls_without_result(db, session)
         for id, name in open_calls:
             add_tool_result(db, session, scope, ToolCall(id, name, {}), ToolResult(INTERRUPTED, failed=True), now)
-    return cut + len(open_calls)
+    return len(cut) + len(open_calls)
 
 
 def calls_without_result(db: Database, session: int) -> list[tuple[str, str]]:
