@@ -204,6 +204,17 @@ def split_sentences(text: str) -> list[str]:
     return [*pieces, text[start:]]
 
 
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """(Start, end) of each sentence of a text, without the blanks around it."""
+    spans, start = [], 0
+    for piece in split_sentences(text):
+        if stripped := piece.strip():
+            first = start + piece.index(stripped)
+            spans.append((first, first + len(stripped)))
+        start += len(piece)
+    return spans
+
+
 def with_full_stop(sentence: str) -> str:
     """The sentence with a full stop, unless it ends with punctuation."""
     return sentence if _ENDED.search(sentence) else f"{sentence}."

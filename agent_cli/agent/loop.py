@@ -264,7 +264,7 @@ def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, can
     """Run one call, or log why it was not run: each call gets a result."""
     yield ToolStarted(call)
     if stop:
-        _record_ruling(context, "call stopped", call, "program")
+        _record_ruling(agent, context, "call stopped", call, "program")
     result = ToolResult(f"not run: {stop}", failed=True) if stop else _permit(agent, context, call, cancel)
     if result is None:
         yield Noticed(policy.refusal_notice(call))
@@ -281,10 +281,12 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
     """The tool, if it may run, else a failed result; None where approval is needed and nobody can give it."""
     tool = agent.tools.get(call.name)
     if tool is None:
+        _record_ruling(agent, context, "call unknown", call, "program")
         available = ", ".join(each.name for each in _offered(agent, context))
         return ToolResult(f"there is no tool {call.name!r}; there are {available}", failed=True)
     resolved = tools.resolve_arguments(tool, call, context)
     if isinstance(resolved, ToolResult):
+        _record_ruling(agent, context, "call invalid", call, "program")
         return resolved
     decision = policy.decide(tool, agent.rules, call.arguments, resolved)
     differing = {name: value for name, value in resolved.items() if value != call.arguments.get(name, value)}
@@ -295,7 +297,7 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
     kind = f"call {'allowed' if allowed else 'refused'}"
     if answer is None and decision.by == "rule":
         kind += " by rule"
-    _record_ruling(context, kind, call, actor)
+    _record_ruling(agent, context, kind, call, actor)
     if allowed:
         return tool
     if decision.ruling == "ask" and answer is None:
@@ -304,10 +306,10 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
     return ToolResult(why, failed=True, refused=True)
 
 
-def _record_ruling(context: ToolContext, kind: str, call: ToolCall, actor: str) -> None:
-    events.append(
-        context.db, context.time, kind, call.name, actor=actor, session=context.session, content=str(call.arguments)
-    )
+def _record_ruling(agent: Agent, context: ToolContext, kind: str, call: ToolCall, actor: str) -> None:
+    name = call.name if call.name in agent.tools else ""  # one that a model made up is text
+    content = str(call.arguments) if name else f"{call.name} {call.arguments}"
+    events.append(context.db, context.time, kind, name, actor=actor, session=context.session, content=content)
 
 
 def _final_answer(agent: Agent, context: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:

@@ -50,13 +50,14 @@ def command(
 ) -> None:
     """Erase for good, with everything made from it; `rm` only hides.
 
-    With a message go its answer and the tasks made from it. Replies that cite it and rows that share its rare words are
-    shown before the yes, and go only when you take them. The receipt prints the words that it looked for and what still
-    has them; of a session, a file or a time span, only what nothing else says is looked for. Of a document the stored
-    text is erased, and no sync brings it back; the file stays on the disk, and --since and --until alone erase no
-    document. Without arguments, an erasure that another program held up is finished. Exit code 8: it is erased, but
-    something still holds words of it; --verify tells later whether that is gone. Until then the words are kept as
-    hashes alone, so parts of words are found only when you name the words again: agent forget --verify WORD…
+    With a message go its answer and the tasks made from it; m9.2 is only its second sentence. Replies that cite it and
+    rows that share its rare words are shown before the yes, and go only when you take them. The receipt prints the
+    words that it looked for and what still has them; of a session, a file or a time span, only what nothing else
+    says is looked for. Of a document the stored text is erased, and no sync brings it back; the file stays on the
+    disk, and --since and --until alone erase no document. Without arguments, an erasure that another program held
+    up is finished. Exit code 8: it is erased, but something still holds words of it; --verify tells later whether
+    that is gone. Until then the words are kept as hashes alone, so parts of words are found only when you name the
+    words again: agent forget --verify WORD…
     """
     app_: App = context.obj.app()
     if verify:
@@ -120,7 +121,8 @@ def _confirmed(app_: App, plan: ErasurePlan, yes: bool, as_json: bool, ask: bool
         chosen = related_rows.choose(plan.related, consent.answer(related_rows.QUESTION))
         if chosen:
             plan = forget.with_related(app_.db, plan, chosen)
-            output.say(f"to be erased: {plan.format_counts}")
+            for line in plan.format_lines():
+                output.say(line)
     if consent.answer("erase it for good? type yes: ") != "yes":
         raise AgentError("nothing was erased")
     return plan

@@ -5,7 +5,7 @@ to erase them. forgetting/provenance.py walks through all owners and names no ta
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal, Protocol
 
 from agent_cli import clock, kinds
@@ -71,6 +71,27 @@ class ErasureRequest:
     mentioned: Mapping[str, Ids] = field(default_factory=dict)  # rows that may lose only their parts about the topic
     owner: str = PERSON
     topic: str = ""
+    sentences: Mapping[int, frozenset[int]] = field(default_factory=dict)  # to be cut out of a message, from 1
+
+    def with_(self, other: "ErasureRequest") -> "ErasureRequest":
+        """What both name."""
+        rows = {
+            table: tuple(sorted({*self.rows.get(table, ()), *other.rows.get(table, ())}))
+            for table in {*self.rows, *other.rows}
+        }
+        sentences = {
+            id: self.sentences.get(id, frozenset()) | other.sentences.get(id, frozenset())
+            for id in {*self.sentences, *other.sentences}
+        }
+        return replace(self, rows=rows, sentences=sentences)
+
+
+@frozen
+class CutMessage:
+    """`removed`: the sentences that are cut out, by their numbers."""
+
+    left: str
+    removed: Mapping[int, str]
 
 
 @frozen

@@ -1,5 +1,6 @@
-"""What is counted while the server runs, and whether it can work: its database, the disk, a model server.
+"""What callers' turns and calls amount to, and whether the server can work: its database, the disk, a model server.
 
+Turns, tokens and calls are counted from the log, so a restart loses none; requests and times while the server runs.
 The figures are in Prometheus' text format (version 0.0.4). A caller sees its own and nobody else's: how busy another
 is, is its own business. One that was granted the person's memory sees all, by the callers' names, and the jobs of the
 file. No label holds a word that a model or a client made up: a tool that is not there counts as "other".
@@ -17,7 +18,9 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.reports import records
 from agent_cli.store.db import Database
+from agent_cli.tools import registry
 
 OK = "ok"
 _ROOM = 50_000_000  # bytes that must be free for the work of a day
@@ -57,7 +60,7 @@ _METRICS = {
     "agent_turns_total": ("counter", "Turns, by how they ended."),
     "agent_tokens_in_total": ("counter", "Tokens that the model read."),
     "agent_tokens_out_total": ("counter", "Tokens that the model wrote."),
-    "agent_tool_calls_total": ("counter", "Calls of tools, by name and by what became of them."),
+    "agent_tool_calls_total": ("counter", "Calls of tools, by name and by what was decided of them."),
     "agent_requests_total": ("counter", "Requests, by status."),
     "agent_turn_own_seconds": ("histogram", "Seconds of a turn, without those of the model and of waiting in line."),
     "agent_turn_model_seconds": ("histogram", "Seconds of a turn in which the model was waited for."),
@@ -77,11 +80,28 @@ class Metrics:
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, str, Labels], float] = {}
         self._times: dict[tuple[str, str], list[float]] = {}  # how many in each bucket and above, then their sum
+        self._read_to = 0  # the last event that was counted
+        self._reading = threading.Lock()
 
     def count(self, name: str, caller: str, by: float = 1, **labels: str) -> None:
         key = (name, caller, tuple(sorted(labels.items())))
         with self._lock:
             self._counts[key] = self._counts.get(key, 0) + by
+
+    def read_log(self, db: Database) -> None:
+        """Count what callers' turns and calls were logged since the last reading; the first one reads the whole log."""
+        with self._reading:
+            for number, kind, subject, caller, *tokens in records.callers_events(db, self._read_to):
+                self._read_to = number
+                what, _, how = kind.partition(" ")
+                if what == "call":
+                    tool = subject if subject in registry.BUILT_IN else "other"
+                    self.count("agent_tool_calls_total", caller, tool=tool, ruling=how.partition(" ")[0])
+                elif what == "turn" or how not in ("with calls", "cancelled", "interrupted"):  # else the turn tells how
+                    self.count("agent_turns_total", caller, finish=how or "stop")
+                if what == "reply":
+                    self.count("agent_tokens_in_total", caller, tokens[0])
+                    self.count("agent_tokens_out_total", caller, tokens[1])
 
     def time(self, name: str, caller: str, seconds: float) -> None:
         with self._lock:

@@ -87,11 +87,12 @@ def router(state: ServerState) -> APIRouter:
             found = recall.find(db, asked.q, allowed, now, asked.limit, embedder)
         return SearchResult(query=clean(asked.q), verdict=found.verdict, hits=[_search_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
 
-    @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of this run, for Prometheus")
+    @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of the log, for Prometheus")
     def metrics(request: Request) -> Response:
         caller: Caller = request.state.caller
         with state.pool.connection() as db:
             states = jobs.count_by_state(db) if caller.mine else {}
+            state.metrics.read_log(db)
         gauges = {"agent_turns_running": state.turns.running, "agent_turns_waiting": state.turns.waiting}
         text = state.metrics.render(caller, gauges, states)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

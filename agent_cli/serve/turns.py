@@ -8,16 +8,18 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
 from contextlib import closing as closed_after
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 
-from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
+from agent_cli.agent.events import Noticed, QuestionLogged, TurnEnded
 from agent_cli.agent.transcript import JsonObject, Lines, Transcript
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
+from agent_cli.errors import StoreError
 from agent_cli.llm.model import Cancel, ChatModel, Chunk
 from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
@@ -28,9 +30,8 @@ from agent_cli.messages import Part
 from agent_cli.serve import responses
 from agent_cli.serve.responses import Refused
 from agent_cli.serve.state import ServerState, TurnWork
-from agent_cli.store import ids
+from agent_cli.store import events, ids
 from agent_cli.store.db import Database
-from agent_cli.tools import registry
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
@@ -92,15 +93,12 @@ def _run(
     caller, began = request.caller, time.monotonic()
     transcript = Transcript(context, scores=caller.mine)
     model = _TimedModel(app, context.db)
-    finish = "failed"
     try:
         turn = turns.run(app, context, parts, choose=model.choose, instructions=request.instructions, cancel=cancel)
-        with closed_after(turn) as events:
-            for event in events:
-                _count_tool_call(state, caller, event)
+        with closed_after(turn) as arriving:
+            for event in arriving:
                 objects = transcript.take(event)
                 if isinstance(event, TurnEnded):
-                    finish = event.finish
                     answer = transcript.streamed if request.streamed else transcript.clean_answer
                     if request.on_answer and app.keeps:
                         last = log.last_message(context.db, context.session)
@@ -112,10 +110,14 @@ def _run(
                         yield from transcript.take(Noticed(line, receipt=True))
     except Exception:
         finish = "cancelled" if cancel else "failed"
+        with suppress(StoreError):
+            events.append(context.db, app.time, f"turn {finish}", "", actor="program", session=context.session)
         yield {"type": "cut", **transcript.as_object(finish)}
         raise
     finally:
-        _record_metrics(state, caller, finish, model.seconds, time.monotonic() - began, transcript)
+        without_model = max(0.0, time.monotonic() - began - model.seconds)
+        state.metrics.time("agent_turn_own_seconds", caller.name, without_model)
+        state.metrics.time("agent_turn_model_seconds", caller.name, model.seconds)
 
 
 def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
@@ -156,27 +158,9 @@ class _TimedModel:
             yield chunk
 
 
-def _count_tool_call(state: ServerState, caller: Caller, event: Event) -> None:
-    if isinstance(event, ToolFinished):
-        ruling = "refused" if event.result.refused else "failed" if event.result.failed else "allowed"
-        name = event.call.name if event.call.name in registry.BUILT_IN else "other"
-        state.metrics.count("agent_tool_calls_total", caller.name, tool=name, ruling=ruling)
-
-
 def _timings(model: _TimedModel, began: float) -> dict[str, float]:
     """Seconds of the turn so far, in parts."""
     return {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
-
-
-def _record_metrics(
-    state: ServerState, caller: Caller, finish: str, model: float, whole: float, transcript: Transcript
-) -> None:
-    metrics, name = state.metrics, caller.name
-    metrics.count("agent_turns_total", name, finish=finish)
-    for way, tokens in transcript.usage.items():
-        metrics.count(f"agent_{way}_total", name, tokens)
-    metrics.time("agent_turn_own_seconds", name, max(0.0, whole - model))
-    metrics.time("agent_turn_model_seconds", name, model)
 
 
 class TurnHandle:

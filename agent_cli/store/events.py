@@ -1,4 +1,6 @@
-"""The audit log of permissions, writes and decisions: ids, kinds and hashes, never text, so forgetting is complete.
+"""The audit log of every action: sessions, messages, replies, calls, permissions, writes, decisions.
+
+It holds ids, kinds and hashes, never text, so forgetting is complete.
 
 It is a chain: each event holds a hash of itself and of the hash before it, so that an event is found that was changed,
 taken out or put in by other means (`broken_link`). Who can write the file can also make the whole chain anew. Events

@@ -122,6 +122,12 @@ def chain_events(db: Database) -> None:
         events.append(db, clock.now, "log chained", "", actor="program")
 
 
+def set_terminals(db: Database) -> None:
+    """Single questions from before the terminal was kept are continued by `-c` like those that were typed."""
+    if not db.value("select 1 from session where terminal is not null"):
+        db.execute("update session set terminal = '' where kind = 'ask' and owner = 'person'")
+
+
 STEPS: Steps = {
     "index all": queue_indexing,
     "trust facts": set_fact_trust,
@@ -132,6 +138,7 @@ STEPS: Steps = {
     "copy long": copy_long_messages,
     "one end": join_fact_ends,
     "chain events": chain_events,
+    "typed before": set_terminals,
 }
 
 

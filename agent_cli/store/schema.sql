@@ -171,6 +171,8 @@ create table event (                            -- append-only audit: ids, kinds
     link text not null default ''               -- a hash of this row and of the link before it
 ) strict;
 create trigger event_is_kept before delete on event begin select raise(abort, 'the event log is append-only'); end;
+create trigger event_is_not_replaced before insert on event when exists (select 1 from event where id = new.id or uid = new.uid)
+    begin select raise(abort, 'the event log is append-only'); end;
 create trigger event_is_append_only before update on event begin select raise(abort, 'the event log is append-only'); end;
 
 -- About the file itself.

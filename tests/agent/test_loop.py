@@ -135,7 +135,7 @@ NOTE = ("save_note", {"text": "Buy milk"})
 def test_what_was_ruled_is_in_the_audit_log(context, settings, kind, actor, notes):
     shown = run(agent(calls(NOTE), "Done.", **settings), context)
 
-    ruled = events.recent(context.db)[-1]
+    [ruled] = events.listing(context.db, 9, ["call"])
     assert (ruled["kind"], ruled["actor"], ruled["subject"]) == (kind, actor, "save_note")
     assert context.db.value("select count(*) from note") == notes
     refused = ToolResult(policy.DENIED if "rule" in kind else policy.NOT_ALLOWED, failed=True, refused=True)
@@ -143,9 +143,22 @@ def test_what_was_ruled_is_in_the_audit_log(context, settings, kind, actor, note
     assert shown[2] == ToolFinished(ToolCall("call_1", *NOTE), saved if notes else refused)
 
 
+def test_every_action_of_a_turn_is_in_the_audit_log_and_no_word_of_it(context):
+    run(agent(calls("made_up_canary", ("save_note", {"canary": 1})), "Done."), context)
+    told = [(each["kind"], each["actor"], each["subject"]) for each in events.listing(context.db, 9)]
+    assert told == [
+        ("session started", "person", "s1"),
+        ("message", "person", "m1"),
+        ("reply with calls", "model", "m2"),
+        ("call unknown", "program", ""),
+        ("call invalid", "program", "save_note"),
+        ("reply", "model", "m5"),
+    ]
+
+
 def test_each_call_that_the_guard_stopped_is_in_the_audit_log(context):
     run(agent(calls("read_jottings"), calls("read_jottings"), calls("read_jottings"), "Done."), context)
-    kinds = [each["kind"] for each in events.recent(context.db)[::-1]]
+    kinds = [each["kind"] for each in events.listing(context.db, 9, ["call"])]
     assert kinds == ["call allowed", "call allowed", "call stopped"]
 
 

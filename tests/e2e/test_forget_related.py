@@ -34,14 +34,26 @@ def test_with_yes_only_what_is_named_goes_and_the_rest_is_counted(graz):
 
 def test_what_else_says_it_goes_when_it_is_named(graz):
     ran = graz("forget", "f1", "--yes", "--also", "m2")
-    assert (ran.code, "phrases: 1 left (n1)" in ran.out) == (8, True)
-    assert graz.rows("select text from message") == []
+    assert (ran.code, ": 2 left (m1, n1)" in ran.out) == (8, True)
+    assert graz.rows("select text from message") == [("Where in Graz do I live?",)]
 
 
 def test_all_of_it_goes_at_once(graz):
     ran = graz("forget", "f1", "--yes", "--also", "all")
     assert (ran.code, "phrases: 0 left" in ran.out) == (0, True), ran
     assert traces(graz.db, "Graz") == 0
+
+
+def test_one_sentence_is_cut_out_of_what_was_said_and_the_rest_stays(program, server):
+    program.use(server)
+    server.play(script.reply("I see."), script.reply("Home"))
+    program("ask", "I live in Graz. My sister Clara owns a greenhouse.")
+    shown = program("forget", "m1.1", "--dry-run").out
+    assert shown.startswith("m1.1   ")
+    assert "  I live in Graz.\nto be erased: 1 message in part" in shown
+    assert program("forget", "m1.1", "--yes").code == 0
+    assert program.rows("select text from message") == [("(erased) My sister Clara owns a greenhouse.",), ("I see.",)]
+    assert traces(program.db, "Graz") == 0
 
 
 def test_a_row_that_does_not_say_it_is_refused(graz):

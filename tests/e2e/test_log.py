@@ -35,20 +35,27 @@ def done(program):
 
 def test_the_log_tells_what_was_ruled_and_what_the_tools_did(done):
     assert done("log").out.splitlines() == [
-        "     e1  2026-01-02 12:30:00  call refused by rule  save_note      s1     program",
-        "     e2  2026-01-02 12:30:00  call allowed          jot            s1     program",
-        "     e3  2026-01-02 12:30:00  call allowed          read_jottings  s1     program",
-        "     e4  2026-01-02 12:30:00  session closed        s1             s1     program",
+        "     e1  2026-01-02 12:30:00  session started       s1             s1     person",
+        "     e2  2026-01-02 12:30:00  message               m1             s1     person",
+        "     e3  2026-01-02 12:30:00  reply with calls      m2             s1     model",
+        "     e4  2026-01-02 12:30:00  call refused by rule  save_note      s1     program",
+        "     e5  2026-01-02 12:30:00  reply with calls      m4             s1     model",
+        "     e6  2026-01-02 12:30:00  call allowed          jot            s1     program",
+        "     e7  2026-01-02 12:30:00  call allowed          read_jottings  s1     program",
+        "     e8  2026-01-02 12:30:00  reply                 m7             s1     model",
+        "     e9  2026-01-02 12:30:00  session closed        s1             s1     program",
     ]
     assert done("log", "--calls").out.splitlines() == [
         '     m3  2026-01-02 12:30:00  s1     save_note      refused   {"text": "the Password is x"}',
         "     m5  2026-01-02 12:30:00  s1     jot            done",
         "     m6  2026-01-02 12:30:00  s1     read_jottings  done",
     ]
-    rows = [json.loads(line) for line in done("log", "--json", "--kind", "call r", "--kind", "sess").out.splitlines()]
+    rows = [
+        json.loads(line) for line in done("log", "--json", "--kind", "call r", "--kind", "session c").out.splitlines()
+    ]
     assert [(row["id"], row["kind"], row["session"], row["at"]) for row in rows] == [
-        ("e1", "call refused by rule", "s1", "2026-01-02T11:30:00.000Z"),
-        ("e4", "session closed", "s1", "2026-01-02T11:30:00.000Z"),
+        ("e4", "call refused by rule", "s1", "2026-01-02T11:30:00.000Z"),
+        ("e9", "session closed", "s1", "2026-01-02T11:30:00.000Z"),
     ]
     assert done("stats", "--signals").out == (
         "1 question today; in use 1 day in a row\ntools in 30 days: jot 1, read_jottings 1, save_note 0 (1 refused)\n"
@@ -56,10 +63,10 @@ def test_the_log_tells_what_was_ruled_and_what_the_tools_did(done):
 
 
 def test_following_goes_on_with_what_other_processes_write_and_ends_quietly(done):
-    following = done.start("log", "--follow", "--after", "e3", env={"AGENT_NOW": LATE})
-    assert following.stdout.readline().split()[0] == "e4"
+    following = done.start("log", "--follow", "--after", "e8", env={"AGENT_NOW": LATE})
+    assert following.stdout.readline().split()[0] == "e9"
     done("notes", "add", "milk", env={"AGENT_NOW": LATE})
-    assert following.stdout.readline().split() == ["e5", "2026-01-02", "13:30:00", "note", "written", "n1", "person"]
+    assert following.stdout.readline().split() == ["e10", "2026-01-02", "13:30:00", "note", "written", "n1", "person"]
     following.send_signal(signal.SIGINT)
     assert following.communicate(timeout=30) == ("", "")
     assert following.returncode == 130

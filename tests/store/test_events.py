@@ -1,5 +1,6 @@
 import os
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 
 import pytest
 
@@ -8,16 +9,16 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, file_check, schema
 from agent_cli.store.db import Database
-from tests.conftest import HERE, NOON, noon
+from tests.conftest import HERE, NOON, empty, noon
 
 
 def test_an_event_tells_who_did_what_to_what(db, session):
     events.append(db, noon, "note written", "n4", actor="model", session=session, content="Buy milk")
     events.append(db, noon, "session closed", "s1", actor="person")
 
-    newest, oldest = map(without_place, events.recent(db))
+    newest, oldest, _ = map(without_place, events.recent(db))
     assert newest == {
-        "id": "e2",
+        "id": "e3",
         "kind": "session closed",
         "actor": "person",
         "session": None,
@@ -27,7 +28,7 @@ def test_an_event_tells_who_did_what_to_what(db, session):
         "utc_offset": 0,
     }
     assert {**oldest, "hash": ""} == {
-        "id": "e1",
+        "id": "e2",
         "kind": "note written",
         "actor": "model",
         "session": session,
@@ -108,7 +109,7 @@ def test_no_column_of_an_event_holds_the_words(db, session):
     sessions.rename(db, session, "Zanzibar")
 
     rows = db.rows("select * from event")
-    assert len(rows) == 3
+    assert len(rows) == 4
     assert not any("zanzibar" in str(value).lower() for row in rows for value in row)
 
 
@@ -139,6 +140,19 @@ def test_an_event_is_never_changed(db):
         db.execute("update event set actor = 'person'")
 
     assert [event["actor"] for event in events.recent(db)] == ["model"]
+
+
+def test_an_event_is_never_replaced_by_whatever_program(tmp_path):
+    database = empty(tmp_path / "memory.db")
+    events.append(database, noon, "note written", "n4", actor="model")
+    uid = database.value("select uid from event")
+    columns = "uid, kind, actor, subject, hash, at, utc_offset"
+    for id, other in ((1, "other"), (2, uid)):
+        with closing(sqlite3.connect(database.path)) as program, pytest.raises(sqlite3.Error, match="append-only"):
+            program.execute(
+                f"insert or replace into event (id, {columns}) values (?, ?, '', '', '', '', '', 0)", (id, other)
+            )
+    database.close()
 
 
 def test_an_event_goes_with_the_write_it_tells_of(db):

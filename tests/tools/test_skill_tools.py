@@ -67,5 +67,5 @@ def test_the_model_sees_every_step_and_the_call_is_an_event(context):
     run(hired, context, "Publish the site")
 
     assert [message.text for message in hired.model.requests[-1] if message.role == "tool"] == [STEPS]
-    event = events.recent(context.db)[0]
+    [event] = events.listing(context.db, 9, ["call"])
     assert (event["kind"], event["subject"], event["actor"]) == ("call allowed", "read_skill", "program")

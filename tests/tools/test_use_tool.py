@@ -95,7 +95,7 @@ def test_rules_and_the_audit_know_the_tool_that_was_meant(context):
     said = {"to": "Anna", "text": "Come on Friday"}
     shown = run(agent(through("draft_message", **said), "No.", rules={"draft_message": "deny"}), context)
     assert results(shown) == ["refused: a rule of the person's does not allow this call"]
-    ruled = events.recent(context.db)[-1]
+    [ruled] = events.listing(context.db, 9, ["call"])
     assert (ruled["kind"], ruled["subject"]) == ("call refused by rule", "draft_message")
     assert context.db.value("select count(*) from note") == 0
 

@@ -88,7 +88,10 @@ _IMPORTED = (*_ORIGIN, "external_id", *ImportedMessage._fields[2:-1])
 def add_user_message(db: Database, session: int, scope: Scope, parts: Sequence[Part], now: datetime) -> int:
     """Log a message of the person with its parts (see messages.join_parts); returns its id."""
     text = "".join(part.text for part in parts)
-    return _insert(db, session, scope, now, role="user", text=text, parts=encode_parts(parts), finish="stop")
+    with db.write():
+        id = _insert(db, session, scope, now, role="user", text=text, parts=encode_parts(parts), finish="stop")
+        events.append(db, lambda: now, "message", ids.handle("message", id), actor="person", session=session)
+    return id
 
 
 def open_reply(db: Database, session: int, scope: Scope, model: str, now: datetime) -> int:
@@ -113,6 +116,9 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
             (message.text, spans, message.thinking, finish, *astuple(usage), id),
         )
         _insert_calls(db, id, message.calls, now)
+        how = " with calls" if message.calls else "" if finish == "stop" else f" {finish}"
+        session = session_of(db, id)
+        events.append(db, lambda: now, f"reply{how}", ids.handle("message", id), actor="model", session=session)
 
 
 def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
@@ -160,13 +166,15 @@ def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
     Only for a session that no other process has open.
     """
     with db.write():
-        cut = db.execute(
-            "update message set finish = 'interrupted' where session_id = ? and finish is null", (session,)
-        )
+        cut = db.rows("select id from message where session_id = ? and finish is null", (session,))
+        db.execute("update message set finish = 'interrupted' where session_id = ? and finish is null", (session,))
+        for (id,) in cut:
+            handle = ids.handle("message", id)
+            events.append(db, lambda: now, "reply interrupted", handle, actor="program", session=session)
         open_calls = calls_without_result(db, session)
         for id, name in open_calls:
             add_tool_result(db, session, scope, ToolCall(id, name, {}), ToolResult(INTERRUPTED, failed=True), now)
-    return cut + len(open_calls)
+    return len(cut) + len(open_calls)
 
 
 def calls_without_result(db: Database, session: int) -> list[tuple[str, str]]:
@@ -325,15 +333,16 @@ def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) ->
 
 
 def exchanges(db: Database, found: Iterable[int]) -> list[int]:
-    """These messages with their whole exchanges: from a message of the person up to the next one."""
+    """These messages, and the whole answers that they begin or belong to: all up to the person's next message."""
     rows = db.rows(
         """with named as (
               select m.session_id session,
                      coalesce((select max(id) from message where session_id = m.session_id and role = 'user'
                                and id <= m.id), (select min(id) from message where session_id = m.session_id)) first
-              from json_each(?) c join message m on m.id = c.value)
+              from json_each(?1) c join message m on m.id = c.value)
            select distinct m.id from named n join message m on m.session_id = n.session and m.id >= n.first
-           where m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
+           where (m.role <> 'user' or m.id in (select value from json_each(?1)))
+             and m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
                                   and id > n.first), m.id + 1) order by m.id""",
         (found,),
     )
@@ -362,6 +371,23 @@ def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: st
         )
     db.execute("update message set thinking = '' where id in (select value from json_each(?))", (messages,))
     db.execute("update tool_call set arguments = '{}' where id in (select value from json_each(?))", (calls,))
+
+
+def cut(db: Database, id: int, spans: Sequence[tuple[int, int]], with_: str) -> None:
+    """Replace spans of the text of a message, and drop what was thought before it. Runs in the caller's transaction."""
+    text, encoded = db.row("select text, parts from message where id = ?", (id,)) or ("", "[]")
+    parts, start = list[Part](), 0
+    for part in decode_parts(text, encoded):
+        end, shorter = start + len(part.text), part.text
+        for first, last in reversed(spans):
+            if first < end and last > start:  # the mark stands in the part in which the span begins
+                before, after = max(0, first - start), last - start
+                shorter = shorter[:before] + (with_ if first >= start else "") + shorter[after:]
+        parts.append(Part(shorter, part.origin, part.name))
+        start = end
+    for first, last in reversed(spans):
+        text = text[:first] + with_ + text[last:]
+    db.execute("update message set text = ?, parts = ?, thinking = '' where id = ?", (text, encode_parts(parts), id))
 
 
 def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: Any) -> int:

@@ -54,7 +54,8 @@ def derive(db: Database, walk: Walk) -> None:
     shorter = {*walk["session"], *walk.staying("session")}
     walk.add("rolling", shorter)
     walk.add("jotting", lineage.column(db, "select id from jotting where session_id {ids}", walk["session"]))
-    walk.add("answered", lineage.column(db, "select id from answered where message_id {ids}", walk["message"]))
+    messages = walk.losing_words("message")
+    walk.add("answered", lineage.column(db, "select id from answered where message_id {ids}", messages))
     walk.add("answered", lineage.column(db, "select id from answered where session_id {ids}", walk["session"]))
     summarised = lineage.column(
         db,

@@ -12,7 +12,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.language import statements
 from agent_cli.memory.scope import Scope
-from agent_cli.store import holder, ids
+from agent_cli.store import events, holder, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -50,7 +50,7 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", termina
     """
     moment = clock.utc(now)
     with db.write():
-        return db.insert(
+        session = db.insert(
             """insert into session (uid, owner, place, kind, started_at, utc_offset, last_at, holder, terminal)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8)""",
             (
@@ -64,6 +64,9 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", termina
                 terminal,
             ),
         )
+        handle, actor = ids.handle("session", session), "schedule" if kind == "schedule" else "person"
+        events.append(db, lambda: now, "session started", handle, actor=actor, session=session)
+        return session
 
 
 def add_imported(

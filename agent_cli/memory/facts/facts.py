@@ -7,7 +7,7 @@ on which it begins or ends.
 
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
@@ -271,15 +271,16 @@ def erase(db: Database, fact_ids: Sequence[int]) -> None:
     db.execute("delete from fact where id in (select value from json_each(?))", listed)
 
 
-def drop_source(db: Database, messages: Sequence[int]) -> list[int]:
+def drop_source(db: Database, messages: Sequence[int], only: Collection[int] | None = None) -> list[int]:
     """Drop messages that are to be erased as sources; returns the facts without another source, which keep the quote.
 
-    Runs in the caller's transaction.
+    `only`: of these facts. Runs in the caller's transaction.
     """
-    listed = (messages,)
-    db.execute("delete from fact_source where message_id in (select value from json_each(?))", listed)
+    values = (messages, None if only is None else sorted(only))
+    of = "message_id in (select value from json_each(?1)) and (?2 is null or {0} in (select value from json_each(?2)))"
+    db.execute(f"delete from fact_source where {of.format('fact_id')}", values)
     unsupported = []
-    for (id,) in db.rows("select id from fact where message_id in (select value from json_each(?))", listed):
+    for (id,) in db.rows(f"select id from fact where {of.format('id')}", values):
         other = db.row("select message_id, quote from fact_source where fact_id = ? order by message_id", (id,))
         if other is None:
             unsupported.append(id)

@@ -3,11 +3,10 @@
 A fact with another source stays and loses its quote, in every version.
 """
 
-from collections.abc import Iterable
-
 from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.facts import fact_tests, facts
+from agent_cli.memory.language import keywords
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.search import index
 from agent_cli.store.db import Database
@@ -51,7 +50,7 @@ COPIES = (Copy("tests", "test", "fact_test", lineage.joined("question", "mention
 
 
 def derive(db: Database, walk: Walk) -> None:
-    other, only = _learned_from(db, walk["message"])
+    other, only = _learned_from(db, walk)
     walk.add("fact", only)
     walk.add("fact", lineage.column(db, "select id from fact where session_id {ids}", walk["session"]))
     walk.add("fact_version", lineage.column(db, "select id from fact_version where fact_id {ids}", walk["fact"]))
@@ -67,22 +66,30 @@ def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     learned = lineage.column(db, "select message_id from fact where message_id is not null and id {ids}", walk["fact"])
     learned += lineage.column(db, "select message_id from fact_source where fact_id {ids}", walk["fact"])
     facts.drop_source(db, walk["message"])
-    facts.drop_quotes(db, walk["message"])
+    cut = walk.partial["message"]
+    facts.drop_source(db, [*cut], only={*walk.staying("fact"), *walk["fact"]})
+    facts.drop_quotes(db, [*walk["message"], *cut])
     index.reindex(db, "m", sorted({*learned} - {*walk["message"]}))
     facts.erase(db, walk["fact"])
 
 
-def _learned_from(db: Database, messages: Iterable[int]) -> tuple[set[int], set[int]]:
-    """The facts learned from these messages: those with another source, and those without."""
+def _learned_from(db: Database, walk: Walk) -> tuple[set[int], set[int]]:
+    """The facts learned from erased messages and sentences: those with another source, and those without."""
     found = lineage.rows(
         db,
-        """with erased as materialized (select id from message where id {ids}),
-           learned as (select id from fact where message_id in (select id from erased)
-                       union select fact_id from fact_source where message_id in (select id from erased))
-           select f.id, f.message_id is null or f.message_id not in (select id from erased)
-                  or exists (select 1 from fact_source s where s.fact_id = f.id
-                             and s.message_id not in (select id from erased))
-           from learned l join fact f on f.id = l.id""",
-        messages,
+        """with lost as materialized (select id from message where id {ids}),
+           learned as (select id from fact where message_id in (select id from lost)
+                       union select fact_id from fact_source where message_id in (select id from lost))
+           select f.id, f.message_id, f.quote from learned l join fact f on f.id = l.id
+           union all select s.fact_id, s.message_id, s.quote from learned l join fact_source s on s.fact_id = l.id""",
+        walk.losing_words("message"),
     )
-    return {id for id, other in found if other}, {id for id, other in found if not other}
+    erased, cut = {*walk["message"]}, walk.partial["message"]
+    lost = {
+        (fact, message)
+        for fact, message, quote in found
+        if message in erased or (message in cut and keywords.fold(quote) not in keywords.fold(cut[message].left))
+    }
+    other = {fact for fact, message, _ in found if (fact, message) not in lost}
+    only = {fact for fact, _ in lost} - other
+    return other & {fact for fact, _ in lost}, only

@@ -6,12 +6,12 @@ erasure_receipt.py then checks the files.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage, tombstones
+from agent_cli.memory.conversations import lineage as conversations
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.documents import lineage as documents
@@ -140,12 +140,8 @@ def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> Era
     for named in ([each for each in handles if each not in summaries], summaries):
         left = [each for each in named if each in {row.handle for row in plan.related}]
         if left:
-            more = provenance.select_by_handle(db, plan.request.owner, left).rows
-            rows = {
-                table: tuple(sorted({*plan.request.rows.get(table, ()), *more.get(table, ())}))
-                for table in {*plan.request.rows, *more}
-            }
-            plan = planned(db, replace(plan.request, rows=rows), plan.topic, plan.keywords)
+            more = provenance.select_by_handle(db, plan.request.owner, left)
+            plan = planned(db, plan.request.with_(more), plan.topic, plan.keywords)
     return plan
 
 
@@ -155,8 +151,12 @@ def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
         return word_search.choose_keywords(db, [topic])
     if "session" in request.rows or sum(map(len, request.rows.values())) > _MOST_NAMED:
         return NO_KEYWORDS
-    texts = provenance.texts(db, Walk(request, dict(request.rows)))
-    return word_search.choose_keywords(db, texts.personal or texts.other)
+    cut = {"message": conversations.cut_messages(db, request)}
+    texts = provenance.texts(db, Walk(request, dict(request.rows), dict[str, dict[int, Any]](cut)))
+    # The words around what became a fact are another fact's.
+    quotes = {*lineage.texts(db, ["select quote from fact where id {ids}"], request.rows.get("fact", ()))}
+    personal = [each for each in texts.personal if each not in quotes or each in texts.statements]
+    return word_search.choose_keywords(db, personal or texts.other)
 
 
 def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
@@ -220,7 +220,7 @@ def empty_journal(db: Database, time: clock.Clock, patience: float = 2.0) -> boo
 def _refuse_unfinished(db: Database, walk: Walk) -> None:
     """A reply that another process still writes cannot be deleted."""
     unfinished = "select session_id from message where finish is null and id {ids}"
-    for id in lineage.column(db, unfinished, walk["message"])[:1]:
+    for id in lineage.column(db, unfinished, walk.losing_words("message"))[:1]:
         if sessions.is_open_elsewhere(db, id):
             raise UsageError(f"s{id} is being answered in another terminal: stop it there, or wait until it is done")
 

@@ -110,6 +110,7 @@ def _literal(db: Database, table: Table, owner: str, topic: str, since: str | No
     return [id for (id,) in rows]
 
 
+HANDLE = rf"({kinds.letters(kinds.FORGETTABLE)})(\d{{1,18}})(?:\.(\d{{1,6}}))?"  # m9.2: a sentence of a message
 _ORDER = "session message note fact skill summary jotting recollection task schedule section document collection"
 _FIRST = "note fact message"  # shown first: what the person wrote
 
@@ -128,8 +129,9 @@ class Texts:
 def select_by_handle(db: Database, owner: str, handles: Iterable[str]) -> ErasureRequest:
     """The rows with these handles, as in m9 or n4. Raises UsageError for an invalid handle or a missing row."""
     found: dict[str, tuple[int, ...]] = {}
+    sentences: dict[int, frozenset[int]] = {}
     for handle in handles:
-        match = re.fullmatch(rf"({kinds.letters(kinds.FORGETTABLE)})(\d{{1,18}})", handle.strip().lower())
+        match = re.fullmatch(HANDLE, handle.strip().lower())
         if match is None:
             raise UsageError(
                 f"{handle!r} is not a handle: write it like {', '.join(kinds.EXAMPLES[:-1])} or {kinds.EXAMPLES[-1]}, "
@@ -138,8 +140,21 @@ def select_by_handle(db: Database, owner: str, handles: Iterable[str]) -> Erasur
         kind, id = kinds.BY_LETTER[match[1]], int(match[2])
         if not db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (id, owner)):
             raise UsageError(f"there is no {kind.name} {handle.lower()}; `agent search` finds what there is")
-        found[kind.table] = (*found.get(kind.table, ()), id)
-    return ErasureRequest(found, owner=owner)
+        if match[3]:
+            sentences[id] = sentences.get(id, frozenset()) | {_sentence(db, kind.table, id, int(match[3]))}
+        else:
+            found[kind.table] = (*found.get(kind.table, ()), id)
+    return ErasureRequest(found, owner=owner, sentences=sentences)
+
+
+def _sentence(db: Database, table: str, id: int, number: int) -> int:
+    """This number, if the message has as many sentences. Raises UsageError."""
+    if table != "message" or db.value("select role from message where id = ?", (id,)) == "tool":
+        raise UsageError("only a message or a reply has sentences that can be cut out, as in m9.2")
+    count = len(text.sentence_spans(db.value("select text from message where id = ?", (id,))))
+    if not 1 <= number <= count:
+        raise UsageError(f"m{id} has {text.counted(count, 'sentence')}, so there is no m{id}.{number}")
+    return number
 
 
 def walk(db: Database, request: ErasureRequest) -> Walk:
@@ -156,7 +171,7 @@ def walk(db: Database, request: ErasureRequest) -> Walk:
 
 def lines(db: Database, found: Walk, limit: int) -> list[ErasedLine]:
     """(handle, day, words) of erased rows, those the person wrote first; at most `limit`."""
-    listed: list[ErasedLine] = []
+    listed = _cut_lines(db, found)[:limit]
     for table in (table for table in in_order(f"{_FIRST} {_ORDER}") if table.line):
         room = max(0, limit - len(listed))
         query = f"""select id, datetime({table.day or table.time}, utc_offset || ' minutes'), {table.line}
@@ -168,11 +183,21 @@ def lines(db: Database, found: Walk, limit: int) -> list[ErasedLine]:
     return listed
 
 
+def _cut_lines(db: Database, found: Walk) -> list[ErasedLine]:
+    """The sentences that are cut out of messages."""
+    day = "select id, datetime(at, utc_offset || ' minutes') from message where id {ids}"
+    return [
+        (f"m{id}.{number}", str(at)[:10], sentence)
+        for id, at in lineage.rows(db, day, found.staying("message"))
+        for number, sentence in found.partial["message"][id].removed.items()
+    ]
+
+
 def count_lines(db: Database, found: Walk) -> int:
     """The number of rows that `lines` gives without a limit."""
     tables = (table for table in TABLES.values() if table.line)
     query = "select count(*) from {0} where {1} and id {{ids}}"
-    return sum(
+    return len(_cut_lines(db, found)) + sum(
         lineage.column(db, query.format(table.name, table.line_condition), found[table.name])[0] for table in tables
     )
 
@@ -195,11 +220,12 @@ def texts(db: Database, found: Walk) -> Texts:
     def of(queries: Callable[[Table], Sequence[str]]) -> list[str]:
         return [words for table in TABLES.values() for words in lineage.texts(db, queries(table), found[table.name])]
 
+    cut = [sentence for message in found.partial.get("message", {}).values() for sentence in message.removed.values()]
     removed = [words for sentences in found.removed_texts.values() for words in sentences]
     repeated = [sentence for words in of(lambda table: table.summary_texts) for sentence in text.sentences(words)]
     repeated += [words for name, texts in found.removed_texts.items() if TABLES[name].summary_texts for words in texts]
     return Texts(
-        of(lambda table: table.personal_texts),
+        of(lambda table: table.personal_texts) + cut,
         of(lambda table: table.other_texts) + removed,
         of(lambda table: table.file_texts),
         of(lambda table: table.statements),

@@ -1,14 +1,16 @@
 """What else says the same as rows that are to be erased: replies that cite them, and rows that share their words.
 
-None of it is erased unless the person takes it.
+Of a message that says more, only the sentences with these words are offered. Whatever would go along with what is
+offered is listed by name too. None of it is erased unless the person takes it.
 """
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from agent_cli import kinds, text
 from agent_cli.errors import UsageError
-from agent_cli.memory.forgetting import word_search
+from agent_cli.memory.forgetting import provenance, word_search
 from agent_cli.memory.forgetting.provenance import TABLES
 from agent_cli.memory.language.keywords import Keywords
 from agent_cli.memory.lineage import Ids, Walk
@@ -18,6 +20,8 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 QUESTION = "which of them go too? all, none, or numbers as in 1 3 (Enter: none): "
+_MOST_SENTENCES = 6  # of a message; where more have the words, the whole message is offered
+_ALONG = "mnfkt"  # summaries are made again, and a session without messages has no text
 _CITED = re.compile(r"\[([^\]\n]{2,80})\]")
 
 
@@ -42,9 +46,40 @@ def find(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> list[Relat
         reasons = [f"cites {citing[handle]}"] if handle in citing else []
         if handle in given and handle not in citing:
             reasons.append(f"was given {given[handle]}")
+        sentences = {} if reasons else _sentences(db, handle, shared[handle], wanted)
+        for sentence, (line, having) in sentences.items():
+            found.append(replace(_described(db, handle, _share(having, wanted)), handle=sentence, text=line))
         if words := shared.get(handle):
             reasons.append(_share(words, wanted))
-        found.append(_described(db, handle, " · ".join(reasons)))
+        if not sentences:
+            found.append(_described(db, handle, " · ".join(reasons)))
+    return [*found, *_going_along(db, walk, [row.handle for row in found])]
+
+
+def _sentences(
+    db: Database, handle: str, words: Collection[str], wanted: Keywords
+) -> dict[str, tuple[str, frozenset[str]]]:
+    """The sentences of a message of the person that have the words, by handle; none when it says nothing else."""
+    said = db.value("select text from message where role = 'user' and id = ?", (int(handle[1:]),)) or ""
+    spans, matcher = text.sentence_spans(said) if handle[0] == "m" else [], word_search.matcher(db, wanted)
+    found = {
+        f"{handle}.{number}": (text.one_line(said[first:last], 100), having)
+        for number, (first, last) in enumerate(spans, 1)
+        if (having := word_search.found_in(matcher, said[first:last]))
+    }
+    in_sentences = {word for _, having in found.values() for word in having}
+    return found if len(found) < min(len(spans), _MOST_SENTENCES) and in_sentences == {*words} else {}
+
+
+def _going_along(db: Database, walk: Walk, handles: Sequence[str]) -> list[RelatedRow]:
+    """The rows that would be erased with these, and are not named yet."""
+    named, found = {*walk.handles, *handles}, list[RelatedRow]()
+    for handle in handles:
+        along = provenance.walk(db, provenance.select_by_handle(db, walk.request.owner, [handle])).handles
+        for each in (each for each in along if each not in named and each[0] in _ALONG):
+            row = _described(db, each, f"goes with {handle}")
+            found += [row] if row.text else []
+            named.add(each)
     return found
 
 

@@ -71,7 +71,7 @@ def find(
         frozenset(distinctive_words([*personal, *other])),
     )
     present = _still_present(
-        db, wanted, [TABLES[_FILES]], {_FILES: {*walk[_FILES]}}, owner, _in_partial_summaries(walk, wanted)
+        db, wanted, [TABLES[_FILES]], {_FILES: {*walk[_FILES]}}, owner, _in_partial_rows(walk, wanted)
     )
     typed = {*line_ends(texts.personal), *statements}
     verbatim = frozenset(line for line in personal_lines if line in typed or line not in present)
@@ -112,9 +112,10 @@ def found_in_rows(db: Database, wanted: Iterable[str]) -> set[str]:
     return found | {piece for piece in left if piece in schema}
 
 
-def _in_partial_summaries(walk: Walk, wanted: SearchTerms) -> dict[str, list[str]]:
-    """The words and lines in the remaining sentences of shortened summaries, without handles."""
-    text = fold("\n".join(words for left in walk.partial["summary"].values() for words, _ in left))
+def _in_partial_rows(walk: Walk, wanted: SearchTerms) -> dict[str, list[str]]:
+    """The words and lines in the remaining sentences of shortened summaries and messages, without handles."""
+    left = [words for sentences in walk.partial["summary"].values() for words, _ in sentences]
+    text = fold("\n".join([*left, *(message.left for message in walk.partial["message"].values())]))
     return {each: [] for each in wanted.found_in(text)} if text else {}
 
 

@@ -4,11 +4,12 @@ Of the events an owner sees those of their own sessions and rows. Events about t
 belong to the person.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal
 
 from agent_cli import kinds
-from agent_cli.memory.scope import PERSON
+from agent_cli.memory.scope import CALLER_PLACE, PERSON
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
@@ -134,6 +135,20 @@ def events_after(db: Database, owner: str, number: int, limit: int = 500) -> tup
     )
     seen = [row for row in rows if row[-1] == owner or (row[-1] is None and owner == PERSON)]
     return [_described_event(row) for row in seen], rows[-1][0] if rows else number
+
+
+def callers_events(db: Database, number: int) -> Iterator[tuple[int, str, str, str, int, int]]:
+    """(number, kind, subject, name of the caller, tokens in and out) of the calls, replies and failed turns in sessions
+    of callers, after an event of this number."""
+    yield from db.each(
+        f"""select e.id, e.kind, e.subject, substr(s.place, {len(CALLER_PLACE) + 1}), coalesce(m.tokens_in, 0),
+                   coalesce(m.tokens_out, 0)
+            from event e join session s on s.id = e.session_id
+            left join message m on e.kind like 'reply%' and m.id = cast(substr(e.subject, 2) as integer)
+            where e.id > ? and s.place like '{CALLER_PLACE}%'
+              and (e.kind like 'call %' or e.kind like 'reply%' or e.kind like 'turn %') order by e.id""",
+        (number,),
+    )
 
 
 def _described_event(row: tuple[Any, ...]) -> dict[str, Any]:

@@ -37,5 +37,5 @@ def derive(db: Database, walk: Walk) -> None:
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Remove messages from the index while their text exists; other owners remove their own rows from it."""
-    index.erase_many(db, "m", walk["message"])
+    index.erase_many(db, "m", walk.losing_words("message"))
     recall_log.erase(db, walk["recollection"])

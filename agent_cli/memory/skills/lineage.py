@@ -73,7 +73,7 @@ def derive(db: Database, walk: Walk) -> None:
     sessions = sorted({*walk["session"], *walk.staying("session")})
     erased = {*walk["skill"], *_proposals(db, sessions)}
     learned = sorted({*_learned(db, sessions), *walk.request.mentioned.get("skill", ())} - erased)
-    wanted = _distinctive_terms(db, walk["message"], sessions) if learned else SearchTerms()
+    wanted = _distinctive_terms(db, walk, sessions) if learned else SearchTerms()
     is_about = keywords.topic_matcher(walk.request.topic, db.tokens)
     walk.partial["skill"] = {}
     for id in learned:
@@ -201,14 +201,16 @@ def _change_proposals(db: Database, skills: Iterable[int]) -> set[int]:
     return {*lineage.column(db, "select id from skill where state <> 'accepted' and target_id {ids}", skills)}
 
 
-def _distinctive_terms(db: Database, messages: Iterable[int], sessions: Sequence[int]) -> SearchTerms:
-    """The words and lines of these messages that occur in no other message of their sessions."""
-    erased_ids = {*messages}
+def _distinctive_terms(db: Database, walk: Walk, sessions: Sequence[int]) -> SearchTerms:
+    """The erased words and lines of messages that occur in no other message of their sessions."""
+    erased_ids, cut = {*walk["message"]}, walk.partial["message"]
     rows = lineage.rows(db, "select id, text from message where session_id {ids} and text <> ''", sessions)
     calls = "select m.id, c.arguments from tool_call c join message m on m.id = c.message_id where m.session_id {ids}"
     rows += lineage.rows(db, calls, sessions)
     erased = [text for id, text in rows if id in erased_ids]
-    remaining = [text for id, text in rows if id not in erased_ids]
+    erased += [sentence for message in cut.values() for sentence in message.removed.values()]
+    remaining = [text for id, text in rows if id not in erased_ids and id not in cut]
+    remaining += [message.left for message in cut.values()]
     words = set(keywords.distinctive_words(erased)) - set(keywords.distinctive_words(remaining))
     return SearchTerms(
         frozenset(set(keywords.line_ends(erased)) - set(keywords.line_ends(remaining))), frozenset(words)

@@ -52,11 +52,11 @@ def derive(db: Database, walk: Walk) -> None:
     mentioned = {*walk.request.mentioned.get("summary", ()), *_of_sessions(db, shorter)}
     about = lineage.column(db, "select session_id from summary where session_id is not null and id {ids}", named)
     erased = [
-        *_sources(shorter, walk["message"], walk["fact"], mentioned | {*named}),
+        *_sources(shorter, walk.losing_words("message"), walk["fact"], mentioned | {*named}),
         *_sources(about),
     ]  # the summary of a day has the session as a source
     found = derived_from(db, erased)
-    days = for_days(db, walk.request.owner, walk["message"]) - found
+    days = for_days(db, walk.request.owner, walk.losing_words("message")) - found
     affected = (mentioned | found | days) - {*named}
     whole = {*_of_sessions(db, walk.request.rows.get("session", ()))}
     partial = dict(orphaned_sentences(db, walk.request.owner, affected - whole, erased, _mentions(db, walk, days)))
@@ -92,6 +92,7 @@ def _mentions(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, st
     """A test whether a sentence of a summary mentions the topic, or (in `unlinked` ones) any word of the messages."""
     mentions_topic = keywords.topic_matcher(walk.request.topic, db.tokens)
     texts = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
+    texts += [sentence for cut in walk.partial["message"].values() for sentence in cut.removed.values()]
     words = SearchTerms(words=frozenset(keywords.distinctive_words(texts)))
     return lambda id, sentence: (
         mentions_topic(sentence) or (id in unlinked and bool(words.found_in(keywords.fold(sentence))))

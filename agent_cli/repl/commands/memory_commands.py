@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from agent_cli import clock, editor, kinds
+from agent_cli import clock, editor
 from agent_cli.agent import profile
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
@@ -105,9 +105,10 @@ def show(conversation: Conversation, argument: str) -> Result:
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.
 
-    Name handles, as in m9 n4 t4 d12, or a topic. Replies that cite it and rows that share its rare words are listed,
-    and go only when you take them. Of a document the text in memory is erased; the file stays on the disk. Without an
-    argument it finishes an erasure that another program held up; /forget --verify repeats the last check."""
+    Name handles, as in m9 n4 t4 d12, a sentence, as in m9.2, or a topic. Replies that cite it and rows that share its
+    rare words are listed, and go only when you take them. Of a document the text in memory is erased; the file
+    stays on the disk. Without an argument it finishes an erasure that another program held up; /forget --verify
+    repeats the last check."""
     app = conversation.app
     words = argument.split()
     if not words:
@@ -116,7 +117,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     if words[0] == "--verify":
         receipt = erasure_receipt.repeat(app.db, app.time, words[1:], editor.drafts())
         return "\n".join([receipt.sentence(), *receipt.details(), *receipt.remedies()])
-    handles = all(re.fullmatch(rf"{kinds.letters(kinds.FORGETTABLE)}\d+", word.lower()) for word in words)
+    handles = all(re.fullmatch(provenance.HANDLE, word.lower()) for word in words)
     owner = app.scope.owner
     if handles:
         plan = forget.planned(app.db, provenance.select_by_handle(app.db, owner, words))
@@ -132,19 +133,19 @@ def forget_(conversation: Conversation, argument: str) -> Result:
 
     def chosen(answer: str) -> Result:
         taken = related_rows.choose(plan.related, answer)
-        return _confirmation(app, forget.with_related(app.db, plan, taken)) if taken else _confirmation(app, plan, "")
+        with_taken = forget.with_related(app.db, plan, taken)
+        return _confirmation(app, with_taken, "\n".join(with_taken.format_lines()) if taken else "")
 
     if not plan.related:
         return _confirmation(app, plan, "\n".join(plan.format_lines()))
     return Question("\n".join([*plan.format_lines(), *plan.format_related()]), related_rows.QUESTION, chosen)
 
 
-def _confirmation(app: App, plan: ErasurePlan, text: str | None = None) -> Confirmation:
+def _confirmation(app: App, plan: ErasurePlan, text: str) -> Confirmation:
     def yes() -> str:
         return _erased(erasure_receipt.erase(app.db, plan, app.time, editor.drafts()), plan.files)
 
-    shown = f"to be erased: {plan.format_counts}" if text is None else text
-    return Confirmation(shown, "erase it for good? type yes: ", yes, "nothing was erased")
+    return Confirmation(text, "erase it for good? type yes: ", yes, "nothing was erased")
 
 
 def _erased(receipt: erasure_receipt.Receipt, files: Sequence[str] = ()) -> str:

@@ -202,7 +202,8 @@ def test_arguments_that_cannot_be_read_are_neither_asked_about_nor_run(context):
 
     assert results({"path": "a\0b"}) == ["that is no path"]
     assert results({}) == ["wrong arguments, missing: path; read_file takes path (string), title (string, optional)"]
-    assert events.recent(context.db) == []
+    ruled = [(each["kind"], each["subject"]) for each in events.listing(context.db, 9, ["call"])]
+    assert ruled == [("call invalid", "read_file")] * 2
 
 
 def test_without_a_person_nothing_is_asked_and_that_is_said(context):
@@ -213,7 +214,9 @@ def test_without_a_person_nothing_is_asked_and_that_is_said(context):
         Noticed("the model wanted to call save_note; that needs your yes, so it was refused here"),
         ToolFinished(call, ToolResult("refused: nobody can be asked here", failed=True, refused=True)),
     ]
-    assert [(each["kind"], each["actor"]) for each in events.recent(context.db)] == [("call refused", "program")]
+    assert [(each["kind"], each["actor"]) for each in events.listing(context.db, 9, ["call"])] == [
+        ("call refused", "program")
+    ]
 
 
 def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):

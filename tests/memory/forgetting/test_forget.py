@@ -152,15 +152,18 @@ def test_naming_the_session_and_the_note_erases_the_same(file):
     assert file.rows("select * from rolling") == []
 
 
-def test_a_message_takes_its_exchange_and_the_next_one_stays(db, session):
-    say(db, session, "first")
-    first = [say(db, session, "second"), reply(db, session, "answer")]
-    say(db, session, "third")
+def test_a_message_takes_its_answer_and_an_answer_leaves_the_message(db, session):
+    asked, answer = say(db, session, "first"), reply(db, session, "answer")
+    say(db, session, "second")
     reply(db, session, "last answer")
 
-    erase(db, first[1])
-
-    assert db.rows("select text from message") == [("first",), ("third",), ("last answer",)]
+    erase(db, answer)
+    assert db.rows("select text from message") == [("first",), ("second",), ("last answer",)]
+    reply(db, session, "one more")
+    erase(db, "m3")
+    assert db.rows("select text from message") == [("first",)]
+    erase(db, asked)
+    assert db.rows("select text from message") == []
 
 
 def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(file):

@@ -3,15 +3,16 @@
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
 from agent_cli.memory.language import keywords
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
+from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.forgetting import traces
-from tests.recalling import STRANGER, note, reply, say
+from tests.recalling import STRANGER, handles, note, reply, say
 from tests.tables import for_each
 
 
@@ -84,7 +85,7 @@ def test_what_is_left_is_counted_by_the_receipt(file):
     plan = planned(file, "f1")
     receipt = erasure_receipt.erase(file, forget.with_related(file, plan, ["m2"]), noon)
     assert not receipt.clean
-    assert receipt.sentence() == "Searched the file for 3 phrases: 1 left (n1)"
+    assert receipt.sentence() == "Searched the file for 2 phrases: 1 left (n1)"
     assert receipt.remedies() == ["the same words stand in n1: `agent forget n1`"]
 
 
@@ -97,7 +98,8 @@ def test_all_that_says_the_same_goes_and_a_search_finds_nothing(file):
     )
     assert receipt.clean, receipt
     assert traces(file.path, "Graz") == 0
-    assert file.rows("select text from message") == [("What can I cook today?",), ("Soup.",)]
+    left = ["Where is my home?", "Are you sure?", "What can I cook today?", "Soup."]
+    assert file.rows("select text from message") == [(words,) for words in left]
 
 
 def test_everyday_words_are_looked_for_only_together(file):
@@ -148,3 +150,56 @@ def test_an_answer_takes_all_none_numbers_or_handles(file):
 )
 def test_the_words_of_a_text_that_give_it_away(text, words):
     assert set(keywords.choose([text]).words) == set(words)
+
+
+def learn(db, statement, message, quote):
+    claim = adoption.claim(statement, "typed", message=int(message[1:]), quote=quote)
+    return adoption.add(memory_of(db), claim).fact.handle
+
+
+@pytest.fixture
+def greenhouse(file):
+    """Two facts of one sentence, one of another, and an answer, in one conversation."""
+    session = sessions.start(file, HERE, NOON)
+    both, car = "I live in Graz and my sister Clara owns a greenhouse.", "My car is a red Volvo."
+    said = say(file, session, f"{both} {car} Its tyres are worn.")
+    reply(file, session, "I see.")
+    for statement, quote in (("I live in Graz", both), ("My sister Clara owns a greenhouse", both), (car, car)):
+        learn(file, statement, said, quote)
+    return file
+
+
+def test_what_goes_along_with_what_says_the_same_is_listed_by_name(greenhouse):
+    plan = planned(greenhouse, "f1")
+    assert related(plan) == {"m1.1": "has the word graz", "f2": "goes with m1.1"}
+    everything = forget.with_related(greenhouse, plan, related_rows.choose(plan.related, "all"))
+    assert [handle for handle, _, _ in everything.lines] == ["m1.1", "f1", "f2"]
+    assert {f"f{n}" for n in (1, 2)} | {"m1.1"} == {line.split()[0] for line in everything.format_lines()[:3]}
+    assert erasure_receipt.erase(greenhouse, everything, noon).clean
+    assert greenhouse.rows("select statement from fact") == [("My car is a red Volvo.",)]
+
+
+def test_a_sentence_that_is_cut_out_of_a_message_leaves_no_trace_and_the_others_stay(greenhouse):
+    plan = planned(greenhouse, "m1.1")
+    receipt = erasure_receipt.erase(greenhouse, plan, noon)
+    assert receipt.clean, receipt
+    for word in ("Graz", "Clara", "greenhouse"):
+        assert traces(greenhouse.path, word) == 0
+    left = "(erased) My car is a red Volvo. Its tyres are worn."
+    assert greenhouse.rows("select text from message") == [(left,), ("I see.",)]
+    assert log.history(greenhouse, 1)[0].parts == (Part(left, "typed"),)
+    assert handles(greenhouse, "worn tyres")[0] == "m1"
+    assert handles(greenhouse, "greenhouse") == []
+    assert greenhouse.rows("select statement, message_id from fact") == [("My car is a red Volvo.", 1)]
+    assert greenhouse.rows("pragma foreign_key_check") == []
+
+
+def test_a_message_of_which_no_sentence_is_left_is_erased(greenhouse):
+    assert erasure_receipt.erase(greenhouse, planned(greenhouse, "m1.1", "m1.2", "m1.3"), noon).clean
+    assert greenhouse.rows("select * from message union all select * from message") == []
+
+
+def test_only_a_sentence_that_is_there_is_cut_out(greenhouse):
+    for handle, said in (("m1.4", "m1 has 3 sentences, so there is no m1.4"), ("f1.1", "only a message or a reply")):
+        with pytest.raises(UsageError, match=said):
+            planned(greenhouse, handle)

@@ -23,7 +23,7 @@ def after(db, session):
     """Whether it is closed and held, what it jotted down, its jobs and its events."""
     row = db.row("select closed_at is not null, holder from session where id = ?", (session,))
     waiting = [(job["kind"], job["subject"]) for job in jobs.listing(db, 9)]
-    told = [(event["kind"], event["actor"], event["subject"]) for event in events.recent(db)]
+    told = [(event["kind"], event["actor"], event["subject"]) for event in events.listing(db, 9, ["session closed"])]
     return row, session_notes.listed(db, session), waiting, told
 
 
