@@ -651,7 +651,15 @@ prefers likeable prefer
     <MY> (?P<what>(?!(?:<KIN>|name|favou?rite)\b)[\w-]+(?: [\w-]+){0,2}?)(?: is|:) <OBJECT>
 """
 
-# What a reply promises or says that it has saved, and what makes it none.
+# What a reply promises or says that it has saved, set as a reminder or forgotten, and what makes it none.
+_I_HAVE = r"\bI(?:'ve| have)?(?: (?:now|just|also|already|successfully))*"
+_I_WILL = (
+    r"\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|gladly|be sure to|make sure to))*"
+)
+_IS_DONE = r"(?:has|have|is|are)(?: (?:now|just|all|already|successfully|been))*"
+_OPENS = r"^(?:(?:ok(?:ay)?|alright|got it|sure|great|thanks|perfect|understood|done|all set)\W+)*"
+_TO_NOTES = r"(?:to|in|into) (?:my|your) (?:notes?|memory|records|profile)\b"
+_SET, _ERASED = r"(?:set|created|scheduled|added|saved)\b", r"(?:forgotten|erased|deleted|removed|wiped|cleared)"
 PROMISES = (
     r"\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|always|gladly|surely|be sure to"
     r"|make sure to|try to))*"
@@ -665,12 +673,36 @@ PROMISES = (
     r"|taken (?:a )?note|written (?:that|this|it) down|added (?:that|this|it|your\b.{0,40}?) to (?:my|your))",
     r"\bI won't forget\b",
     r"\bI (?:made a note|noted (?:that|it|this) down)\b",
-    r"^(?:(?:ok(?:ay)?|alright|got it|sure|great|thanks|perfect|understood)\W+)*(?:duly |it's |that's "
+    rf"{_OPENS}(?:duly |it's |that's "
     r"|consider (?:it|that) )?(?:noted|saved|remembered|memori[sz]ed)\b(?! (?:that|by|in|as|earlier|above))",
     r"\b(?:has|have) (?:now |just )?been (?:saved|stored|noted|recorded|remembered|added to (?:my|your) memory)\b",
     r"\b(?:it|that|this)(?:'s| is) (?:now )?(?:saved|stored|noted|in my memory)\b",
+    rf"{_I_HAVE} (?:added|put|written|wrote|jotted|saved) [^.!?]{{1,60}}? {_TO_NOTES}",
+    rf"(?:{_OPENS}|\b{_IS_DONE} )(?:added|written|saved) (?:(?:it|that|this) )?{_TO_NOTES}",
+    rf"(?:{_OPENS}|{_I_HAVE} )(?:created|added|saved|written|wrote) (?:a|the|your) (?:new )?note\b",
+    rf"{_OPENS}note (?:saved|added|created)\b",
 )
-PROMISE_WORDS = "remember|forget|memor|mind|note|save|stor|record|write|written|add"  # one of them is in each promise
+REMINDER_CLAIMS = (
+    rf"\b(?:your(?: \w+)?|the|a) (?:reminder|alarm)s?\b[^.!?]{{0,60}}? {_IS_DONE} {_SET}",
+    rf"(?:{_I_HAVE}|{_I_WILL}) (?:set|creat|schedul|add|sav)e?d?(?: up)? (?:you )?(?:an?|the|your|that|this)(?: \w+)?"
+    r" (?:reminder|alarm)\b",
+    rf"{_I_HAVE} (?:added|put) [^.!?]{{1,60}}? (?:to|in|on) your (?:calendar|reminders|to-?dos?|to-?do list|tasks?)\b",
+    rf"{_I_WILL} remind you\b",
+    rf"{_OPENS}(?:a |your )?reminders? (?:is |has been )?{_SET}",
+)
+FORGETTING_CLAIMS = (
+    rf"{_I_HAVE} {_ERASED} (?:everything|all (?:of|about|the|your|that)|my memory"
+    r"|your (?:notes?|facts?|data|information|details|reminders?))\b",
+    rf"(?:{_I_HAVE} {_ERASED} [^.!?]{{1,60}}?|\b{_IS_DONE} {_ERASED}) from (?:my|your) (?:notes|memory|facts)\b",
+    rf"{_I_HAVE} (?:forgotten|erased|deleted) (?:about )?(?:it|that|this|them|those)(?: now| for you)?\W*$",
+    rf"\bI forgot (?:everything|all) (?:about|of|you)\b|{_I_WILL} (?:forget|erase) (?:everything|all|it|that|this)\b",
+    rf"\b(?:everything|all)\b[^.!?]{{0,60}}? {_IS_DONE} {_ERASED}\b",
+    rf"{_OPENS}(?:it's |that's |consider (?:it|that) )?(?:forgotten|erased|deleted)\W*$",
+)
+PROMISE_WORDS = (  # one of them is in each promise or claim
+    "remember|forg|memor|mind|note|save|stor|record|write|written|add|alarm|calendar|reminder|to-do|todo|task|eras|delet"
+    "|remov|wip|clear"
+)
 NOT_FORGET = r"(?:not|never|won't) forget"
 NO_PROMISE = (
     r"not|can't|cannot|couldn't|won't|don't|haven't|unable|never"

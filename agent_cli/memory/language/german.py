@@ -589,6 +589,10 @@ has possession habe|hat
     <MY> (?P<what>(?!(?:<KIN>|name)\b)[\w-]+(?: [\w-]+){0,2}?)(?: ist| lautet|:) <OBJECT>
 """
 
+_OPENS = r"^(?:(?:ok(?:ay)?|alles klar|gut|super|gerne?|danke|verstanden|erledigt)\W+)*"
+_I_HAVE, _WAS = r"\b(?:ich habe?|habe? ich)\b[^.!?]{0,60}?", r"\b(?:wurden?|ist|sind)\b[^.!?]{0,60}?"
+_CREATED = r"(?:gespeichert|erstellt|angelegt|gesetzt|eingestellt|eingerichtet|gestellt|hinzugefügt)\b"
+_ADDED = r"(?:hinzugefügt|aufgenommen|eingetragen|geschrieben|gespeichert|festgehalten)\b"
 PROMISES = (
     r"\b(?:ich merke?|merke? ich)\b.{0,20}?\bmir\b",
     r"\b(?:ich (?:notiere|speichere|vermerke|behalte)|(?:notiere|speichere|vermerke|behalte) ich)\b.{0,20}?\b"
@@ -597,11 +601,34 @@ PROMISES = (
     r"|nie vergessen|(?:im|in) (?:hinterkopf|kopf|gedächtnis|erinnerung) behalten|daran denken)",
     r"\b(?:ich habe?|habe? ich|hab's)\b.{0,80}?\b(?:gespeichert|notiert|gemerkt|vermerkt|festgehalten"
     r"|aufgeschrieben)\b",
-    r"^(?:(?:ok(?:ay)?|alles klar|gut|super|gerne?|danke|verstanden)\W+)*(?:ist |schon |hiermit )?"
+    rf"{_OPENS}(?:ist |schon |hiermit )?"
     r"(?:notiert|gespeichert|gemerkt|vermerkt)\b",
     r"\b(?:wurden?|ist|sind)\b.{0,20}? (?:gespeichert|notiert|gemerkt|vermerkt)\b",
+    rf"(?:{_I_HAVE}|{_WAS}) (?:(?:in|zu) )?(?:dein|mein)en? (?:notizen|erinnerungen|gedächtnis) {_ADDED}",
+    rf"{_OPENS}(?:zu|in) (?:deinen?|meinen?|den) notizen {_ADDED}",
+    rf"(?:{_OPENS}|{_I_HAVE} (?:eine|die|deine) )notiz\b[^.!?]{{0,60}}? {_CREATED}",
 )
-PROMISE_WORDS = "merk|notier|speicher|behalt|vergess|denken|festgehalten|aufgeschrieben"
+REMINDER_CLAIMS = (
+    r"\bich erinnere dich\b(?! (?:nicht|an nichts))",
+    r"\b(?:ich werde|werde ich)\b[^.!?]{0,80}? erinnern\b",
+    rf"\b(?:deine|die|eine?) (?:erinnerung|wecker)\b[^.!?]{{0,60}}? (?:ist|wurde)\b[^.!?]{{0,60}}? {_CREATED}",
+    rf"{_I_HAVE} (?:erinnerung|wecker)\b[^.!?]{{0,60}}? {_CREATED}",
+    rf"{_I_HAVE} in deine[nr]? (?:kalender|aufgaben(?:liste)?|erinnerungen) {_ADDED}",
+    rf"{_OPENS}erinnerung[^.!?]{{0,40}}? {_CREATED}",
+)
+FORGETTING_CLAIMS = (
+    rf"{_I_HAVE} alles\b[^.!?]{{0,60}}? (?:vergessen|gelöscht|entfernt)\b",
+    rf"(?:{_I_HAVE}|{_WAS}) aus (?:mein|dein|d)e[mn] (?:gedächtnis|notizen|erinnerungen) (?:gelöscht|entfernt)\b",
+    r"\b(?:ich habe? (?:es|das|dies|deine \w+)|das habe? ich)(?: jetzt| nun)? gelöscht\b",
+    r"\b(?:ich werde|werde ich) (?:das|es|alles)\b[^.!?]{0,40}? (?:vergessen|löschen)\b",
+    r"\b(?:ich vergesse|vergesse ich) (?:das|es|alles|jetzt|nun)\b",
+    rf"\balles\b[^.!?]{{0,60}}? {_WAS} (?:vergessen|gelöscht|entfernt)\b",
+    rf"{_OPENS}(?:ist |schon |hiermit )?(?:vergessen|gelöscht)\W*$",
+)
+PROMISE_WORDS = (
+    "merk|notier|speicher|behalt|vergess|denken|festgehalten|aufgeschrieben|notiz|erinner|gedächtnis|wecker|kalender|aufgabe"
+    "|lösch|entfern"
+)
 NOT_FORGET = r"(?:nicht|nie) vergessen"
 NO_PROMISE = (
     r"nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls"
