@@ -401,7 +401,9 @@ def graph_(
         return
     output.tree(lines)
     if not lines:
-        output.note_empty(f"nothing is known of {name}" if name else "no fact names a relation")
+        output.note_empty(f"no fact names a relation of {name}" if name else "no fact names a relation")
+    if not (name and lines) and (left_out := graph.outside(app_.db, app_.scope.owner)):
+        output.note(f"without a relation, so not in the graph: {counted(left_out, 'fact')} (agent facts list)")
 
 
 app.command()(review.review)

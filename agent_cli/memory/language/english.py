@@ -145,6 +145,8 @@ KIN = """
     wife husband spouse partner girlfriend boyfriend fiancé fiancée sister brother mother father mum mom dad son
     daughter uncle aunt cousin niece nephew grandmother grandfather grandma grandpa friend flatmate roommate
     neighbour neighbor boss manager colleague assistant landlord doctor dentist therapist lawyer teacher dog cat
+    horse rabbit mother-in-law:mother_in_law father-in-law:father_in_law sister-in-law:sister_in_law
+    brother-in-law:brother_in_law
 """
 FAMILY_NAME = r"mum|mummy|mom|dad|daddy|grandma|granny|grandpa"  # relations that are said like a name
 COMMON_NAME = (  # names that are common words too
@@ -501,10 +503,10 @@ IS = r"is"
 MY = r"my|(?:the )?(?:person|user)['’]s"
 STILL = r"now|currently|still|also|just|really|recently|have|has"
 WE = r"we"
-TITLE = r"Dr\. |Mr\.? |Mrs\.? "
+TITLE = r"Dr\. |Mr\.? |Mrs\.? |Prof\. "
 NO_NAME = (
     r"I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today|Now|The|My|A"
-    r"|An|In|On"
+    r"|An|In|On|Our|His|Her|Its|Their|Your"
 )
 ARTICLE, INDEFINITE_ARTICLE = r"the|an?", r"an?"
 SECOND_CLAUSE = r"and|or|but|because|so that|while|who|which|whose|where|when"
@@ -514,8 +516,16 @@ PREDICATES = """
     colour:color mum:mother mom:mother dad:father neighbor:neighbour e_mail:email email_address:email mail:email
     mail_address:email e_mail_address:email phone_number:phone telephone_number:phone mobile_number:phone
     cell_number:phone number:phone job:works_as profession:works_as occupation:works_as employer:works_at
-    text_editor:editor
+    text_editor:editor play:plays teach:teaches collect:collects support:supports wear:wears drink:drinks lead:leads
+    manage:manages coach:coaches train:trains breed:breeds grow:grows study:studies run:runs
 """
+TRADE = r"(?!)"
+ACTIVITY = (
+    r"plays?|teach(?:es)?|collects?|supports?|wears?|drinks?|leads?|manages?|coach(?:es)?|trains?|breeds?|grows?"
+    r"|stud(?:y|ies)|runs?(?= (?:an?|the)\b)"
+)
+NO_ACTIVITY = r"with|for|against|in|at|on|from|by|to|too|well|much|hard"  # what may follow and is no object
+SCHOOL = r"(?:high |primary )?school|kindergarten|nursery|college|university|academy|church|club"
 THINGS = (
     r"editor|shell|browser|terminal|font|theme|diet|language|native language|time ?zone|currency|blood type"
     r"|shoe size|hair color|eye color|os|operating system|keyboard layout|timezone|username|handle|wi-?fi|router|height"
@@ -529,7 +539,7 @@ NO_PLACES = """
 """
 NO_OBJECT = r"to|that|how|when|being|doing"
 JOINING = r"and|or|with"
-NO_JOB = r"at|for|in|and|or|well|much|hard"
+NO_JOB = r"at|for|in|and|or|well|much|hard|bit|little|lot|few"
 NATIONALITY = (
     r"(?<=\w{3})(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim|Jew|Vegan"
 )
@@ -611,23 +621,32 @@ phone phone_number 0|1|2|3|4|5|6|7|8|9
 birthday day birthday
     <MY> birthday is(?: on)? <OBJECT>
 born_on day born
-    (?:I was|(?P<subject><NAME>) was) born on <OBJECT>
+    <WHO> was born on <OBJECT>
 born_on year born
-    (?:I was|(?P<subject><NAME>) was) born in <OBJECT>
+    <WHO> was born in <OBJECT>
 born_in place born
-    (?:I was|(?P<subject><NAME>) was) born in <OBJECT>
+    <WHO> was born in <OBJECT>
 comes_from place from
-    (?:<AM> from|I come from) <OBJECT>
+    <WHO_IS> from <OBJECT>
+    <WHO> comes? from <OBJECT>
 - given_name <KIN>
     <MY> (?P<what><KIN>) is (?:called|named) <OBJECT>
     <MY> (?P<what><KIN>)['’]s name is <OBJECT>
     (?P<object><NAME>) is <MY> (?P<what><KIN>)
+    (?P<object><NAME>) is (?P<subject><NAME>)['’]s (?P<what><KIN>)
+    (?P<object><NAME>) is the (?P<what><KIN>) of <NAMED>(?P<subject><NAME>)
+    (?P<subject><NAME>)['’]s (?P<what><KIN>) is (?:called|named) <OBJECT>
+- given_name called|named
+    <MY> (?P<what>[\w-]+(?: [\w-]+)?) is (?:called|named) <OBJECT>
+place_of_ place  in
+    <MY> (?P<what>(?!(?:<KIN>|<NO_POSSESSION>)\b)[\w-]+(?: [\w-]+)?) is in <OBJECT>
+    <WHO> (?:has|have) (?:<MY>|his|her|their) (?P<what>[\w-]+) in <OBJECT>
 - person <KIN>
     <MY> (?P<what><KIN>) is<NOW> <OBJECT>
 prefers. any prefer|use|switched|favo
     <ME><NOW> prefers? (?:to use )?<GOAL> as (?:my|the|an?|his|her|their) (?P<what>[\w -]{2,30})
     <ME><NOW> (?:uses?|switched to) <OBJECT> as (?:my|his|her|their) (?:main |default |standard )?(?P<what>[\w -]{2,30})
-    <MY> (?:favou?rite|preferred) ?(?P<what>[\w -]{2,30}?) (?:is|are) <OBJECT>
+    (?:<MY>|(?P<subject><NAME>)['’]s) (?:favou?rite|preferred) ?(?P<what>[\w -]{2,30}?) (?:is|are) <OBJECT>
 allergic_to any allerg
     <WHO_IS> allergic to <OBJECT>
 likes likeable like|love|enjoy|adore
@@ -636,8 +655,19 @@ dislikes likeable hate|dislike|detest
     <WHO><NOW> (?:hates?|dislikes?|detests?) <OBJECT>
 owns likeable own
     <WHO><NOW> owns? <OBJECT>
+    (?:the|<MY>) <GOAL> belongs to (?:me|<NAMED>(?P<subject><NAME>))
 drives likeable drive
-    <WHO><NOW> drives? an? <OBJECT>
+    <WHO><NOW> drives? (?:an?|the) <OBJECT>
+uses activity use
+    (?:<WHO>|we)<NOW> uses?<NOW> <OBJECT>
+goes_to school go|attend
+    <WHO><NOW> (?:goes? to|attends?) <OBJECT>
+- activity play|teach|collect|support|wear|drink|lead|manage|coach|train|breed|grow|stud|run
+    <WHO><NOW> (?P<what><ACTIVITY>)<NOW> (?!<NO_ACTIVITY>\b)<OBJECT>
+is_a sort is|am|'m|’m
+    <WHO_IS><NOW> an? <OBJECT>
+- any  of
+    <WHO_IS> the (?P<what>[\w-]+(?: [\w-]+)? of) <OBJECT>
 speaks any speak
     <WHO><NOW> speaks? (?P<object>(?-i:[A-ZÄÖÜ])\w+)
 has possession have|has
@@ -649,6 +679,7 @@ prefers likeable prefer
     <MY> (?P<what><THINGS>)(?: is|:) <OBJECT>
 - value  is|:
     <MY> (?P<what>(?!(?:<KIN>|name|favou?rite)\b)[\w-]+(?: [\w-]+){0,2}?)(?: is|:) <OBJECT>
+    (?P<subject><NAME>)['’]s (?P<what>(?!(?:favou?rite|<NO_POSSESSION>)\b)[\w-]+(?: [\w-]+)?) is <OBJECT>
 """
 
 # What a reply promises or says that it has saved, set as a reminder or forgotten, and what makes it none.
