@@ -20,6 +20,24 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
         move(part, path)
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder, and those above it that are missing, for their owner alone. Raises OSError."""
+    for each in reversed((folder, *folder.parents)):
+        if not each.exists():
+            each.mkdir(exist_ok=True)  # another process may do the same
+            each.chmod(0o700)  # whatever the umask is
+    folder.mkdir(exist_ok=True)  # raises where something else has its name
+
+
+def touch(file: Path) -> None:
+    """See to it that there is such a file, a new one for its owner alone. Raises OSError."""
+    make_folder(file.parent)
+    is_new = not file.exists()
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    if is_new:
+        file.chmod(0o600)  # whatever the umask is
+
+
 def move(part: Path, path: Path) -> None:
     """Give a finished file its final name, durably. Raises OSError; the file has its former name then."""
     _sync(part)

@@ -114,6 +114,12 @@ def visible(text: str) -> str:
     return cleaned if cleaned.isascii() else _UNSEEN.sub("", cleaned)
 
 
+def unseen(text: str) -> set[int]:
+    """The places of the characters that `visible` leaves out."""
+    found = () if text.isascii() else (*_UNSAFE.finditer(text), *_UNSEEN.finditer(text))
+    return {place for each in found for place in range(*each.span())}
+
+
 def unfenced(text: str) -> str:
     """Cleaned, with two brackets for each mark of a fence, so that it can neither begin nor end one in a prompt."""
     return clean(text).translate(_WITHOUT_FENCE)

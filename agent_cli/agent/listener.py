@@ -42,8 +42,8 @@ def listen(
                 case ToolFinished(_, result):
                     answered = answered or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):
-                    if not answered and statements.is_promise(reply.text):
-                        yield Noticed(_save_hint(options))
+                    if not answered and (claim := statements.claim(reply.text)):
+                        yield Noticed(_hint(claim, options))
                     for line in _contradictions(context, message, parts, options):
                         yield Noticed(line)
                     if options.learns and event.model not in ("", "offline"):
@@ -60,8 +60,13 @@ def answer_requests(context: ToolContext, message: int, parts: Sequence[Part], o
     return memory_requests.answer(context, message, found, options)
 
 
-def _save_hint(options: CaptureOptions) -> str:
-    """The notice after a reply that claims to save something when nothing was saved."""
+def _hint(claim: str, options: CaptureOptions) -> str:
+    """The notice after a reply that claims what did not happen in this turn. `claim`: see statements.claim."""
+    agent = "/" if options.at_keyboard else "agent "
+    if claim == "forgotten":
+        return f"nothing was forgotten in this turn: {agent}forget WORDS shows what it would erase, and asks"
+    if claim == "reminder" and options.keeps:
+        return f"no reminder was set in this turn: {agent}remind WHAT WHEN sets one"
     if not options.keeps:
         return INCOGNITO_NOTICE
     if options.at_keyboard:

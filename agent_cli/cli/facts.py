@@ -23,6 +23,7 @@ from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, fact_files, fact_tests, facts, receipts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
+from agent_cli.memory.language import secrets
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.review import review as queue
@@ -193,7 +194,7 @@ def _add(app_: App, words: str, properties: dict[str, Any]) -> None:
 
 def _queue(app_: App, piped: str, properties: dict[str, Any]) -> None:
     """Propose each line as a fact."""
-    lines = [line for line in piped.splitlines() if line.strip()]
+    lines = [line for line in secrets.mask(piped).splitlines() if line.strip()]  # a key may be of several lines
     claims = [_claim(line, "piped", properties) for line in lines or [""]]
     with app_.db.write():
         queued = [adoption.propose(app_.memory, each, actor="person") for each in claims]
@@ -401,7 +402,9 @@ def graph_(
         return
     output.tree(lines)
     if not lines:
-        output.note_empty(f"nothing is known of {name}" if name else "no fact names a relation")
+        output.note_empty(f"no fact names a relation of {name}" if name else "no fact names a relation")
+    if not (name and lines) and (left_out := graph.outside(app_.db, app_.scope.owner)):
+        output.note(f"without a relation, so not in the graph: {counted(left_out, 'fact')} (agent facts list)")
 
 
 app.command()(review.review)

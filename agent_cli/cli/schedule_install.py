@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from agent_cli import atomic_file
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.errors import AgentError, UsageError
@@ -185,8 +186,8 @@ def apply(installation: Installation) -> None:
     """Write and enable an installation; applying it twice changes nothing. Raises AgentError."""
     for path, text in installation.files.items():
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            atomic_file.make_folder(path.parent)
+            atomic_file.write(path, text.encode())
         except OSError as error:
             raise AgentError(f"{path} cannot be written: {error.strerror}") from error
     if installation.crontab is not None:

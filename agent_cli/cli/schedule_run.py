@@ -92,7 +92,7 @@ def send(schedule: Schedule, answer: str, now: datetime, stop: Cancel) -> str:
 def write_file(file: Path, answer: str) -> str:
     """Replace a file by the answer, atomically. Raises AgentError."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        atomic_file.make_folder(file.parent)
         atomic_file.write(file, f"{answer}\n".encode())
     except OSError as error:
         raise AgentError(f"{file} cannot be written: {error.strerror}") from error

@@ -80,6 +80,8 @@ def check(key: str, value: Any, where: str) -> Any:
         }
         how = f": {{}} empties it, and {key}.NAME sets one of its entries" if plain is dict and where == key else ""
         raise ConfigError(f"{_named(key, value, where)} must be {names[plain]}{how}")
+    if "\\u0000" in json.dumps(value, default=str).replace("\\\\", ""):
+        raise ConfigError(f"{_named(key, value, where)} must not hold a null byte")
     fault_in = next(each for each in fields(Config) if each.name == key).metadata["check"]
     wrong = fault_in(value) if fault_in else ""
     if wrong:
@@ -253,10 +255,13 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
     else:
         new = document[name] = check(name, parse(name, value, key), key)
     line = f"{key} = {toml_line(new)}"
+    text = tomlkit.dumps(document)
+    if len(text) > _MAX_SIZE:
+        raise ConfigError(f"{key} is not set: {file} would have more than {_MAX_SIZE:,} characters")
     confirm(line)
     target = file.resolve()  # a link stays one
     try:
-        atomic_file.write(target, tomlkit.dumps(document).encode(), stat.S_IMODE(target.stat().st_mode))
+        atomic_file.write(target, text.encode(), stat.S_IMODE(target.stat().st_mode))
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
     return line
@@ -265,8 +270,7 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
 def make(file: Path) -> None:
     """See to it that there is such a file. Raises ConfigError."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
+        atomic_file.touch(file)
     except OSError as error:
         raise ConfigError(f"{file} cannot be created: {error.strerror}") from error
 

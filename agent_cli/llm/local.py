@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from agent_cli import atomic_file
 from agent_cli.errors import ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import http
 from agent_cli.llm.chat import ChatSettings
@@ -201,7 +202,7 @@ def _start(launch: Launch) -> "subprocess.Popen[bytes]":
 def _make_private(folder: Path) -> None:
     """A folder that only its owner can look into: it holds keys."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic_file.make_folder(folder)
         folder.chmod(0o700)
     except OSError as error:
         raise ModelFailed(

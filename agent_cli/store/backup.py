@@ -233,7 +233,7 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
     if current.exists() and current.samefile(path):
         raise UsageError(f"{path} is the database itself; name a copy of it")
     with _disk_errors(current):
-        current.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        atomic_file.make_folder(current.parent)
     part = file.temporary_path(current)
     with temporary_file(part):
         rows = _stage(path, part)

@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import apsw
 
+from agent_cli import atomic_file
 from agent_cli.errors import StoreError
 from agent_cli.store import db as database
 from agent_cli.store import meta, schema
@@ -261,8 +262,7 @@ def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
 
 def _create(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        atomic_file.touch(path)
     except PermissionError:
         if not os.path.exists(path):  # unlike Path.exists, also false when the folder cannot be read
             raise StoreError(f"{path}: the file cannot be created; check the permissions of its folder") from None

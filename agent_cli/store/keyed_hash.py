@@ -87,7 +87,7 @@ def _write(db: Database) -> bytes:
 def _saved(path: Path, secret: bytes) -> bool:
     """Whether the key is in the file, durably: the database refers to it from now on."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        atomic_file.make_folder(path.parent)
         if not path.exists():
             atomic_file.write(path, secret)
         return path.read_bytes() == secret

@@ -1,5 +1,7 @@
 """`agent config` and bad settings: every mistake is a sentence with file, line and key, and exit code 2."""
 
+import os
+
 import pytest
 
 from tests.conftest import Ran
@@ -193,3 +195,36 @@ def test_keys_that_lie_deeper_in_each_other_than_any_setting_are_told_in_a_sente
     write(file, "[predicates]\na" + ".b" * 3_000 + " = 1\n")
     said = f"agent: {file} cannot be read: it is nested too deeply\n"
     assert program("notes", "list") == Ran(2, "", said)
+
+
+def test_what_is_made_is_for_its_owner_alone_whatever_the_umask(program, tmp_path):
+    home = tmp_path / "fresh"
+    home.mkdir()
+    for name in ("AGENT_CONFIG", "AGENT_DB", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        program.env.pop(name, None)
+    program.env["HOME"] = str(home)
+    before = os.umask(0)
+    try:
+        assert program("config", "set", "num_ctx", "4096").code == 0
+        assert program("notes", "add", "milk").code == 0
+        assert program("facts", "export", "--out", str(home / "facts")).code == 0
+    finally:
+        os.umask(before)
+    made = [each for each in home.rglob("*") if not each.is_socket()]
+    assert {each.name for each in made} >= {"config.toml", "memory.db", ".config", "agent-cli", "facts"}
+    assert [each for each in made if each.stat().st_mode & 0o077] == []
+
+
+def test_a_null_byte_in_a_setting_is_one_sentence(program, file):
+    write(file, 'db = "a\\u0000b"\n')
+    ran = program("notes", "list")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f'agent: {file}, line 1: db = "a\\u0000b" must not hold a null byte\n'
+
+
+def test_settings_are_never_written_larger_than_they_are_read(program, file):
+    write(file, "# " + "x" * 999_000 + "\n")
+    ran = program("config", "set", "model", "m" * 2_000)
+    assert (ran.code, ran.err) == (2, f"agent: model is not set: {file} would have more than 1,000,000 characters\n")
+    assert "model" not in file.read_text()
+    assert program("config", "set", "model", "b").code == 0

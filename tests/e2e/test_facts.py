@@ -539,3 +539,20 @@ def test_every_session_is_told_what_always_counts_and_the_person_decides_what(pr
 
     program.env["AGENT_PROFILE_TOKENS"] = "0"
     assert "vegetarian" not in program("ask", "--dry-run", "hello there, my dear").out
+
+
+def test_the_graph_says_which_facts_it_does_not_show(program):
+    program("facts", "add", "My sister Clara owns the greenhouse")
+    assert program("facts", "graph") == Ran(0, "Clara: 1 fact\ngreenhouse: 1 fact\n", "")
+    program("facts", "add", "Clara waters everything twice when it is hot")
+    left_out = "agent: without a relation, so not in the graph: 1 fact (agent facts list)\n"
+    assert program("facts", "graph") == Ran(0, "Clara: 1 fact\ngreenhouse: 1 fact\n", left_out)
+    assert program("facts", "graph", "Tom") == Ran(0, "", left_out)
+
+
+def test_a_private_key_of_several_lines_is_masked_before_it_is_split(program):
+    body = "\n".join("b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE" + str(line) for line in range(3))
+    key = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{body}\n-----END OPENSSH PRIVATE KEY-----\n"
+    ran = program("facts", "add", stdin=f"My key is\n{key}I like tea\n")
+    assert "b3Blbn" not in ran.out
+    assert program.rows("select statement from fact") == [("My key is",), ("[masked: private key]",), ("I like tea",)]

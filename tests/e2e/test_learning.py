@@ -154,6 +154,16 @@ def test_an_empty_promise_is_named_and_the_save_offered(talks):
     talks.says = ["Got it, I'll remember that."]
     ran = talks("ask", "I live in Graz.")
     assert ran.err == 'agent: nothing was saved in this turn: agent facts add "…" keeps what you write there\n'
+    talks.says = ["Your reminder has been set for 5 pm."]
+    assert (
+        talks("ask", "I live in Graz.").err
+        == "agent: no reminder was set in this turn: agent remind WHAT WHEN sets one\n"
+    )
+    talks.says = ["Ich habe alles über Anna vergessen."]
+    ran = talks("ask", "Vergiss Anna doch.")
+    assert (
+        ran.err == "agent: nothing was forgotten in this turn: agent forget WORDS shows what it would erase, and asks\n"
+    )
     talks.says = ["I live to serve."]
     assert talks("ask", "I live in Graz.").err == ""
 

@@ -259,6 +259,17 @@ def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tupl
     return shown_lines
 
 
+def outside(db: Database, owner: str) -> int:
+    """How many accepted facts name no relation."""
+    return int(
+        db.value(
+            """select count(*) from fact
+               where owner = ? and state = 'accepted' and hidden_at is null and predicate = ''""",
+            (owner,),
+        )
+    )
+
+
 def fold_name(name: str) -> str:
     """A name without case, accents, punctuation and article."""
     return " ".join(re.findall(r"\w+", _ARTICLE.sub("", " ".join(fold(name).split()))))

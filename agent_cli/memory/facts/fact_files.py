@@ -117,7 +117,7 @@ def write_files(folder: Path, files: Mapping[str, str], *, force: bool = False) 
         if not force and path.exists() and not _is_export(path):
             raise UsageError(f"{path} was not written by this program; say --force to write over it")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        atomic_file.make_folder(folder)
         for path, words in paths.items():
             atomic_file.write(path, words.encode("utf-8", "replace"))
     except OSError as error:

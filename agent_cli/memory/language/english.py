@@ -145,6 +145,8 @@ KIN = """
     wife husband spouse partner girlfriend boyfriend fiancé fiancée sister brother mother father mum mom dad son
     daughter uncle aunt cousin niece nephew grandmother grandfather grandma grandpa friend flatmate roommate
     neighbour neighbor boss manager colleague assistant landlord doctor dentist therapist lawyer teacher dog cat
+    horse rabbit mother-in-law:mother_in_law father-in-law:father_in_law sister-in-law:sister_in_law
+    brother-in-law:brother_in_law
 """
 FAMILY_NAME = r"mum|mummy|mom|dad|daddy|grandma|granny|grandpa"  # relations that are said like a name
 COMMON_NAME = (  # names that are common words too
@@ -501,10 +503,10 @@ IS = r"is"
 MY = r"my|(?:the )?(?:person|user)['’]s"
 STILL = r"now|currently|still|also|just|really|recently|have|has"
 WE = r"we"
-TITLE = r"Dr\. |Mr\.? |Mrs\.? "
+TITLE = r"Dr\. |Mr\.? |Mrs\.? |Prof\. "
 NO_NAME = (
     r"I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today|Now|The|My|A"
-    r"|An|In|On"
+    r"|An|In|On|Our|His|Her|Its|Their|Your"
 )
 ARTICLE, INDEFINITE_ARTICLE = r"the|an?", r"an?"
 SECOND_CLAUSE = r"and|or|but|because|so that|while|who|which|whose|where|when"
@@ -514,8 +516,16 @@ PREDICATES = """
     colour:color mum:mother mom:mother dad:father neighbor:neighbour e_mail:email email_address:email mail:email
     mail_address:email e_mail_address:email phone_number:phone telephone_number:phone mobile_number:phone
     cell_number:phone number:phone job:works_as profession:works_as occupation:works_as employer:works_at
-    text_editor:editor
+    text_editor:editor play:plays teach:teaches collect:collects support:supports wear:wears drink:drinks lead:leads
+    manage:manages coach:coaches train:trains breed:breeds grow:grows study:studies run:runs
 """
+TRADE = r"(?!)"
+ACTIVITY = (
+    r"plays?|teach(?:es)?|collects?|supports?|wears?|drinks?|leads?|manages?|coach(?:es)?|trains?|breeds?|grows?"
+    r"|stud(?:y|ies)|runs?(?= (?:an?|the)\b)"
+)
+NO_ACTIVITY = r"with|for|against|in|at|on|from|by|to|too|well|much|hard"  # what may follow and is no object
+SCHOOL = r"(?:high |primary )?school|kindergarten|nursery|college|university|academy|church|club"
 THINGS = (
     r"editor|shell|browser|terminal|font|theme|diet|language|native language|time ?zone|currency|blood type"
     r"|shoe size|hair color|eye color|os|operating system|keyboard layout|timezone|username|handle|wi-?fi|router|height"
@@ -529,7 +539,7 @@ NO_PLACES = """
 """
 NO_OBJECT = r"to|that|how|when|being|doing"
 JOINING = r"and|or|with"
-NO_JOB = r"at|for|in|and|or|well|much|hard"
+NO_JOB = r"at|for|in|and|or|well|much|hard|bit|little|lot|few"
 NATIONALITY = (
     r"(?<=\w{3})(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim|Jew|Vegan"
 )
@@ -611,23 +621,32 @@ phone phone_number 0|1|2|3|4|5|6|7|8|9
 birthday day birthday
     <MY> birthday is(?: on)? <OBJECT>
 born_on day born
-    (?:I was|(?P<subject><NAME>) was) born on <OBJECT>
+    <WHO> was born on <OBJECT>
 born_on year born
-    (?:I was|(?P<subject><NAME>) was) born in <OBJECT>
+    <WHO> was born in <OBJECT>
 born_in place born
-    (?:I was|(?P<subject><NAME>) was) born in <OBJECT>
+    <WHO> was born in <OBJECT>
 comes_from place from
-    (?:<AM> from|I come from) <OBJECT>
+    <WHO_IS> from <OBJECT>
+    <WHO> comes? from <OBJECT>
 - given_name <KIN>
     <MY> (?P<what><KIN>) is (?:called|named) <OBJECT>
     <MY> (?P<what><KIN>)['’]s name is <OBJECT>
     (?P<object><NAME>) is <MY> (?P<what><KIN>)
+    (?P<object><NAME>) is (?P<subject><NAME>)['’]s (?P<what><KIN>)
+    (?P<object><NAME>) is the (?P<what><KIN>) of <NAMED>(?P<subject><NAME>)
+    (?P<subject><NAME>)['’]s (?P<what><KIN>) is (?:called|named) <OBJECT>
+- given_name called|named
+    <MY> (?P<what>[\w-]+(?: [\w-]+)?) is (?:called|named) <OBJECT>
+place_of_ place  in
+    <MY> (?P<what>(?!(?:<KIN>|<NO_POSSESSION>)\b)[\w-]+(?: [\w-]+)?) is in <OBJECT>
+    <WHO> (?:has|have) (?:<MY>|his|her|their) (?P<what>[\w-]+) in <OBJECT>
 - person <KIN>
     <MY> (?P<what><KIN>) is<NOW> <OBJECT>
 prefers. any prefer|use|switched|favo
     <ME><NOW> prefers? (?:to use )?<GOAL> as (?:my|the|an?|his|her|their) (?P<what>[\w -]{2,30})
     <ME><NOW> (?:uses?|switched to) <OBJECT> as (?:my|his|her|their) (?:main |default |standard )?(?P<what>[\w -]{2,30})
-    <MY> (?:favou?rite|preferred) ?(?P<what>[\w -]{2,30}?) (?:is|are) <OBJECT>
+    (?:<MY>|(?P<subject><NAME>)['’]s) (?:favou?rite|preferred) ?(?P<what>[\w -]{2,30}?) (?:is|are) <OBJECT>
 allergic_to any allerg
     <WHO_IS> allergic to <OBJECT>
 likes likeable like|love|enjoy|adore
@@ -636,8 +655,19 @@ dislikes likeable hate|dislike|detest
     <WHO><NOW> (?:hates?|dislikes?|detests?) <OBJECT>
 owns likeable own
     <WHO><NOW> owns? <OBJECT>
+    (?:the|<MY>) <GOAL> belongs to (?:me|<NAMED>(?P<subject><NAME>))
 drives likeable drive
-    <WHO><NOW> drives? an? <OBJECT>
+    <WHO><NOW> drives? (?:an?|the) <OBJECT>
+uses activity use
+    (?:<WHO>|we)<NOW> uses?<NOW> <OBJECT>
+goes_to school go|attend
+    <WHO><NOW> (?:goes? to|attends?) <OBJECT>
+- activity play|teach|collect|support|wear|drink|lead|manage|coach|train|breed|grow|stud|run
+    <WHO><NOW> (?P<what><ACTIVITY>)<NOW> (?!<NO_ACTIVITY>\b)<OBJECT>
+is_a sort is|am|'m|’m
+    <WHO_IS><NOW> an? <OBJECT>
+- any  of
+    <WHO_IS> the (?P<what>[\w-]+(?: [\w-]+)? of) <OBJECT>
 speaks any speak
     <WHO><NOW> speaks? (?P<object>(?-i:[A-ZÄÖÜ])\w+)
 has possession have|has
@@ -649,9 +679,18 @@ prefers likeable prefer
     <MY> (?P<what><THINGS>)(?: is|:) <OBJECT>
 - value  is|:
     <MY> (?P<what>(?!(?:<KIN>|name|favou?rite)\b)[\w-]+(?: [\w-]+){0,2}?)(?: is|:) <OBJECT>
+    (?P<subject><NAME>)['’]s (?P<what>(?!(?:favou?rite|<NO_POSSESSION>)\b)[\w-]+(?: [\w-]+)?) is <OBJECT>
 """
 
-# What a reply promises or says that it has saved, and what makes it none.
+# What a reply promises or says that it has saved, set as a reminder or forgotten, and what makes it none.
+_I_HAVE = r"\bI(?:'ve| have)?(?: (?:now|just|also|already|successfully))*"
+_I_WILL = (
+    r"\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|gladly|be sure to|make sure to))*"
+)
+_IS_DONE = r"(?:has|have|is|are)(?: (?:now|just|all|already|successfully|been))*"
+_OPENS = r"^(?:(?:ok(?:ay)?|alright|got it|sure|great|thanks|perfect|understood|done|all set)\W+)*"
+_TO_NOTES = r"(?:to|in|into) (?:my|your) (?:notes?|memory|records|profile)\b"
+_SET, _ERASED = r"(?:set|created|scheduled|added|saved)\b", r"(?:forgotten|erased|deleted|removed|wiped|cleared)"
 PROMISES = (
     r"\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|always|gladly|surely|be sure to"
     r"|make sure to|try to))*"
@@ -665,12 +704,36 @@ PROMISES = (
     r"|taken (?:a )?note|written (?:that|this|it) down|added (?:that|this|it|your\b.{0,40}?) to (?:my|your))",
     r"\bI won't forget\b",
     r"\bI (?:made a note|noted (?:that|it|this) down)\b",
-    r"^(?:(?:ok(?:ay)?|alright|got it|sure|great|thanks|perfect|understood)\W+)*(?:duly |it's |that's "
+    rf"{_OPENS}(?:duly |it's |that's "
     r"|consider (?:it|that) )?(?:noted|saved|remembered|memori[sz]ed)\b(?! (?:that|by|in|as|earlier|above))",
     r"\b(?:has|have) (?:now |just )?been (?:saved|stored|noted|recorded|remembered|added to (?:my|your) memory)\b",
     r"\b(?:it|that|this)(?:'s| is) (?:now )?(?:saved|stored|noted|in my memory)\b",
+    rf"{_I_HAVE} (?:added|put|written|wrote|jotted|saved) [^.!?]{{1,60}}? {_TO_NOTES}",
+    rf"(?:{_OPENS}|\b{_IS_DONE} )(?:added|written|saved) (?:(?:it|that|this) )?{_TO_NOTES}",
+    rf"(?:{_OPENS}|{_I_HAVE} )(?:created|added|saved|written|wrote) (?:a|the|your) (?:new )?note\b",
+    rf"{_OPENS}note (?:saved|added|created)\b",
 )
-PROMISE_WORDS = "remember|forget|memor|mind|note|save|stor|record|write|written|add"  # one of them is in each promise
+REMINDER_CLAIMS = (
+    rf"\b(?:your(?: \w+)?|the|a) (?:reminder|alarm)s?\b[^.!?]{{0,60}}? {_IS_DONE} {_SET}",
+    rf"(?:{_I_HAVE}|{_I_WILL}) (?:set|creat|schedul|add|sav)e?d?(?: up)? (?:you )?(?:an?|the|your|that|this)(?: \w+)?"
+    r" (?:reminder|alarm)\b",
+    rf"{_I_HAVE} (?:added|put) [^.!?]{{1,60}}? (?:to|in|on) your (?:calendar|reminders|to-?dos?|to-?do list|tasks?)\b",
+    rf"{_I_WILL} remind you\b",
+    rf"{_OPENS}(?:a |your )?reminders? (?:is |has been )?{_SET}",
+)
+FORGETTING_CLAIMS = (
+    rf"{_I_HAVE} {_ERASED} (?:everything|all (?:of|about|the|your|that)|my memory"
+    r"|your (?:notes?|facts?|data|information|details|reminders?))\b",
+    rf"(?:{_I_HAVE} {_ERASED} [^.!?]{{1,60}}?|\b{_IS_DONE} {_ERASED}) from (?:my|your) (?:notes|memory|facts)\b",
+    rf"{_I_HAVE} (?:forgotten|erased|deleted) (?:about )?(?:it|that|this|them|those)(?: now| for you)?\W*$",
+    rf"\bI forgot (?:everything|all) (?:about|of|you)\b|{_I_WILL} (?:forget|erase) (?:everything|all|it|that|this)\b",
+    rf"\b(?:everything|all)\b[^.!?]{{0,60}}? {_IS_DONE} {_ERASED}\b",
+    rf"{_OPENS}(?:it's |that's |consider (?:it|that) )?(?:forgotten|erased|deleted)\W*$",
+)
+PROMISE_WORDS = (  # one of them is in each promise or claim
+    "remember|forg|memor|mind|note|save|stor|record|write|written|add|alarm|calendar|reminder|to-do|todo|task|eras|delet"
+    "|remov|wip|clear"
+)
 NOT_FORGET = r"(?:not|never|won't) forget"
 NO_PROMISE = (
     r"not|can't|cannot|couldn't|won't|don't|haven't|unable|never"

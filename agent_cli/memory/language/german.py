@@ -122,11 +122,13 @@ POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
 # Relations to the person; behind a colon stands the predicate, where it is another word.
 KIN = """
     frau:wife mann:husband ehefrau:wife ehemann:husband partner:partner partnerin:partner
-    lebensgefährtin:partner lebensgefährte:partner freundin:girlfriend schwester:sister bruder:brother
+    lebensgefährtin:partner lebensgefährte:partner freundin:girlfriend freund:boyfriend schwester:sister bruder:brother
     mutter:mother vater:father sohn:son tochter:daughter onkel:uncle tante:aunt cousin:cousin cousine:cousin
     nichte:niece neffe:nephew oma:grandmother opa:grandfather nachbar:neighbour nachbarin:neighbour chef:boss
     chefin:boss kollege:colleague kollegin:colleague vermieter:landlord vermieterin:landlord hausarzt:doctor
-    hausärztin:doctor arzt:doctor ärztin:doctor zahnarzt:dentist zahnärztin:dentist hund:dog katze:cat
+    hausärztin:doctor arzt:doctor ärztin:doctor zahnarzt:dentist zahnärztin:dentist hund:dog katze:cat pferd:horse
+    hase:rabbit schwiegermutter:mother_in_law schwiegervater:father_in_law schwägerin:sister_in_law
+    schwager:brother_in_law
 """
 FAMILY_NAME = r"mama|mutti|papa|vati|oma|opa"
 COMMON_NAME = r"axel|ernst|falk|felix|frank|friede|heide|jahn|kai|klara|lang|linde|mai|mark|rosa|rose|stern|till|wolf"
@@ -459,7 +461,10 @@ MY = r"mein(?:e|en|em|er|es)?"
 STILL = r"jetzt|nun|derzeit|gerade|auch|immer noch|gerne?|sehr"
 WE = r"wir"
 TITLE = r"Frau |Herr "
-NO_NAME = r"Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Mein|Meine|Ein|Eine|Im|Am"
+NO_NAME = (
+    r"Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Meine?|Eine?|Im|Am|Unsere?"
+    r"|Seine?|Ihre?|Alles|Dieses|Jenes|Etwas|Nichts|Als|Bis|Morgen"
+)
 ARTICLE, INDEFINITE_ARTICLE = r"der|die|das|den|dem|des|eine?|einen|einem|einer", r"ein(?:e[nmrs]?)?"
 SECOND_CLAUSE = r"und|oder|aber|weil|denn|sondern|während|wo"
 CLAUSE_VERB = r"ist|sind|war|hat|habe|arbeite\w*|wohn\w*|leb\w*"
@@ -467,16 +472,29 @@ NEXT_CLAUSE = r"und|aber|weil|der|die|das|wo|dass"
 PREDICATES = """
     farbe:color sprache:language essen:food getränk:drink e_mail_adresse:email mailadresse:email emailadresse:email
     telefonnummer:phone handynummer:phone telefon:phone nummer:phone geburtstag:birthday alter:age beruf:works_as
-    arbeitgeber:works_at adresse:address texteditor:editor
+    arbeitgeber:works_at adresse:address texteditor:editor praxis:practice büro:office spiele:plays spielt:plays
+    unterrichte:teaches unterrichtet:teaches sammle:collects sammelt:collects trage:wears trägt:wears trinke:drinks
+    trinkt:drinks leite:leads leitet:leads führe:runs führt:runs trainiere:trains trainiert:trains züchte:breeds
+    züchtet:breeds studiere:studies studiert:studies
 """
+TRADE = r"(?:(?:er|ist|eur|ent|ant|ärzt)in|er|eur|ist|ent|ant)"  # how nouns of people end
+ACTIVITY = (
+    r"spiel(?:e|t)|unterrichtet?|sammle|sammelt|trage|trägt|trink(?:e|t)|leitet?|führ(?:e|t)|trainier(?:e|t)|züchtet?"
+    r"|studier(?:e|t)"
+)
+NO_ACTIVITY = (  # what may follow and is no object, and the end of a verb in two parts
+    r"(?:mit|für|gegen|in|im|an|am|auf|bei|nach|von|vor|zu|gern|viel|sich)\b"
+    r"|.* (?:weiter|aus|ab|ein|an|vor|auf|mit|durch)$"
+)
+SCHOOL = r"\w*(?:schule|gymnasium|kindergarten|universität|akademie|verein|internat)|uni"
 THINGS = r"blutgruppe|schuhgröße|zeitzone|muttersprache|größe"
 PRONOUNS = "es das dies ihn sie dich mich uns euch etwas alles so wie was hier dort"
 NO_PLACES = """
-    stadt nähe haus wohnung dorf mitte land zentrum firma schule krankenhaus mir mich arbeit hause
+    stadt nähe haus wohnung dorf mitte land zentrum firma schule krankenhaus mir mich arbeit hause urlaub
 """
 NO_OBJECT = r"dass|zu"
 JOINING = r"und|oder|mit"
-NO_JOB = r"bei|für|und|oder"
+NO_JOB = r"bei|für|und|oder|bisschen|wenig"
 NATIONALITY = r"(?<=\w{4})(?:in|er|eur|ist|ent|ant)"
 NO_POSSESSION = r"termin|frage|idee|problem"
 SEARCH_WORDS = {
@@ -531,6 +549,8 @@ age age 0|1|2|3|4|5|6|7|8|9
     <WHO_IS><NOW> (?P<object>\d{1,3})(?: Jahre alt)?
 married_to given_name verheiratet
     <WHO_IS><NOW><WHEN> mit <OBJECT> verheiratet
+studies_at place studi
+    <WHO><NOW> studier(?:e|t)<NOW> (?:an|auf|in|am)(?: der| dem)? <OBJECT>
 answers_at network_address antwortet|erreichbar
     (?P<subject><NAME>|d(?:er|ie|as) [\w-]+(?: [\w-]+)?)<NOW> (?:antwortet (?:auf|unter)|ist erreichbar unter) <OBJECT>
 """
@@ -555,19 +575,27 @@ phone phone_number 0|1|2|3|4|5|6|7|8|9
 birthday day geburtstag
     <MY> Geburtstag ist(?: am)? <OBJECT>
 born_on day geboren
-    (?:ich bin|ich wurde|(?P<subject><NAME>) (?:ist|wurde)) am <OBJECT> geboren
+    <WHO> (?:bin|ist|wurde) am <OBJECT> geboren
 born_in place geboren
-    (?:ich bin|ich wurde|(?P<subject><NAME>) (?:ist|wurde)) in <OBJECT> geboren
+    <WHO> (?:bin|ist|wurde) in <OBJECT> geboren
 comes_from place aus
-    (?:ich komme aus|ich bin aus) <OBJECT>
+    <WHO> (?:komme|kommt|bin|ist) aus <OBJECT>
 - given_name <KIN>
     <MY> (?P<what><KIN>) heißt <OBJECT>
     (?P<object><NAME>) ist <MY> (?P<what><KIN>)
+    <WHOSE> (?P<what><KIN>) (?:ist|heißt) <OBJECT>
+    (?P<object><NAME>) ist <WHOSE> (?P<what><KIN>)
+    (?P<object><NAME>) ist (?:der|die|das) (?P<what><KIN>) von (?P<subject><NAME>)
+- given_name heißt
+    <MY> (?P<what>[\w-]+(?: [\w-]+)?) heißt <OBJECT>
+place_of_ place  in
+    <MY> (?P<what>(?!(?:<KIN>|<NO_POSSESSION>)\b)[\w-]+) (?:ist|liegt) in <OBJECT>
+    <WHO> (?:habe|hat) (?:<MY>|seine?n?|ihre?n?) (?P<what>[\w-]+) in <OBJECT>
 - person <KIN>
     <MY> (?P<what><KIN>) ist<NOW> <OBJECT>
 prefers. any nutze|verwende|nehme|liebling|bevorzugte
     (?:<ME> |(?=\w+ ich ))(?:be)?(?:nutze|verwende|nehme)(?: ich)?<NOW> <OBJECT> als (?:meinen? )?(?P<what>[\w-]{2,30})
-    <MY> (?:lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{2,30}?) (?:ist|sind) <OBJECT>
+    (?:<MY>|<WHOSE>) (?:lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{2,30}?) (?:ist|sind) <OBJECT>
 allergic_to any allerg
     <WHO_IS> allergisch (?:gegen|auf) <OBJECT>
     (?:ich habe|(?P<subject><NAME>) hat) eine Allergie gegen <OBJECT>
@@ -577,6 +605,21 @@ dislikes likeable hass
     <WHO><NOW> (?:hasse|hasst) <OBJECT>
 owns likeable besitz
     <WHO><NOW> (?:besitze|besitzt) <OBJECT>
+    (?:d(?:er|ie|as)|<MY>) <GOAL> gehört (?:mir|<NAMED>(?P<subject><NAME>))
+uses activity nutz|verwend
+    (?:<WHO>|wir)<NOW> (?:(?:be)?nutz(?:e|t|en)|verwende[nt]?)<NOW> <OBJECT>
+goes_to school geh|besuch
+    <WHO><NOW> (?:gehe|geht) (?:in|auf) <OBJECT>
+    <WHO><NOW> besuch(?:e|t) <OBJECT>
+- activity spiel|unterricht|samm|trag|träg|trink|leite|führ|trainier|zücht|studier
+    <WHO><NOW> (?P<what><ACTIVITY>)<NOW> (?!<NO_ACTIVITY>)<OBJECT>
+- value nummer|adresse|telefon|handy|geburtstag|mail|auto
+    <WHOSE> (?P<what>(?:telefon|handy)(?:nummer)?|(?:e-?mail-?)?adresse|e-?mail|geburtstag|auto) (?:ist|lautet) <OBJECT>
+is_a sort  eine? | ein |er|eur|ist|ent|ant|erin|tin
+    <WHO_IS><NOW> eine? <OBJECT>
+    (?:ich bin|<NAMED>(?P<subject><NAME>) ist) (?P<object>(?-i:[A-ZÄÖÜ])\w{3,}<TRADE>)
+- any  von
+    <WHO_IS> (?:der|die|das) (?P<what>[\w-]+) von <OBJECT>
 drives likeable fahr|fähr
     <WHO><NOW> (?:fahre|fährt)<NOW> eine?n? <OBJECT>
 speaks any sprech|sprich
@@ -589,6 +632,10 @@ has possession habe|hat
     <MY> (?P<what>(?!(?:<KIN>|name)\b)[\w-]+(?: [\w-]+){0,2}?)(?: ist| lautet|:) <OBJECT>
 """
 
+_OPENS = r"^(?:(?:ok(?:ay)?|alles klar|gut|super|gerne?|danke|verstanden|erledigt)\W+)*"
+_I_HAVE, _WAS = r"\b(?:ich habe?|habe? ich)\b[^.!?]{0,60}?", r"\b(?:wurden?|ist|sind)\b[^.!?]{0,60}?"
+_CREATED = r"(?:gespeichert|erstellt|angelegt|gesetzt|eingestellt|eingerichtet|gestellt|hinzugefügt)\b"
+_ADDED = r"(?:hinzugefügt|aufgenommen|eingetragen|geschrieben|gespeichert|festgehalten)\b"
 PROMISES = (
     r"\b(?:ich merke?|merke? ich)\b.{0,20}?\bmir\b",
     r"\b(?:ich (?:notiere|speichere|vermerke|behalte)|(?:notiere|speichere|vermerke|behalte) ich)\b.{0,20}?\b"
@@ -597,11 +644,34 @@ PROMISES = (
     r"|nie vergessen|(?:im|in) (?:hinterkopf|kopf|gedächtnis|erinnerung) behalten|daran denken)",
     r"\b(?:ich habe?|habe? ich|hab's)\b.{0,80}?\b(?:gespeichert|notiert|gemerkt|vermerkt|festgehalten"
     r"|aufgeschrieben)\b",
-    r"^(?:(?:ok(?:ay)?|alles klar|gut|super|gerne?|danke|verstanden)\W+)*(?:ist |schon |hiermit )?"
+    rf"{_OPENS}(?:ist |schon |hiermit )?"
     r"(?:notiert|gespeichert|gemerkt|vermerkt)\b",
     r"\b(?:wurden?|ist|sind)\b.{0,20}? (?:gespeichert|notiert|gemerkt|vermerkt)\b",
+    rf"(?:{_I_HAVE}|{_WAS}) (?:(?:in|zu) )?(?:dein|mein)en? (?:notizen|erinnerungen|gedächtnis) {_ADDED}",
+    rf"{_OPENS}(?:zu|in) (?:deinen?|meinen?|den) notizen {_ADDED}",
+    rf"(?:{_OPENS}|{_I_HAVE} (?:eine|die|deine) )notiz\b[^.!?]{{0,60}}? {_CREATED}",
 )
-PROMISE_WORDS = "merk|notier|speicher|behalt|vergess|denken|festgehalten|aufgeschrieben"
+REMINDER_CLAIMS = (
+    r"\bich erinnere dich\b(?! (?:nicht|an nichts))",
+    r"\b(?:ich werde|werde ich)\b[^.!?]{0,80}? erinnern\b",
+    rf"\b(?:deine|die|eine?) (?:erinnerung|wecker)\b[^.!?]{{0,60}}? (?:ist|wurde)\b[^.!?]{{0,60}}? {_CREATED}",
+    rf"{_I_HAVE} (?:erinnerung|wecker)\b[^.!?]{{0,60}}? {_CREATED}",
+    rf"{_I_HAVE} in deine[nr]? (?:kalender|aufgaben(?:liste)?|erinnerungen) {_ADDED}",
+    rf"{_OPENS}erinnerung[^.!?]{{0,40}}? {_CREATED}",
+)
+FORGETTING_CLAIMS = (
+    rf"{_I_HAVE} alles\b[^.!?]{{0,60}}? (?:vergessen|gelöscht|entfernt)\b",
+    rf"(?:{_I_HAVE}|{_WAS}) aus (?:mein|dein|d)e[mn] (?:gedächtnis|notizen|erinnerungen) (?:gelöscht|entfernt)\b",
+    r"\b(?:ich habe? (?:es|das|dies|deine \w+)|das habe? ich)(?: jetzt| nun)? gelöscht\b",
+    r"\b(?:ich werde|werde ich) (?:das|es|alles)\b[^.!?]{0,40}? (?:vergessen|löschen)\b",
+    r"\b(?:ich vergesse|vergesse ich) (?:das|es|alles|jetzt|nun)\b",
+    rf"\balles\b[^.!?]{{0,60}}? {_WAS} (?:vergessen|gelöscht|entfernt)\b",
+    rf"{_OPENS}(?:ist |schon |hiermit )?(?:vergessen|gelöscht)\W*$",
+)
+PROMISE_WORDS = (
+    "merk|notier|speicher|behalt|vergess|denken|festgehalten|aufgeschrieben|notiz|erinner|gedächtnis|wecker|kalender|aufgabe"
+    "|lösch|entfern"
+)
 NOT_FORGET = r"(?:nicht|nie) vergessen"
 NO_PROMISE = (
     r"nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls"

@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from agent_cli.memory.language import languages
-from agent_cli.text import Pattern
+from agent_cli.text import Pattern, unseen
 
 Span = tuple[int, int, str]
 
@@ -64,7 +64,15 @@ _CARD_NUMBER = Pattern(
 
 
 def spans(text: str) -> list[Span]:
-    """(start, end, kind) of each secret, in order, none overlapping."""
+    """(start, end, kind) of each secret, in order, none overlapping; characters of no width within it count as none."""
+    if not (hidden := unseen(text)):
+        return _visible_spans(text)
+    places = [place for place in range(len(text)) if place not in hidden]
+    found = _visible_spans("".join(text[place] for place in places))
+    return [(places[start], places[end - 1] + 1, kind) for start, end, kind in found]
+
+
+def _visible_spans(text: str) -> list[Span]:
     number = _contains_any(text, "0123456789") and _DIGITS.search(text)
     folded = text.lower()
     if (

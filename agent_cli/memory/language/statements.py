@@ -59,11 +59,17 @@ _CLAUSE_WORD = languages.pattern(
     r"(?<!\s)\s++<CLAUSE_OPENING>\s++(?=<OWN_CLAUSE>)",
     hint=lambda sentence: not languages.first_words("CLAUSE_OPENING").isdisjoint(sentence.casefold().split()),
 )
-_PROMISE = Pattern(
-    "|".join(promise for language in languages.ALL for promise in language.PROMISES),
-    re.IGNORECASE | re.MULTILINE,
-    languages.phrases("PROMISE_WORDS"),
-)
+_CLAIMS = [  # what a reply says was done, and how
+    (
+        kind,
+        Pattern(
+            "|".join(claim for language in languages.ALL for claim in getattr(language, name)),
+            re.IGNORECASE | re.MULTILINE,
+            languages.phrases("PROMISE_WORDS"),
+        ),
+    )
+    for kind, name in (("reminder", "REMINDER_CLAIMS"), ("saved", "PROMISES"), ("forgotten", "FORGETTING_CLAIMS"))
+]
 _NOT_FORGET, _NO_PROMISE = languages.pattern(r"\b<NOT_FORGET>\b"), languages.pattern(r"\b<NO_PROMISE>\b")
 _QUOTED_REPLY = Pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
@@ -353,13 +359,16 @@ def _begins_with(words: str, phrase: str) -> bool:
     return words[: len(phrase)].casefold() == phrase and not words[len(phrase) :][:1].isalnum()
 
 
-def is_promise(reply: str) -> bool:
-    """Whether a reply promises to remember, or says that something was saved. Questions and quotations do not count."""
+def claim(reply: str) -> str:
+    """What a reply promises or says was done, "saved", "reminder" or "forgotten"; empty where it says nothing so.
+
+    Questions and quotations do not count."""
     plain = _QUOTED_REPLY.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
-    return any(map(_is_promise_sentence, text.sentences(plain)))
+    return next(filter(None, map(_claim_of_sentence, text.sentences(plain))), "")
 
 
-def _is_promise_sentence(sentence: str) -> bool:
-    if sentence.endswith("?") or not _PROMISE.search(sentence):
-        return False
-    return not _NO_PROMISE.search(_NOT_FORGET.sub("", sentence))
+def _claim_of_sentence(sentence: str) -> str:
+    if sentence.endswith("?"):
+        return ""
+    kind = next((kind for kind, claim in _CLAIMS if claim.search(sentence)), "")
+    return kind if kind and not _NO_PROMISE.search(_NOT_FORGET.sub("", sentence)) else ""

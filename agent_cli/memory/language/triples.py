@@ -33,11 +33,12 @@ _MAX_OBJECT_WORDS = 6
 _DOUBT = languages.pattern(r"\b(?:<NEGATION>|<DOUBT>)\b|n['’]t\b|\?")
 _SECOND_CLAUSE = languages.pattern(
     r"\b<SECOND_CLAUSE> (?:\w+ )*<CLAUSE_VERB>\b|, <NEXT_CLAUSE>\b"
-    r"|(?<!\d)(?<!\bDr)(?<!\bSt)(?<!Prof)(?<!Mag)(?<!\b[A-Z])[.!?;] "
+    r"|(?<!\d)(?<!\b[DM]r)(?<!\bMrs)(?<!\bSt)(?<!Prof)(?<!Mag)(?<!\b[A-Z])[.!?;] "
 )
 _ARTICLE, _INDEFINITE = languages.pattern(r"^<ARTICLE>\s+"), languages.pattern(r"<INDEFINITE_ARTICLE>\s")
 _NO_OBJECT, _NO_JOB = languages.pattern(r"<NO_OBJECT>\b"), languages.pattern(r"\b<NO_JOB>\b")
 _JOINING, _NO_POSSESSION = languages.pattern(r"\b<JOINING>\b"), languages.pattern(r"\b<NO_POSSESSION>\b")
+_SCHOOL = languages.pattern(r"\b<SCHOOL>\b")
 _NATIONALITY = Pattern(rf"{languages.alternatives('NATIONALITY')}$")
 _DAY = Pattern(rf"\d|{date_phrases.MONTH}", re.IGNORECASE)
 _PRONOUNS, _NO_PLACES = languages.words("PRONOUNS"), languages.words("NO_PLACES")
@@ -57,8 +58,10 @@ _SEARCH_WORDS = {  # of a question, which a statement may express differently
 }
 _PLACES = {  # in the rules of a language
     "<NAME>": _NAME,
-    "<WHO>": f"(?:<ME>|(?P<subject>{_NAME}))",
-    "<WHO_IS>": f"(?:<I_AM>|(?P<subject>{_NAME}) <IS>)",
+    "<WHO>": f"(?:<ME>|<NAMED>(?P<subject>{_NAME}))",
+    "<WHO_IS>": f"(?:<I_AM>|<NAMED>(?P<subject>{_NAME}) <IS>)",
+    "<WHOSE>": rf"(?P<subject>{_NAME})['’]?s",
+    "<NAMED>": "(?:<POSSESSIVE> (?:<KIN>) )?",  # "my sister" in front of her name
     "<AM>": "<I_AM>",
     "<NOW>": "(?: <STILL>)*",
     "<WHEN>": f"(?: {date_phrases.TIME_WORDS})?",  # in rules that are matched without the dates of a sentence
@@ -177,7 +180,7 @@ def predicate(words: str) -> str:
 @cache
 def _rules() -> list[_SentenceRule]:
     """In the order in which they are tried; each is compiled when it is."""
-    anybody = Pattern(languages.expand(rf"<ME>|<I_AM>|{_NAME}|<WE>"), re.IGNORECASE)
+    anybody = Pattern(languages.expand(rf"<ME>|<I_AM>|{_NAME}|<WE>|<POSSESSIVE>"), re.IGNORECASE)
     openings = {"<MY>": languages.pattern("<MY>"), "<WHO": anybody, "(?:<WHO": anybody, "": Pattern("")}
     rules = []
     for kind, language in product(("DATED_TRIPLES", "PLANNED_TRIPLES", "UNDATED_TRIPLES"), languages.ALL):
@@ -269,6 +272,18 @@ def _is_possession(object: str, small: bool) -> bool:
     return not _NO_POSSESSION.search(object)
 
 
+def _is_school(object: str, small: bool) -> bool:
+    return _is_place(object, small) and _SCHOOL.search(object) is not None
+
+
+def _is_sort(object: str, small: bool) -> bool:
+    return _is_job(object, small) and _is_possession(object, small)
+
+
+def _is_activity(object: str, small: bool) -> bool:
+    return _is_likeable(object, small) and _is_possession(object, small)
+
+
 def _is_value(object: str, small: bool) -> bool:
     """A name or something with digits; a state, as in "is broken", is no value."""
     return bool(_is_proper_name(object, False) or re.search(r"\d|@", object))
@@ -290,6 +305,9 @@ _TESTS: dict[str, _ObjectTest] = {
     "network_address": _is_network_address,
     "likeable": _is_likeable,
     "possession": _is_possession,
+    "school": _is_school,
+    "sort": _is_sort,
+    "activity": _is_activity,
     "value": _is_value,
 }
 """What an object must be."""

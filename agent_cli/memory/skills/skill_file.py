@@ -187,7 +187,7 @@ def write(folder: Path, texts: Mapping[str, str], *, force: bool = False) -> Ite
                 raise UsageError(f"{path} exists already with other content; say --force to write over it")
         for path, content in targets:
             if existing[path] != content:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                atomic_file.make_folder(path.parent)
                 atomic_file.write(path, content)
             yield WrittenFile(path, existing[path] != content)
     except OSError as error:

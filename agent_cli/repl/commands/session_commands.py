@@ -1,6 +1,7 @@
 """The slash commands for sessions: /new, /close, /sessions, /resume, /rename, /export, /summary …"""
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -140,7 +141,7 @@ def export(conversation: Conversation, argument: str) -> Result:
         return Verbatim(written)
     file = Path(argument).expanduser()
     try:
-        with file.open("x", encoding="utf-8", errors="replace") as opened:
+        with open(file, "x", encoding="utf-8", errors="replace", opener=partial(os.open, mode=0o600)) as opened:
             opened.write(written)
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error

@@ -239,7 +239,7 @@ def test_a_long_paste_is_no_fact():
 @given(st.lists(st.tuples(st.text(), st.sampled_from(["typed", "pasted", "file"]))))
 def test_no_text_breaks_it(told):
     capture.capture([Part(words, origin) for words, origin in told])
-    statements.is_promise("".join(words for words, _ in told))
+    statements.claim("".join(words for words, _ in told))
 
 
 @given(st.text(), st.text())
@@ -254,7 +254,7 @@ def test_a_very_long_text_is_read_in_time():
 
     began = time.process_time()
     capture.capture([Part("remember that " + "a" * 300_000 + " please " * 50_000, "typed")])
-    statements.is_promise("I will " + "now " * 100_000)
+    statements.claim("I will " + "now " * 100_000)
     assert time.process_time() - began < 3
 
 
@@ -300,12 +300,97 @@ NOT_PROMISED = [
 
 @for_each("reply", PROMISED)
 def test_a_promise_to_remember_is_recognised(reply):
-    assert statements.is_promise(f"Hello there. {reply}")
+    assert statements.claim(f"Hello there. {reply}") == "saved"
 
 
 @for_each("reply", NOT_PROMISED)
 def test_what_is_no_promise_is_none(reply):
-    assert not statements.is_promise(reply)
+    assert statements.claim(reply) == ""
+
+
+CLAIMED = {
+    "reminder": [
+        "Your reminder has been set for 5 pm.",
+        "I've set a reminder for 5 pm.",
+        "Sure! I'll remind you tomorrow at 9.",
+        "Reminder set for Friday at 3 pm.",
+        "Your dentist reminder is now scheduled for Friday.",
+        "I have added the dentist to your calendar.",
+        "I will set a reminder for you.",
+        "Deine Erinnerung ist für 17 Uhr eingestellt.",
+        "Ich habe dir eine Erinnerung für 17 Uhr erstellt.",
+        "Ich erinnere dich um 17 Uhr daran.",
+        "Ich werde dich morgen daran erinnern.",
+        "Die Erinnerung wurde erstellt.",
+        "Erinnerung gesetzt: 17 Uhr.",
+        "Ich habe den Termin in deinen Kalender eingetragen.",
+    ],
+    "saved": [
+        "I added it to your notes.",
+        "I've put that in your notes.",
+        "It has been added to your notes.",
+        "Added to your notes.",
+        "Note saved.",
+        "I created a note with the recipe.",
+        "Ich habe es zu deinen Notizen hinzugefügt.",
+        "Ich habe das deinen Notizen hinzugefügt.",
+        "Das wurde in deine Notizen eingetragen.",
+        "Ich habe eine Notiz angelegt.",
+        "Notiz erstellt.",
+    ],
+    "forgotten": [
+        "I have forgotten everything about Anna.",
+        "I've deleted that from my memory.",
+        "I've removed Anna's birthday from your notes.",
+        "Everything about Anna has been erased.",
+        "That has been removed from my memory.",
+        "I've deleted it.",
+        "I will forget that.",
+        "Okay, forgotten.",
+        "Ich habe alles über Anna vergessen.",
+        "Alles über Anna wurde gelöscht.",
+        "Ich habe das aus meinem Gedächtnis gelöscht.",
+        "Das habe ich gelöscht.",
+        "Gelöscht.",
+        "Ich werde alles über Anna vergessen.",
+    ],
+}
+
+
+@for_each(("kind", "reply"), [(kind, reply) for kind, replies in CLAIMED.items() for reply in replies])
+def test_what_a_reply_claims_of_reminders_notes_and_forgetting_is_recognised(kind, reply):
+    assert statements.claim(f"Hello there. {reply}") == kind
+
+
+@for_each(
+    "reply",
+    [
+        "Should I set a reminder for 5 pm?",
+        "I can't set a reminder.",
+        "I have not set a reminder.",
+        "You can set a reminder with /remind.",
+        "You have a reminder for 5 pm.",
+        "The reminder is at 5 pm.",
+        "I'm sorry, I forgot that you don't eat meat.",
+        "I have forgotten nothing.",
+        "I removed the unused import from the list.",
+        "I've deleted the second paragraph.",
+        "I added it to the table.",
+        "I've created a task runner in make.",
+        "This reminds me of Graz.",
+        "I can't forget it: only you can.",
+        "Soll ich dir eine Erinnerung stellen?",
+        "Ich kann keine Erinnerung stellen.",
+        "Das erinnert mich an Graz.",
+        "Ich habe vergessen, wo du wohnst.",
+        "Ich habe nichts gelöscht.",
+        "Ich habe den zweiten Absatz gelöscht.",
+        "Du hast eine Erinnerung um 17 Uhr.",
+        "Die Datei liegt in deinen Notizen.",
+    ],
+)
+def test_what_claims_nothing_of_reminders_notes_and_forgetting_is_left_alone(reply):
+    assert statements.claim(reply) == ""
 
 
 @for_each(

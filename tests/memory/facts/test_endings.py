@@ -69,15 +69,15 @@ def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
 @pytest.mark.parametrize(
     ("known", "said", "triple"),
     [
-        ("I drink coffee", "I drink tea instead of coffee", ""),
-        ("I use vim", "I use emacs instead of vim", ""),
+        ("I drink coffee", "I drink tea instead of coffee", "tea"),
+        ("I use vim", "I use emacs instead of vim", "emacs"),
         ("My editor is vim", "I use emacs instead of vim", "emacs"),
         ("My editor is vim", "I switched from vim to emacs", "emacs"),
         ("My editor is vim", "I use emacs as my editor now", "emacs"),
         ("I prefer vim as my editor", "My editor is emacs now", "emacs"),
         ("My favourite editor is vim", "Ich benutze jetzt emacs als Editor", "emacs"),
         ("Ich trinke Kaffee", "Statt Kaffee trinke ich Tee", ""),
-        ("Ich trinke Kaffee", "Ich trinke jetzt Tee statt Kaffee", ""),
+        ("Ich trinke Kaffee", "Ich trinke jetzt Tee statt Kaffee", "Tee"),
         ("I live in Wels", "Ich wohne jetzt in Linz", "Linz"),
     ],
 )

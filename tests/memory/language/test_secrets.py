@@ -109,6 +109,12 @@ def test_a_key_is_masked_wherever_it_stands(before, after):
     assert secrets.mask(f"{before} AKIAIOSFODNN7EXAMPLE{after}") == f"{before} [masked: API key]{after}"
 
 
+@for_each("hidden", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u200e", "\u202a"])
+def test_characters_that_nobody_sees_hide_no_secret(hidden):
+    assert secrets.mask(f"ü AKIAIOSF{hidden}ODNN7{hidden}EXAMPLE it is") == "ü [masked: API key] it is"
+    assert secrets.mask(f"my pass{hidden}word is hunter{hidden}22 ü") == f"my pass{hidden}word is [masked: password] ü"
+
+
 def test_a_secret_cut_in_two_is_masked_in_both_pieces():
     text = "before AKIAIOSFODNN7EXAMPLE after"
     found = secrets.spans(text)
