@@ -5,7 +5,7 @@ take their places; what holds only words that were misspelt before is looked for
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime
 from functools import cache
 from itertools import chain, islice
@@ -306,8 +306,7 @@ def _named_time(request: RecallRequest) -> Filter | None:
     named = time_range.find(request.query, request.now)
     if named is None:
         return None
-    since, until = (moment.timestamp() if moment else None for moment in (named.since, named.until))
-    return replace(request.allowed, since=since, until=until)
+    return request.allowed.within(named.since, named.until)
 
 
 def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
