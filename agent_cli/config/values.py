@@ -183,7 +183,8 @@ class Config:
         "ask",
     )
     carry: Literal["here", "everywhere"] = setting(
-        'from which folders a new session carries over what was said: "here", its own, or "everywhere"', "here"
+        'from which folders a session carries over what was said: "everywhere", its own first, or "here", its own only',
+        "everywhere",
     )
     profile_tokens: int = setting(
         "tokens of the facts that stand before the model in every session, at most an eighth of num_ctx; 0: none",
