@@ -76,6 +76,7 @@ def search(
         place=app_.scope.place if in_this_place else place,
         author=author,
         current_place=app_.scope.place,
+        fact_half_life=app_.fact_half_life,
         since=max(_given(_timestamp(since, now), earliest), default=None),
         until=min(_given(_timestamp(until, now, timedelta()), latest), default=None),
     )

@@ -79,7 +79,14 @@ def router(state: ServerState) -> APIRouter:
             since, until = between_days(now, asked.min_days_ago or None, asked.max_days_ago or None)
         except UsageError as error:
             raise Refused(422, "arguments", str(error)) from error
-        allowed = Filter(caller.owner, asked.kind, current_place=app.scope.place, since=since, until=until)
+        allowed = Filter(
+            caller.owner,
+            asked.kind,
+            current_place=app.scope.place,
+            since=since,
+            until=until,
+            fact_half_life=app.fact_half_life,
+        )
         with state.pool.connection() as db:
             embedder = _question_embedder(app, caller, db)
             found = recall.find(db, asked.q, allowed, now, asked.limit, embedder)

@@ -264,6 +264,7 @@ def search_memory(
         until=until,
         current_place=context.scope.place,
         current_session=None if context.memory else context.session,
+        fact_half_life=context.fact_half_life,
     )
     if not context.memory:
         index.refresh(context.db)

@@ -85,3 +85,17 @@ def test_the_model_searches_a_time_by_the_names_of_arguments_that_it_likes(lived
     assert "canoe" in week
     assert "walnuts" not in week
     assert "the least must not exceed the most" in wrong
+
+
+def test_with_a_half_life_a_fact_counts_half_for_each_of_its_length(program):
+    at = {ago: {"AGENT_NOW": (NOW - timedelta(days=ago)).isoformat()} for ago in (60, 0)}
+    program.let_scripts_decide()
+    program("facts", "add", "My dentist is in the Herrengasse", env=at[60])
+
+    def score():
+        return program("search", "dentist", "--kind", "fact", "--json", env=at[0]).json["hits"][0]["score"]
+
+    usual = score()
+    assert program("config", "set", "recall.half_life", "30").code == 0
+    assert score() == pytest.approx(usual * 0.25 / (0.8 + 0.2 * 0.25), rel=0.01)
+    assert program("config", "set", "recall.half_life", "0").code == 2

@@ -54,6 +54,7 @@ class Filter:
     current_place: str | None = None  # where it is asked: facts of other places must be clearly meant; None: anywhere
     current_session: int | None = None  # the session it is asked in: facts that are true in another are not found
     unit: str | None = None  # of summaries only these: session, day, week, month, quarter or year
+    fact_half_life: float = 0.0  # days after which a fact counts half; 0: its age counts as that of all else
     files: bool = False  # whether among sections of files, which are searched apart from all else
 
     def holds_at(self, moment: float) -> bool:

@@ -242,7 +242,14 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
 
 def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
     return QueryContext(
-        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.compared
+        search.request.query,
+        idfs,
+        search.words,
+        search.average,
+        search.sessions,
+        search.authors,
+        search.compared,
+        search.request.allowed.fact_half_life,
     )
 
 
