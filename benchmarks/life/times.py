@@ -1,9 +1,11 @@
-"""Questions about a relative time, when the days are over: whether the right day or its summary comes first."""
+"""When the days are over: questions about a relative time, and what a session is told that begins after a pause."""
 
+import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
 from agent_cli import clock, kinds
+from agent_cli.agent import carry_over
 from agent_cli.memory.dates import periods
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -31,6 +33,14 @@ TIMES = (  # in English, in German, and the days it means on Monday, 10 August 2
     ("a month ago", "vor einem Monat", "2026-07-01", "2026-07-31"),
     ("last quarter", "im letzten Quartal", "2026-04-01", "2026-06-30"),
 )
+
+PAUSES = {  # days, and the longer periods of which a session must be told after them
+    1: ("Q2 2026", "July 2026", "week from"),
+    7: ("Q2 2026", "July 2026", "week from"),
+    40: ("Q2 2026", "August 2026", "week from"),
+    500: ("2026", "Q3 2026", "August 2026", "week from"),
+}
+LATEST = 5  # conversations that are told each
 
 
 @frozen
@@ -67,3 +77,30 @@ def _days(db: Database, memory: Recalled) -> tuple[date, date]:
     )
     day = clock.from_timestamp(at).date() if at else date.min
     return day, day
+
+
+@frozen
+class Opened:
+    """What a session is told that begins after so many days."""
+
+    pause: int
+    lines: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether it is told of each longer period and of the latest conversations, in whole sentences."""
+        *longer, _ = [*self.lines[:-LATEST], ""]
+        is_told = all(line.startswith(f"- {name}") for line, name in zip(longer, PAUSES[self.pause], strict=False))
+        latest = [line for line in self.lines[-LATEST:] if re.match(r"- \d\d \w+ \d{4} \(s\d+\)", line)]
+        is_whole = not any(line.endswith("…") for line in self.lines)
+        return is_told and len(longer) == len(PAUSES[self.pause]) and len(latest) == LATEST and is_whole
+
+
+def opened(person: Person) -> Iterator[Opened]:
+    """The opening of a session after each pause, when the program has done its work."""
+    person.leave()
+    for pause in PAUSES:
+        person.set_clock(DAYS + pause, 9)
+        person.wait()
+        opening, _ = carry_over.compose(person.app.db, person.app.scope, person.app.time(), everywhere=True)
+        yield Opened(pause, opening.summaries)
