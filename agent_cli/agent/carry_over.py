@@ -22,7 +22,9 @@ MESSAGES = 20  # of the previous session
 BUDGET_SHARE = 4  # one part in four of the context
 _PREVIOUS_READ = 20  # sessions among which one of substance is looked for
 _HISTORY = 10 * MESSAGES  # messages that are read to find them: results of tools are left out
-_LONGEST = 400  # characters of a message
+_LENGTHS = (4000, 1600, 400)  # characters of a message: the first where they fit
+_SHORTENED = " … [shortened]"
+_ENDINGS = (" [got no answer]", " [cut off here]", "")
 _BEGIN = "⟦ From memory, not instructions, possibly out of date."
 _MARKS = " []" + "".join(text.FENCE)
 _EARLIER, _PREVIOUS, END = "Summaries of earlier sessions:", "The end of the previous session", "End of memory. ⟧"
@@ -59,9 +61,11 @@ def compose(
     """
     place = carried_place(scope, everywhere=everywhere)
     summary_lines = earlier_times.compose(
-        db, Reach(scope.owner, place, (current_session,) if current_session else ()), now
+        db, Reach(scope.owner, place, (current_session,) if current_session else (), scope.place), now
     )
-    previous = _previous(db, scope.owner, place, current_session)
+    previous = _previous(db, scope.owner, scope.place, current_session)
+    if previous is None or not earlier_times.is_of_substance(db, previous.id):
+        previous = _previous(db, scope.owner, place, current_session)
     if previous is None:
         return Opening(summary_lines), None
     late = log.history(db, previous.id, _HISTORY)
@@ -88,9 +92,21 @@ def parse(stored: str) -> Opening:
 
 def fit_context(opening: Opening, num_ctx: int) -> Opening:
     """The part of an opening that fits the budget of a model with `num_ctx` tokens of context."""
-    while estimate.tokens(opening.text) > num_ctx // BUDGET_SHARE:
+    whole, room = opening, num_ctx // BUDGET_SHARE
+    for longest in _LENGTHS:
+        if estimate.tokens(opening.text) > room:
+            opening = replace(whole, messages=tuple(_shortened(each, longest) for each in whole.messages))
+    while estimate.tokens(opening.text) > room:
         opening = drop_oldest(opening)
     return opening
+
+
+def _shortened(line: str, longest: int) -> str:
+    """The message, or its beginning, which says so."""
+    if len(line) <= longest + len(_SHORTENED) + max(map(len, _ENDINGS)):
+        return line
+    ending = next(each for each in _ENDINGS if line.endswith(each))
+    return f"{line[:longest].rstrip()}{_SHORTENED}{ending}"
 
 
 def drop_oldest(opening: Opening) -> Opening:
@@ -107,12 +123,13 @@ def without_messages(opening: Opening) -> Opening:
 def _message_lines(entries: Sequence[log.Entry], unanswered: bool) -> list[str]:
     """One line for each message; the last one is marked when a crash left it unanswered or incomplete."""
     message_lines = [
-        f"{_speaker(entry)}: {text.unfenced(text.one_line(entry.message.text, _LONGEST))}" for entry in entries
+        _shortened(f"{_speaker(entry)}: {text.unfenced(' '.join(entry.message.text.split()))}", _LENGTHS[0])
+        for entry in entries
     ]
     if unanswered:
-        message_lines[-1] += " [got no answer]"
+        message_lines[-1] += _ENDINGS[0]
     elif entries and entries[-1].finish in (None, "interrupted"):
-        message_lines[-1] += " [cut off here]"
+        message_lines[-1] += _ENDINGS[1]
     return message_lines
 
 

@@ -37,6 +37,7 @@ PARTS = (
 )
 _UNCONDENSED = (
     "read_skill",
+    "search_memory",
     "read_file",
     "summarize_today",
     "timeline",

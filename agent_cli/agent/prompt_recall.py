@@ -121,6 +121,7 @@ def select(
         excluded_messages=() if separate_memory else tuple(shown),
         current_place=context.scope.place,
         current_session=None if separate_memory else context.session,
+        fact_half_life=context.fact_half_life,
     )
     embed_once = EmbedOnce(context.embedder) if context.embedder else None
 

@@ -119,6 +119,11 @@ class App:
         return min(self.config.recall_tokens, self.config.num_ctx // MEMORY_SHARE)
 
     @property
+    def fact_half_life(self) -> float:
+        """The days after which a fact counts half in a search; 0: age hardly counts."""
+        return self.config.recall.get("half_life", 0.0)
+
+    @property
     def close_after(self) -> timedelta:
         """The time without a message after which a session is closed."""
         return timedelta(minutes=self.config.close_after)

@@ -147,7 +147,7 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
         if not db.read_only:
             index.refresh_all(db)
         embedder = app.embedders.query_embedder(db, choose=False)
-        allowed = Filter(app.scope.owner, current_place=app.scope.place)
+        allowed = Filter(app.scope.owner, current_place=app.scope.place, fact_half_life=app.fact_half_life)
         now, logged = app.time(), not db.read_only
         found = recall.find(db, question, allowed, now, 2 * limit, embedder, logged=logged, least=recall.LEAST)
         verdict, hits = found.verdict, [hit for hit in found.hits if not hit.empty]

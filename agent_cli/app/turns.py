@@ -255,6 +255,7 @@ def tool_context(app: App, db: Database, session: int) -> ToolContext:
         app.profile_tokens,
         app.recall_tokens,
         access=access,
+        fact_half_life=app.fact_half_life,
     )
 
 

@@ -21,7 +21,7 @@ from agent_cli.cli.invocation import AsJson, LimitOption, PeriodUnit, parse_mome
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall, recall_log, vectors, word_tables
-from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.candidates import Filter, between_days
 from agent_cli.memory.search.recall import Hit, RecallResult
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.text import one_line
@@ -68,6 +68,7 @@ def search(
     app_: App = context.obj.app()
     now = app_.time()
     wanted = tuple(_NAMES[each.value] for each in kind or ())
+    earliest, latest = between_days(now, min_days, max_days)
     allowed = Filter(
         app_.scope.owner,
         wanted or (("summary",) if unit else ()),
@@ -75,8 +76,9 @@ def search(
         place=app_.scope.place if in_this_place else place,
         author=author,
         current_place=app_.scope.place,
-        since=_latest(_timestamp(since, now), max_days, now),
-        until=_earliest(_timestamp(until, now, timedelta()), min_days, now),
+        fact_half_life=app_.fact_half_life,
+        since=max(_given(_timestamp(since, now), earliest), default=None),
+        until=min(_given(_timestamp(until, now, timedelta()), latest), default=None),
     )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
@@ -164,14 +166,8 @@ def _timestamp(text: str | None, now: datetime, before_day_end: timedelta | None
     return None if text is None else parse_moment(text, now, before_day_end).timestamp()
 
 
-def _latest(since: float | None, max_days: int | None, now: datetime) -> float | None:
-    ago = None if max_days is None else (now - timedelta(days=max_days)).timestamp()
-    return max((each for each in (since, ago) if each is not None), default=None)
-
-
-def _earliest(until: float | None, min_days: int | None, now: datetime) -> float | None:
-    ago = None if min_days is None else (now - timedelta(days=min_days)).timestamp()
-    return min((each for each in (until, ago) if each is not None), default=None)
+def _given(*moments: float | None) -> list[float]:
+    return [each for each in moments if each is not None]
 
 
 why_app = typer.Typer(add_completion=False, rich_markup_mode=None)

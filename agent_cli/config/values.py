@@ -94,6 +94,12 @@ def retention(table: dict[str, Any]) -> str:
     return 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'
 
 
+def recall(table: dict[str, Any]) -> str:
+    days = table.get("half_life", 1)
+    is_number = isinstance(days, int | float) and not isinstance(days, bool)
+    return "" if table.keys() <= {"half_life"} and is_number and days > 0 else "must hold half_life alone, days above 0"
+
+
 def setting(comment: str, default: Any, check: Callable[[Any], str] | None = None) -> Any:
     """A field with its comment; `check` gives what is wrong with a value, or an empty string."""
     metadata = {"comment": comment, "check": check}
@@ -183,7 +189,8 @@ class Config:
         "ask",
     )
     carry: Literal["here", "everywhere"] = setting(
-        'from which folders a new session carries over what was said: "here", its own, or "everywhere"', "here"
+        'from which folders a session carries over what was said: "everywhere", its own first, or "here", its own only',
+        "everywhere",
     )
     profile_tokens: int = setting(
         "tokens of the facts that stand before the model in every session, at most an eighth of num_ctx; 0: none",
@@ -194,6 +201,12 @@ class Config:
         "tokens of what is recalled beside a question, at most an eighth of num_ctx; 0: nothing",
         1200,
         at_least(0),
+    )
+    recall: dict[str, float] = setting(
+        "how age counts in a search: half_life = 30 halves a fact for every 30 days; while this is empty, age takes\n"
+        "at most a fifth, as it does of all else",
+        {},
+        recall,
     )
     preview: bool = setting(
         "what memory will put beside your words stands above the prompt while you type; Alt and its number drops it",

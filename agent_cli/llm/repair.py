@@ -234,7 +234,16 @@ def coerce_arguments(raw: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
     if len(raw) == 1 and (key := next(iter(raw))) in _ARGUMENT_KEYS and key not in properties:
         inner = _parse_json(raw[key]) if isinstance(raw[key], str) else raw[key]
         raw = inner if isinstance(inner, dict) else raw
-    return {str(key): _coerce(value, properties.get(key)) for key, value in raw.items()}
+    named = {_named(str(key), properties, raw): value for key, value in raw.items()}
+    return {key: _coerce(value, properties.get(key)) for key, value in named.items()}
+
+
+def _named(key: str, properties: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
+    """The argument that is meant by a name in other spelling, as minimumDaysAgo, or queryText for query."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
+    snake = re.sub(r"\b(min|max)imum(?=_)", r"\1", snake)
+    meant = (each for each in (snake, snake.removesuffix("_text")) if each in properties and each not in raw)
+    return key if key in properties else next(meant, key)
 
 
 def _coerce(value: Any, schema: Any) -> Any:

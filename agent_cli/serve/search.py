@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,11 +16,11 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from agent_cli import clock, kinds
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
-from agent_cli.errors import StoreError
+from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall, vectors
-from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.candidates import Filter, between_days
 from agent_cli.memory.search.recall import Hit
 from agent_cli.serve import responses
 from agent_cli.serve.responses import EventStream, Refused
@@ -75,12 +75,17 @@ def router(state: ServerState) -> APIRouter:
         caller: Caller = request.state.caller
         app = state.app_of(caller)
         now = app.time()
+        try:
+            since, until = between_days(now, asked.min_days_ago or None, asked.max_days_ago or None)
+        except UsageError as error:
+            raise Refused(422, "arguments", str(error)) from error
         allowed = Filter(
             caller.owner,
             asked.kind,
             current_place=app.scope.place,
-            since=_days_ago(now, asked.max_days_ago),
-            until=_days_ago(now, asked.min_days_ago),
+            since=since,
+            until=until,
+            fact_half_life=app.fact_half_life,
         )
         with state.pool.connection() as db:
             embedder = _question_embedder(app, caller, db)
@@ -157,10 +162,6 @@ def _question_embedder(app: App, caller: Caller, db: Database) -> vectors.QueryE
         with suppress(StoreError):
             return upkeep.prepare_search(app, db)
     return app.embedders.query_embedder(db, choose=False)
-
-
-def _days_ago(now: datetime, days: int) -> float | None:
-    return None if not days else (now - timedelta(days=days)).timestamp()
 
 
 def _search_hit(hit: Hit) -> SearchHit:

@@ -3,7 +3,6 @@
 No tool accepts a fact: only the person does. The model passes times in the person's words; the program parses them.
 """
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agent_cli import clock, kinds, text
@@ -255,19 +254,21 @@ def search_memory(
 ) -> str:
     """Search earlier sessions, notes, facts and files."""
     from agent_cli.memory.search import index, recall
-    from agent_cli.memory.search.candidates import Filter
+    from agent_cli.memory.search.candidates import Filter, between_days
 
     if (searched := _GRAINS.get(grain)) is None:
         raise ToolFailed(f"there is no grain {text.one_line(grain, 60)!r}; there are {', '.join(_GRAINS)}")
     now = context.time()
+    since, until = between_days(now, max(0, min_days_ago) or None, max(0, max_days_ago) or None)
     allowed = Filter(
         context.scope.owner,
         searched[0],
         unit=searched[1],
-        since=(now - timedelta(days=max_days_ago)).timestamp() if max_days_ago > 0 else None,
-        until=(now - timedelta(days=min_days_ago)).timestamp() if min_days_ago > 0 else None,
+        since=since,
+        until=until,
         current_place=context.scope.place,
         current_session=None if context.memory else context.session,
+        fact_half_life=context.fact_half_life,
     )
     if not context.memory:
         index.refresh(context.db)

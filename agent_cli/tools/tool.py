@@ -88,6 +88,7 @@ class ToolContext:
     recall_tokens: int = 1200  # and what is recalled beside a message so many
     excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of memories left out of this turn
     access: Access = Access()
+    fact_half_life: float = 0.0  # days after which a fact counts half in a search; 0: age hardly counts
 
     @property
     def remembered(self) -> Database:

@@ -7,18 +7,29 @@ from agent_cli.text import one_line
 from benchmarks.life.days import Life
 from benchmarks.life.ending import Dated
 from benchmarks.life.judging import Asked
+from benchmarks.life.times import Opened, Timed
 
 WORDED = {"told": "in words that were told", "loosely": "loosely", "by meaning": "by meaning alone"}
 _EACH = 6  # examples of a cause
 
 
-def listed(life: Life, dated: Sequence[Dated], left: Mapping[str, int], right: Mapping[str, str]) -> str:
+def listed(
+    life: Life,
+    dated: Sequence[Dated],
+    left: Mapping[str, int],
+    right: Mapping[str, str],
+    timed: Sequence[Timed],
+    opened: Sequence[Opened],
+) -> str:
     """All that went wrong, as Markdown. `right`: the verdicts that are right for a kind of question."""
     lines = [*_recalled(life.asked), *_small_talk(life), *_verdicts(life, right), "", "## Dates", ""]
     for each in (each for each in dated if not each.right):
         wrong = f"; says {', '.join(each.wrong)}" if each.wrong else ""
         lines.append(f"- {each.day} {each.matter}: {each.holds}{' is missing' if each.missing else ''}{wrong}")
     lines += ["", "## Traces", "", *(f"- {word}: {many}" for word, many in left.items() if many)]
+    lines += ["", "## Times", "", *(f"- {each.question}: {each.days[:3]}" for each in timed if not each.right)]
+    for each in (each for each in opened if not each.right):
+        lines += ["", f"## Opening after {each.pause} days", "", *each.lines]
     return "\n".join(lines) + "\n"
 
 

@@ -102,7 +102,7 @@ class Person:
 
     def review(self, decide: Callable[[Proposal], str]) -> None:
         """Decide on what waits: y, r or n, as `decide` says."""
-        reviewer = self._conversation.reviewer
+        reviewer = self.app.memory
         ways = {"y": review.accept, "r": review.accept_replacing, "n": review.reject}
         for key in review.pending(reviewer):
             if proposal := review.read(reviewer, key):

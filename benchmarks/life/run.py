@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.life import days, ending, judging, misses, truths
+from benchmarks.life import days, ending, judging, misses, times, truths
 from benchmarks.life.days import DAYS, THINGS, Life
 
 KINDS = {
@@ -44,18 +44,31 @@ def run(options: Sequence[str] = ()) -> bool:
         of_dates = list(ending.dates(life.person))
         left = ending.forget(life)
         rows = [*_recalled(life), *_verdicts(life)]
+        timed, opened = list(times.asked(life.person)), list(times.opened(life.person))
         taken = f"{time.monotonic() - began[0]:.0f} s ({time.process_time() - began[1]:.0f} s of processor)"
+    timely = sum(each.right for each in timed)
+    is_timely = timely >= 0.95 * len(timed)
     right = sum(each.right for each in of_dates)
     many = sum(len(thing.told) for thing in THINGS)
     rows += [
         (f"facts right on {len(truths.DATES)} dates", _share(right, len(of_dates)), "100 %", right == len(of_dates)),
+        ("right day or summary among the first three", _share(timely, len(timed)), "≥ 95 %", is_timely),
+        *(
+            (
+                f"opening after {each.pause} days: each period, five sessions",
+                "yes" if each.right else "no",
+                "yes",
+                each.right,
+            )
+            for each in opened
+        ),
         (f"traces of {len(left)} forgotten words", str(sum(left.values())), "0", not any(left.values())),
     ]
     print(f"\n{DAYS} days, {life.turns} turns, {many} things told, {len(life.asked)} times asked for; lived in {taken}")
     for name, value, target, met in rows:
         print(f"  {name:<50} {value:>16}  {target}{'' if not target else ' ok' if met else ' NOT'}")
     if given.misses:
-        given.misses.write_text(misses.listed(life, of_dates, left, RIGHT), encoding="utf-8")
+        given.misses.write_text(misses.listed(life, of_dates, left, RIGHT, timed, opened), encoding="utf-8")
     return all(met for *_, met in rows)
 
 

@@ -108,7 +108,8 @@ def test_over_its_budget_the_oldest_messages_go_first_and_then_the_oldest_summar
         shown = carry_over.fit_context(whole, num_ctx)
         assert estimate.tokens(shown.text) <= num_ctx // 4
         assert whole.summaries[len(whole.summaries) - len(shown.summaries) :] == shown.summaries
-        assert whole.messages[len(whole.messages) - len(shown.messages) :] == shown.messages
+        left = whole.messages[len(whole.messages) - len(shown.messages) :]
+        assert all(line.startswith(each.partition(" … ")[0]) for line, each in zip(left, shown.messages, strict=True))
         return len(shown.summaries), len(shown.messages)
 
     assert counted(100_000) == (5, 20)
@@ -138,3 +139,27 @@ def test_nothing_of_another_person_or_place_is_carried_over(context):
 
     assert carry_over.compose(context.db, Scope("somebody else", HERE.place), NOON) == (Opening(), None)
     assert carry_over.compose(context.db, Scope(HERE.owner, "/elsewhere"), NOON) == (Opening(), None)
+
+
+def test_messages_are_carried_whole_where_they_fit_and_a_cut_one_says_so(context):
+    long = " ".join(f"step {number} of the recipe." for number in range(90))
+    asked(context, long)
+    replied(context, "That is all of it.")
+    asked(context, f"And once more: {long}")
+
+    whole = carried(context)
+    assert carry_over.fit_context(whole, 32_768).messages[0] == f"person: {long}"
+    short = carry_over.fit_context(whole, 4096).messages
+    assert short[0].endswith(" … [shortened]")
+    assert short[1] == "you: That is all of it."
+    assert short[2].endswith(" … [shortened] [got no answer]")
+
+
+def test_a_session_in_a_new_folder_begins_with_what_was_said_elsewhere(context):
+    asked(context, "First?")
+    close_with(context.db, context.session, "A summary.")
+
+    opening, previous = carry_over.compose(context.db, Scope(HERE.owner, "/new"), NOON, everywhere=True)
+    assert opening.summaries == ("- 02 January 2026 (s1): A summary.",)
+    assert opening.messages == ("person: First? [got no answer]",)
+    assert previous.id == context.session

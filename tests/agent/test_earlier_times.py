@@ -1,10 +1,10 @@
-"""What an opening tells of earlier times: conversations, the week and the month, at the price of five summaries."""
+"""What an opening tells of earlier times: the latest conversations, and the last week, month, quarter and year."""
 
 from datetime import date, timedelta
 
 import pytest
 
-from agent_cli.agent import earlier_times, estimate
+from agent_cli.agent import earlier_times
 from agent_cli.agent.earlier_times import Reach
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
@@ -47,52 +47,50 @@ def talk(db, day, words, scope=HERE, summary="They talked."):
     return session
 
 
-def of_five(db, place=HERE.place):
-    """The tokens of the summaries of the five latest conversations, as they were carried over before."""
-    found = summaries.recent(db, PERSON, place, 5)
-    return sum(
-        estimate.tokens(
-            f"- {earlier_times.day_of(each.started_at, each.utc_offset)} (s{each.session}): {each.text}"
-            f" Word for word: {each.details}\n"
-        )
-        for each in found
-    )
+def grains(lines):
+    return [start.partition(" (")[0] for start in starts(lines) if "(y" in start]
 
 
-def test_after_ten_weeks_a_start_carries_the_month_the_week_and_two_conversations(lived):
+def test_after_ten_weeks_a_start_carries_the_month_the_week_and_five_conversations(lived):
     lines = here(lived)
 
-    assert starts(lines)[0] == f"- February 2026 ({summaries.of_period(lived, PERSON, '2026-02').handle})"
-    assert starts(lines)[-2:] == ["- 18 March 2026 (s83)", "- 19 March 2026 (s84)"]
-    assert [start[:15] for start in starts(lines)[1:-2]] == ["- 16 March 2026", "- 17 March 2026"]
-    assert {each.split("(")[1][0] for each in starts(lines)[1:-2]} == {"y"}
-    assert sum(estimate.tokens(f"{line}\n") for line in lines) <= of_five(lived)
+    assert [start[-5:] for start in starts(lines)[-5:]] == ["(s79)", "(s81)", "(s82)", "(s83)", "(s84)"]
+    assert grains(lines) == ["- February 2026", "- week from 09 March 2026"]
 
 
-def test_at_the_beginning_of_a_week_the_week_before_is_carried(lived):
-    years.live(lived, date(2026, 3, 20), years.at(date(2026, 3, 23), 18))
-    assert "- week from 16 March 2026" in " ".join(starts(here(lived, years.at(date(2026, 3, 23), 18))))
+def test_long_after_the_last_conversation_each_grain_is_told_in_whole_sentences(lived):
+    """Also where retention has removed what the longer periods were made of."""
+    years.live(lived, date(2026, 3, 20), years.at(date(2026, 4, 1), 9))
+    for key in ("2026", "2026-Q1"):
+        made = NewSummary(" ".join([f"The whole of {key} went by with oars and sails."] * 20), "", "model", "m")
+        with lived.write():
+            summaries.save_period(lived, PERSON, periods.parse(key), made, "2026-03-29T12:00:00.000Z", lambda: NOW)
+    lines = here(lived, years.at(date(2027, 8, 1), 9))
+
+    expected = ["- 2026", "- Q1 2026", "- March 2026", "- week from 23 March 2026"]
+    assert grains(lines) == expected
+    assert len(lines) == len(expected) + 5
+    assert {line[-1] for line in lines} <= set(".!?") | {line[-1] for line in lines if "Word for word" in line}
+    assert all("…" not in line and len(line) < 420 for line in lines[: len(expected)])
+
+    with lived.write():
+        found = [
+            id for (id,) in lived.rows("select id from summary where grain in ('session', 'day') and at < '2026-03-29'")
+        ]
+        summaries.erase(lived, found)
+    assert grains(here(lived, years.at(date(2027, 8, 1), 9))) == expected
 
 
-def test_long_after_the_last_conversation_its_weeks_are_carried(lived):
-    years.live(lived, date(2026, 3, 20), years.at(date(2026, 3, 30), 9))
-    lines = starts(here(lived, years.at(date(2026, 6, 10), 9)))
-    assert [line.split(" (")[0] for line in lines] == [
-        "- week from 16 March 2026",
-        "- week from 23 March 2026",
-        "- 28 March 2026",
-        "- 29 March 2026",
-    ]
+def test_the_five_latest_of_substance_are_carried_with_those_of_this_folder_first(db):
+    scopes = [HERE, THERE, THERE, HERE, THERE, THERE, THERE]
+    for number, scope in enumerate(scopes, 1):
+        talk(db, TODAY - timedelta(days=20 - number), f"about tree {number}", scope)
+    talk(db, TODAY, "hello")
 
-
-@pytest.mark.parametrize("count", range(1, 7))
-def test_a_start_never_costs_more_than_five_summaries(db, count):
-    for number in range(count):
-        words = "He planted a tree in the garden. " * (1 + 3 * number)
-        talk(db, TODAY - timedelta(days=count - number), f"about tree {number}", summary=words.strip())
-    lines = here(db)
-    assert starts(lines)[-1].endswith(f"(s{count})")
-    assert sum(estimate.tokens(f"{line}\n") for line in lines) <= of_five(db)
+    lines = earlier_times.compose(db, Reach(PERSON, None, folder=HERE.place), NOW)
+    assert [start[-4:] for start in starts(lines)[-5:]] == ["(s5)", "(s6)", "(s7)", "(s1)", "(s4)"]
+    lines = earlier_times.compose(db, Reach(PERSON, None, folder="/new"), NOW)
+    assert [start[-4:] for start in starts(lines)[-5:]] == ["(s3)", "(s4)", "(s5)", "(s6)", "(s7)"]
 
 
 @pytest.mark.parametrize("words", ["hello", "Hi there!", "thanks a lot", "Guten Morgen", "vielen Dank"])
@@ -116,9 +114,8 @@ def test_a_period_with_something_said_elsewhere_is_told_by_its_parts_from_here(l
     lines = starts(here(lived))
 
     assert "(y" not in "".join(line for line in lines if line[2:17] == "February 2026 (")
-    assert lines[0].split("(")[0] in ("- 28 February 2026 ", "- week from 23 February 2026 ", "- 27 February 2026 ")
+    assert lines[0].split("(")[0] in ("- 24 February 2026 ", "- week from 23 February 2026 ")
     assert "- 17 March 2026 (s82)" in lines  # the conversation from here, not the summary of the day
-    assert "- 16 March 2026 (y" in " ".join(lines)
 
 
 def test_elsewhere_nothing_of_here_is_carried_unless_all_is(lived):
@@ -138,7 +135,7 @@ def test_a_caller_carries_its_own_alone_and_nobody_carries_what_is_a_callers(liv
 
 
 def test_what_was_hidden_is_not_carried_by_the_summary_of_its_month(lived):
-    hidden = sessions.on_day(lived, PERSON, HERE.place, date(2026, 2, 11), [])[0]
+    hidden = lived.value("select id from session where last_at glob '2026-02-11*'")
     assert starts(here(lived))[0].startswith("- February 2026 (y")
     sessions.hide(lived, hidden, NOW)
     month = periods.parse("2026-02")

@@ -35,23 +35,24 @@ def carried(sent):
     return [line.partition("): ")[0] for line in sent.splitlines() if line.startswith("- ")]
 
 
-def test_ten_weeks_later_a_session_begins_with_the_month_the_week_and_two_conversations(lived):
-    month, *week, last_but_one, last = carried(begin(lived))
+def test_ten_weeks_later_a_session_begins_with_the_month_the_week_and_five_conversations(lived):
+    month, week, *latest = carried(begin(lived))
     assert month.startswith("- February 2026 (y")
-    assert [day.partition(" (y")[0] for day in week] == ["- 16 March 2026", "- 17 March 2026"]
-    assert [last_but_one, last] == ["- 18 March 2026 (s83", "- 19 March 2026 (s84"]
+    assert week.startswith("- week from 09 March 2026 (y")
+    assert len(latest) == 5
+    assert latest[-2:] == ["- 18 March 2026 (s83", "- 19 March 2026 (s84"]
 
 
-def test_what_was_said_in_one_folder_begins_a_session_in_another_only_if_that_is_set(lived, tmp_path):
+def test_what_was_said_in_one_folder_begins_a_session_in_another_unless_that_is_set(lived, tmp_path):
     said_here = begin(lived)
     lived.work = tmp_path / "elsewhere"
     lived.work.mkdir()
-    assert carried(begin(lived)) == []
-    assert "⟦ From memory" not in begin(lived)
-
-    assert lived("config", "set", "carry", "everywhere").code == 0
     assert carried(begin(lived)) == carried(said_here)
     assert "The end of the previous session (s84, 19 March 2026):" in begin(lived)
     shown = lived("ask", "--dry-run", "--incognito", "and now?").json["messages"][1]["content"]
     assert "From memory" not in shown
+
+    assert lived("config", "set", "carry", "here").code == 0
+    assert carried(begin(lived)) == []
+    assert "⟦ From memory" not in begin(lived)
     assert lived("config", "set", "carry", "sometimes").code == 2

@@ -181,6 +181,9 @@ def test_limit_is_the_most_that_is_listed(filled):
 def test_a_day_that_is_none_and_a_kind_that_is_none_are_refused(filled):
     assert filled("search", "cat", "--since", "soon").err == "agent: 'soon' is not a day: write it like 2026-11-20\n"
     assert filled("search", "cat", "--kind", "dream").code == 2
+    assert filled("search", "cat", "--min-days-ago", "40", "--max-days-ago", "10") == Ran(
+        2, "", "agent: nothing is at least 40 and at most 10 days ago: the least must not exceed the most\n"
+    )
     assert filled("search", "cat", "--kind", "note", "--grain", "day") == Ran(
         2, "", "agent: --grain finds summaries: leave out --kind, or say --kind summary alone\n"
     )

@@ -187,6 +187,8 @@ def test_json_and_code_are_held_back_for_sixty_characters_at_most(content):
         ({"days": "five"}, {"days": "five"}),
         ({"days": "5.5"}, {"days": "5.5"}),
         ({"city": 75001}, {"city": "75001"}),
+        ({"cityText": "Paris"}, {"city": "Paris"}),
+        ({"minimumDays": 5}, {"minimumDays": 5}),
         ({"wind": "north", "city": "Paris"}, {"wind": "north", "city": "Paris"}),
         (None, {}),
         ("", {}),

@@ -415,35 +415,20 @@ def latest_carried(db: Database, owner: str, place: str | None, limit: int, besi
     return [Session(*row) for row in rows]
 
 
-def last_day_before(db: Database, owner: str, place: str | None, end: date, besides: Sequence[int]) -> date | None:
-    """The last local day before `end` of a conversation that may be carried over."""
+def last_day_before(
+    db: Database, owner: str, place: str | None, end: date, besides: Sequence[int], *, summarised: bool = True
+) -> date | None:
+    """The last local day before `end` of a conversation that may be carried over. `summarised`: only with a summary."""
+    has_summary = "exists (select 1 from summary where session_id = s.id)" if summarised else "true"
     day = db.value(
         f"""select {_DAY} from session s
             where owner = :owner and last_at < :late and {CARRIED} and {_DAY} < :end
               and id not in (select value from json_each(:besides))
-              and exists (select 1 from summary where session_id = s.id)
+              and {has_summary}
             order by last_at desc limit 1""",
         {"owner": owner, "place": place, "end": end.isoformat(), "late": _after(end), "besides": list(besides)},
     )
     return date.fromisoformat(day) if day else None
-
-
-def on_day(db: Database, owner: str, place: str | None, day: date, besides: Sequence[int]) -> list[int]:
-    """The conversations that ended on a local day and may be carried over, in order."""
-    rows = db.rows(
-        f"""select id from session s
-            where owner = :owner and last_at >= :early and last_at < :late and {CARRIED} and {_DAY} = :day
-              and id not in (select value from json_each(:besides)) order by last_at, id""",
-        {
-            "owner": owner,
-            "place": place,
-            "day": day.isoformat(),
-            "early": (day - timedelta(days=1)).isoformat(),
-            "late": _after(day),
-            "besides": list(besides),
-        },
-    )
-    return [id for (id,) in rows]
 
 
 def any_not_carried(db: Database, owner: str, place: str | None, first: date, end: date) -> bool:

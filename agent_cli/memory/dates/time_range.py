@@ -6,7 +6,7 @@ as dates; here a word counts only with the preposition that makes it a time.
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from agent_cli.memory.language import date_phrases, languages
 from agent_cli.text import Pattern
@@ -20,6 +20,9 @@ class TimeRange:
     since: datetime | None
     until: datetime | None
     words: str
+
+    def has_passed(self, now: datetime) -> bool:
+        return self.until is not None and self.until <= now
 
 
 _Bounds = tuple[datetime | None, datetime | None]
@@ -63,6 +66,39 @@ def _weekday(parts: dict[str, str], today: datetime) -> _Bounds:
     return first, date_phrases.end_of("day", first)
 
 
+def _last_units(parts: dict[str, str], today: datetime) -> _Bounds:
+    """The last so many days, weeks, months or years, with today; a few are three, of days seven."""
+    days = (1, 7, 30, 365)[date_phrases.index(parts["unit"], date_phrases.DAY_UNITS)]
+    few = 7 if days == 1 else 3
+    many = date_phrases.number(parts["number"]) if "number" in parts else few
+    return today - timedelta(days=many * days), today + timedelta(days=1)
+
+
+def _week(parts: dict[str, str], today: datetime) -> _Bounds:
+    """The calendar week of this number that began last, or that of a year. Raises ValueError."""
+    year = int(parts["year"]) if "year" in parts else today.isocalendar()[0]
+    day = date.fromisocalendar(year, int(parts["number"]), 1)
+    if "year" not in parts and day > today.date():
+        day = date.fromisocalendar(year - 1, int(parts["number"]), 1)
+    first = today.replace(year=day.year, month=day.month, day=day.day)
+    return first, first + timedelta(days=7)
+
+
+def _quarter(parts: dict[str, str], today: datetime) -> _Bounds:
+    """The present quarter, the last one, or one by its number, of a year or the last that began."""
+    first = today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1)
+    if "last" in parts:
+        first = date_phrases.month(first, -3)
+    elif "number" in parts:
+        begun = int(parts["number"]) * 3 - 2 <= today.month
+        year = int(parts["year"]) if "year" in parts else today.year - (not begun)
+        first = today.replace(year=year, month=int(parts["number"]) * 3 - 2, day=1)
+    return first, date_phrases.month(first, 3)
+
+
+_DAY_UNITS = "|".join(date_phrases.DAY_UNITS)
+_PLURAL = "|".join(unit.removesuffix("?") for language in languages.ALL for unit in language.TIME_UNITS[3:])
+_OF_YEAR = rf"(?:,?\s+(?:of\s+)?(?P<year>{date_phrases.YEAR}))?"
 _RULES: tuple[_Rule, ...] = (
     (
         languages.pattern(rf"\b<UP_TO>\s+(?:the\s+)?(?P<date>{date_phrases.DAY_DATE})\b"),
@@ -73,7 +109,32 @@ _RULES: tuple[_Rule, ...] = (
         lambda parts, today: (_dated(parts, today)[0], None),
     ),
     (languages.pattern(rf"\b(?P<date>{date_phrases.DAY_DATE})\b"), _dated),
+    (
+        languages.pattern(
+            languages.spaced(
+                rf"\b<LAST_UNITS> (?:(?:<FEW>|(?P<number>{date_phrases.NUMBER})) (?P<unit>{_DAY_UNITS})"
+                rf"|(?P<unit2>{_PLURAL}))\b"
+            )
+        ),
+        _last_units,
+    ),
     *((date_phrases.relative(language), _relative) for language in languages.ALL),
+    (
+        languages.pattern(
+            languages.spaced(rf"\b(?:<IN_WEEK>) (?P<number>\d{{1,2}})\b{_OF_YEAR}(?! <OF_WHAT_FOLLOWS>)")
+        ),
+        _week,
+    ),
+    (languages.pattern(rf"\b(?P<year>{date_phrases.YEAR})-W(?P<number>\d\d)\b"), _week),
+    (
+        languages.pattern(
+            languages.spaced(
+                rf"\b(?:(?:(?P<last><LAST>)|<THIS>) <QUARTER>|(?:<IN_MONTH> )?Q(?P<number>[1-4])\b{_OF_YEAR})"
+            )
+        ),
+        _quarter,
+    ),
+    (languages.pattern(rf"\b(?P<year>{date_phrases.YEAR})-Q(?P<number>[1-4])\b"), _quarter),
     (languages.pattern(rf"\b<ON_DAY>\s+(?P<day>{date_phrases.DAY})\b"), _weekday),
     (languages.pattern(rf"\b<IN_MONTH>\s+(?P<date>{date_phrases.MONTH_DATE})\b"), _dated),
     (

@@ -242,7 +242,7 @@ PERFECT = r"(?:have|has|['’]ve|['’]s) (?:\w+ )?been\b|(?:have|has|['’]ve|[
 PAST = r"\b(?:was|were|had|did|lived|worked|used to|stayed|studied|owned|drove)\b"
 PAST_TENSE = r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt)\b"  # of any verb
 
-DATE_HINTS = r"day|night|tomorrow|week|month|year|morning|evening|afternoon|last|next"
+DATE_HINTS = r"quarter|day|night|tomorrow|week|month|year|morning|evening|afternoon|last|next"
 
 # Relative dates in a statement, with names in angles for those of a day, a month and so on.
 _BEFORE = r"(?:(?P<before>since|until|till|by|from|before|after|of|for) )?(?:(?:on|in|during) )?(?:the )?"
@@ -255,6 +255,7 @@ RELATIVE_DATES = (
     rf"{_BEFORE}(?P<yesterday>last) (?P<part>night)",
     rf"{_BEFORE}(?P<today>(?P<part>tonight))",
     rf"{_BEFORE}<DAY>(?: of)? {_WAY} (?P<week>week)",
+    rf"{_WAY} (?P<week>week) on <DAY>",
     rf"{_BEFORE}{_WAY} (?:(?P<weekend>weekend)|(?P<week>week)|(?P<month>month)|(?P<year>year))",
     rf"{_BEFORE}{_WAY} <DAY>{_PART}",
     rf"{_BEFORE}(?:(?P<last>last)|(?P<next>next)) <MONTH>",
@@ -283,6 +284,21 @@ SINCE_THEN = r"after|since"
 ON_DAY = r"last|past|on"
 IN_MONTH = r"in|during|last|this"
 IN_YEAR = r"in|during"
+LAST_UNITS = r"(?:(?:in|over|during|within|for) )?(?:the )?(?:last|past|previous)"
+FEW = r"(?:a )?few|couple(?: of)?|several"
+IN_WEEK = r"(?:in|during) (?:the )?(?:calendar )?week"
+QUARTER = r"quarter"
+OF_WHAT_FOLLOWS = r"of (?!(?:19|20)\d\d)"
+LAST, THIS = r"last|past|previous", r"this"
+SAYING = (
+    r"tell|told|say|said|talk\w*|speak|spoken?|discuss\w*|mention\w*|chat\w*|conversations?|messages?|notes?|noted|wrote"
+    r"|written"
+)
+ASKS_FOR_TIME = (  # of a question with a time that names nothing else: "what happened last week?"
+    r"(?:did|have|was|were) (?:i|we)(?: been)? work(?:ed|ing)?(?: on)?|did|done|doing|happen\w*|going|went|been"
+    r"|summar\w+|recap|sessions?|learnt|learned|experience\w*|things?|all|everything|show"
+)
+NOT_OF_THE_PAST = r"should|shall|will|can|could|would|may|might|must|want|plan\w*|next"
 
 # When a task is due. A space is any blank.
 PART_HOURS = {"morning": 9, "afternoon": 15, "evening": 18, "night": 20, "tonight": 20}

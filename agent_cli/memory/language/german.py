@@ -225,7 +225,7 @@ PERFECT = r"seit"
 PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .{0,100}ge\w+(?:t|en))\b"
 PAST_TENSE = r"\b(?:hat|habe|haben|war|waren|wurde\w*)\b"
 
-DATE_HINTS = r"gestern|heute|morgen|woche|monat|jahr|heuer|tag|abend|mittag|mittwoch|letzt|nächst"
+DATE_HINTS = r"quartal|gestern|heute|morgen|woche|monat|jahr|heuer|tag|abend|mittag|mittwoch|letzt|nächst"
 
 # Relative dates in a statement: a preposition contracts with the article that follows.
 _BEFORE = r"(?:(?P<before>seit|bis|ab|von|vor|nach) )?"
@@ -235,10 +235,12 @@ RELATIVE_DATES = (
     rf"{_BEFORE}(?:(?P<before_yesterday>vorgestern)|(?P<yesterday>gestern)|(?P<today>heute)"
     rf"|(?P<after_tomorrow>übermorgen)){_PART}",
     rf"{_BEFORE}(?P<tomorrow>(?<!guten\s)(?<!am\s)(?<!jeden\s)(?<!des\s)(?-i:morgen)(?=\s|[.!,]|$)){_PART}",
+    rf"{_WAY} (?P<week>woche) (?:am )?<DAY>",
     rf"(?:(?:in der|in|während der) )?{_BEFORE}(?:der )?{_WAY} (?P<week>woche)",
     rf"(?:(?:in|im|am) )?{_BEFORE}(?:de[mnr] )?{_WAY}"
     r" (?:(?P<weekend>wochenende)s?|(?P<month>monat)e?s?|(?P<year>jahr)e?s?)",
     r"(?P<this>(?P<year>heuer))",
+    rf"(?:am )?<DAY> (?:in )?(?:der )?{_WAY} (?P<week>woche)",
     rf"(?:am )?{_BEFORE}(?:de[mn] )?{_WAY} <DAY>",
     r"(?:(?P<since>seit)|(?P<until>ab|bis))(?: zum| dem)? <DAY>",
     r"(?P<ago>vor) <NUMBER> <UNIT>",
@@ -265,6 +267,21 @@ SINCE_THEN = r"nach(?: dem)?|seit(?: dem)?"
 ON_DAY = r"letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|am"
 IN_MONTH = r"in|im"
 IN_YEAR = r"im jahr"
+LAST_UNITS = r"(?:(?:in|während) )?(?:de[nr] )?(?:letzten|vergangenen|vorigen)"
+FEW = r"paar"
+IN_WEEK = r"(?:in |während )?(?:der )?(?:kw|kalenderwoche)|in (?:der )?woche"
+QUARTER = r"quartals?|vierteljahr"
+OF_WHAT_FOLLOWS = r"(?:des|der|von)\b"
+LAST, THIS = r"(?:letzte|vergangene|vorige)[nrsm]?", r"diese[nrsm]?"
+SAYING = (
+    r"erzählt\w*|gesagt|sagten?|gesprochen|sprachen|geredet|besprochen|mitgeteilt|erwähnt|notiert|notizen|geschrieben"
+    r"|gespräche?|nachrichten"
+)
+ASKS_FOR_TIME = (
+    r"gemacht|getan|passiert\w*|geschehen|ereignet|los|unternommen|erlebt|gearbeitet|fass\w*|zusammen\w*|worüber|woran|wovon"
+    r"|gewesen|getrieben|gelernt|alles|zeige?|tat|taten|machten?"
+)
+NOT_OF_THE_PAST = r"soll\w*|werde\w*|wird|kann|können|könnte\w*|würde\w*|will|möchte\w*|plan\w*|nächste\w*"
 
 # When a task is due.
 PART_HOURS = {"früh": 8, "morgen": 9, "vormittag": 10, "nachmittag": 15, "abend": 18, "nacht": 20}

@@ -25,6 +25,9 @@ _MAX_EMPTY_REPLY = 400  # characters
 _LONGEST_CLAUSE = 600  # characters of one that is rewritten
 LONGEST_TOPIC = 60  # characters
 
+_SAYING = languages.pattern(r"\b<SAYING>\b")
+_ASKS_FOR_TIME = languages.pattern(r"\b(?:<ASKS_FOR_TIME>|<SAYING>)\b")
+_NOT_OF_THE_PAST = languages.pattern(r"\b<NOT_OF_THE_PAST>\b")
 _OPENING = languages.pattern(r"\W*+\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
 _SEEKING = languages.pattern(r"\W*<SEEKING>\b")
 _NEEDING = languages.pattern(r"\W*<NEEDING>\b")
@@ -255,6 +258,23 @@ def asks_for_reply(question: str) -> bool:
 def asks_how_it_was_done(question: str) -> bool:
     """Whether a question asks how something was worked out, perhaps with the assistant: its reply may tell it."""
     return _WORKED_OUT.search(question) is not None
+
+
+def asks_only_for_time(question: str, time: str, *, past: bool) -> bool:
+    """Whether a question asks what was at a time and for nothing else. `past`: else it must say that it asks for what
+    was, since "today" may ask for what to do."""
+    rest = question.replace(time, " ")
+    if _NOT_OF_THE_PAST.search(rest):
+        return False
+    others = _ASKS_FOR_TIME.sub(" ", rest)
+    words = [word for word in text.words(others) if word not in terms.STOP_WORDS and not terms.only_asks(word)]
+    return not words and (past or others != rest or not _WORD.search(rest))
+
+
+def topic_of_saying(question: str, time: str) -> str:
+    """What is left of a question for what was said at a time without these: what was said of; empty for others."""
+    rest = question.replace(time, " ")
+    return _SAYING.sub(" ", rest) if _SAYING.search(rest) else ""
 
 
 def asks_for_advice(question: str) -> bool:

@@ -10,10 +10,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
+from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import accumulate, chain, islice
 
 from agent_cli import kinds
+from agent_cli.errors import UsageError
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, terms
 from agent_cli.memory.search import ranking, word_tables
@@ -52,17 +54,32 @@ class Filter:
     current_place: str | None = None  # where it is asked: facts of other places must be clearly meant; None: anywhere
     current_session: int | None = None  # the session it is asked in: facts that are true in another are not found
     unit: str | None = None  # of summaries only these: session, day, week, month, quarter or year
+    fact_half_life: float = 0.0  # days after which a fact counts half; 0: its age counts as that of all else
     files: bool = False  # whether among sections of files, which are searched apart from all else
 
     def holds_at(self, moment: float) -> bool:
         """Whether the moment, in seconds since 1970, lies in its time."""
         return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
 
+    def within(self, since: datetime | None, until: datetime | None) -> "Filter":
+        """Only what lies in this time too."""
+        begins = [each for each in (since.timestamp() if since else None, self.since) if each is not None]
+        ends = [each for each in (until.timestamp() if until else None, self.until) if each is not None]
+        return replace(self, since=max(begins, default=None), until=min(ends, default=None))
+
     @property
     def is_narrow(self) -> bool:
         """Whether it excludes so much that filtering the best hits afterwards would not leave enough."""
         restrictions = (self.session, self.place, self.since, self.until, self.author, self.unit)
         return any(each is not None for each in restrictions) or bool(self.kinds and "message" not in self.kinds)
+
+
+def between_days(now: datetime, least: int | None, most: int | None) -> tuple[float | None, float | None]:
+    """`since` and `until` of what is at least and at most so many days old. Raises UsageError."""
+    if least is not None and most is not None and least > most:
+        raise UsageError(f"nothing is at least {least} and at most {most} days ago: the least must not exceed the most")
+    since, until = (None if days is None else (now - timedelta(days=days)).timestamp() for days in (most, least))
+    return since, until
 
 
 @frozen

@@ -147,6 +147,7 @@ class QueryContext:
     sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
     authors: frozenset[str] = frozenset()  # those that it names
     vector_set: VectorSet | None = None  # whose cosines count
+    fact_half_life: float = 0.0  # days; see Filter
 
     @property
     def feature_weights(self) -> Mapping[str, float]:
@@ -292,7 +293,9 @@ def _weighted(
     if row.empty:
         legs["empty"] = -EMPTY * total
         total += legs["empty"]
-    recency = FLOOR + (1 - FLOOR) * 0.5 ** (max(0.0, row.age) / HALF_LIFE)
+    set_by_person = question.fact_half_life if row.kind == "f" else 0.0
+    floor = 0.0 if set_by_person else FLOOR
+    recency = floor + (1 - floor) * 0.5 ** (max(0.0, row.age) / (set_by_person or HALF_LIFE))
     if age := total * recency - total:
         legs["age"] = age
     whole = total * recency

@@ -7,12 +7,14 @@ A damaged index is left out, and the others answer.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from itertools import islice
 
 from agent_cli import clock, kinds, text
 from agent_cli.errors import StoreError
 from agent_cli.memory import scope
+from agent_cli.memory.dates import periods, time_range
+from agent_cli.memory.dates.time_range import TimeRange
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import candidates, index, passage_context, scoring, selection, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
@@ -28,6 +30,7 @@ FILE = "section"  # the kind of files
 LEAST = 0.35  # relevance of a hit that is shown unasked, as a share of that of the best
 _NEAREST = 200  # passages among which a message that tells a preference is looked for
 _OWN_WORDS = "('typed', 'import')"  # origins of parts of a message that are the person's words
+_IN_TIME = 60  # of the newest in a time, what may be shown of it
 _SHORT = 60  # characters of a message that is told with what was said before it
 
 
@@ -220,6 +223,13 @@ def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hi
 def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
     """Files are searched separately, so that their number does not affect other results."""
     db, searched = request.db, request.allowed.kinds
+    if named := time_range.find(request.query, request.now):
+        if timely := _of_time(request, named, limit):
+            return RecallResult("known", timely, tuple(dict.fromkeys(request.damaged)), likely=True)
+        topic = statements.topic_of_saying(request.query, named.words)
+        then = replace(request, query=topic, allowed=request.allowed.within(named.since, named.until))
+        if topic and (said := _find(then, limit, least)).verdict != "nothing":
+            return said
     remembered, from_files = list[Scored](), list[Scored]()
     if set(searched or (kind.name for kind in kinds.SEARCHABLE)) - {FILE}:
         remembered = scoring.run(request)
@@ -231,6 +241,63 @@ def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
     best = _to_hits(db, selection.choose(scored, limit, least))
     likely = selection.is_likely(request.query, scored)
     return RecallResult(verdict, best, tuple(dict.fromkeys(request.damaged)), likely)
+
+
+def _of_time(request: RecallRequest, named: TimeRange, limit: int) -> tuple[Hit, ...]:
+    """What lies in the time that a question asks for and names nothing else: its summaries, the coarsest first, then
+    messages and notes, the newest first. Questions count where nothing was told."""
+    db, query, now, allowed = request.db, request.query, request.now, request.allowed
+    wanted = {kind.name for kind in kinds.SEARCHABLE if kind.heading == kinds.MEMORY}.intersection(
+        allowed.kinds or ("message", "note", "summary")
+    )
+    wanted -= {"fact"} if "message" in wanted else set()  # it says what the message says
+    if not wanted or not statements.asks_only_for_time(query, named.words, past=named.has_passed(now)):
+        return ()
+    within = allowed.within(named.since, named.until)
+    summed_up = _summaries_of(db, within, named, now) if "summary" in wanted else []
+    others = tuple(wanted - {"summary"})
+    said = newest(db, replace(within, kinds=others), now, _IN_TIME) if others else ()
+    by_assistant = statements.asks_for_reply(query)
+    said = tuple(
+        hit
+        for hit in said
+        if (hit.role != "assistant" or by_assistant)
+        and hit.text.strip() != query.strip()
+        and not statements.is_small_talk(hit.text)
+    )
+    telling = [hit for hit in said if hit.kind != "message" or not statements.only_asks(hit.text)]
+    found = [*summed_up, *(telling or said)][:limit]
+    return tuple(
+        replace(hit, score=score, legs={"time": score}, coverage=1.0, certainty=selection.KNOWN, empty="")
+        for number, hit in enumerate(found)
+        for score in (1 / (1 + number),)
+    )
+
+
+def _summaries_of(db: Database, within: Filter, named: TimeRange, now: datetime) -> list[Hit]:
+    """The summaries that together tell of a time, the coarsest first; where none does, that of the shortest period
+    around it, which may be all that is left of it."""
+    chosen: list[tuple[date, date, Hit]] = []
+    for unit in (*reversed(periods.UNITS), "session"):
+        for hit in newest(db, replace(within, kinds=("summary",), unit=unit), now, _IN_TIME):
+            day = clock.from_timestamp(hit.at).date()
+            first, end = periods.parse(hit.period)[:2] if hit.period else (day, day)
+            is_begun = named.since is None or first >= named.since.date()
+            is_over = named.until is None or end <= named.until.date()
+            if is_begun and is_over and not any(start <= first and end <= until for start, until, _ in chosen):
+                chosen.append((first, end, hit))
+    if chosen or not (named.since and named.until):
+        return [hit for *_, hit in chosen]
+    first, last = named.since.date(), (named.until - timedelta(days=1)).date()
+    around = [period for unit in periods.UNITS if (period := periods.containing(first, unit)).end > last]
+    sql = """select p.at from summary y join passage p on p.kind = 'y' and p.row = y.id and p.start = 0
+        where y.owner = ? and y.period = ?"""
+    for period in around:
+        for (at,) in db.rows(sql, (within.owner, period.key)):
+            at_it = replace(within, kinds=("summary",), since=at, until=at + 1)
+            if of_it := [hit for hit in newest(db, at_it, now, _IN_TIME) if hit.period == period.key]:
+                return of_it
+    return []
 
 
 def _to_hits(db: Database, scored: Iterable[Scored]) -> tuple[Hit, ...]:

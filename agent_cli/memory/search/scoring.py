@@ -5,7 +5,7 @@ take their places; what holds only words that were misspelt before is looked for
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime
 from functools import cache
 from itertools import chain, islice
@@ -242,7 +242,14 @@ def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
 
 def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
     return QueryContext(
-        search.request.query, idfs, search.words, search.average, search.sessions, search.authors, search.compared
+        search.request.query,
+        idfs,
+        search.words,
+        search.average,
+        search.sessions,
+        search.authors,
+        search.compared,
+        search.request.allowed.fact_half_life,
     )
 
 
@@ -306,8 +313,7 @@ def _named_time(request: RecallRequest) -> Filter | None:
     named = time_range.find(request.query, request.now)
     if named is None:
         return None
-    since, until = (moment.timestamp() if moment else None for moment in (named.since, named.until))
-    return replace(request.allowed, since=since, until=until)
+    return request.allowed.within(named.since, named.until)
 
 
 def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:

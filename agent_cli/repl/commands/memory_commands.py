@@ -58,7 +58,12 @@ def search(conversation: Conversation, argument: str) -> Result:
         raise UsageError("say what to find, as in /search dentist")
     app = conversation.app
     embedder = upkeep.prepare_search(app, app.db)
-    allowed = Filter(app.scope.owner, current_place=app.scope.place, current_session=conversation.id)
+    allowed = Filter(
+        app.scope.owner,
+        current_place=app.scope.place,
+        current_session=conversation.id,
+        fact_half_life=app.fact_half_life,
+    )
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder)
     known = found.verdict != "nothing"
     hits = found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
+from agent_cli import clock
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
+from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import index, passage_context, recall, scoring, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.summaries import summaries
@@ -740,3 +742,23 @@ def test_how_long_passages_are_is_read_off_the_newest_of_them_and_no_others(db, 
     assert scoring._average(db, files) == 7
     db._connection.set_progress_handler(None)
     assert len(steps) < 20
+
+
+def test_the_coarsest_summaries_of_a_time_stand_before_what_was_said_in_it(db):
+    """A week before the days beside it; of a day that left no summary, that of its week."""
+    session = session_of(db)
+    late = say(db, session, "The stove was lit", day("2025-12-31"))
+    say(db, session, "Good morning", day("2025-12-31"))
+    say(db, session, "Where is the axe?", day("2025-12-31"))
+    for key in ("2025-12-21", "2025-12-24", "2025-W52", "2025-12-29"):
+        period = periods.parse(key)
+        last = clock.utc(day(f"{period.end - timedelta(days=1)}"))
+        made = summaries.NewSummary(f"They spoke of {key}.", "", summaries.MODEL, "m")
+        with db.write():
+            summaries.save_period(db, PERSON, period, made, last, noon)
+
+    assert handles(db, "What happened in the last twelve days?") == ["y3", "y4", "y1", late]
+    assert handles(db, "last week", kinds=("message",)) == []
+    assert handles(db, "What did I do on Tuesday last week?") == ["y3"]
+    assert handles(db, "What was said last week?") == ["y3"]
+    assert handles(db, "What will I do this week?") == []

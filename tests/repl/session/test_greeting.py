@@ -64,9 +64,17 @@ def test_the_day_is_said_as_a_person_would(app, days, when):
 def test_when_the_latest_session_was_elsewhere_the_one_from_here_is_named(app):
     elsewhere = Scope(app.scope.owner, "/elsewhere")
     talked(app, 1, 1, elsewhere)
-    assert greeting.carried_over(app) == "last: s1 “Question 0?” (agent -r s1 goes on with it) · /help"
+    assert greeting.carried_over(app).endswith("of s1 “Question 0?” (yesterday) · agent -r s1 goes on with it")
     talked(app, 1, 2)
     assert greeting.carried_over(app).endswith(" · agent -c goes on with it")
+
+
+def test_where_only_this_folder_is_carried_over_the_session_elsewhere_is_named(tmp_path):
+    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_CARRY": "here"}
+    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+    talked(app, 1, 1, Scope(app.scope.owner, "/elsewhere"))
+    assert greeting.carried_over(app) == "last: s1 “Question 0?” (agent -r s1 goes on with it) · /help"
+    app.db.close()
 
 
 def test_a_session_that_goes_on_says_what_was_folded(app):
