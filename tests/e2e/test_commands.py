@@ -455,3 +455,11 @@ def test_a_damaged_database_is_said_and_doctor_knows(program):
     ran = program("doctor", "--json")
     assert ran.code == 1
     assert "database" in [row["id"] for row in json.loads(ran.out) if not row["ok"]]
+
+
+def test_a_noun_alone_lists_what_there_is_with_the_options_of_its_list(program):
+    for noun in ("facts", "notes", "docs", "sessions", "tasks", "skills", "summaries", "schedule", "jobs"):
+        ran = program(noun, "--json")
+        assert (ran.code, ran.out, ran.err) == (0, "[]\n", ""), noun
+    program("notes", "add", "the spare key hangs behind the door")
+    assert program("notes", "--limit", "1").out == program("notes", "list").out != ""
