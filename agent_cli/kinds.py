@@ -5,6 +5,7 @@ passage_text, the module that owns the table, and a row here. Searching, recalli
 forgetting, exporting, completion and the patterns of handles follow from the row.
 """
 
+import re
 from collections.abc import Iterable
 
 from agent_cli.values import frozen
@@ -155,3 +156,8 @@ EXAMPLES = tuple(f"{kind.letter}{kind.example}" for kind in FORGETTABLE)
 def letters(kinds: Iterable[Kind]) -> str:
     """The letters of these kinds as a class of a regular expression, as in [mn]."""
     return f"[{''.join(kind.letter for kind in kinds)}]"
+
+
+def are_handles(words: Iterable[str]) -> bool:
+    """Whether each of the words is a handle of what can be forgotten, as in m9."""
+    return all(re.fullmatch(rf"{letters(FORGETTABLE)}\d+", word.lower()) for word in words)

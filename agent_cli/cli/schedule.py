@@ -44,7 +44,9 @@ class _AddCommand(Decision):
 @app.command(cls=_AddCommand)
 def add(
     context: typer.Context,
-    cron: Annotated[str, typer.Argument(help='Five cron fields, as in "0 7 * * *", or a name such as @daily.')],
+    when: Annotated[
+        list[str], typer.Argument(help='In words, as in "every day at 7"; five fields of cron; or a name as @daily.')
+    ],
     prompt: Annotated[str, typer.Option("--prompt", help="What is asked each time.")] = "",
     skill: Annotated[str, typer.Option("--skill", help="The skill to carry out, instead of a prompt.")] = "",
     model: Annotated[
@@ -70,7 +72,7 @@ def add(
     added = schedules.add(
         app_.db,
         app_.scope,
-        cron,
+        schedules.from_words(" ".join(when), app_.time()),
         app_.time,
         zone=schedules.machine_zone(),
         prompt=prompt,
