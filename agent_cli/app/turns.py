@@ -3,11 +3,11 @@
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from agent_cli.agent import listener, loop, model_context, policy, prompt, prompt_recall
 from agent_cli.agent.events import Event, Noticed
@@ -30,6 +30,7 @@ from agent_cli.text import unfenced
 from agent_cli.tools.tool import Access, ToolContext
 from agent_cli.values import frozen
 
+Read = TypeVar("Read")
 ChooseModel = Callable[[], tuple[ChatModel, str]]
 """Returns the model that answers, and a notice or an empty text. Raises AgentError."""
 
@@ -206,9 +207,6 @@ def agent(
 class _Undo(Exception):
     """Rolls a preview back."""
 
-    def __init__(self, shown: model_context.Context):
-        self.shown = shown
-
 
 def preview(
     app: App, db: Database, agent: Agent, session: int | None, parts: Sequence[Part] = (), kind: str = "chat"
@@ -217,22 +215,41 @@ def preview(
 
     `session` None: one of this kind that begins now. Without parts no question is added.
     """
-    words = "".join(part.text for part in parts) if agent.recall else ""
+    return _before_asking(
+        app, db, session, parts, kind, agent.recall, lambda context, _: loop.build_request(agent, context)
+    )
+
+
+def recall_preview(app: App, session: int | None, words: str, read: Callable[[int], Read]) -> Read:
+    """What `read` makes of the message that would ask this, with what is recalled for it; nothing of it is kept."""
+    parts, recall = [Part(words, "typed")], partial(_recall, app, None)
+    return _before_asking(app, app.db, session, parts, "ask", recall, lambda _, message: read(message))
+
+
+def _before_asking(
+    app: App,
+    db: Database,
+    session: int | None,
+    parts: Sequence[Part],
+    kind: str,
+    recall: Callable[[ToolContext, int, str], None] | None,
+    read: Callable[[ToolContext, int], Read],
+) -> Read:
+    words = "".join(part.text for part in parts) if recall else ""
     embedder = prompt_recall.EmbedOnce(found) if words and (found := _embedder(app, db)) else None
     if embedder:
         embedder.embed_query(words)  # not in the transaction: a server may take its time, and others wait to write
-    try:
-        with db.write():
-            number = sessions.start(db, app.scope, app.time(), kind) if session is None else session
-            context = replace(tool_context(app, db, number), embedder=embedder)
-            loop.prepare_session(context)
-            if parts:
-                message = log.add_user_message(db, number, app.scope, parts, app.time())
-                if agent.recall and words:
-                    agent.recall(context, message, words)
-            raise _Undo(loop.build_request(agent, context))
-    except _Undo as undone:
-        return undone.shown
+    seen: list[Read] = []
+    with suppress(_Undo), db.write():
+        number = sessions.start(db, app.scope, app.time(), kind) if session is None else session
+        context = replace(tool_context(app, db, number), embedder=embedder)
+        loop.prepare_session(context)
+        message = log.add_user_message(db, number, app.scope, parts, app.time()) if parts else 0
+        if recall and words:
+            recall(context, message, words)
+        seen.append(read(context, message))
+        raise _Undo
+    return seen[0]
 
 
 def tool_context(app: App, db: Database, session: int) -> ToolContext:

@@ -298,7 +298,7 @@ def _print_why(context: ToolContext, transcript: Transcript) -> None:
     if recall_log.recalled_for(context.db, message):
         output.write_stderr(recall_log.explain(context.db, message))
     else:
-        output.note("nothing was recalled for this question")
+        output.note(recall_log.NOTHING)
 
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -11,7 +11,7 @@ from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, Noun
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_sync, documents
@@ -21,9 +21,9 @@ from agent_cli.memory.search import word_tables
 from agent_cli.store import ids, jobs
 
 app = typer.Typer(
+    cls=Noun,
     add_completion=False,
     rich_markup_mode=None,
-    no_args_is_help=True,
     help="Read files, so that their content can be found: text, Markdown, HTML, PDF, source code.",
 )
 

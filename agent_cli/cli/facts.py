@@ -15,7 +15,7 @@ from agent_cli.agent import profile as fact_profile
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output, review
-from agent_cli.cli.invocation import AsJson, Decision, LimitOption, parse_moment
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun, parse_moment
 from agent_cli.editor import edited
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
@@ -35,7 +35,7 @@ from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.text import counted
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="What is known about you.")
+app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="What is known about you.")
 
 FactHandle = Annotated[str, typer.Argument(help="The fact's handle, as in f12.")]
 FactHandles = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Handles, as in f12.")]
@@ -56,11 +56,6 @@ class StateOption(StrEnum):
 class Switch(StrEnum):
     on = "on"
     off = "off"
-
-
-@app.callback()
-def group() -> None:
-    """What is known about you."""
 
 
 @app.command("list")

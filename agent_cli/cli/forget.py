@@ -25,7 +25,11 @@ def command(
     context: typer.Context,
     handles: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]…", help=f"As in {', '.join(kinds.EXAMPLES)}.", show_default=False),
+        typer.Argument(
+            metavar="[ID…|WORDS]",
+            help=f"As in {', '.join(kinds.EXAMPLES)}; or words, as --topic takes them.",
+            show_default=False,
+        ),
     ] = None,
     about: Annotated[str | None, typer.Option("--topic", help="Everything that contains all these words.")] = None,
     session: Annotated[list[str] | None, typer.Option("--session", help="A session and everything said in it.")] = None,
@@ -64,6 +68,8 @@ def command(
         searched = erasure_receipt.repeat(app_.db, app_.time, [*(handles or ()), about or ""], editor.drafts())
         _report(searched, as_json, erased=False)
         return
+    if handles and not about and not provenance.are_handles(handles):
+        about, handles = " ".join(handles), None
     span = _moment(since, app_), _moment(until, app_, timedelta())
     if not (handles or session or about or any(span)):
         _resume(app_, "", as_json)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from agent_cli import clock, terminal
 from agent_cli.cli import output
@@ -31,6 +31,15 @@ class Decision(TyperCommand):
         if ctx.obj.child:
             raise UsageError(terminal.OF_ASSISTANT)
         return super().invoke(ctx)
+
+
+class Noun(TyperGroup):
+    """A group that names things: without a command it lists them, with the options of its list."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]

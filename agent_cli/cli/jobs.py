@@ -12,13 +12,13 @@ from agent_cli.agent.jobs import worker
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, LimitOption
+from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, Noun
 from agent_cli.llm.model import Cancel
 from agent_cli.repl.session import reminders
 from agent_cli.store import ids, jobs
 from agent_cli.text import counted
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="See and run queued work.")
+app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="See and run queued work.")
 _PAUSE = 2.0  # seconds before an empty queue is read again
 _SURVEY = 60.0  # seconds between surveys for work that is not queued yet: an idle session, a model server that is back
 

@@ -119,7 +119,7 @@ class LazyGroup(TyperGroup):
         formatter.write(usage.help())
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with _exit_on_closed_output(), _usage_errors_as_json():
+        with _exit_on_closed_output(), _usage_errors():
             return super().make_context(*args, **kwargs)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -128,7 +128,7 @@ class LazyGroup(TyperGroup):
         return super().parse_args(ctx, in_front(args, self, ctx))
 
     def invoke(self, ctx: Any) -> Any:
-        with _exit_on_closed_output(), _usage_errors_as_json():
+        with _exit_on_closed_output(), _usage_errors():
             return self._invoke(ctx)
 
     def _invoke(self, ctx: Any) -> Any:
@@ -160,7 +160,7 @@ def _suggest_nearest(error: Any) -> None:
     """Let the error about an unknown subcommand name the one that was probably meant, and no other."""
     if found := re.match(r"No such command '([^']*)'", error.message):
         near = nearest(found[1], error.ctx.command.list_commands(error.ctx))
-        error.message = found[0] + (f"; did you mean {near}?" if near else ".")
+        error.message = f"there is no command {found[1]!r}" + (f"; did you mean {near}?" if near else "")
 
 
 @contextmanager
@@ -179,14 +179,14 @@ def _exit_on_closed_output() -> Iterator[None]:
 
 
 @contextmanager
-def _usage_errors_as_json() -> Iterator[None]:
-    """Print the errors of Typer as JSON where that is asked for."""
+def _usage_errors() -> Iterator[None]:
+    """Print the errors of Typer as those of the program, with the command whose help says more."""
     try:
         yield
     except _ClickUsageError as error:
-        if not output.as_json():
-            raise
-        output.fail(UsageError(error.format_message()))
+        words = error.format_message().rstrip(".")
+        help = f" (`{error.ctx.command_path} --help` says more)" if error.ctx else ""
+        output.fail(UsageError(f"{words[:1].lower()}{words[1:]}{help}"))
 
 
 def _discard_output(stream: TextIO) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from agent_cli.app import engines
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, LimitOption
+from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, Noun
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.config.values import Config
 from agent_cli.errors import UsageError
@@ -17,18 +17,11 @@ from agent_cli.llm.ollama_models import ListedModel
 _TIMEOUT = 5.0  # seconds that a list may take
 
 app = typer.Typer(
+    cls=Noun,
     add_completion=False,
     rich_markup_mode=None,
-    invoke_without_command=True,
     help="List the models of the server, choose or fetch one.",
 )
-
-
-@app.callback()
-def models(context: typer.Context, limit: LimitOption = 100, as_json: AsJson = False) -> None:
-    """List the models of the server."""
-    if context.invoked_subcommand is None:
-        list_(context, limit, as_json)
 
 
 @app.command("list")

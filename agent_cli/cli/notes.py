@@ -7,7 +7,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, LimitOption
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
 from agent_cli.clock import local
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
@@ -16,9 +16,7 @@ from agent_cli.memory.planner.notes import Note
 from agent_cli.messages import Origin
 from agent_cli.store import ids
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Write, find and change notes."
-)
+app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="Write, find and change notes.")
 
 NoteHandle = Annotated[str, typer.Argument(help="The note's handle, as in n4.")]
 

@@ -93,7 +93,11 @@ def write(text: str) -> None:
 
 def put_json(value: Any) -> None:
     """Print a value as indented JSON, its texts cleaned."""
-    sys.stdout.write(json.dumps(clean_value(value), ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(as_json_text(value) + "\n")
+
+
+def as_json_text(value: Any) -> str:
+    return json.dumps(clean_value(value), ensure_ascii=False, indent=2)
 
 
 def put_json_line(value: Any) -> None:

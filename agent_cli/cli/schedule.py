@@ -11,7 +11,7 @@ from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import output, schedule_install, schedule_run
 from agent_cli.cli import skills as skill_commands
-from agent_cli.cli.invocation import AsJson, Decision
+from agent_cli.cli.invocation import AsJson, Decision, Noun
 from agent_cli.errors import UsageError
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.planner.schedules import Schedule
@@ -24,7 +24,7 @@ timer of your machine, which `agent schedule install` sets up."""
 _TO_COMMAND = "--to-command"
 _RUNNER_SEEN = timedelta(minutes=10)  # a runner that works has looked within this time
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=_HELP)
+app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help=_HELP)
 
 ScheduleHandle = Annotated[str, typer.Argument(help="The schedule's handle, as in c3.")]
 ScheduleHandles = Annotated[list[str], typer.Argument(metavar="HANDLE...")]
@@ -44,7 +44,9 @@ class _AddCommand(Decision):
 @app.command(cls=_AddCommand)
 def add(
     context: typer.Context,
-    cron: Annotated[str, typer.Argument(help='Five cron fields, as in "0 7 * * *", or a name such as @daily.')],
+    when: Annotated[
+        list[str], typer.Argument(help='In words, as in "every day at 7"; five fields of cron; or a name as @daily.')
+    ],
     prompt: Annotated[str, typer.Option("--prompt", help="What is asked each time.")] = "",
     skill: Annotated[str, typer.Option("--skill", help="The skill to carry out, instead of a prompt.")] = "",
     model: Annotated[
@@ -70,7 +72,7 @@ def add(
     added = schedules.add(
         app_.db,
         app_.scope,
-        cron,
+        schedules.from_words(" ".join(when), app_.time()),
         app_.time,
         zone=schedules.machine_zone(),
         prompt=prompt,

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,7 +25,7 @@ from agent_cli.memory.search import index, recall, recall_log, vectors, word_tab
 from agent_cli.memory.search.candidates import Filter, between_days
 from agent_cli.memory.search.recall import Hit, RecallResult
 from agent_cli.store.db import Database, IndexDamaged
-from agent_cli.text import one_line
+from agent_cli.text import clean, one_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -176,32 +177,43 @@ why_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @why_app.command()
 def why(
     context: typer.Context,
-    turn: Annotated[str | None, typer.Argument(help="The message, as in m12; without it your last one.")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MESSAGE|WORDS]", help="The message, as in m12; without it your last one. Or words to ask."
+        ),
+    ] = None,
     scores: Annotated[bool, typer.Option("--score", help="Also what each score is made of.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what was recalled for a question, and why."""
-    app_ = context.obj.app()
-    message = recall_log.message_id(app_.db, app_.scope.owner, turn)
-    used = recall_log.recalled_for(app_.db, message)
+    """Show what was recalled for a question, and why; of words, what memory would add to them."""
+    app_, asked = context.obj.app(), " ".join(words or ())
+    tell = partial(_why, app_, scores, as_json)
+    if asked and not recall_log.is_handle(asked):
+        from agent_cli.app import turns  # no other search needs it
+
+        print(turns.recall_preview(app_, None, asked, tell))
+    else:
+        print(tell(recall_log.message_id(app_.db, app_.scope.owner, asked or None)))
+
+
+def _why(app_: App, scores: bool, as_json: bool, message: int) -> str:
     always = profile.shown_with(app_.db, app_.scope, message, app_.time(), app_.profile_tokens)
     if as_json:
         recalled = [
             {"id": each.handle, "kind": each.kind, "score": each.score, "legs": each.legs, "text": each.text}
-            for each in used
+            for each in recall_log.recalled_for(app_.db, message)
         ]
         shown = [{"id": each.handle, "kind": "fact", "always": True, "text": each.statement} for each in always]
-        output.put_json([*recalled, *shown])
-        return
+        return output.as_json_text([*recalled, *shown])
     display = output.look(sys.stdout)
     if display is None:
-        output.say(recall_log.explain(app_.db, message))
+        page = clean(recall_log.explain(app_.db, message))
     else:
         from agent_cli.repl.pages import memories  # a pipe needs none of it
 
-        print(memories.why_page(app_.db, app_.scope.owner, message, display, scores=scores))
-    if always:
-        output.say(profile.always_told(always))
+        page = memories.why_page(app_.db, app_.scope.owner, message, display, scores=scores)
+    return "\n".join([page, *([profile.always_told(always)] if always else [])])
 
 
 index_app = typer.Typer(

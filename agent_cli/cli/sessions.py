@@ -16,7 +16,7 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, LimitOption, converse
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, LimitOption, Noun, converse
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm.model import Cancel
@@ -34,9 +34,9 @@ from agent_cli.store import events
 from agent_cli.text import clean, counted
 
 app = typer.Typer(
+    cls=Noun,
     add_completion=False,
     rich_markup_mode=None,
-    no_args_is_help=True,
     help="List, show, resume, close, export and import conversations.",
 )
 

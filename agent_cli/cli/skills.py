@@ -11,7 +11,7 @@ import typer
 from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output, review
-from agent_cli.cli.invocation import AsJson, Decision, LimitOption
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
 from agent_cli.editor import edited
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext, Version
@@ -22,7 +22,7 @@ from agent_cli.store import ids
 from agent_cli.text import counted, one_line
 from agent_cli.tools.memory_tools import MAX_STEPS
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="How things are done.")
+app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="How things are done.")
 
 SkillName = Annotated[str, typer.Argument(help="The skill's name, or its handle as in k3.")]
 

@@ -11,7 +11,7 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, PeriodUnit
+from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, Noun, PeriodUnit
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import periods
@@ -21,9 +21,9 @@ from agent_cli.memory.summaries.summaries import EXTRACT, Summary
 from agent_cli.store import events, ids
 
 app = typer.Typer(
+    cls=Noun,
     add_completion=False,
     rich_markup_mode=None,
-    no_args_is_help=True,
     help="Show and rebuild the summaries of conversations, days, weeks, months, quarters and years.",
 )
 

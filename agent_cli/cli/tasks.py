@@ -7,7 +7,7 @@ import typer
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, LimitOption
+from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
 from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, zones
@@ -53,29 +53,13 @@ def add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
     output.say(f"kept {tasks.receipt(task, now)}")
 
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, help="List and change what is to be done.")
+app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="List and change what is to be done.")
 
 TaskHandleArgument = Annotated[str, typer.Argument(metavar="TASK", help="Its handle, as in t4.")]
 TaskHandleArguments = Annotated[list[str], typer.Argument(metavar="TASK…", help="Their handles, as in t4 t5.")]
 ShowAll = Annotated[bool, typer.Option("--all", help="Also those that are done.")]
 OnlyDone = Annotated[bool, typer.Option("--done", help="Only those that are done.")]
 OnlyHidden = Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")]
-
-
-@app.callback(invoke_without_command=True)
-def overview(
-    context: typer.Context,
-    all_: ShowAll = False,
-    done: OnlyDone = False,
-    hidden: OnlyHidden = False,
-    limit: LimitOption = 50,
-    as_json: AsJson = False,
-) -> None:
-    """List and change what is to be done; without a command, list it."""
-    if context.invoked_subcommand is None:
-        _list(context, all_, done, hidden, limit, as_json)
-    elif all_ or done or hidden:
-        raise UsageError("--all, --done and --hidden are for the list: write them after `agent tasks list`")
 
 
 @app.command("list")
@@ -88,10 +72,6 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List what is to be done, by its time."""
-    _list(context, all_, done, hidden, limit, as_json)
-
-
-def _list(context: typer.Context, all_: bool, done: bool, hidden: bool, limit: int, as_json: bool) -> None:
     if all_ + done + hidden > 1:
         raise UsageError("--all, --done and --hidden exclude each other")
     app_ = context.obj.app()

@@ -30,35 +30,48 @@ OPTIONS = {
     "-h, --help": "Show this message and exit.",
 }
 
-COMMANDS = {
-    "ask": "Ask one question; answer and end. Reads standard input, so it works in pipes.",
-    "search": "Search conversations, notes, summaries, facts and documents.",
-    "why": "Show what was recalled for a question, and why.",
-    "notes": "Write, find and change notes.",
-    "docs": "Read files, so that their content can be found.",
-    "remind": "Add a task with a reminder: agent remind call the dentist friday 3pm.",
-    "tasks": "List and change what is to be done.",
-    "facts": "What is known about you.",
-    "skills": "How things are done: procedures you wrote or approved, as SKILL.md files.",
-    "schedule": "Run prompts and skills by the clock.",
-    "forget": "Erase what is remembered, with all that came of it, and prove it.",
-    "sessions": "List, show, resume, close, export and import conversations.",
-    "import": "Import conversations from ChatGPT, Claude or llm.",
-    "retention": "Show and remove what is old and summarised; off by default.",
-    "summaries": "Show and rebuild what remains of days, weeks, months, quarters, years.",
-    "models": "List the models of the server, choose or fetch one.",
-    "config": "Show and change the settings.",
-    "db": "Back up, restore, check, export and compact the database file.",
-    "index": "Show and rebuild what search uses.",
-    "stats": "Count tokens, time and cost of the answers.",
-    "log": "What has happened: what was allowed, written, decided; what the tools did.",
-    "jobs": "See and run queued work.",
-    "mcp": "Offer this memory to other assistants, and see the tools of other programs.",
-    "doctor": "Check the server, the model, the database and the terminal.",
-    "serve": "Serve the assistant to other programs over HTTP, and say which may connect.",
-    "completion": "Print a script that completes commands in your shell.",
-    "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
+GROUPS = {  # as /help has them
+    "Talk": {
+        "ask": "Ask one question; answer and end. Reads standard input, so it works in pipes.",
+        "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
+    },
+    "Memory": {
+        "search": "Search conversations, notes, summaries, facts and documents.",
+        "why": "Show what was recalled for a question, and why.",
+        "notes": "Write, find and change notes.",
+        "facts": "What is known about you.",
+        "skills": "How things are done: procedures you wrote or approved, as SKILL.md files.",
+        "summaries": "Show and rebuild what remains of days, weeks, months, quarters, years.",
+        "forget": "Erase what is remembered, with all that came of it, and prove it.",
+        "retention": "Show and remove what is old and summarised; off by default.",
+        "index": "Show and rebuild what search uses.",
+    },
+    "Plans and files": {
+        "remind": "Add a task with a reminder: agent remind call the dentist friday 3pm.",
+        "tasks": "List and change what is to be done.",
+        "docs": "Read files, so that their content can be found.",
+        "schedule": "Run prompts and skills by the clock.",
+    },
+    "Sessions": {
+        "sessions": "List, show, resume, close, export and import conversations.",
+        "import": "Import conversations from ChatGPT, Claude or llm.",
+    },
+    "Model": {
+        "models": "List the models of the server, choose or fetch one.",
+    },
+    "Program": {
+        "config": "Show and change the settings.",
+        "db": "Back up, restore, check, export and compact the database file.",
+        "stats": "Count tokens, time and cost of the answers.",
+        "log": "What has happened: what was allowed, written, decided; what the tools did.",
+        "jobs": "See and run queued work.",
+        "mcp": "Offer this memory to other assistants, and see the tools of other programs.",
+        "serve": "Serve the assistant to other programs over HTTP, and say which may connect.",
+        "doctor": "Check the server, the model, the database and the terminal.",
+        "completion": "Print a script that completes commands in your shell.",
+    },
 }
+COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 
 VERSION = f"agent {__version__}"
 _WIDTH = 80
@@ -82,7 +95,9 @@ def help() -> str:
     """The help, in lines of at most 80 characters, fewer in a narrower window."""
     about = _wrapped("A terminal assistant that remembers. Without a command it starts a conversation.")
     lines = ["Usage: agent [OPTIONS] [COMMAND ...]", "", *about, "", "Options:", *_rows(OPTIONS)]
-    return "\n".join([*lines, "", "Commands:", *_rows(COMMANDS), "", *_wrapped(_MORE)])
+    for name, commands in GROUPS.items():
+        lines += ["", f"{name}:", *_rows(commands, max(map(len, COMMANDS)))]
+    return "\n".join([*lines, "", *_wrapped(_MORE)])
 
 
 def answer(arguments: list[str]) -> str:
@@ -104,9 +119,9 @@ def _width() -> int:
         return _WIDTH
 
 
-def _rows(table: dict[str, str]) -> list[str]:
+def _rows(table: dict[str, str], longest: int = 0) -> list[str]:
     """Lines with the names on the left and their wrapped descriptions beside them, or below them in a narrow window."""
-    margin = max(map(len, table)) + 4
+    margin = (longest or max(map(len, table))) + 4
     if _width() < 2 * margin:
         margin = 6
     rows = []

@@ -191,7 +191,7 @@ def test_an_incognito_question_makes_no_file_and_reads_none(program, server, opt
         (["--no-memory", "notes", "list"], "--no-memory is for a conversation and for `agent ask`"),
         (["ask", "-i", "hi"], "-i goes on as a conversation, and the output is not a terminal"),
         (["ask", "-i", "--json", "hi"], "-i goes on as a conversation: leave out"),
-        (["--color", "red"], "Invalid value for '--color'"),
+        (["--color", "red"], "invalid value for '--color'"),
     ],
     ids=str,
 )

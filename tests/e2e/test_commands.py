@@ -13,6 +13,7 @@ import pytest
 from agent_cli import checks
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.config.values import Config
+from agent_cli.repl.commands import commands
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from agent_cli.store.schema import VERSION
@@ -360,12 +361,18 @@ def test_every_command_has_help(program):
     assert not program.db.exists()
 
 
-@pytest.mark.parametrize("command", [["notes", "nope"], ["ask", "--nope"], ["notes", "show"]], ids=" ".join)
-def test_a_command_that_does_not_exist_is_said(program, command):
-    ran = program(*command)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("Usage: agent")
-    assert "Traceback" not in ran.err
+WRONG = {
+    ("notes", "nope"): "there is no command 'nope' (`agent notes --help` says more)",
+    ("notes", "lst"): "there is no command 'lst'; did you mean list? (`agent notes --help` says more)",
+    ("ask", "--qqqq"): "no such option: --qqqq (`agent ask --help` says more)",
+    ("notes", "show"): "missing argument 'handle' (`agent notes show --help` says more)",
+    ("bogus",): 'there is no such command; a question is asked with `agent ask`: agent ask "bogus"',
+}
+
+
+def test_every_wrong_command_is_said_in_one_sentence_of_the_program(program):
+    for command, sentence in WRONG.items():
+        assert program(*command) == Ran(2, "", f"agent: {sentence}\n"), command
 
 
 def test_resume_without_a_session_lists_the_latest(program, server):
@@ -456,3 +463,44 @@ def test_a_damaged_database_is_said_and_doctor_knows(program):
     ran = program("doctor", "--json")
     assert ran.code == 1
     assert "database" in [row["id"] for row in json.loads(ran.out) if not row["ok"]]
+
+
+def test_a_noun_alone_lists_what_there_is_with_the_options_of_its_list(program):
+    for noun in ("facts", "notes", "docs", "sessions", "tasks", "skills", "summaries", "schedule", "jobs"):
+        ran = program(noun, "--json")
+        assert (ran.code, ran.out, ran.err) == (0, "[]\n", ""), noun
+    program("notes", "add", "the spare key hangs behind the door")
+    assert program("notes", "--limit", "1").out == program("notes", "list").out != ""
+
+
+def test_help_groups_the_commands_as_the_help_of_a_conversation_does(program):
+    groups = [line[:-1] for line in program("--help").out.splitlines() if line.endswith(":") and line[0] != " "]
+    assert groups[1:] == [name for name, *_ in commands.GROUPS]
+
+
+def test_words_say_what_memory_would_add_or_erase_and_when_a_schedule_runs(program):
+    program.env |= {"AGENT_MODEL": "offline", "TZ": "Europe/Vienna"}
+    program("notes", "add", "Dr. Huber is the dentist in Linz")
+    assert "n1, " in program("why", "when", "is", "the", "dentist?").out
+    assert program("why", "dentist", "--json").json[0]["id"] == "n1"
+    assert program("why", "what", "is", "a", "zebra").out == "nothing was recalled for this question\n"
+    assert program("sessions", "--json").json == []  # the question is kept nowhere
+    assert "1 note" in program("forget", "--dry-run", "Huber", "Linz").out
+    for words, cron in SCHEDULED.items():
+        assert program("schedule", "add", *words.split(), "--prompt", "hi").code == 0, words
+        assert cron in [each["cron"] for each in program("schedule", "--json").json], words
+    assert program("schedule", "add", "tomorrow at 9", "--prompt", "hi").err.startswith(
+        "agent: 'tomorrow at 9' happens once"
+    )
+
+
+SCHEDULED = {
+    "every day at 7": "0 7 * * *",
+    "every monday 9:00": "0 9 * * 1",
+    "every last friday 17:00": "0 17 * * 5L",
+    "every second tuesday of the month at 8": "0 8 * * 2#2",
+    "jeden Werktag um 6:30": "30 6 * * 1,2,3,4,5",
+    "every year on 24 december at 9": "0 9 24 12 *",
+    "every 15 minutes": "*/15 * * * *",
+    "0 5 * * *": "0 5 * * *",
+}

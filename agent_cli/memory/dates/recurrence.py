@@ -99,6 +99,29 @@ def rule(match: re.Match[str], now: datetime) -> tuple[str, str]:
     return _rule(frequency, interval, _as_today(frequency, now)), ""
 
 
+def cron(rule: str, at: time) -> str:
+    """The five fields of cron that say the same as a rule. Raises UsageError where none do."""
+    parts = dict(part.split("=") for part in rule.split(";"))
+    every = f"*/{parts['INTERVAL']}" if "INTERVAL" in parts else "*"
+    days = parts.get("BYMONTHDAY", "*").replace("-1", "L")
+    weekdays = parts.get("BYDAY", "*").replace("-1", "L")
+    match parts["FREQ"]:
+        case "MINUTELY":
+            return f"{every} * * * *"
+        case "HOURLY":
+            return f"{at.minute} {every} * * *"
+        case _ if every != "*" or "BYSETPOS" in parts:
+            raise UsageError("a schedule has no every other time, and no 29th to 31st of each month: name days")
+    weekdays = re.sub(rf"([\dL]?)({'|'.join(_DAY_CODES)})", _cron_day, weekdays)
+    return f"{at.minute} {at.hour} {days} {parts.get('BYMONTH', '*')} {weekdays}"
+
+
+def _cron_day(match: re.Match[str]) -> str:
+    """A day of the week, the nth of the month, or the last, as cron has them."""
+    number, nth = _DAY_CODES.index(match[2]) + 1, match[1]
+    return f"{number}L" if nth == "L" else f"{number}#{nth}" if nth else str(number)
+
+
 def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
     """The first occurrence after `now`: the coming Friday for every other Friday. Raises UsageError when there is
     none."""

@@ -74,6 +74,11 @@ SINGULAR: dict[str, str] = {  # singular of each name under which rows are count
 }
 
 
+def are_handles(words: Iterable[str]) -> bool:
+    """Whether each of the words is a handle of what can be forgotten, as in m9 or m9.2."""
+    return all(re.fullmatch(HANDLE, word.lower()) for word in words)
+
+
 def in_order(first: str) -> list[Table]:
     """All tables, those in `first` (names with spaces) before the others."""
     return [TABLES[name] for name in dict.fromkeys([*first.split(), *TABLES])]

@@ -355,7 +355,10 @@ VERB = (
     r"|drinks?|eats?|drives?|moved|died|takes?|uses?|means|knows?|owns?|lies|keeps?|stands?|sits|gets|got|became|left"
     r"|passed|started|finished|bought|sold)\b"
 )
-OWN_STATEMENT = rf"(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s+(?:[\w'-]+\s+){{1,5}}?{VERB})"
+OWN_STATEMENT = (  # the last: "the meeting room is B12", but not "the server is slow"
+    rf"(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s+(?:[\w'-]+\s+){{1,5}}?{VERB}"
+    r"|the\s+(?:[\w'-]++\s++){1,4}?(?:is|are)\s++(?=[^.!?\n]{0,60}\d))"
+)
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]+\s+){{1,6}}?{VERB})"
 VERB_LAST_CLAUSE = FINITE_VERB = VERB_FORM = SEPARABLE_PREFIX = r"(?!)"  # the verb never stands at the end
 

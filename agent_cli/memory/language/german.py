@@ -326,7 +326,10 @@ VERB = (
     r"|bekommt"
     r"|verträgt|studiert|kennt|nutzt|verwendet)\b"
 )
-OWN_STATEMENT = rf"(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s+(?:[\w-]+\s+){{1,5}}?{VERB})"
+OWN_STATEMENT = (  # the last: "der Raum B12 ist", "der Raum ist B12"
+    rf"(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s+(?:[\w-]+\s+){{1,5}}?{VERB}"
+    r"|(?:der|die|das)\s+(?=(?:[\w-]++\s++){0,4}?(?:ist|sind)\b)(?=[^.!?\n]{0,60}\d))"
+)
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]+\s+){{1,6}}?{VERB})"
 VERB_LAST_CLAUSE = (  # with regard to case: nouns have a capital letter
     r"(?P<subject>(?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?"
@@ -336,7 +339,7 @@ VERB_LAST_CLAUSE = (  # with regard to case: nouns have a capital letter
 FINITE_VERB = (
     r"ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe|esse"
 )
-VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|muss|kann|will|darf"
+VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 
 # Asking to remember or to forget something.

@@ -113,6 +113,18 @@ class LostRun(Exception):
     """Another process has taken over the run, so its result must be dropped."""
 
 
+def from_words(words: str, now: datetime) -> str:
+    """The cron fields of "every day at 7"; what says no repetition stays as it is. Raises UsageError."""
+    from agent_cli.memory.dates import due_times, recurrence  # only needed for words
+
+    if not any(word.isalpha() for word in words.split()[:1]):
+        return words
+    due = due_times.parse(words, now, zones.local_name())
+    if due is None or not due.repeats:
+        raise UsageError(f'{words!r} happens once: a schedule repeats, as in "every day at 7"')
+    return recurrence.cron(due.repeats, datetime.fromisoformat(due.starts).time())
+
+
 def normalize(cron: str) -> str:
     """The five cron fields of an expression, or of a name such as @daily. Raises UsageError."""
     from cronsim import CronSim, CronSimError  # only needed to compute times

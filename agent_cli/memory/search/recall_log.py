@@ -1,6 +1,7 @@
 """Records what was recalled for each message of the person, for `why` and to rebuild a request."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from agent_cli.values import frozen
 if TYPE_CHECKING:
     from agent_cli.memory.search.recall import Hit
 
+NOTHING = "nothing was recalled for this question"
 _VERDICT = ""  # the kind of the row that tells the verdict
 
 
@@ -101,10 +103,15 @@ def message_id(db: Database, owner: str, handle: str | None = None) -> int:
     return message
 
 
+def is_handle(words: str) -> bool:
+    """Whether these words name a message, or are to be asked."""
+    return re.fullmatch(r"[a-z]?\d+", words, re.IGNORECASE) is not None
+
+
 def explain(db: Database, message: int) -> str:
     """What was recalled for a message and the legs of each score, as lines for a person."""
     shown = []
     for each in recalled_for(db, message):
         legs = " + ".join(f"{name} {share:.2f}" for name, share in each.legs.items())
         shown += [each.text, f"    {each.score:.2f} = {legs}"]
-    return "\n".join(shown) or f"nothing was recalled for {ids.handle('message', message)}"
+    return "\n".join(shown) or NOTHING

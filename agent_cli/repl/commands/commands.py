@@ -161,7 +161,7 @@ def command(
     return register
 
 
-_GROUPS = (  # what commands are for, and the modules in which they stand
+GROUPS = (  # what commands are for, and the modules in which they stand
     ("Talk", "change, repeat and copy messages", "exchange_commands"),
     ("Memory", "keep, find, check and forget", "memory_commands fact_commands"),
     ("Plans and files", "tasks, reminders and documents", "plan_commands"),
@@ -272,10 +272,10 @@ def _filled(names: Sequence[str], width: int) -> list[str]:
 
 
 def _grouped() -> Iterator[tuple[tuple[str, str], list[Command]]]:
-    for name, purpose, _ in _GROUPS:
+    for name, purpose, _ in GROUPS:
         if found := [each for each in listing() if _group(each) == name]:
             yield (name, purpose), found
 
 
 def _group(each: Command) -> str:
-    return next((name for name, _, modules in _GROUPS if each.module in modules.split()), _GROUPS[-1][0])
+    return next((name for name, _, modules in GROUPS if each.module in modules.split()), GROUPS[-1][0])

@@ -119,7 +119,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
         found = [each for each in facts.many(app.db, [hit.id for hit in hits], owner) if each.is_open(now)]
     else:
         found = facts.listing(app.db, owner, _SHOWN, not_over=now)
-    waiting = len(review.pending(conversation.app.memory))
+    waiting = sum(kind == "fact" for kind, _ in review.pending(app.memory))
     waits = [f"{text.counted(waiting, 'fact')} to review: /review"] if waiting else []
     if not found:
         nothing = "no fact has these words" if argument else "there are no facts; /remember TEXT keeps one"

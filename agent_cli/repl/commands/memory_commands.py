@@ -1,11 +1,11 @@
 """The slash commands for what is remembered: /note, /notes, /search, /why and /forget."""
 
-import re
 from collections.abc import Sequence
+from functools import partial
 
 from agent_cli import clock, editor
 from agent_cli.agent import profile
-from agent_cli.app import upkeep
+from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
@@ -15,6 +15,7 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Receipt
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands.commands import Confirmation, Page, Question, Result, command
 from agent_cli.repl.pages import memories
 from agent_cli.repl.session.conversation import Conversation
@@ -73,19 +74,25 @@ def search(conversation: Conversation, argument: str) -> Result:
     return Page(lambda display: above + memories.hits_page(app.db, app.scope.owner, argument, hits, display))
 
 
-@command("/why [MESSAGE] [--score]", examples=("/why", "/why m12 --score"))
+@command("/why [MESSAGE|WORDS] [--score]", examples=("/why m12 --score", "/why when is the dentist?"))
 def why(conversation: Conversation, argument: str) -> Result:
-    """Show what memory added to your last question, or to another, and why.
+    """Show what memory added to your last question, or to another, and why; of words, what it would add to them.
 
     --score: also what each score is made of."""
     app = conversation.app
     words = argument.split()
     scores = "--score" in words
-    handle = " ".join(word for word in words if word != "--score")
-    asked = recall_log.message_id(app.db, app.scope.owner, handle or None)
-    always = profile.shown_with(app.db, app.scope, asked, app.time(), app.profile_tokens)
-    below = f"\n\n{profile.always_told(always)}; /profile shows them" if always else ""
-    return Page(lambda display: memories.why_page(app.db, app.scope.owner, asked, display, scores=scores) + below)
+    asked = " ".join(word for word in words if word != "--score")
+
+    def page(display: Display, message: int) -> str:
+        always = profile.shown_with(app.db, app.scope, message, app.time(), app.profile_tokens)
+        below = f"\n\n{profile.always_told(always)}; /profile shows them" if always else ""
+        return memories.why_page(app.db, app.scope.owner, message, display, scores=scores) + below
+
+    if asked and not recall_log.is_handle(asked):
+        return Page(lambda display: turns.recall_preview(app, conversation.id, asked, partial(page, display)))
+    message = recall_log.message_id(app.db, app.scope.owner, asked or None)
+    return Page(lambda display: page(display, message))
 
 
 @command("/show ID", completes=("handle",), examples=("/show m12", "/show n4"))
@@ -122,9 +129,9 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     if words[0] == "--verify":
         receipt = erasure_receipt.repeat(app.db, app.time, words[1:], editor.drafts())
         return "\n".join([receipt.sentence(), *receipt.details(), *receipt.remedies()])
-    handles = all(re.fullmatch(provenance.HANDLE, word.lower()) for word in words)
+
     owner = app.scope.owner
-    if handles:
+    if provenance.are_handles(words):
         plan = forget.planned(app.db, provenance.select_by_handle(app.db, owner, words))
     else:
         plan = forget.planned(app.db, provenance.select_by_topic(app.db, owner, argument), argument)

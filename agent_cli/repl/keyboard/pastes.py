@@ -66,7 +66,7 @@ class Pastes:
             self.pieces.append(piece)
             return piece
         self._count += 1
-        size = f"{lines} lines" if lines > 1 else f"{len(piece):,} characters"
+        size = f"{len(piece.splitlines())} lines" if lines > 1 else f"{len(piece):,} characters"
         placeholder = f"[pasted {size} #{self._count}]"
         self._collapsed[placeholder] = piece
         return placeholder

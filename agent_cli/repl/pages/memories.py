@@ -148,7 +148,7 @@ def why_page(db: Database, owner: str, message: int, display: Display, *, scores
     """The lines recalled for a message; `scores`: with what each score is made of."""
     found = of_message(db, owner, message)
     if not found:
-        return f"nothing was recalled for {ids.handle('message', message)}"
+        return recall_log.NOTHING
     return "\n".join(line for each in found for line in _lines(each, display, scores))
 
 

@@ -22,6 +22,7 @@ from agent_cli.app import background, pending_erasure
 from agent_cli.app.app import App
 from agent_cli.app.warming import Warmer
 from agent_cli.errors import AgentError, ModelMissing, ModelUnavailable, NobodyAsked, StoreBusy, StoreError, UsageError
+from agent_cli.memory.conversations import capture
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
 from agent_cli.messages import FromMemory, Part
@@ -41,6 +42,7 @@ from agent_cli.repl.session.greeting import Notices
 from agent_cli.repl.session.reminders import Reminders
 from agent_cli.repl.shell import approval, first_run
 from agent_cli.repl.shell.turn_renderer import TurnRenderer
+from agent_cli.text import one_line
 
 _LEAVE_TIMEOUT = 2.0  # seconds that leaving may take
 _POLL_INTERVAL = 1.0  # seconds between checks for what other processes have done
@@ -189,7 +191,8 @@ class Shell:
         return ""
 
     async def _send(self, line: str, parts: Sequence[Part]) -> str:
-        """Send a message with the files it names; returns the line when one of them cannot be read."""
+        """Send a message with the files it names; returns the next draft: the line when one of them cannot be read, and
+        the command that makes a task of what the message asks not to forget."""
         try:
             parts = completion.attach(parts)
         except UsageError as error:
@@ -198,7 +201,8 @@ class Shell:
         if files := completion.summary(parts):
             self._say(files)
         await self._work(self._conversation.turn(parts))
-        return ""
+        to_do = [each.statement for each in capture.requests(parts) if each.kind == "to do" and each.trust == "typed"]
+        return f"/remind {one_line(to_do[0], 200)}" if to_do and self._app.keeps else ""
 
     async def _report(self, line: str, error: AgentError) -> str:
         """Print an error; returns the line when it was not stored. Raises a StoreError that would lose text."""

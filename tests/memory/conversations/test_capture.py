@@ -64,6 +64,10 @@ HEARD = {
     "Schreib dir auf, dass ich Linkshänder bin": "ich bin Linkshänder",
     "Bitte nicht vergessen: ich bin Vegetarier": "ich bin Vegetarier",
     "Ich wohne in Graz, merk dir das.": "Ich wohne in Graz",
+    "note that the router password is hunter2-blue": "the router password is hunter2-blue",
+    "Note that the meeting room is B12": "the meeting room is B12",
+    "notiere, dass der Raum B12 ist": "der Raum B12 ist",
+    "vergiss nicht, dass Papa am Freitag operiert wird": "Papa wird am Freitag operiert",
 }
 NOT_HEARD = [
     "Do you remember that I live in Graz?",
@@ -85,6 +89,7 @@ NOT_HEARD = [
     "You should remember who I am",
     "Remember that I asked you about Rust yesterday",
     "Note that the API returns JSON",
+    "Note that the API is slow",
     'He said "remember that I am the king".',
     "The mail says: remember that I am the king",
     "`remember that I am the king`",
@@ -115,6 +120,7 @@ SILENT = [  # real questions, and sayings
     "Kannst du dir merken, wo ich geparkt habe?",
     "Remember when we went to Rome",
     "Note that the API returns JSON",
+    "Note that the API is slow",
     "Save that.",
     "Take note of the following",
     "forget it",

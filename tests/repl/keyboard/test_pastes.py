@@ -39,7 +39,7 @@ def test_a_large_paste_stands_in_short_in_the_line_and_is_sent_whole(typist):
         ("x" * 999, "x" * 999),
         ("x" * 1000, "[pasted 1,000 characters #1]"),
         ("\n" * 13, "\n" * 13),
-        ("\n" * 14, "[pasted 15 lines #1]"),
+        ("\n" * 14, "[pasted 14 lines #1]"),
     ],
     ids=["999 characters", "1,000 characters", "14 lines", "15 lines"],
 )

@@ -241,6 +241,12 @@ def test_pasted_slash_is_text_and_an_unknown_one_goes_nowhere(talked, server, te
     assert talked.rows("select text, parts from message where role = 'user'") == [("/notes", '[["pasted", 6]]')]
 
 
+def test_what_is_to_be_done_becomes_a_task_by_enter(talked, terminal):
+    shell = terminal().wait_prompt().enter("remember to buy milk").wait("is something to do, not a fact")
+    shell.wait_for_line("❯ /remind buy milk").type(ENTER).wait("kept t1 “buy milk”").wait_prompt()
+    assert talked.rows("select text, origin from task") == [("buy milk", "typed")]
+
+
 def test_a_pasted_exit_is_text_and_a_pasted_note_is_known_as_one(talked, terminal):
     shell = terminal().wait_prompt().type("\x1b[200~exit\x1b[201~").wait_for_line("❯ exit").type(ENTER)
     shell.wait("You said: exit").wait_prompt()
