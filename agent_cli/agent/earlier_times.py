@@ -112,8 +112,7 @@ def _size(lines: Iterable[str]) -> int:
 
 def _line(summary: Summary, period: Period | None = None) -> str:
     words = text.one_line(summary.text, _LONGEST)
-    missing = [each for each in keywords.split_details(summary.details) if each not in words]
-    verbatim = keywords.merge_details(["; ".join(missing)], _DETAILS)
+    verbatim = keywords.merge_details([summary.details], _DETAILS, words)
     line = f"{words} Word for word: {text.one_line(verbatim, _DETAILS)}" if verbatim else words
     if summary.method == summaries.EXTRACT:
         line = f"in the person's words: {line}"
