@@ -76,7 +76,9 @@ _WITHOUT_FENCE = str.maketrans({FENCE[0]: "[[", FENCE[1]: "]]"})
 _SURROGATE = Pattern("[\ud800-\udfff]")
 _SENTENCE_END = Pattern(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = Pattern(
-    r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|e\.g|i\.e|z\.\s?b|d\.\s?h|[a-z]|\d{1,2})\.$", re.IGNORECASE
+    r"\b(?:dr|mr|mrs|ms|prof|st|vs|no|nr|ca|approx|bzw|cf|inc|ltd|corp|jr|sr|al|fig|vol|dept|est|vgl|ggf|evtl|inkl|bspw"
+    r"|sog|mag|dipl|ing|geb|abs|tel|\w\.\w|[a-z]|\d{1,2})\.$",
+    re.IGNORECASE,
 )
 _ABBREVIATION_ROOM = 16  # characters, longer than any abbreviation
 _ENDED = Pattern(r"[.!?…。！？][\"'”’»)\]]*$")

@@ -90,6 +90,7 @@ def test_first_words_are_whole(words, cut):
         ("What?! No... Oh.", ["What?!", "No...", "Oh."]),
         ("Dr. Smith met J. Doe, e.g. at noon. They left.", ["Dr. Smith met J. Doe, e.g. at noon.", "They left."]),
         ("Am 3. Mai, z. B. mit Kaffee. Gut.", ["Am 3. Mai, z. B. mit Kaffee.", "Gut."]),
+        ("Acme Inc. in Linz, cf. p. 3, on 5. December. Bye.", ["Acme Inc. in Linz, cf. p. 3, on 5. December.", "Bye."]),
         ("No stop\nbut a line", ["No stop", "but a line"]),
         ("你好。我是猫！你呢？「好。」他说", ["你好。", "我是猫！", "你呢？", "「好。」", "他说"]),
     ],

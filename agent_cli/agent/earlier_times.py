@@ -107,8 +107,7 @@ def _sentences(words: str, longest: int) -> str:
 
 def _line(summary: Summary, period: Period | None = None) -> str:
     words = _sentences(summary.text, _BRIEF if period else _LONGEST)
-    missing = [each for each in keywords.split_details(summary.details) if each not in words]
-    verbatim = "" if period else keywords.merge_details(["; ".join(missing)], _DETAILS)
+    verbatim = "" if period else keywords.merge_details([summary.details], _DETAILS, words)
     line = f"{words} Word for word: {text.one_line(verbatim, _DETAILS)}" if verbatim else words
     if summary.method == summaries.EXTRACT:
         line = f"in the person's words: {line}"

@@ -22,7 +22,7 @@ from agent_cli.tools.tool import ToolContext
 INCOGNITO_NOTICE = "nothing of this is kept: the conversation is incognito"
 LEARN = "learn"  # kind of the job that reads a conversation for facts
 REFLECT = "reflect"  # kind of the job that reads a conversation for skills
-REFLECT_DELAY = timedelta(minutes=10)  # without a message, before that job runs
+REFLECT_DELAY = timedelta(minutes=1)  # without a message, before that job runs
 
 
 def listen(

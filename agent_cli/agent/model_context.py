@@ -314,8 +314,9 @@ def _alternating(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         last = merged[-1] if merged else None
         if last and last.role == message.role == "user":
-            text = "\n\n".join(filter(None, (last.text, message.text)))
-            after = "\n\n".join(filter(None, (last.after, message.after)))
+            repeated = f"\n\n{last.text}".endswith(f"\n\n{message.text}")  # as after a failed try
+            text = last.text if repeated else "\n\n".join(filter(None, (last.text, message.text)))
+            after = message.after if message.text else "\n\n".join(filter(None, (last.after, message.after)))
             merged[-1] = Message("user", text, before=last.before, after=after)
         elif last and last.role == message.role == "assistant" and not last.calls:
             merged[-1] = replace(message, text=f"{last.text}\n\n{message.text}")

@@ -7,10 +7,10 @@ from contextlib import suppress
 from agent_cli import text
 from agent_cli.agent import loop, policy
 from agent_cli.agent.jobs.job_context import JobContext
-from agent_cli.app import models, turns
+from agent_cli.app import engines, models, turns
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
-from agent_cli.llm import repair
+from agent_cli.llm import ollama, repair
 from agent_cli.llm.model import Cancel, Text
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.messages import Message
@@ -25,6 +25,7 @@ def job_context(app: App, db: Database, cancel: Cancel) -> JobContext:
     """The context of jobs. `db`: the connection of the thread that runs them."""
     room = (app.config.num_ctx - 1024) * _CHARACTERS_A_TOKEN
     retention, shares = app.config.retention if app.keeps else {}, app.config.cheap_model in ("", app.config.model)
+    engine = engines.of(app.config)
     return JobContext(
         db,
         app.time,
@@ -36,7 +37,7 @@ def job_context(app: App, db: Database, cancel: Cancel) -> JobContext:
         app.may_learn,
         retention,
         lambda session, cancel: _ask_after(app, db, session, cancel) if shares else None,
-        shares,
+        lambda: shares and not (engine.name == "ollama" and ollama.keeps_prompts(engine.url)),
     )
 
 

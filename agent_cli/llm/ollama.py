@@ -86,6 +86,15 @@ def version(host: str) -> str:
     return str(_fetch(host, "/api/version").get("version") or "of unknown version")
 
 
+def keeps_prompts(host: str) -> bool:
+    """Whether the server keeps a prompt in memory when it reads another one, as Ollama does since 0.30."""
+    try:
+        found = re.match(r"(\d+)\.(\d+)", version(host))
+    except ModelUnavailable:
+        return False
+    return found is not None and (int(found[1]), int(found[2])) >= (0, 30)
+
+
 def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
     """The models that are loaded. Raises ModelUnavailable."""
     models = http.fetch_object(http.parse_address(host), "/api/ps", timeout=timeout).get("models")

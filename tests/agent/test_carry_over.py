@@ -32,7 +32,8 @@ def test_a_summary_is_carried_over_with_the_details_that_it_does_not_say(context
     close_with(context.db, context.session, "The router is at 192.168.178.1.")
 
     assert carried(context).summaries == (
-        "- 02 January 2026 (s1): The router is at 192.168.178.1. Word for word: 4711; ~/net/router.md",
+        "- 02 January 2026 (s1): The router is at 192.168.178.1. "
+        "Word for word: cellar shelf has the number 4711; see ~/net/router.md",
     )
 
 

@@ -63,12 +63,14 @@ def test_a_question_stands_last_with_the_day_it_is_asked(context):
 def test_roles_alternate_after_an_answer_that_never_came(context):
     with pytest.raises(ModelFailed):
         run(agent(Reply(fail="broken")), context, "First?")
+    with pytest.raises(ModelFailed):
+        run(agent(Reply(fail="broken")), context, "Second?")
     assistant = agent("Yes.")
     run(assistant, context, "Second?")
 
     assert [(message.role, message.content) for message in assistant.model.requests[0]] == [
         ("system", prompt.SYSTEM),
-        ("user", f"First?\n\nSecond?\n\n{TODAY}\n\n{TODAY}"),
+        ("user", f"First?\n\nSecond?\n\n{TODAY}"),
     ]
 
 

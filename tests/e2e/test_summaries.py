@@ -50,11 +50,11 @@ def test_what_is_over_is_made_by_the_queue_and_shown_with_its_sources(program, t
         "y2  2026-W01    2026-01-02  Mia and Graz.",
     ]
     assert program("summaries", "show", "2026-W01").out == (
-        "2026-W01 (y2), by qwen3:8b, 06 January 2026, 12:00\n\nMia and Graz.\n\nverbatim: 4 kg\n"
+        "2026-W01 (y2), by qwen3:8b, 06 January 2026, 12:00\n\nMia and Graz.\n\nverbatim: Mia the cat weighs 4 kg\n"
     )
     assert program("summaries", "show", "y1", "--sources").out == (
         "2026-01-02 (y1), by qwen3:8b, 06 January 2026, 12:00\n\n"
-        "Mia the cat weighs 4 kg.  [s1]\nThe way to Graz was asked for.  [s2]\n\nmade from: s1 s2\n\nverbatim: 4 kg\n"
+        "Mia the cat weighs 4 kg.  [s1]\nThe way to Graz was asked for.  [s2]\n\nmade from: s1 s2\n"
     )
     assert program("summaries", "list", "--grain", "week", "--json").json == [
         {
@@ -64,7 +64,7 @@ def test_what_is_over_is_made_by_the_queue_and_shown_with_its_sources(program, t
             "session": None,
             "day": "2026-01-02",
             "text": "Mia and Graz.",
-            "details": "4 kg",
+            "details": "Mia the cat weighs 4 kg",
             "method": "model",
             "model": "qwen3:8b",
             "made_at": "2026-01-06T12:00:00.000Z",

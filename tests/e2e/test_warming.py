@@ -145,5 +145,7 @@ def test_all_requests_begin_with_the_same_bytes_whatever_is_kept_called_and_lear
 
     assert any(facts.are_asked_for(body) for body in server.turns)
     assert talks.rows("select count(*) from task union all select count(*) from note") == [(1,), (1,)]
-    begun = {json.dumps([body.get("tools"), body["messages"][0]]) for body in server.turns}
-    assert (len(server.turns) >= 7, len(begun)) == (True, 1)
+    apart = "Was something done in the conversation below"  # a closed one is read for a skill in a prompt of its own
+    behind = [body for body in server.turns if apart not in body["messages"][-1]["content"]]
+    begun = {json.dumps([body.get("tools"), body["messages"][0]]) for body in behind}
+    assert (len(behind) >= 7, len(begun)) == (True, 1)

@@ -5,13 +5,13 @@ from dataclasses import field
 from datetime import datetime, timedelta
 
 from agent_cli.agent.embedder_selection import EmbedderSelection
-from agent_cli.agent.listener import REFLECT_DELAY
 from agent_cli.clock import Clock
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import sessions
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+_REST = timedelta(minutes=10)  # without a message, after which the server may lose the beginning of a conversation
 INDEX, REPAIR = "index", "mend"  # kinds of jobs
 
 AskAfter = Callable[[int, Cancel], Callable[[str, bool], Iterator[str]] | None]
@@ -47,15 +47,15 @@ class JobContext:
     learns: bool = True  # whether conversations may be read for facts and skills
     retention: Mapping[str, str] = field(default_factory=dict)  # the setting: how long each kind is kept
     ask_after: AskAfter = lambda session, cancel: None
-    shares_model: bool = False  # whether jobs ask the model of the conversations, whose server holds one prompt
+    holds_one_prompt: Callable[[], bool] = lambda: False  # whether jobs and conversations share a server that does
 
 
 def is_resting(context: JobContext) -> bool:
-    """Whether a prompt of its own takes nothing from a conversation: none goes on, or other models do the jobs."""
-    return not context.shares_model or not sessions.goes_on(context.db, context.time() - REFLECT_DELAY)
+    """Whether a prompt of its own takes nothing from a conversation: none goes on, or its server keeps both prompts."""
+    return not sessions.goes_on(context.db, context.time() - _REST) or not context.holds_one_prompt()
 
 
 def wait_for_rest(context: JobContext) -> None:
     """Raises Postponed while a conversation goes on whose beginning the server would lose by a prompt of its own."""
     if not is_resting(context):
-        raise Postponed(context.time() + REFLECT_DELAY)
+        raise Postponed(context.time() + _REST)

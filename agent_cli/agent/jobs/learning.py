@@ -2,7 +2,8 @@
 
 Facts are looked for after each turn, from where the last job stopped. The model of the conversation is asked behind its
 messages, so that its server, which still holds them, reads little; what it may not see there, or does not fit, is put
-into a prompt of its own. A skill is looked for ten minutes after the last message, or once the session is closed.
+into a prompt of its own. A skill is looked for a minute after the last message, or once the session is closed. A prompt
+of its own waits for ten minutes of silence where the server would lose the conversation by it (see job_context).
 
 The proposals and the position up to which was read are written in one transaction with the end of the job. If a message
 that was read has changed meanwhile, or anything was forgotten, the answer is discarded and the messages are read again.

@@ -67,11 +67,10 @@ def ask_model(
     present = get(db, session)
     if present is None:
         return None
-    transcript = digest.escape_end_tag(
-        digest.transcript(_folded(db, session, present.up_to), characters), "conversation"
-    )
+    entries = _folded(db, session, present.up_to)
+    transcript = digest.escape_end_tag(digest.transcript(entries, characters), "conversation")
     words = " ".join("".join(ask(_QUESTION.format(transcript=transcript))).split())
-    return RollingSummary(present.up_to, _cut(words), present.details, "model") if words else None
+    return _with_details(present.up_to, _cut(words), entries, "model") if words else None
 
 
 def folded(db: Database, session: int) -> list[log.Entry]:
@@ -124,7 +123,12 @@ def _durable(sentence: digest.WeightedSentence) -> bool:
 
 def _extracted(db: Database, session: int, up_to: int) -> RollingSummary:
     entries = _folded(db, session, up_to)
-    return RollingSummary(up_to, extract(entries), keywords.newest_details(map(_words, entries), _DETAILS), "extract")
+    return _with_details(up_to, extract(entries), entries, "extract")
+
+
+def _with_details(up_to: int, words: str, entries: Sequence[log.Entry], method: str) -> RollingSummary:
+    details = keywords.newest_details((entry.message.text for entry in entries), _DETAILS, words)
+    return RollingSummary(up_to, words, details, method)
 
 
 def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:
@@ -134,10 +138,6 @@ def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:
 def _short(sentence: str) -> str:
     words = sentence.split()
     return sentence if len(words) <= _SENTENCE else f"{' '.join(words[:_SENTENCE])} …"
-
-
-def _words(entry: log.Entry) -> str:
-    return entry.message.text
 
 
 def _write(db: Database, session: int, made: RollingSummary, now: datetime) -> None:

@@ -774,7 +774,6 @@ MONTH_FORMS = (
     "nov(?:ember)?",
     "dec(?:ember)?",
 )
-NOT_A_UNIT = r"an?|and|are|as|at|but|by|for|from|if|in|is|it|of|on|or|so|the|then|till|to|until|was|with"
 
 # Labels of secrets, parts of which a text must contain, and what stands between a label and the secret.
 SECRET_LABELS = "pass|pwd|secret|token|key|phrase"

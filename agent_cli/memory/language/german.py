@@ -713,7 +713,6 @@ MONTH_FORMS = (
     "nov(?:ember)?",
     "dez(?:ember)?",
 )
-NOT_A_UNIT = r"ab|am|auf|aus|bei|bis|de[rsnm]|die|das|im|ist|mit|nach|oder|um|und|von|vor|zu"
 
 # Secrets.
 SECRET_LABELS = "kennwort"

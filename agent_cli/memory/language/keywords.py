@@ -38,20 +38,24 @@ _DETAIL = Pattern(
       `[^`\n]{{2,120}}`                                              # command
     | \bhttps?://[^\s<>"'”]+[^\s<>"'”.,;:!?)\]]                      # URL
     | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+                      # mail address
-    | (?<![\w/])(?:~|\.{{1,2}})?/[\w.@+-]+(?:/[\w.@+-]+)*/?          # path
+    | (?<![\w/])(?:~|\.{{1,2}})/[\w.@+-]+(?:/[\w.@+-]+)*/?           # path
+    | (?<![\w/])/[\w.@+-]+(?:(?:/[\w.@+-]+)+/?|/)                  # path of two names, as one may be a slash command
     | \b[A-Za-z]:\\[^\s"<>|]+                                        # path on Windows
     | \b\d{{4}}-\d\d(?:-\d\d)?(?:[T\ ]\d\d:\d\d)?\b                  # date
     | \b\d{{1,2}}\.?(?:st|nd|rd|th)?\ (?:of\ )?(?:{_MONTHS})\b(?:\ \d{{4}})?
     | \b(?:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}})?
     | (?<![\w.])(?:\+\d{{1,3}}|0\d{{2,4}})(?:[\ /-]\d{{2,9}})+\b  # telephone number
     | (?<!\w)(?-i:[A-Z]{{1,5}})-?\d{{2,}}\w*(?:-\w+)*               # flight, invoice
-    | (?:[€$£]\ ?)?(?<![\w.])\d+(?:[.,:]\d+)*(?:\ ?(?:%|‰|°C?|[€$£]|[A-Za-zµ]{{1,6}}\b))?   # number with its unit
+    | (?P<number>(?:[€$£]\ ?)?(?<![\w.])\d+(?:[.,:]\d+)*(?:\ ?(?:%|‰|°C?|[€$£]|[A-Za-zµ]{{1,6}}\b))?)  # with its unit
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_PART = Pattern(r"(`[^`\n]{2,120}`|(?:(?!; ).)*)(?:; |\Z)")
+_PART = Pattern(r"((?:`[^`\n]{2,120}`|(?!; ).)*+)(?:; |\Z)")
 _SMALL_NUMBER = Pattern(r"\d{1,3}(?:st|nd|rd|th)?")  # without meaning alone
-_NOT_A_UNIT = Pattern(rf"{languages.alternatives('NOT_A_UNIT')}$")
+_UNITS = ("am", "d", "m", "s", "t")  # which are also words
+_CLAUSE_END = Pattern(r"[,;.!?…](?=\s)|[()\n]")
+_LEADING = 5  # words in front of a detail, which give it sense
+_LONGEST_DETAIL = 60  # characters of several that are one
 
 Stems = Callable[[Iterable[str]], list[list[str]]]
 """The stems of each of several texts."""
@@ -208,22 +212,53 @@ def topic_matcher(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[s
 
 
 def details(text: str) -> list[str]:
-    """The details of a text, each once, in order."""
-    return list(dict.fromkeys(filter(None, map(_trimmed, _DETAIL.findall(text)))))
+    """The details of a text, each once, in order, with the words in front that give them sense.
+
+    Those of a clause that stand near each other are one. A number without other words says nothing.
+    """
+    spans: list[tuple[int, int]] = []
+    for match in _DETAIL.finditer(text):
+        if not (detail := _trimmed(match[0])):
+            continue
+        before = spans[-1][1] if spans else 0
+        between = text[before : match.start()]
+        clause = _CLAUSE_END.split(between)[-1]
+        pieces = clause.rsplit(maxsplit=_LEADING)
+        leading = clause[len(pieces[0]) :] if len(pieces) > _LEADING else clause
+        end = match.start() + match[0].index(detail) + len(detail)
+        if spans and leading == between and end - spans[-1][0] <= _LONGEST_DETAIL:
+            spans[-1] = spans[-1][0], end
+        elif (sense := _without_stop_words(leading)) or match.lastgroup != "number":
+            spans.append((match.start() - len(sense), end))
+    return list(dict.fromkeys(text[start:end] for start, end in spans))
 
 
-def newest_details(texts: Iterable[str], characters: int) -> str:
-    """The details of texts (oldest first) in order, joined by "; "; the oldest are dropped beyond `characters`."""
+def _without_stop_words(words: str) -> str:
+    """The words from the first one on that says something; if none does, all from two on ("I have")."""
+    found = list(_WORD.finditer(words))
+    telling = [word for word in found if word[0].casefold() not in terms.STOP_WORDS] or found[: len(found) - 1]
+    return words[telling[0].start() :] if telling else ""
+
+
+def newest_details(texts: Iterable[str], characters: int, summary: str = "") -> str:
+    """The details of texts (oldest first) that a summary lacks, in order, joined by "; "; beyond `characters` the
+    oldest are dropped."""
     chosen: list[str] = []
     room = characters
     for text in reversed(list(texts)):
         if room < 3:  # most of thousands of messages are never read
             break
         for each in reversed(details(text)):
-            if each not in chosen and len(each) + 2 <= room:
+            if each not in chosen and len(each) + 2 <= room and is_lacking(each, summary):
                 room -= len(each) + 2
                 chosen.append(each)
     return "; ".join(reversed(chosen))
+
+
+def is_lacking(detail: str, summary: str) -> bool:
+    """Whether a summary does not say all that is particular in a detail, such as its numbers."""
+    particular = filter(None, (_trimmed(found[0]) for found in _DETAIL.finditer(detail)))
+    return any(not re.search(rf"(?<!\w){re.escape(each)}(?!\w)", summary, re.IGNORECASE) for each in particular)
 
 
 def split_details(joined: str) -> list[str]:
@@ -231,13 +266,13 @@ def split_details(joined: str) -> list[str]:
     return [each for each in _PART.findall(joined) if each]
 
 
-def merge_details(texts: Iterable[str], characters: int) -> str:
-    """The details of several texts as one, taking one of each in turn, up to `characters`."""
+def merge_details(texts: Iterable[str], characters: int, summary: str = "") -> str:
+    """The details of several texts that a summary lacks as one, taking one of each in turn, up to `characters`."""
     chosen: list[str] = []
     room = characters
     for turn in zip_longest(*map(split_details, texts)):
         for each in turn:
-            if each and each not in chosen and len(each) + 2 <= room:
+            if each and each not in chosen and len(each) + 2 <= room and is_lacking(each, summary):
                 room -= len(each) + 2
                 chosen.append(each)
     return "; ".join(chosen)
@@ -247,6 +282,6 @@ def _trimmed(detail: str) -> str:
     """Drops a word after a number that is no unit; empty when only a small number is left."""
     detail = detail.strip().rstrip(".,;:!")
     number, _, unit = detail.partition(" ")
-    if number[:1].isdigit() and _NOT_A_UNIT.match(unit.lower()):
+    if number[:1].isdigit() and unit.lower() in terms.STOP_WORDS and unit.lower() not in _UNITS:
         detail = number
     return "" if _SMALL_NUMBER.fullmatch(detail) else detail

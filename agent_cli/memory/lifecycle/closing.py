@@ -106,6 +106,8 @@ def _close_with_extract(db: Database, session: int, time: clock.Clock, actor: st
 def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:
     sessions.mark_closed(db, session, time())
     session_notes.erase(db, session)
+    if jobs.is_pending(db, "reflect", ids.handle("session", session)):  # it need not wait for more
+        jobs.add(db, "reflect", ids.handle("session", session), time())
     events.append(db, time, "session closed", ids.handle("session", session), actor=actor, session=session)
 
 

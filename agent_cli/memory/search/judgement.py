@@ -259,7 +259,7 @@ def judge(db: Database, rows: Sequence[CandidateRow], question: ParsedQuery, all
         row.judged = True
         if row.with_assistant:
             row.empty = statements.emptiness(row.text, row.role, words)
-        elif row.kind == "y" and statements.is_small_talk(row.text):  # a small model's summary
+        elif row.kind == "y" and statements.is_small_talk(row.text.partition("\n")[0]):  # whatever details follow
             row.empty = "small talk"
         if row.role == "user" and not row.empty and row.own_words and statements.asks_the_same(row.text, words):
             row.empty = "question"

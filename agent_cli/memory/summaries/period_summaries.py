@@ -378,10 +378,11 @@ def compose(material: Material, words: str, method: str, model: str) -> NewSumma
     new = text.sentences(words)[: SENTENCES[material.period.unit]]
     found = session_summary.attribute(new, [(item.source, item.words) for item in material.items])
     whole, sources = summaries.join_sentences([*dict(material.orphaned).items(), *zip(new, found, strict=True)])
-    before = [_orphaned_details(material)]
+    room = DETAILS[material.period.unit]
+    said = [(item.details, keywords.newest_details([item.words], room)) for item in material.items]
     return NewSummary(
         whole,
-        keywords.merge_details([*before, *(item.details for item in material.items)], DETAILS[material.period.unit]),
+        keywords.merge_details([_orphaned_details(material), *(each for pair in said for each in pair)], room, whole),
         method,
         model,
         sources,
@@ -390,13 +391,11 @@ def compose(material: Material, words: str, method: str, model: str) -> NewSumma
 
 
 def _orphaned_details(material: Material) -> str:
-    """The earlier details of sources removed by retention; when others are hidden, only those in orphaned sentences."""
+    """The earlier details of sources removed by retention; none when others are hidden, as they may be theirs."""
     if material.earlier is None or not material.expired:
         return ""
-    if material.known <= material.expired | {item.source for item in material.items}:
-        return material.earlier.details
-    sentences = " ".join(words for words, _ in material.orphaned)
-    return "; ".join(each for each in keywords.split_details(material.earlier.details) if each in sentences)
+    hides = not material.known <= material.expired | {item.source for item in material.items}
+    return "" if hides else material.earlier.details
 
 
 def save(db: Database, material: Material, made: NewSummary, time: Clock) -> int:

@@ -139,10 +139,10 @@ def compose(db: Database, session: int, words: str, method: str, model: str) -> 
     orphaned = summaries.orphaned_sentences(db, earlier) if earlier else []
     new = text.sentences(limit_sentences(words))
     items = [(Source("message", entry.id), entry.message.text) for entry in entries]
-    extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS)
-    if earlier and orphaned:  # keep the details of removed messages too
-        extracted = keywords.merge_details([earlier.details, extracted], _DETAILS)
     whole, sources = summaries.join_sentences([*orphaned, *zip(new, attribute(new, items), strict=True)])
+    extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS, whole)
+    if earlier and orphaned:  # keep the details of removed messages too
+        extracted = keywords.merge_details([earlier.details, extracted], _DETAILS, whole)
     return NewSummary(whole, extracted, method, model, sources)
 
 

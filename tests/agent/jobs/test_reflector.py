@@ -213,12 +213,13 @@ def test_a_short_session_is_not_sent_at_all(db, session):
 def test_a_session_that_is_spoken_in_is_left_until_it_rests(db, talked):
     assert look_back(db, time=noon) == []
     assert (job(db), reflected_to(db)) == (("ready", ""), 0)
-    assert db.value("select due_at from job where state = 'ready'") == "2026-01-02T12:10:00.000Z"
+    assert db.value("select due_at from job where state = 'ready'") == "2026-01-02T12:01:00.000Z"
     look_back(db, NOTHING)
     assert reflected_to(db) == 4
 
 
 def test_a_closed_session_is_looked_at_at_once(db, talked):
+    assert worker.run_one(JobContext(db, noon, lambda: None, NO_EMBEDDER, 10_000, Cancel()))  # puts it off
     closing.close(db, talked, noon)
     db.execute("update job set due_at = '2099' where kind <> 'reflect'")
     assert len(look_back(db, NOTHING, time=noon)) == 1
@@ -231,7 +232,7 @@ def test_it_is_queued_after_a_turn_of_a_conversation_that_is_learned_from(db, co
         list(listen(turn(agent("Fine."), current), current, [Part("hello", "typed")], CaptureOptions(learns=learns)))
         return db.rows("select due_at from job where kind = 'reflect' and subject = ?", (f"s{session}",))
 
-    assert queued("chat", True) == [("2026-01-02T12:10:00.000Z",)]
+    assert queued("chat", True) == [("2026-01-02T12:01:00.000Z",)]
     assert (queued("ask", True), queued("chat", False)) == ([], [])
 
 

@@ -1,5 +1,6 @@
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -283,3 +284,16 @@ def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, se
 
     assert worker.run_one(job_context(db, model("A cat and a dog.")))
     assert (rolling_summary.get(db, session).text, rolling_summary.get(db, session).up_to) == ("A cat and a dog.", two)
+
+
+@pytest.mark.parametrize(("holds_one", "runs"), [(True, False), (False, True)])
+def test_an_open_conversation_is_summarised_in_a_pause_where_the_server_keeps_its_beginning(
+    db, session, holds_one, runs
+):
+    up_to = log.add_user_message(db, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
+    rolling_summary.fold(db, session, up_to, NOON)
+
+    given = replace(job_context(db, model("A cat, Mia.")), holds_one_prompt=lambda: holds_one)
+
+    assert worker.run_one(given) == runs
+    assert (rolling_summary.get(db, session).method == "model") == runs

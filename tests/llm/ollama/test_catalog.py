@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm import ollama_models
+from agent_cli.llm import ollama, ollama_models
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaModel
@@ -169,3 +169,10 @@ def test_package_is_loaded_only_when_it_is_used():
         "print([m for m in ('ollama', 'httpx', 'pydantic') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_servers_since_0_30_keep_a_prompt_when_they_read_another():
+    for profile, keeps in (("modern", True), ("v024", False)):
+        with OllamaServer(profile=profile) as server:
+            assert ollama.keeps_prompts(server.url) == keeps
+    assert not ollama.keeps_prompts(server.url)  # it does not answer

@@ -182,7 +182,8 @@ def test_what_a_hidden_conversation_said_word_for_word_leaves_such_a_day_too(db,
         period_summaries.queue_session(db, hidden, clock())
     work(db, clock, Echo())
 
-    assert kept(db, "2026-11-20").details == "77 kg; 33 h"
+    day = kept(db, "2026-11-20")
+    assert (day.text, day.details) == ("Mia ate 77 kg. Mia slept 33 h.", "")
 
 
 def test_the_summary_of_a_session_that_is_forgotten_leaves_its_day_and_does_not_come_back(db, clock):

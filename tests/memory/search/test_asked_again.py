@@ -322,13 +322,13 @@ def test_a_reply_is_found_before_what_is_noted_where_the_person_asks_for_it(cont
 
 
 def test_a_summary_of_small_talk_tells_nothing(db):
-    for words in ("Good to hear.", "Anna showed the garden."):
+    for said, words in (("Hello, 3 May 2020", "Good to hear."), ("Hello", "Anna showed the garden.")):
         session = session_of(db)
-        say(db, session, "Hello")
+        say(db, session, said)
         summarise(db, session, words)
 
     found = {hit.text: hit.empty for hit in find(db, "good to hear of the garden").hits if hit.kind == "summary"}
-    assert found == {"Good to hear.": "small talk", "Anna showed the garden.": ""}
+    assert found == {"Good to hear.\n3 May 2020": "small talk", "Anna showed the garden.": ""}
 
 
 def test_a_word_that_only_replies_hold_is_looked_for_within_longer_words(context):

@@ -221,7 +221,7 @@ def test_what_a_summary_loses_stands_beside_it_word_for_word_and_is_found(db, se
 
     summarise(db, session, "They told where the NAS is.")
 
-    assert summaries.of_session(db, session).details == "192.168.1.20; /srv/backup"
+    assert summaries.of_session(db, session).details == "NAS answers at 192.168.1.20; backups lie in /srv/backup"
     index.refresh(db)
     assert recall.find(db, "/srv/backup", Filter("person", ("summary",)), NOON).hits[0].handle == "y1"
 
