@@ -166,7 +166,7 @@ def plain(context: Context, instructions: str) -> Context:
     """
     spoken = [each for each in context.messages[1:] if each.role in ("user", "assistant") and (each.content.strip())]
     messages = _alternating([_plain_message(each) for each in spoken])
-    sizes = {"instructions": estimate.tokens(instructions), "conversation": sum(map(_size, messages))}
+    sizes = {"instructions": estimate.tokens(instructions), "tools": 0, "conversation": sum(map(_size, messages))}
     return Context((Message("system", instructions), *messages), (), sizes, context.room)
 
 
