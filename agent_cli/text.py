@@ -73,6 +73,7 @@ FENCE = "⟦", "⟧"
 """What begins and ends the program's own words in a prompt. Nobody else can write them: see `unfenced`."""
 _LIKENESS = 0.75  # of a mistyped name to the one that was meant
 _WITHOUT_FENCE = str.maketrans({FENCE[0]: "[[", FENCE[1]: "]]"})
+_NO_FENCE = str.maketrans(dict.fromkeys(FENCE))
 _SURROGATE = Pattern("[\ud800-\udfff]")
 _SENTENCE_END = Pattern(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]+[」』”’）]*|\n+")
 _ABBREVIATED = Pattern(
@@ -125,6 +126,11 @@ def unseen(text: str) -> set[int]:
 def unfenced(text: str) -> str:
     """Cleaned, with two brackets for each mark of a fence, so that it can neither begin nor end one in a prompt."""
     return clean(text).translate(_WITHOUT_FENCE)
+
+
+def without_fences(text: str) -> str:
+    """The text without the marks of fences, which a model may have copied from its prompt."""
+    return text.translate(_NO_FENCE)
 
 
 def fenced(words: str) -> str:

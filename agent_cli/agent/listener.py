@@ -15,7 +15,7 @@ from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.language import statements
 from agent_cli.memory.proposals import MemoryContext
-from agent_cli.messages import Part
+from agent_cli.messages import Message, Part
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
 
@@ -39,6 +39,9 @@ def listen(
                     for line in answer_requests(context, message, parts, options):
                         answered = True
                         yield Noticed(line, receipt=True)
+                    if answered and options.at_keyboard and options.keeps and capture.only_asks(parts):
+                        yield TurnEnded(Message("assistant"))  # a model would only say so in other words
+                        return
                 case ToolFinished(_, result):
                     answered = answered or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):

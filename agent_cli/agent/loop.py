@@ -25,11 +25,13 @@ from agent_cli.agent.policy import Limits, reason_to_stop
 from agent_cli.agent.profile import Shown
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm import repair
+from agent_cli.llm.engine import is_small
 from agent_cli.llm.model import Cancel, ChatModel, Done, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import events, ids
+from agent_cli.text import without_fences
 from agent_cli.tools import tool as tools
 from agent_cli.tools.tool import Tool, ToolContext
 from agent_cli.values import frozen
@@ -138,7 +140,9 @@ def prepare_session(context: ToolContext) -> None:
 
 
 def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
-    """The schemas that the model sees. They change with the settings alone."""
+    """The schemas that the model sees. They change with the settings and the model alone."""
+    if is_small(agent.model.name):
+        return []
     offered = _offered(agent, context)
     others = [tool for tool in offered if not tool.listed]
     return [*(tool.schema() for tool in offered if tool.listed), *([tools.use_tool_schema(others)] if others else [])]
@@ -171,6 +175,8 @@ def build_request(
         parent=agent.parent,
         folds=folds,
     )
+    if is_small(agent.model.name):
+        return model_context.plain(built, prompt.plain(agent.model.name))
     listed = {each["name"] for each in schemas}
     return replace(built, messages=tuple(tools.as_called(message, listed) for message in built.messages))
 
@@ -225,9 +231,9 @@ def _reply(
         ):
             match chunk:
                 case Text(text):
-                    yield from draft.receive(TextArrived(citation_filter.feed(text)))
+                    yield from draft.receive(TextArrived(citation_filter.feed(without_fences(text))))
                 case Thinking(text):
-                    yield from draft.receive(ThinkingArrived(text))
+                    yield from draft.receive(ThinkingArrived(without_fences(text)))
                 case PriorTextWasThinking():
                     yield from draft.receive(TextArrived(citation_filter.end()))
                     yield from draft.receive(TextWasThinking())

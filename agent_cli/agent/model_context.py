@@ -8,6 +8,7 @@ system message and roles that alternate, the user's first, so the opening stands
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -47,6 +48,10 @@ _CUT = ("cancelled", "interrupted", "length", "repetition")  # how a reply ended
 _UNFENCED = "read_skill"  # the person has approved its text
 _ATTACHED = {"file": "File", "piped": "From a pipe"}  # parts of a question that have a fence, and its heading
 _NO_PROFILE = Shown()
+_FENCED = re.compile("⟦([^⟦⟧]*)⟧")
+_MARKED = re.compile("\\s*⟦[^⟦⟧]*⟧")
+_REMEMBERED = re.compile(r"- (?:[a-z]+\d+, \d\d \w+ \d{4}(?:, person)?(?: \([^)]*\))?: )?(?![a-z]+\d+, )")
+_HANDLE_BEHIND = re.compile(r" \(f\d+[^)]*\)$")
 
 
 @frozen
@@ -152,6 +157,31 @@ def build(
                 f"{int(room * factor)} (num_ctx {num_ctx}): shorten it, or raise it with "
                 f"`agent config set num_ctx {2 * num_ctx}`"
             )
+
+
+def plain(context: Context, instructions: str) -> Context:
+    """The request for a model that carries no tools and no fences: what is known stands as sentences of the person's.
+
+    The date and earlier sessions are left out: small models answer with them, whatever is asked.
+    """
+    spoken = [each for each in context.messages[1:] if each.role in ("user", "assistant") and (each.content.strip())]
+    messages = _alternating([_plain_message(each) for each in spoken])
+    sizes = {"instructions": estimate.tokens(instructions), "tools": 0, "conversation": sum(map(_size, messages))}
+    return Context((Message("system", instructions), *messages), (), sizes, context.room)
+
+
+def _plain_message(message: Message) -> Message:
+    words = _MARKED.sub("", message.text) if message.role == "assistant" else text.without_fences(message.text)
+    around = [each.strip() for each in _FENCED.findall(f"{message.before}\n{message.after}")]
+    known = [_plain_line(line) for each in around for line in each.split("\n") if _REMEMBERED.match(line)]
+    asked = [] if message.text else [each for each in around if not each.startswith("Today is") and "\n- " not in each]
+    about = f"About me: {' '.join(dict.fromkeys(known))}" if known else ""
+    return Message(message.role, "\n\n".join(filter(None, (about, words, *asked))))
+
+
+def _plain_line(line: str) -> str:
+    """The words of a line of memory, without its handle and date."""
+    return text.with_full_stop(_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line)))
 
 
 def visible(db: Database, session: int, window: Window) -> list[int]:

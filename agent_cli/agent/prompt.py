@@ -13,3 +13,9 @@ here shows it. When a call is refused, say so and go on."""
 
 FINAL_ANSWER = "⟦ {reason}. Answer now in words, with what you have; no further call will run. ⟧"
 EMPTY_ANSWER = "⟦ Your answer was empty. Answer the person in words. ⟧"
+
+
+def plain(model: str) -> str:
+    """The instructions to a small model, which repeats longer ones instead of following them."""
+    language = "short English sentence" if "smollm" in model.lower() else "short sentence, in the person's language"
+    return f"Answer the question in one {language}."

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from agent_cli import text
 from agent_cli.errors import AgentError
 from agent_cli.llm import http, repair
+from agent_cli.llm.engine import is_small
 from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, Chunk, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.llm.repair import ParsedChunk, ThinkingParser
@@ -246,6 +247,11 @@ class ServerModel(ABC):
 
     def _without_tools(self) -> tuple[set[str], str]:
         return {"tools"}, f"the model {self.name!r} cannot use tools; asked again without them"
+
+
+def options_of(model: str, settings: ChatSettings) -> dict[str, Any]:
+    """The options for a model; of a small one only the likeliest words make sense."""
+    return {**({"temperature": 0} if is_small(model) else {}), **settings.options}
 
 
 def tool_json(tool: Mapping[str, Any]) -> dict[str, Any]:

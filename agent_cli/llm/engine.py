@@ -8,6 +8,7 @@ text is alone. Texts are cut by characters first: in code or a table, a token ma
 
 import math
 import operator
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from statistics import fmean, pstdev
@@ -206,6 +207,8 @@ def _unit(vector: Vector) -> Vector:
     return vector if abs(length - 1) < 1e-3 or not length else [number / length for number in vector]
 
 
+_SMALL = re.compile(r"(?<![a-z0-9.])(?:\d{2,3}m|0\.\d+b)(?![a-z0-9])")
+
 AUTO = "auto"  # the name that stands for any fitting model of the engine
 
 PROBE_TIMEOUT = 0.5
@@ -268,6 +271,11 @@ class Engine(Protocol):
     def missing(self, model: str = "") -> ModelMissing:
         """The error for a model that it does not have; without a name, for having none that can chat."""
         ...
+
+
+def is_small(model: str) -> bool:
+    """Whether a model has less than a billion parameters, by its name: `qwen3:0.6b`, `SmolLM2-135M-Instruct.gguf`."""
+    return _SMALL.search(model.lower()) is not None
 
 
 def is_cloud(model: str) -> bool:

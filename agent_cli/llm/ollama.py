@@ -197,7 +197,7 @@ class OllamaModel(ServerModel):
     def __init__(self, name: str, host: str, settings: ChatSettings, keep_alive: str | int | None = None):
         super().__init__(name, http.parse_address(host), settings)
         limit = {"num_predict": settings.answer_tokens} if settings.answer_tokens else {}
-        self._options = {**limit, **settings.options, "num_ctx": settings.num_ctx}
+        self._options = {**limit, **chat.options_of(name, settings), "num_ctx": settings.num_ctx}
         self._keep_alive = parse_keep_alive(keep_alive)
         self._local = False
 

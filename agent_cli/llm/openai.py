@@ -166,7 +166,8 @@ class OpenAIModel(ServerModel):
     def __init__(self, name: str, address: Address, settings: ChatSettings):
         super().__init__(name, address, settings)
         limit = {"max_tokens": settings.answer_tokens} if settings.answer_tokens else {}
-        self._options = limit | {_NAMES.get(key, key): value for key, value in settings.options.items()}
+        options = chat.options_of(name, settings)
+        self._options = limit | {_NAMES.get(key, key): value for key, value in options.items()}
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {

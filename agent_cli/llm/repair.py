@@ -120,6 +120,8 @@ def _split_partial_tag(buffer: str) -> tuple[str, str]:
 FINISH = "repetition"
 _TOO_MUCH = 80  # what has stood twice before in a row counts, when the reply is stopped
 _RUN, _NEW = 4, 8
+_ENDS = ("\n", ".", "!", "?", "。", "！", "？")
+_TIMES_SAID, _SHORT = 3, 2  # how often a sentence may stand, and the words of one that may three times as often
 _TIMES = 2  # that a run has stood before
 _FAR = 400  # words between two places that are still one loop
 _SINGLE = "\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af"  # characters of scripts without spaces, each a word
@@ -136,6 +138,9 @@ class Repetition:
     one takes back what eight of them counted, so that lists, stanzas of settings and refrains, where something changes,
     never add up. What has no letters or stands in a table counts a quarter, and code a third, since rows of zeros and
     of the same cells are rightly alike.
+
+    A whole sentence or line ends it sooner: when it stands for the third time and nothing new since it stood first, a
+    very short one for the ninth.
     """
 
     def __init__(self) -> None:
@@ -143,6 +148,8 @@ class Repetition:
         self._words: list[str] = []
         self._places: dict[tuple[str, ...], list[int]] = {}
         self._score = 0.0
+        self._sentence: list[str] = []
+        self._sentences: dict[tuple[str, ...], tuple[int, int]] = {}  # how often since something new, and new ones then
 
     def feed(self, piece: str) -> bool:
         """Whether the text, with this piece, repeats itself without end."""
@@ -150,7 +157,30 @@ class Repetition:
         unfinished = _UNFINISHED.search(text, max(0, len(text) - _LONGEST))
         end = unfinished.start() if unfinished else len(text)
         self._rest = text[end:]
-        return any(self._add(word) for each in _split_words(text[:end]) for word in self._uncounted(each))
+        for each in _split_words(text[:end]):
+            if any(self._add(word) for word in self._uncounted(each)):
+                return True
+            if each in _ENDS and self._ends_repeated():
+                return True
+        return False
+
+    def _ends_repeated(self) -> bool:
+        """Whether the sentence or line that ends here has stood too often with nothing new between."""
+        sentence, self._sentence = tuple(self._sentence), []
+        said = "".join(sentence)
+        if (
+            not said.strip("".join(_ENDS))
+            or self._code
+            or "|" in said
+            or (any(map(str.isdigit, said)) and not any(map(str.isalpha, said)))
+        ):
+            return False
+        times, of = self._sentences.get(sentence, (0, len(self._sentences) + 1))
+        known = len(self._sentences) + (sentence not in self._sentences)
+        self._sentences[sentence] = (times + 1 if of == known else 1, known)
+        return self._sentences[sentence][0] >= (
+            _TIMES_SAID if sum(map(str.isalpha, sentence)) > _SHORT else 3 * _TIMES_SAID
+        )
 
     def _uncounted(self, word: str) -> Iterator[str]:
         """The word, without the number that a line of a list begins with: it makes no line a new one."""
@@ -169,6 +199,7 @@ class Repetition:
     def _add(self, word: str) -> bool:
         self._code ^= word == "```"
         self._words.append(word)
+        self._sentence.append(word)
         run, at = tuple(self._words[-_RUN:]), len(self._words)
         places = self._places.get(run, [])
         if len(places) == _TIMES and at - places[0] <= _FAR:

@@ -10,9 +10,10 @@ passed; then it is a style, or a literal character. Names such as `__init__`, `*
 CommonMark would make them bold only by accident. A link shows its address behind its text: a text that hides its
 address can deceive, terminals find the address by themselves, and it is there when the answer is copied.
 
-A table wider than the window is not drawn: its rows are printed as they arrived, which can be read and copied, unlike
-rows broken at the edge of a window. Of code few kinds of token are coloured: what a reader looks for is where strings
-and comments end. Pygments is imported at the first block of code with a language.
+In a table wider than the window the widest columns are wrapped; where that leaves one too little room, each row stands
+as a record, a line for each cell. Code has nothing in front of it, so that it can be copied. Few of its kinds of token
+are coloured: what a reader looks for is where strings and comments end. Pygments is imported at the first block of code
+with a language.
 
 Not supported, and shown as written: underlined (setext) headings, reference links, HTML, tables whose rows do not begin
 with a bar.
@@ -21,7 +22,7 @@ with a bar.
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby, zip_longest
 from typing import Any, Protocol, TextIO
 
 from agent_cli.render import styles
@@ -223,6 +224,7 @@ def _combined(outer: str, inner: str) -> str:
 _SEPARATOR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r":?-+:?")
 _GAP = "  "
+_NARROWEST = 12  # cells to which a column may be wrapped
 
 Cell = list[StyledText]
 
@@ -233,17 +235,63 @@ def has_header(rows: Sequence[str]) -> bool:
 
 
 def layout(rows: Sequence[str], width: int) -> list[list[StyledText]]:
-    """The lines of a table in Markdown `rows`; empty when it is wider than `width` cells."""
+    """The lines of a table in Markdown `rows`, at most `width` cells wide."""
     alignments = _cells(rows[1])
     head, *body = [_cells(row) for row in (rows[0], *rows[2:])]
     count = max(len(head), len(alignments), *(len(row) for row in body), 1)
     table = [[parse(cell, styles.BOLD if row is head else "") for cell in _padded(row, count)] for row in (head, *body)]
     widths = [max(3, *(_width(row[n]) for row in table)) for n in range(count)]
-    if sum(widths) + len(_GAP) * (count - 1) > width:
-        return []
+    room = width - len(_GAP) * (count - 1)
+    if sum(widths) > room and sum(min(each, _NARROWEST) for each in widths) > room:
+        return _records(table, width)
+    while sum(widths) > room:
+        widths[widths.index(max(widths))] -= 1
     alignments = _padded(alignments, count)
-    lines = [_line(row, widths, alignments) for row in table]
-    return [lines[0], [StyledText(_GAP.join("-" * each for each in widths))], *lines[1:]]
+    lines = [[_line(line, widths, alignments) for line in _broken(row, widths)] for row in table]
+    return [*lines[0], [StyledText(_GAP.join("-" * each for each in widths))], *chain.from_iterable(lines[1:])]
+
+
+def _broken(row: list[Cell], widths: list[int]) -> Iterator[list[Cell]]:
+    """The lines of a row whose cells are wrapped to these widths."""
+    return map(list, zip_longest(*(_wrapped(*each) for each in zip(row, widths, strict=True)), fillvalue=[]))
+
+
+def _records(table: list[list[Cell]], width: int) -> list[list[StyledText]]:
+    """The rows of a table below each other, a line for each cell that is not empty."""
+    head, *body = table
+    lines: list[list[StyledText]] = []
+    for row in body:
+        lines += [[]] if lines else []
+        for name, cell in zip(head, row, strict=True):
+            begin = [*name, StyledText(": ")] if name else []
+            lines += _wrapped([*begin, *cell], width) if cell else []
+    return lines
+
+
+def _wrapped(cell: Cell, width: int) -> list[Cell]:
+    """The lines of a cell; a word that is wider than the cell is broken."""
+    lines, used = [Cell()], 0
+    for span in cell:
+        for piece in _pieces(span, width):
+            cells = cell_width(piece.text)
+            if used + cells > width and lines[-1]:
+                lines.append([])
+                used = 0
+            if lines[-1] or piece.kind != "space":
+                lines[-1].append(piece)
+                used += cells
+    return lines
+
+
+def _pieces(span: StyledText, width: int) -> Iterator[StyledText]:
+    """The words of a span, none wider than so many cells."""
+    for piece in split_words(span.text, span.style):
+        words = piece.text
+        while cell_width(words) > width:
+            end = max(1, next(n for n in range(len(words)) if cell_width(words[: n + 1]) > width))
+            yield StyledText(words[:end], span.style)
+            words = words[end:]
+        yield StyledText(words, span.style, piece.kind)
 
 
 def _cells(row: str) -> list[str]:
@@ -538,9 +586,8 @@ class MarkdownWriter:
     def _extend_code(self, text: str) -> None:
         self._start += text
         while len(self._start) > _MAX_CODE_LINE:
-            lead = "" if self._mode else self._code_bar + " "
             self._mode = "verbatim"
-            self._written.append(lead + self._start[:_MAX_CODE_LINE])
+            self._written.append(self._start[:_MAX_CODE_LINE])
             self._start = self._start[_MAX_CODE_LINE:]
 
     def _end_code_line(self) -> None:
@@ -555,12 +602,7 @@ class MarkdownWriter:
             return
         line = line[min(self._indent, len(line) - len(line.lstrip(" "))) :]
         shown = self._highlighter.line(line) if self._highlighter else line
-        text = f" {self._display.styled(shown, self._style)}" if shown.strip() else ""
-        self._written.append(f"{self._code_bar}{text}\n")
-
-    @property
-    def _code_bar(self) -> str:
-        return self._display.styled("│", DIM)
+        self._written.append(f"{self._display.styled(shown, self._style) if shown.strip() else ''}\n")
 
     # Tables
 

@@ -7,6 +7,7 @@ cut into pieces makes no difference. What is stored, piped and copied stays as t
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_cli.render import styles
 from agent_cli.render.layout import formatted
@@ -44,7 +45,11 @@ def announced(text: str, display: Display, role: LineRole | None = None) -> str:
     """
     if display.screen_reader:
         return f"Program: {formatted(text, display)}"
-    return with_sign(formatted(text, display, 2).split("\n"), display, role or styles.role_of(text))
+    role, lines = role or styles.role_of(text), formatted(text, display, 2).split("\n")
+    if role is not styles.PROGRAM or "\n" in text:
+        return with_sign(lines, display, role)
+    plain = with_sign(lines, replace(display, colour=False, weight=False), role)  # a remark stands back as a whole
+    return "\n".join(display.styled(line, role.style) for line in plain.split("\n"))
 
 
 def with_sign(lines: Sequence[str], display: Display, role: LineRole) -> str:

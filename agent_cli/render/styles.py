@@ -40,7 +40,8 @@ class LineRole:
     style: str
 
 
-YOU = LineRole("❯", BOLD)
+YOU = LineRole("❯", f"{BOLD};{CYAN}")
+PROMPT = "bold ansicyan"  # the style of the first, in the words of prompt-toolkit
 PROGRAM = LineRole("·", DIM)
 NEEDS_YOU = LineRole("?", YELLOW)
 DONE = LineRole("✓", GREEN)

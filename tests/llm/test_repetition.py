@@ -55,6 +55,13 @@ def test_a_loop_ends_within_two_hundred_repeated_tokens(phrase):
     assert stops_at(_BEGIN + phrase * 400) - new <= 200
 
 
+def test_a_sentence_or_line_ends_it_where_it_stands_for_the_third_time_and_nothing_new_between():
+    again = ("Today is Monday, or so I think.\n", "The answer is today. You can say this:\n\n")
+    assert [len(pieces(each * 3)) - stops_at(each * 9) in (0, 1) for each in again] == [True, True]
+    assert stops_at("💡\n❁\n" * 20) < 50
+    assert stops_at("I do not know.\nWell, then.\nI do not know.\nLet us see.\nI do not know.\n") is None
+
+
 def test_a_loop_with_a_counter_and_one_with_slips_end_too():
     counted = "".join(f"{n}. I will answer the question.\n" for n in range(1, 400))
     slips = "".join(f"I think that I know the answer to it{', Anna' if n % 12 == 0 else ''}. " for n in range(400))

@@ -39,21 +39,17 @@ class Step(NamedTuple):
 
 _FACT = {"statement": "I live in Wels", "quote": "I live in Wels now"}
 REPLIES = (
-    script.reply("Noted: no nuts for Anna."),
-    script.reply("A lovely town."),
-    script.reply("So the river is at your door now."),
-    script.reply("Good to know."),
-    script.reply("The person's sister Anna is allergic to nuts. The person moved from Graz to Linz in June 2026."),
-    script.reply("A lemon cake with poppy seeds: she cannot eat nuts."),
-    script.reply("A risotto with peas and mint, without meat."),
+    script.reply("Anna, the sister, is allergic to nuts. The person moved to Linz in June 2026."),
+    script.reply("A lemon cake: she cannot eat nuts."),
+    script.reply("A risotto with peas."),
     script.reply(calls=[("propose_fact", _FACT)]),
     script.reply("Welcome to Wels."),
 )
 FIRST = (
-    Step("Remember that my sister Anna is allergic to nuts.", "Noted: no nuts"),
-    Step("Remember that I live in Graz.", "A lovely town."),
-    Step("Remember that I moved to Linz in June 2026.", "So the river", 4.0),
-    Step("Remember that I am vegetarian.", "Good to know"),
+    Step("Remember that my sister Anna is allergic to nuts.", "kept f1"),
+    Step("Remember that I live in Graz.", "kept f2"),
+    Step("Remember that I moved to Linz in June 2026.", "takes it back", 4.0),
+    Step("Remember that I am vegetarian.", "kept f4"),
     Step("/close", "closed s1"),
 )
 LATER = (

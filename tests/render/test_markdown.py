@@ -17,7 +17,6 @@ from agent_cli.render.styles import Display
 from tests import torture
 from tests.tables import for_each
 
-BAR = "\x1b[2m│\x1b[m"  # before a line of code
 DISPLAY = Display(colour=True, markdown=True, width=lambda: 40)
 HEAD = "\x1b[1ma\x1b[m      \x1b[1mb\x1b[m"
 SGR = re.compile(r"\x1b\[[\d;]*m")
@@ -32,9 +31,9 @@ def shown(text, cuts=(), display=DISPLAY):
     return out.getvalue()
 
 
-def plain(text):
-    """Without colours, in lines of 40 cells."""
-    return shown(text, display=replace(DISPLAY, colour=False))
+def plain(text, width=40):
+    """Without colours, in lines of so many cells."""
+    return shown(text, display=replace(DISPLAY, colour=False, width=lambda: width))
 
 
 @for_each(
@@ -56,11 +55,11 @@ def plain(text):
         ("a\r\nb\rc", "a\nb\nc\n"),
         ("- - -\n***", "\x1b[2m- - -\x1b[m\n\x1b[2m***\x1b[m\n"),
         ("    x = a * b * c\n\ty", "    x = a * b * c\n    y\n"),
-        ("```\n\ta  b\n\n  c\n```\nd", f"{BAR} \ta  b\n{BAR}\n{BAR}   c\nd\n"),
-        ("1. a\n   ```sh\n   ls *.py\n   ```\n2. b", f"1. a\n{BAR} ls *.py\n2. b\n"),
-        ("````md\n```\n````", f"{BAR} ```\n"),
-        ("```python\nx = 1", f"{BAR} x = \x1b[36m1\x1b[m\n"),
-        ("```nonesuch\nx **y**\n```", f"{BAR} x **y**\n"),
+        ("```\n\ta  b\n\n  c\n```\nd", "\ta  b\n\n  c\nd\n"),
+        ("1. a\n   ```sh\n   ls *.py\n   ```\n2. b", "1. a\nls *.py\n2. b\n"),
+        ("````md\n```\n````", "```\n"),
+        ("```python\nx = 1", "x = \x1b[36m1\x1b[m\n"),
+        ("```nonesuch\nx **y**\n```", "x **y**\n"),
         ("| a | b |\n|---|--:|\n| **x** | 10 |\n\nEnd", f"{HEAD}\n---  ---\n\x1b[1mx\x1b[m     10\n\nEnd\n"),
         ("| no table\nhere", "| no table\nhere\n"),
     ],
@@ -73,7 +72,7 @@ def test_code_keeps_its_colours_from_line_to_line_and_its_text_always():
     code = 'def f(x):\n    """doc\n    more"""\n    return {"a": x}  # why\n'
     drawn = shown(f"```python\n{code}```")
     assert "\x1b[32mmore" in drawn
-    assert SGR.sub("", drawn) == "".join(f"│ {line}\n" for line in code.splitlines())
+    assert SGR.sub("", drawn) == code
     assert not re.search(r"\x1b\[(?:[\d;]*;)?(?:4[0-8]|10\d|38)", drawn), "no background, no colours of its own"
 
 
@@ -94,11 +93,23 @@ def test_wide_characters_are_counted_in_cells_and_may_be_parted():
     assert plain(f"{family} " * 15) == " ".join([family] * 13) + "\n" + " ".join([family] * 2) + "\n"
 
 
-def test_a_table_is_aligned_by_cells_and_printed_as_it_came_when_it_is_too_wide():
+def test_a_table_is_aligned_by_cells_wrapped_in_a_narrow_window_and_told_row_by_row_in_a_very_narrow_one():
     table = "| x | wide |\n|---|---|\n| 你好 | é |\n| 👩‍👩‍👧 | b |\n"
     assert plain(table) == "x     wide\n----  ----\n你好  é\n👩‍👩‍👧    b\n"
-    wide = f"| a | b |\n|---|---|\n| {'x' * 30} | **{'y' * 30}** |\n"
-    assert plain(wide) == wide
+    head = "| name | what it is good for | cost |\n|---|---|--:|\n"
+    rows = head + "| Graz tram | to get to **work every day** | 3 |\n| x | | 4 |"
+    assert plain(rows, width=32) == (
+        "name       what it is good  cost\n"
+        "           for\n"
+        "---------  ---------------  ----\n"
+        "Graz tram  to get to work      3\n"
+        "           every day\n"
+        "x                              4\n"
+    )
+    assert plain(rows, width=20) == (
+        "name: Graz tram\nwhat it is good for:\nto get to work every\nday\ncost: 3\n\nname: x\ncost: 4\n"
+    )
+    assert plain("| a |\n|---|\n| " + "y" * 30 + " |", width=20) == f"a\n{'-' * 20}\n{'y' * 20}\n{'y' * 10}\n"
 
 
 def test_a_window_made_narrower_is_noticed_at_the_next_line():

@@ -94,8 +94,8 @@ def test_what_the_program_says_has_the_sign_of_its_role():
     assert announced(Failure("it broke"), plain) == "✗ it broke"
     assert announced("kept nothing: the disk is full", plain) == "· kept nothing: the disk is full"
     assert announced("a line that is longer than the window", colours).split("\n") == [
-        "\x1b[2m·\x1b[m a line that is longer",
-        "  than the window",
+        "\x1b[2m· a line that is longer\x1b[m",
+        "\x1b[2m  than the window\x1b[m",
     ]
     assert announced("kept f3", LOOKS["aloud"]) == "Program: kept f3"
     assert announced(Receipt("kept f3"), Display(weight=True)) == "✓ kept f3"

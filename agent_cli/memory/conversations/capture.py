@@ -93,6 +93,15 @@ def requests(parts: Sequence[Part]) -> list[MemoryRequest]:
     return found
 
 
+def only_asks(parts: Sequence[Part]) -> bool:
+    """Whether a typed message asks to remember or to forget something, in each sentence, and nothing else."""
+    if any(part.origin != "typed" for part in parts):
+        return False
+    plain = _mask_quotations("".join(part.text for part in parts)).replace("’", "'")
+    found = [_find(plain, each, (0, 0), parts) for each in _sentences(plain) if not _FURTHER_REQUEST.search(plain)]
+    return bool(found) and all(each is not None and each[0] in ("statement", "to do", "forget") for each in found)
+
+
 def parse_argument(words: str) -> MemoryRequest:
     """What the person asks for who gives these words to a command that remembers."""
     to_do, clause = _TO_DO.match(words), _CLAUSE.match(words)

@@ -373,6 +373,7 @@ def stream(material: Material, ask: AskModel | None, characters: int) -> Iterato
 
 def compose(material: Material, words: str, method: str, model: str) -> NewSummary:
     """The summary in these words, after the orphaned sentences of the earlier one."""
+    words = session_summary.sensible(words)
     if not words.strip() and material.items:  # the model had nothing to say
         words, method = extract(material.period, material.items), summaries.EXTRACT
     new = text.sentences(words)[: SENTENCES[material.period.unit]]

@@ -125,8 +125,16 @@ def transcript(db: Database, session: int, characters: int) -> str:
     return digest.transcript(log.history(db, session), characters)
 
 
+def sensible(words: str) -> str:
+    """A model's summary; empty when it is made of signs, or mostly of sentences that stand more than once."""
+    said = [each.casefold() for each in text.sentences(words)]
+    dense = "".join(words.split())
+    return words if 2 * sum(map(str.isalpha, dense)) > len(dense) and 2 * len(set(said)) > len(said) else ""
+
+
 def compose(db: Database, session: int, words: str, method: str, model: str) -> NewSummary | None:
     """The summary in these words, with its sources and details; None to keep the model's earlier one."""
+    words = sensible(words)
     if not words.strip():  # the model had nothing to say
         earlier = summaries.of_session(db, session)
         if earlier and earlier.method == summaries.MODEL:

@@ -51,11 +51,12 @@ def tools(conversation: Conversation, argument: str) -> str:
     return "\n".join(rows)
 
 
-@command("/context [--full]", examples=("/context", "/context --full"))
+@command("/context [--full]", "/prompt", "/compact", examples=("/context", "/context --full"))
 def context(conversation: Conversation, argument: str) -> Result:
     """Show what the model sees, in tokens by part; --full shows every word, tools too.
 
-    Before the first message: what the model will see beside it."""
+    Before the first message: what the model will see beside it. Older messages are summarised by themselves when it is
+    full: nothing needs to be compacted."""
     if argument not in ("", "--full"):
         raise commands.unexpected("/context", argument)
     shown = conversation.context()

@@ -33,7 +33,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreError
 from agent_cli.memory.conversations import log
 from agent_cli.render.layout import cut
-from agent_cli.render.styles import YOU
+from agent_cli.render.styles import PROMPT, YOU
 from agent_cli.repl.keyboard import keys, picker, toolkit
 from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader
 from agent_cli.repl.keyboard.pastes import KeyAhead, PasteRecovery, Pastes
@@ -142,7 +142,7 @@ class PromptInput:
         self._asking = True
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
-                lambda: [("", f"\n{self._preview_line()}{above}"), ("bold", self._sign), ("", " ")],
+                lambda: [("", f"\n{self._preview_line()}{above}"), (PROMPT, self._sign), ("", " ")],
                 default=default,
                 handle_sigint=False,
                 pre_run=lambda: self.pastes.follow(self.buffer),

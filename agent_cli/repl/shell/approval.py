@@ -16,6 +16,7 @@ from agent_cli.text import visible
 
 QUESTION = f"{NEEDS_YOU.sign} allow it? y once, a for this session, anything else no: "
 MORE = f"{NEEDS_YOU.sign} allow it? y once, a for this session, o shows it all, anything else no: "
+NUMBERED = {"1": "y", "2": "a"}  # keys that people know from other programs; 3 refuses, as any other does
 _FOLDED, _WHOLE = 10, 400  # lines that are shown of a value
 _MAX_TEXT = 20_000  # characters that are shown of a value at most
 _MAX_ARGUMENTS = 40

@@ -323,6 +323,7 @@ class Shell:
         if answer == "o" and folded:
             _print(f"{approval.styled(approval.question(call, width, whole=True), display)}\n")
             answer = await self._prompt.key(approval.styled(approval.QUESTION, display), stop)
+        answer = approval.NUMBERED.get(answer, answer)
         if answer == "a":
             self._conversation.allowed_tools.add(call.name)
         return answer in ("y", "a")

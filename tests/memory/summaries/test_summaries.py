@@ -236,3 +236,10 @@ def test_a_sentence_whose_messages_are_gone_stays_when_the_summary_is_made_anew(
     summarise(db, session, "The boiler leaks.")
 
     assert summaries.of_session(db, session).text == "Lea moves to Linz. The boiler leaks."
+
+
+def test_a_summary_of_signs_or_of_one_sentence_again_and_again_is_refused():
+    again = "I am not afraid of the future. " * 4
+    assert [session_summary.sensible(words) for words in (again, "⟦ 💡 ❁ 💡 ⟧ a", "💡")] == ["", "", ""]
+    whole = "The person lives in Graz. They like tea."
+    assert session_summary.sensible(whole) == whole

@@ -98,7 +98,7 @@ LISTED = "Two things:\n\n- bread\n- milk, which is in the door of the fridge\n\n
     [
         (
             Display(markdown=True, wrap=True, width=lambda: 30),
-            "❯ What do I buy?\nTwo things:\n\n- bread\n- milk, which is in the door\n  of the fridge\n\n│ make tea\n",
+            "❯ What do I buy?\nTwo things:\n\n- bread\n- milk, which is in the door\n  of the fridge\n\nmake tea\n",
         ),
         (Display(), f"❯ What do I buy?\n{LISTED}\n"),
         (Display(screen_reader=True), f"You: What do I buy?\nAnswer: {LISTED}\n"),

@@ -50,7 +50,7 @@ def test_an_answer_with_what_stands_beside_it():
         Noticed("a notice"),
         END,
     )
-    assert told == "I \x1b[1msave\x1b[m it.\n\x1b[32m✓\x1b[m saved n1 “milk”\nDone.\n\x1b[2m·\x1b[m a notice\n"
+    assert told == "I \x1b[1msave\x1b[m it.\n\x1b[32m✓\x1b[m saved n1 “milk”\nDone.\n\x1b[2m· a notice\x1b[m\n"
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_thinking_is_streamed_dim_when_it_is_asked_for():
 
 def test_thinking_that_came_as_text_is_told():
     told = drawn(TextArrived("hm"), TextWasThinking(), TextArrived("Yes."))
-    assert told == "hm\n\x1b[2m·\x1b[m (that was the model thinking aloud; it is not kept as the answer)\nYes.\n"
+    assert told == "hm\n\x1b[2m· (that was the model thinking aloud; it is not kept as the answer)\x1b[m\nYes.\n"
 
 
 def test_a_stopped_answer_ends_its_line_and_says_so():
-    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n\x1b[2m·\x1b[m stopped\n"
+    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n\x1b[2m· stopped\x1b[m\n"
 
 
 def test_a_failed_turn_shows_what_arrived_and_raises():
