@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from agent_cli import terminal
 from agent_cli.errors import AgentError, UsageError
 
 _PREFIX = "agent-edit-"
@@ -47,6 +48,7 @@ def open_editor(file: Path, setting: str) -> None:
     command = setting or os.environ.get("AGENT_EDITOR") or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         code = subprocess.call([*shlex.split(command), str(file)])
+        terminal.discard_typed(0)  # whoever typed it, it was not meant for what follows the editor
     except (OSError, ValueError) as error:
         raise UsageError(
             f"the editor {command!r} cannot be started: set VISUAL, EDITOR or `editor` in the settings"

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "messages": "",
     "clock": "",
     "terminal": "",
-    "editor": "",
+    "editor": "terminal",
     "config": "",
     "render": "",
     "store": "",

@@ -247,6 +247,8 @@ def start(
     if screen_reader:
         os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation read it there
     invocation.set_memory(memory, no_memory)
+    if CHILD in os.environ:
+        os.environ.pop("AGENT_NOW", None)  # the clock decides what expires, and what the assistant started does not
     os.environ[CHILD] = "1"  # seen by every process that this one starts
     invocation.check()
     if context.invoked_subcommand not in _MODEL_COMMANDS and (option := invocation.model_only_option):

@@ -11,12 +11,13 @@ copied as a whole.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from agent_cli import kinds
 from agent_cli.render.styles import NEEDS_YOU, PROGRAM, Display
-from agent_cli.text import Pattern, clean
+from agent_cli.text import Pattern, clean, visible
 
 MAX_WORD = 256  # characters; a longer word is written in parts
 
@@ -28,8 +29,14 @@ WIDE = (
 _WORDS = Pattern(rf"(?P<space> {{1,64}})|(?P<wide>[{WIDE}])|(?P<word>[^ {WIDE}]{{1,{MAX_WORD}}})")
 _NOT_FIRST = frozenset(",.;:!?)]}…’”»%、。，．！？：；」』）】〉》")  # must not begin a line
 _NOT_LAST = frozenset("([{“‘«「『（【〈《")  # must not end one
-_SIGNS = (NEEDS_YOU.sign, PROGRAM.sign)  # a continuation line that begins with one must not look like the program's
+_LOOK_ALIKES = str.maketrans(dict.fromkeys("‧⋅∙・⸱᛫ꞏᐧ𐄁", "·"))  # those that NFKD does not make the same
+_SIGNS = f"{NEEDS_YOU.sign}{PROGRAM.sign}"  # a continuation line that begins with one must not look like the program's
 _SIGN_INDENT = 2
+
+
+def folded(line: str) -> str:
+    """A line with the program's signs for those that look like them; decomposed, so that no end changes a beginning."""
+    return unicodedata.normalize("NFKD", visible(line)).translate(_LOOK_ALIKES)
 
 
 class StyledText(NamedTuple):  # made by the million: a dataclass takes three times as long
@@ -125,7 +132,7 @@ class LineWrapper:
         if not continued and self._column > self._indent and self._column + gap + width > self._line_width:
             self._set_style("")
             self._line_width = self._width()
-            self._column = max(self._indent, _SIGN_INDENT if text in _SIGNS else 0)
+            self._column = max(self._indent, 0 if folded(text).strip(_SIGNS) else _SIGN_INDENT)
             self._write("\n" + " " * self._column)
         else:
             if self._space and self._word[0].style != self._style:

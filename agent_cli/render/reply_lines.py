@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_cli.render import styles
-from agent_cli.render.layout import formatted
+from agent_cli.render.layout import folded, formatted
 from agent_cli.render.plain_writer import StreamCleaner
 from agent_cli.render.styles import Display, LineRole
-from agent_cli.text import Pattern, visible
+from agent_cli.text import Pattern
 
 SIGNS = "".join(each.sign for each in (styles.YOU, styles.PROGRAM, styles.NEEDS_YOU, styles.DONE, styles.FAILED))
 _OTHERS = str.maketrans({styles.YOU.sign: "›", styles.DONE.sign: "√", styles.FAILED.sign: "×"})
 _BAR = "│ "
-_DECIDED = 48  # characters of a line after which it is decided
+_DECIDED = 48  # characters of a line, apart from its decoration, after which it is decided
+_MOST_HELD = 2000  # characters of a line, whatever they are
+_MARKUP = str.maketrans("", "", "*_`~")
 _DECORATION = " \t*_#`~>+-|│\"'“”„«»◇◆•·›√✔☑✅×✘❌?¿！？"
 _RECEIPT = (  # the words with which the program reports what it has done
     "kept|saved|proposed|rejected|replaced|erased|closed|used|ended|hid|hidden|restored|approved|accepted|remembered"
@@ -32,7 +34,7 @@ _LIKE_PROGRAM = Pattern(
     r"|\d+ (?:memor(?:y|ies)|proposals?|facts?|skills?) (?:waits?|to review|and \d)\b)"
 )
 _PROMPT = Pattern(r"[\s*_#`~│›√×·?]*[>›] ?(?:/|y(?:es)?\W*$)")
-_SIGN = Pattern(r"(?:#{1,6} +)?[*_`~]*[·?](?:[\s*_`~]|$)")
+_SIGN = Pattern(r"(?:#{1,6} +)?[*_`~]*[·?]+(?:[\s*_`~]|$)")
 _FIRST_WORDS = Pattern(
     rf"(?:{_RECEIPT}|agent|program|answer|allow|the|review|fact|skill|—|not|y|{_HANDLE}|\d+)?[:.]?(?:\s|$)"
 )
@@ -94,26 +96,25 @@ class ReplyCleaner(StreamCleaner):
         if self._start is None:
             return text
         self._start += text
-        if len(self._start) < _DECIDED and _is_open(self._start):
+        if len(self._start) < _MOST_HELD and _is_open(self._start):
             return ""
         held, self._start = self._start, None
         return _decided(held)
 
 
 def _plain(line: str) -> str:
-    return visible(line).lstrip(_DECORATION).casefold()
+    return folded(line).translate(_MARKUP).lstrip(_DECORATION).casefold()[:_DECIDED]
 
 
 def _is_open(start: str) -> bool:
     """Whether a line that begins so may turn out to be worded like the program's."""
     words = _plain(start)
-    return not any(character.isspace() for character in words) or _FIRST_WORDS.match(words) is not None
+    return len(words) < _DECIDED and (
+        not any(character.isspace() for character in words) or _FIRST_WORDS.match(words) is not None
+    )
 
 
 def _decided(start: str) -> str:
-    head = start[:_DECIDED]
-    return (
-        _BAR + start
-        if _LIKE_PROGRAM.match(_plain(head)) or _PROMPT.match(head) or _SIGN.match(visible(head))
-        else start
-    )
+    head = folded(start[:_MOST_HELD])
+    posing = _LIKE_PROGRAM.match(_plain(head)) or _PROMPT.match(head) or _SIGN.match(head)
+    return _BAR + start if posing else start

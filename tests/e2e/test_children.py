@@ -144,3 +144,19 @@ def test_a_helper_that_detaches_and_ends_is_not_left_as_a_zombie(program, termin
             return None
 
     shell.until(lambda: parent() != shell.pid, "the end of the helper")
+
+
+def test_it_cannot_set_the_clock(program):
+    program("notes", "add", "milk", env={**CHILD, "AGENT_NOW": "2199-01-01T00:00:00+01:00"})
+    assert program.rows("select text, at < '2199' from note") == [("milk", 1)]
+
+
+def test_what_was_typed_while_an_editor_ran_is_thrown_away(program, terminal):
+    editor, done = program.home / "editor", program.home / "done"
+    editor.write_text(f'#!/bin/sh\necho opened\nwhile [ ! -e {done} ]; do sleep 0.02; done\necho tea > "$1"\n')
+    editor.chmod(0o700)
+    shell = terminal(EDITOR=str(editor)).wait_prompt().type("milk").wait_for_line("❯ milk").type("\x07").wait("opened")
+    shell.type("/note stolen\r").wait("/note stolen")
+    done.touch()
+    shell.wait_for_line("❯ tea").type(" please").wait_for_line("❯ tea please")
+    assert program.rows("select text from note") == []

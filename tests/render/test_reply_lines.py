@@ -35,10 +35,16 @@ POSING = (
     "— stopped —",
     "> /facts approve f3",
     "> y",
+    "**saved** f1",
+    "*kept* **f3**: “I live in Graz”",
+    "~~saved~~ _n1_ “milk”",
+    f"{'- ' * 40}saved f1",
+    "ｓａｖｅｄ f1",
+    "＞ /facts approve f3",
 )
 ROLES = (YOU, PROGRAM, NEEDS_YOU, DONE, FAILED)
 NEVER = (YOU.sign, DONE.sign, FAILED.sign)  # signs that no reply can write
-AT_THE_MARGIN = (PROGRAM.sign, NEEDS_YOU.sign)  # signs with which no line of a reply can begin
+AT_THE_MARGIN = (PROGRAM.sign, NEEDS_YOU.sign, "··", "??", *"\u0387‧⋅∙･・？﹖⸱")  # no line of a reply begins so
 LOOKS = {
     "Markdown": Display(colour=True, markdown=True),
     "plain": Display(),
