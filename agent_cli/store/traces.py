@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from agent_cli import arrays
 from agent_cli.errors import StoreError
 
 _CHUNK = 1 << 20  # bytes; larger reads gain nothing
@@ -38,25 +39,30 @@ def byte_forms(text: str) -> frozenset[bytes]:
     return frozenset(each.encode("utf-8", "surrogatepass").lower() for each in variants if each)
 
 
-def count(path: Path, wanted: Iterable[bytes], *, once: bool = False) -> dict[bytes, int]:
-    """How often each piece occurs in a file, ignoring the case of ASCII letters. `once`: count at most 1.
+def count(path: Path, wanted: Iterable[bytes]) -> dict[bytes, int]:
+    """How often each piece of at least 4 bytes occurs in a file, ignoring the case of ASCII letters.
 
-    Raises StoreError when the file cannot be read.
+    The file is walked once for all pieces, by their first four bytes. Raises StoreError when it cannot be read.
     """
+    numpy = arrays.numpy()
     found: dict[bytes, int] = {}
-    remaining = sorted({each.lower() for each in wanted})
-    overlap = max(map(len, remaining), default=1) - 1
-    for before, fresh in _windows(path, overlap):
-        if not remaining:
-            break
-        for piece in list(remaining):
-            across = len(piece) - 1
-            seam = before[-across:] + fresh[:across] if across else b""
-            if many := fresh.count(piece) + seam.count(piece):
-                found[piece] = found.get(piece, 0) + many
-                if once:
-                    found[piece] = 1
-                    remaining.remove(piece)
+    by_start: dict[bytes, list[bytes]] = {}
+    for piece in {each.lower() for each in wanted}:
+        by_start.setdefault(piece[:4], []).append(piece)
+    starts = numpy.array(sorted(int.from_bytes(each, "little") for each in by_start), dtype=numpy.uint32)
+    firsts, seconds = numpy.zeros(1 << 16, dtype=bool), numpy.zeros(1 << 16, dtype=bool)
+    firsts[starts & 0xFFFF] = seconds[starts >> 16] = True
+    overlap = max((len(piece) for pieces in by_start.values() for piece in pieces), default=1) - 1
+    for before, fresh in _windows(path, overlap) if by_start else ():
+        window = before + fresh
+        data = numpy.frombuffer(window, dtype=numpy.uint8).astype(numpy.uint16)
+        pairs = data[:-1] | data[1:] << 8
+        places = numpy.flatnonzero(firsts[pairs[:-2]] & seconds[pairs[2:]])
+        keys = pairs[places].astype(numpy.uint32) | pairs[places + 2].astype(numpy.uint32) << 16
+        for place in places[numpy.isin(keys, starts)].tolist():
+            for piece in by_start[window[place : place + 4]]:
+                if place + len(piece) > len(before) and window.startswith(piece, place):
+                    found[piece] = found.get(piece, 0) + 1
     return found
 
 

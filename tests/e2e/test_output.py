@@ -96,10 +96,10 @@ def test_a_rule_of_the_person_allows_the_call(program, server):
     ran = program("ask", "note: milk", env={"AGENT_RULES": '{save_note="allow"}'})
     assert ran == Ran(0, "Let me note that.\n\nSaved.\n", "agent: saved n1 “Milk”\n")
     assert program.rows("select text, title, origin from note") == [("Buy milk", "Milk", "model")]
-    assert program.rows("select kind, actor, subject from event order by id") == [
+    written = "select kind, actor, subject from event where kind like 'call %' or kind like 'note %' order by id"
+    assert program.rows(written) == [
         ("call allowed by rule", "program", "save_note"),
         ("note written", "model", "n1"),
-        ("session closed", "program", "s1"),
     ]
 
 

@@ -4,7 +4,6 @@
 erasure_receipt.py then checks the files.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -106,7 +105,7 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
 
     `wanted`: the words to look for in other rows; None: those of what the request names.
     """
-    index.refresh_all(db, math.inf)
+    index.refresh_all(db)  # the rest of long texts may wait: only words that many rows have are counted in it
     version = db.change_counter()
     walk = provenance.walk(db, request)
     _refuse_unfinished(db, walk)

@@ -94,7 +94,8 @@ def select_by_topic(
 
     `since`, `until`: UTC times as stored. Without a topic, all messages, notes, facts and tasks of that time span.
     """
-    index.refresh_all(db, math.inf)
+    if topic:
+        index.refresh_all(db, math.inf)
     first, last = (datetime.fromisoformat(moment).timestamp() if moment else None for moment in (since, until))
     found = {table.name: {*_literal(db, table, owner, topic, since, until)} for table in TABLES.values()}
     for kind, id in recall.all_with_words(db, topic, Filter(owner, since=first, until=last)):

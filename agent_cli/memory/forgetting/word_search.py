@@ -48,7 +48,7 @@ class RowWithWords:
 
 
 def choose_keywords(db: Database, texts: Iterable[str]) -> Keywords:
-    """The words of these texts to look for. The word index must be up to date."""
+    """The words of these texts to look for. Every row should be in the word index, long texts with their beginning."""
     rows = candidates.size(db, False)
     limit = max(_COMMON, int(rows * _COMMON_SHARE))
     return keywords.choose(texts, lambda word: candidates.count_words(db, word, rows), min(limit, keywords.MOST_ROWS))

@@ -123,6 +123,7 @@ def calls(db: Database, owner: str, since: datetime) -> tuple[Calls, ...]:
         """select e.subject, sum(e.kind like 'call allowed%') as allowed, sum(e.kind like 'call refused%')
            from event e join session s on s.id = e.session_id
            where e.uid >= ?1 and e.kind like 'call %' and s.owner = ?2
+                 and e.kind not in ('call unknown', 'call invalid')
            group by e.subject order by allowed desc, e.subject""",
         (ids.lowest(since), owner),
     )
