@@ -1,5 +1,6 @@
 """`agent models`: the models of the server."""
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, Noun
 from agent_cli.cli.progress import ProgressLine
 from agent_cli.config.values import Config
-from agent_cli.errors import UsageError
+from agent_cli.errors import AgentError, UsageError
 from agent_cli.llm import ollama_models
 from agent_cli.llm.engine import refuse_cloud
 from agent_cli.llm.ollama_models import ListedModel
@@ -55,6 +56,11 @@ def use(
     from agent_cli.cli.config import set_
 
     refuse_cloud(name)
+    config = context.obj.settings().config
+    with suppress(AgentError):  # a server that does not answer now may have it
+        found = ollama_models.listing(config.host) if config.engine == "ollama" and name != "offline" else []
+        if found and not {name, f"{name}:latest"} & {each.name for each in found}:
+            context.obj.note(f"the server has no {name} yet; `agent models pull {name}` fetches it")
     set_(context, "model", name)
 
 

@@ -62,7 +62,10 @@ def test_a_model_is_fetched_and_used(program, server):
     assert steps[-1] == "agent: success"
     assert any(step.endswith(" 50 %") for step in steps)
     assert len(steps) == len(set(steps))
-    assert program("models", "use", "tiny:1b").code == 0
+    assert (
+        program("models", "use", "zzz").err == "agent: the server has no zzz yet; `agent models pull zzz` fetches it\n"
+    )
+    assert (program("models", "use", "tiny:1b").code, program("models", "use", "tiny:1b").err) == (0, "")
     del program.env["AGENT_MODEL"]
     assert program("ask", "--json", "hi").json["model"] == "tiny:1b"
 

@@ -130,6 +130,7 @@ def _told(row: RecalledRow, asked: str) -> str:
     words = [_as_written(word, asked) for word in shared_words(asked, row.text)[:_WORDS]]
     parts = [f"you wrote {', '.join(f'“{one_line(word, 30)}”' for word in words)}"] if words else []
     covered = {"words", "covered", "exchange"} if words else set()
+    covered |= {"mine"} if row.kind == "summary" else set()  # the program wrote it
     legs = sorted(((share, name) for name, share in row.legs.items() if share > 0), reverse=True)
     parts += [_OF_LEG[name] for _, name in legs if name in _OF_LEG and name not in covered]
     against = [reason for name, reason in _AGAINST.items() if row.legs.get(name, 0.0) < 0]
