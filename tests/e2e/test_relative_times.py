@@ -23,6 +23,7 @@ ASKED = {
     "Was habe ich dir letzte Woche erzählt?": 6,
     "What did we talk about in the last ten days?": 1,
     "Worüber haben wir in den letzten zehn Tagen gesprochen?": 1,
+    "Was war in den letzten zwei Wochen?": 1,
     "What did I do in week 44?": 25,
     "Was war in Kalenderwoche 44 los?": 25,
     "What was I doing last month?": 25,

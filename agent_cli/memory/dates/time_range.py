@@ -22,7 +22,9 @@ class TimeRange:
     words: str
 
     def has_passed(self, now: datetime) -> bool:
-        return self.until is not None and self.until <= now
+        """Whether nothing of it is to come, but the rest of today at the end of a longer time."""
+        began_before = self.since is not None and self.since.date() < now.date()
+        return self.until is not None and self.until <= now + timedelta(days=began_before)
 
 
 _Bounds = tuple[datetime | None, datetime | None]
