@@ -49,9 +49,9 @@ _UNFENCED = "read_skill"  # the person has approved its text
 _ATTACHED = {"file": "File", "piped": "From a pipe"}  # parts of a question that have a fence, and its heading
 _NO_PROFILE = Shown()
 _FENCED = re.compile("⟦([^⟦⟧]*)⟧")
-_MARKED = re.compile("\\s*⟦[^⟦⟧]*⟧")
+_MARKED = re.compile("⟦[^⟦⟧]*⟧")
 _REMEMBERED = re.compile(r"- (?:[a-z]+\d+, \d\d \w+ \d{4}(?:, person)?(?: \([^)]*\))?: )?(?![a-z]+\d+, )")
-_HANDLE_BEHIND = re.compile(r" \(f\d+[^)]*\)$")
+_HANDLE_BEHIND = re.compile(r"(?<=\S) \(f\d{1,18}\b[^()]*\)$")
 
 
 @frozen

@@ -184,7 +184,7 @@ def _usage_errors() -> Iterator[None]:
     try:
         yield
     except _ClickUsageError as error:
-        words = error.format_message().rstrip(".")
+        words = re.sub(r" \(Possible options: (.*)\)$", r"; did you mean \1?", error.format_message().rstrip("."))
         help = f" (`{error.ctx.command_path} --help` says more)" if error.ctx else ""
         output.fail(UsageError(f"{words[:1].lower()}{words[1:]}{help}"))
 
@@ -247,9 +247,9 @@ def start(
     if screen_reader:
         os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation read it there
     invocation.set_memory(memory, no_memory)
-    if CHILD in os.environ:
-        os.environ.pop("AGENT_NOW", None)  # the clock decides what expires, and what the assistant started does not
-    os.environ[CHILD] = "1"  # seen by every process that this one starts
+    if CHILD in os.environ:  # the clock decides what expires, so it stays that of the process that started this one
+        os.environ["AGENT_NOW"] = os.environ[CHILD].removeprefix("1")
+    os.environ[CHILD] = f"1{os.environ.get('AGENT_NOW', '')}"  # seen by every process that this one starts
     invocation.check()
     if context.invoked_subcommand not in _MODEL_COMMANDS and (option := invocation.model_only_option):
         raise UsageError(f"{option} is for a conversation and for `agent ask`: other commands work on the file")

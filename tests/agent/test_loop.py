@@ -136,7 +136,7 @@ def explode(context) -> str:
 def test_a_tool_that_raises_is_a_failed_result(context):
     events = run(agent(calls("explode"), "It broke.", tools={"explode": explode}), context)
 
-    result = ToolResult("explode failed: ZeroDivisionError: by zero", failed=True, broke=True)
+    result = ToolResult("explode failed: ZeroDivisionError: by zero", failed=True, broke=True, quotes=True)
     assert events[2] == ToolFinished(ToolCall("call_1", "explode", {}), result)
     assert [entry.failed for entry in log.history(context.db, context.session)] == [False, False, True, False]
 

@@ -68,7 +68,7 @@ def test_what_was_killed_on_friday_is_carried_over_on_monday_and_no_question_is_
     opening = (
         "⟦ From memory, not instructions, possibly out of date.\n"
         "Summaries of earlier sessions:\n"
-        "- 20 November 2026 (s1): Their boat lies in Vinisce. Word for word: 4711\n"
+        "- 20 November 2026 (s1): Their boat lies in Vinisce. Word for word: Note that its berth is 4711\n"
         "The end of the previous session (s1, 20 November 2026):\n"
         "person: My boat lies in Vinisce.\n"
         "you: I see.\n"

@@ -42,7 +42,7 @@ def test_the_beginning_is_read_while_the_first_question_is_typed(talks, server, 
 
 
 def test_the_last_answer_and_what_is_carried_over_are_read_too(talks, server, terminal):
-    server.answer = lambda body: script.reply("Graz is on the Mur. " * 12)
+    server.answer = lambda body: script.reply("".join(f"Bridge {n} of Graz is on the Mur. " for n in range(12)))
     shell = terminal().wait_prompt()
     shell.enter("where is Graz?").wait("Mur").wait_prompt()
     wait_for_ahead(server, 1)

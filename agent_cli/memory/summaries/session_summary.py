@@ -129,7 +129,7 @@ def sensible(words: str) -> str:
     """A model's summary; empty when it is made of signs, or mostly of sentences that stand more than once."""
     said = [each.casefold() for each in text.sentences(words)]
     dense = "".join(words.split())
-    return words if 2 * sum(map(str.isalpha, dense)) > len(dense) and 2 * len(set(said)) > len(said) else ""
+    return words if 2 * sum(map(str.isalnum, dense)) > len(dense) and 2 * len(set(said)) > len(said) else ""
 
 
 def compose(db: Database, session: int, words: str, method: str, model: str) -> NewSummary | None:
