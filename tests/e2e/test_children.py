@@ -116,7 +116,8 @@ def test_what_the_assistant_starts_says_so_and_has_no_terminal_unless_it_needs_o
     settings, commands = STARTERS[starter]
     started = program.home / "started"
     program.edit_with(
-        f"(: </dev/tty) 2>/dev/null && at=terminal; echo ${{AGENT_CHILD:+1}} $at >{started}.new; mv {started}.new {started}"
+        "(: </dev/tty) 2>/dev/null && at=terminal; "
+        f"echo ${{AGENT_CHILD:+1}} $at >{started}.new; mv {started}.new {started}"
     )
     script = program.env["EDITOR"]
     program.env["AGENT_CONFIG"] = str(program.home / "settings.toml")
