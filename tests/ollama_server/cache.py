@@ -45,6 +45,7 @@ class PromptCache:
         held = self._held.get(model, [])
         same = max((_beginning(each, text) for each in held), default=0)
         tokens = exchange.request.read_tokens = round((len(text) - same) / self._chars_per_token)
+        exchange.request.held_tokens = round(same / self._chars_per_token)
         began = time.monotonic()
         try:
             go_on, self.go_on = self.go_on, None

@@ -35,6 +35,8 @@ class Request:
     prompt_tokens: int | None = None
     read_tokens: int | None = None
     """Chat: the tokens of the prompt that the cache did not hold."""
+    held_tokens: int = 0
+    """Chat: those that it held."""
     num_ctx: int | None = None
     """The context the model was loaded with for this request."""
 
