@@ -162,7 +162,11 @@ def _rules() -> list[_SecretRule]:
             ("hooks.slack.com", "accountkey"),
         ),
         _SecretRule(
-            "token", re.compile(r"\beyJ[\w-]{8,4096}\.eyJ[\w-]{8,8192}\.[\w-]{0,4096}"), _whole_match, ("eyj",)
+            "token",
+            re.compile(r"(?<![\w-])(?:(?!\beyJ)[\w-])*+(?P<bare>eyJ[\w-]{8,4096}+\.eyJ[\w-]{8,8192}+\.[\w-]{0,4096}+)"),
+            lambda match: match.span("bare"),
+            (".eyJ",),
+            True,
         ),
         _SecretRule(
             "token",
