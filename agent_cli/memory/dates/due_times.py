@@ -81,8 +81,6 @@ class TimeWords:
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     """The sentence without its words for time, and the due time or None. Raises UsageError for past or impossible
     ones, and for a sentence that no task can be."""
-    if len(sentence) > _MAX_SENTENCE:
-        raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     found = locate(sentence)
     left, at = "", 0
     for each in found.matches:
@@ -344,7 +342,7 @@ def _patterns() -> tuple[Pattern, ...]:
         rf"(?<![\w-])in (?:<ABOUT>)?(?P<amount>{amount})\s*(?P<unit>{unit})"
         rf"(?: <AND> (?:(?P<half>a half)|(?P<further>{amount})\s*(?P<smaller>{unit})))?(?![\w-])"
         rf"|(?<![\w-])(?P<amount>{amount})\s*(?P<unit>{unit}) <FROM_NOW>\b",
-        rf"(?<![\w-])(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
+        rf"(?<![\w-])(?=\w)(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
         rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w:/-])"
         rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w:/-]|\.\d)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
@@ -356,7 +354,10 @@ def _patterns() -> tuple[Pattern, ...]:
 
 
 def locate(sentence: str) -> TimeWords:
-    """The last match of each kind; none overlapping. Raises UsageError for two times joined by "and"."""
+    """The last match of each kind; none overlapping. Raises UsageError for two times joined by "and", and for a
+    sentence that no task can be."""
+    if len(sentence) > _MAX_SENTENCE:
+        raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     left = sentence = _correct_day_names(sentence)
     taken: list[re.Match[str]] = []
     duration, day, point, part = _patterns()

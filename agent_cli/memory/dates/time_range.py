@@ -30,10 +30,12 @@ class TimeRange:
 _Bounds = tuple[datetime | None, datetime | None]
 _Rule = tuple[Pattern | re.Pattern[str], Callable[[dict[str, str], datetime], _Bounds]]
 _HINT = languages.pattern("<DATE_HINTS>")
+_MAX_QUESTION = 2000  # characters of one that count, as in a search
 
 
 def find(question: str, now: datetime) -> TimeRange | None:
     """The range that a question names, or None."""
+    question = question[:_MAX_QUESTION]
     if not (date_phrases.may_hold_date(question) or _HINT.search(question)):
         return None  # most questions: no rule is compiled
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -177,7 +177,7 @@ def relative(language: ModuleType) -> Pattern:
     """Matches the relative dates of a language."""
     group = _GROUPS | {"<UNIT>": f"(?P<unit>{'|'.join(language.TIME_UNITS[3:])})"}
     rules = [re.sub(r"<[A-Z]+>", lambda name: group[name[0]], rule) for rule in language.RELATIVE_DATES]
-    return Pattern(rf"(?<![\w-])(?:{languages.spaced(any_of(rules))})(?![\w-])", re.IGNORECASE)
+    return Pattern(rf"(?<![\w-])(?=\w)(?:{languages.spaced(any_of(rules))})(?![\w-])", re.IGNORECASE)
 
 
 def relative_days(parts: dict[str, str], today: datetime) -> tuple[str, datetime]:
