@@ -356,10 +356,10 @@ VERB = (
     r"|passed|started|finished|bought|sold)\b"
 )
 OWN_STATEMENT = (  # the last: "the meeting room is B12", but not "the server is slow"
-    rf"(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s+(?:[\w'-]+\s+){{1,5}}?{VERB}"
+    rf"(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s++(?:[\w'-]++\s++){{1,5}}?{VERB}"
     r"|the\s+(?:[\w'-]++\s++){1,4}?(?:is|are)\s++(?=[^.!?\n]{0,60}\d))"
 )
-STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]+\s+){{1,6}}?{VERB})"
+STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]++\s++){{1,6}}?{VERB})"
 VERB_LAST_CLAUSE = FINITE_VERB = VERB_FORM = SEPARABLE_PREFIX = r"(?!)"  # the verb never stands at the end
 
 # Asking to remember or to forget something.
@@ -750,8 +750,8 @@ FORGETTING_CLAIMS = (
     rf"{_OPENS}(?:it's |that's |consider (?:it|that) )?(?:forgotten|erased|deleted)\W*$",
 )
 PROMISE_WORDS = (  # one of them is in each promise or claim
-    "remember|forg|memor|mind|note|save|stor|record|write|written|add|alarm|calendar|reminder|to-do|todo|task|eras|delet"
-    "|remov|wip|clear"
+    "remember|forg|memor|mind|note|save|stor|record|write|written|add|alarm|calendar|reminder|to-do|todo|task|profile|eras"
+    "|delet|remov|wip|clear"
 )
 NOT_FORGET = r"(?:not|never|won't) forget"
 NO_PROMISE = (

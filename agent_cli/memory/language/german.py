@@ -212,7 +212,7 @@ TIME_AS_TOPIC = (
     r"|\b(?:was|wer|wie|warum|wo|dass|ob|ich|wir|er|sie)\b"
 )
 CHANGE = (  # the person begins something: the date in the sentence is its beginning
-    r"\b(?:ich|wir)\b.{0,200}\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen|gewechselt|umgestiegen|geheiratet"
+    r"\b(?:ich|wir)\b(?:(?!\b(?:ich|wir)\b).){0,200}\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen|gewechselt|umgestiegen|geheiratet"
     r"|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?) (?:ich|wir)\b"
     r"|\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"
 )
@@ -327,10 +327,10 @@ VERB = (
     r"|verträgt|studiert|kennt|nutzt|verwendet)\b"
 )
 OWN_STATEMENT = (  # the last: "der Raum B12 ist", "der Raum ist B12"
-    rf"(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s+(?:[\w-]+\s+){{1,5}}?{VERB}"
+    rf"(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s++(?:[\w-]++\s++){{1,5}}?{VERB}"
     r"|(?:der|die|das)\s+(?=(?:[\w-]++\s++){0,4}?(?:ist|sind)\b)(?=[^.!?\n]{0,60}\d))"
 )
-STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]+\s+){{1,6}}?{VERB})"
+STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]++\s++){{1,6}}?{VERB})"
 VERB_LAST_CLAUSE = (  # with regard to case: nouns have a capital letter
     r"(?P<subject>(?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?"
     r"|(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am|jeden?|keine?n?|gerne?|nicht) ))"

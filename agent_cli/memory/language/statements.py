@@ -46,8 +46,8 @@ _ABOUT_REPLIES = languages.pattern(r"\b<ABOUT_REPLIES>\b")
 _WORKED_OUT = languages.pattern(r"\b<WORKED_OUT_QUESTION>\b")
 _FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
 _ADVICE, _WISH = languages.pattern(r"\b<ADVICE_QUESTION>\b"), languages.pattern(r"<WISH>")
-_ANSWER_WISH, _LIMIT = languages.pattern(r"<ANSWER_WISH>"), languages.pattern(r"\b<LIMIT>\b")
-_LIKING = languages.pattern(r"\b<LIKING>\b")
+_ANSWER_WISH, _LIMIT = languages.pattern(r"<ANSWER_WISH>"), languages.pattern(r"\b(?=\w)<LIMIT>\b")
+_LIKING = languages.pattern(r"\b(?=\w)<LIKING>\b")
 _RECALLING, _NEW_WANTED = languages.pattern(r"\b<RECALLING>"), languages.pattern(r"(?:\b|\A)<NEW_WANTED>")
 _ABOUT_PEOPLE = languages.pattern(r"<ABOUT_PEOPLE>")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
@@ -66,9 +66,8 @@ _CLAIMS = [  # what a reply says was done, and how
     (
         kind,
         Pattern(
-            "|".join(claim for language in languages.ALL for claim in getattr(language, name)),
+            rf"\b(?!\W)(?:{'|'.join(claim for language in languages.ALL for claim in getattr(language, name))})",
             re.IGNORECASE | re.MULTILINE,
-            languages.phrases("PROMISE_WORDS"),
         ),
     )
     for kind, name in (("reminder", "REMINDER_CLAIMS"), ("saved", "PROMISES"), ("forgotten", "FORGETTING_CLAIMS"))
@@ -384,7 +383,8 @@ def claim(reply: str) -> str:
 
     Questions and quotations do not count."""
     plain = _QUOTED_REPLY.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
-    return next(filter(None, map(_claim_of_sentence, text.sentences(plain))), "")
+    sentences = text.sentences(plain) if languages.mentions(plain, "PROMISE_WORDS") else []
+    return next(filter(None, map(_claim_of_sentence, sentences)), "")
 
 
 def _claim_of_sentence(sentence: str) -> str:
