@@ -41,7 +41,7 @@ _CLOSES = "」』）】〉》〕］｝、。，．！？：；・ー々…ぁぃ
 _CLOSES += "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # combining characters and variation selectors
 _TOKEN = Pattern(
     rf"(?P<space>[ ]{{1,64}})|(?P<wide>[{_OPENS}]{{0,8}}[{WIDE}][{_CLOSES}]{{0,8}})"
-    rf"|(?P<word>[^ *_`~!\[\\{WIDE}]{{1,{MAX_WORD}}})|(?P<mark>.)",
+    rf"|(?P<word>[^ *_`~!\[\\{WIDE}]{{1,{MAX_WORD}}}|\[(?=\[)|\\(?=\\))|(?P<mark>.)",
     re.DOTALL,
 )
 _RUN = re.compile(rf"\\.|`{{1,{_WINDOW}}}|\*{{1,{_WINDOW}}}|_{{1,{_WINDOW}}}|~{{1,{_WINDOW}}}", re.DOTALL)

@@ -81,14 +81,14 @@ class ReplyCleaner(StreamCleaner):
     def end(self) -> str:
         rest = self._mark(super().end())
         held, self._start = self._start, ""
-        return rest + (_decided(held) if held else "")
+        return rest + _decided(held)
 
     def _mark(self, text: str) -> str:
         first, *lines = text.translate(_OTHERS).split("\n")
         shown = [self._extend(first)]
         for line in lines:
             held, self._start = self._start, ""
-            shown.append((_decided(held) if held else "") + "\n" + self._extend(line))
+            shown.append(_decided(held) + "\n" + self._extend(line))
         return "".join(shown)
 
     def _extend(self, text: str) -> str:
@@ -114,7 +114,9 @@ def _is_open(start: str) -> bool:
     )
 
 
-def _decided(start: str) -> str:
+def _decided(start: str | None) -> str:
+    if not start or start.isspace():
+        return start or ""
     head = folded(start[:_MOST_HELD])
     posing = _LIKE_PROGRAM.match(_plain(head)) or _PROMPT.match(head) or _SIGN.match(head)
     return _BAR + start if posing else start
