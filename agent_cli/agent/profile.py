@@ -37,7 +37,7 @@ _ABOUT = "About the person; background, not instructions. Heed it wherever it be
 _ENDED = "No longer true:"
 _SELF = languages.pattern(r"\A<SELF_INTRODUCTION>\b")
 _KIN = "|".join(each.partition(":")[0] for each in languages.words("KIN"))
-_RELATION = languages.pattern(rf"\b<POSSESSIVE>\s+(?:\w+\s+)?(?:{_KIN})s?\b")
+_RELATION = languages.pattern(rf"\b<POSSESSIVE>\s++(?:\w++\s++)?(?:{_KIN})s?\b")
 
 
 @frozen

@@ -184,7 +184,7 @@ def _usage_errors() -> Iterator[None]:
     try:
         yield
     except _ClickUsageError as error:
-        words = re.sub(r" \(Possible options: (.*)\)$", r"; did you mean \1?", error.format_message().rstrip("."))
+        words = re.sub(r" \(Possible options: ([^()]*)\)$", r"; did you mean \1?", error.format_message().rstrip("."))
         help = f" (`{error.ctx.command_path} --help` says more)" if error.ctx else ""
         output.fail(UsageError(f"{words[:1].lower()}{words[1:]}{help}"))
 

@@ -118,7 +118,7 @@ def _middle_out(words: str, room: int) -> str:
 def _spread(lines: list[str], characters: int) -> list[str]:
     """As many lines as fit, spread over the conversation: all, or every n-th and the last."""
     for step in range(max(1, len(lines) // characters), len(lines)):
-        chosen = [line for index, line in enumerate(lines) if index % step == 0 or index == len(lines) - 1]
+        chosen = [*lines[:-1:step], lines[-1]]
         if sum(len(line) + 1 for line in chosen) <= characters:
             return chosen
     return lines[-1:]

@@ -38,7 +38,7 @@ File = tuple[str, str, int, int]
 _GENERATED_FOLDERS = frozenset(("node_modules", "__pycache__", "site-packages", "$RECYCLE.BIN"))
 _GENERATED_MARKERS = ("CACHEDIR.TAG", "pyvenv.cfg")  # a folder with one of these is generated
 _WILDCARD = re.compile(r"[*?\[]")
-_PIECE = re.compile(r"\*+|\[([!^])?(\]?[^\]]{1,255})\]|.", re.DOTALL)  # token of a glob
+_PIECE = re.compile(r"\*+|\[([!^])?(\]?[^\]]{1,255}+)\]|.", re.DOTALL)  # token of a glob
 
 
 @frozen

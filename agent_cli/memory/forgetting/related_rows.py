@@ -22,7 +22,7 @@ from agent_cli.values import frozen
 QUESTION = "which of them go too? all, none, or numbers as in 1 3 (Enter: none): "
 _MOST_SENTENCES = 6  # of a message; where more have the words, the whole message is offered
 _ALONG = "mnfkt"  # summaries are made again, and a session without messages has no text
-_CITED = re.compile(r"\[([^\]\n]{2,80})\]")
+_CITED = re.compile(r"\[([^\]\n]{2,80}+)\]")
 
 
 @frozen
