@@ -22,14 +22,7 @@ from typing import Any
 from httptools import HttpParserCallbackError, HttpParserError, HttpResponseParser
 
 from agent_cli import text
-from agent_cli.errors import (
-    AgentError,
-    ConfigError,
-    ContextExceeded,
-    ModelFailed,
-    ModelMissing,
-    ModelUnavailable,
-)
+from agent_cli.errors import AgentError, ConfigError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
 

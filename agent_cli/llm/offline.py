@@ -20,14 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent_cli import limits, text
-from agent_cli.errors import (
-    AgentError,
-    ConfigError,
-    ContextExceeded,
-    ModelFailed,
-    ModelMissing,
-    ModelUnavailable,
-)
+from agent_cli.errors import AgentError, ConfigError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.model import Cancel, Chunk, Done, Text, Thinking
 from agent_cli.messages import Message, ToolCall
 from agent_cli.values import frozen

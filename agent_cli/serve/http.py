@@ -192,8 +192,7 @@ def application(state: ServerState) -> FastAPI:
     @api.get("/docs", response_class=HTMLResponse, summary="This description, as a page for people")
     async def docs() -> Response:
         return HTMLResponse(
-            page(api.openapi()),
-            headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
+            page(api.openapi()), headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         )
 
     for part in (chat, tasks, completions, search):

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 @tool(risk="propose")
 def propose_fact(
-    context: ToolContext,
-    statement: str,
-    quote: Annotated[str, "their exact words"] = "",
-    replaces: str = "",
+    context: ToolContext, statement: str, quote: Annotated[str, "their exact words"] = "", replaces: str = ""
 ) -> ToolResult:
     """Propose a lasting fact about the person, in their voice; they decide."""
     from agent_cli.memory.conversations import readings
@@ -124,11 +121,7 @@ def _task(context: ToolContext, handle: str) -> Task:
 
 
 @tool(risk="write", resolve=_check_reminder)
-def create_reminder(
-    context: ToolContext,
-    text: str,
-    when: str = "",
-) -> ToolResult:
+def create_reminder(context: ToolContext, text: str, when: str = "") -> ToolResult:
     """Keep a task or reminder in the person's words, when they ask."""
     from agent_cli.memory.dates import due_times
 
@@ -198,11 +191,7 @@ def read_jottings(context: ToolContext, first: int = 1) -> str:
 
 
 @tool(risk="write")
-def save_note(
-    context: ToolContext,
-    text: str,
-    title: str = "",
-) -> ToolResult:
+def save_note(context: ToolContext, text: str, title: str = "") -> ToolResult:
     """Save a note in the person's words, when they ask."""
     from agent_cli.memory.conversations import readings
     from agent_cli.memory.planner import notes
