@@ -27,8 +27,8 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation, converse
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable, StoreError, TimedOut, UsageError
+from agent_cli.llm.chat import broken
 from agent_cli.llm.model import Cancel, ChatModel
-from agent_cli.llm.template_tokens import broken
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing

@@ -2,30 +2,136 @@
 
 What differs from server to server is the request, how its response is read, and what of a request its models may not
 support. A reply arrives as thinking, text and tool calls, in any server's format, and is made into chunks.
+
+In all that is sent, the tokens by which chat templates mark roles are broken. A server's tokenizer reads such a token
+as a boundary between roles wherever it stands: a note with `<|im_end|>` in it would end the person's message and could
+begin one of the system. A blank behind the first character breaks the token, for the model and for the person who looks
+at the request, and nothing is lost. It happens where the request becomes JSON, so it covers what was typed, recalled,
+attached, fetched and answered alike; the words in the database stay as they are. Roles that a template marks with plain
+words (`### Instruction:`, `User:`) are ordinary text and cannot be told apart.
 """
 
 import json
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field
+from functools import cache
 from typing import Any, ClassVar
 
 from agent_cli import text
-from agent_cli.errors import AgentError
-from agent_cli.llm import http, repair
-from agent_cli.llm.engine import is_small
+from agent_cli.llm import engine, http, repair
 from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, Chunk, Notice, PriorTextWasThinking, Text, Thinking
 from agent_cli.llm.repair import ParsedChunk, ThinkingParser
-from agent_cli.llm.template_tokens import broken
 from agent_cli.messages import Message, ToolCall
-from agent_cli.text import map_texts
+from agent_cli.text import Pattern, map_texts, visible
 from agent_cli.values import frozen
 
+TOKENS: Mapping[str, Sequence[str]] = {
+    family: tokens.split()
+    for family, tokens in {
+        # ChatML; Qwen, Yi, InternLM, SmolLM. huggingface.co/Qwen/Qwen3-8B tokenizer_config.json; ollama template/chatml
+        "ChatML": "<|im_start|> <|im_end|> <|im_sep|> <|endoftext|>",
+        "Qwen": "<tool_call> </tool_call> <tool_response> </tool_response> <think> </think> <tools>",
+        # huggingface.co/meta-llama/Llama-2-7b-chat-hf; llama.com/docs/model-cards-and-prompt-formats
+        "Llama 2": "<s> </s> [INST] [/INST] <<SYS>> <</SYS>> <step>",
+        "Llama 3": "<|begin_of_text|> <|end_of_text|> <|start_header_id|> <|end_header_id|> <|eot_id|> <|eom_id|> "
+        "<|python_tag|>",
+        "Llama 4": "<|header_start|> <|header_end|> <|eot|> <|eom|> <|python_start|> <|python_end|>",
+        # github.com/mistralai/mistral-common, SpecialTokens
+        "Mistral": "[INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_CALLS] "
+        "[TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CONTENT] [CALL_ID] [ARGS] [THINK] [/THINK] [IMG] [PREFIX] "
+        "[SUFFIX] [MIDDLE]",
+        # ai.google.dev/gemma/docs/core/prompt-structure; llama.cpp models/templates/gemma4.jinja
+        "Gemma": "<start_of_turn> <end_of_turn> <bos> <eos> <start_of_image> <end_of_image>",
+        "FunctionGemma": "<start_function_call> <end_function_call> <start_function_declaration> "
+        "<end_function_declaration> <start_function_response> <end_function_response>",
+        "Gemma 4": "<|turn> <turn|> <|channel> <channel|> <|tool_call> <tool_call|> <|tool> <tool|>",
+        # huggingface.co/microsoft/Phi-4-mini-instruct; ollama template/phi-3; Zephyr has the same
+        "Phi": "<|system|> <|user|> <|assistant|> <|end|> <|tool|> <|/tool|> <|tool_call|>",
+        # huggingface.co/deepseek-ai/DeepSeek-V3.1 tokenizer_config.json: full-width bars, U+2581 between the words
+        "DeepSeek": "<｜begin▁of▁sentence｜> <｜end▁of▁sentence｜> <｜User｜> <｜Assistant｜> <｜tool▁calls▁begin｜> "
+        "<｜tool▁calls▁end｜> <｜tool▁call▁begin｜> <｜tool▁call▁end｜> <｜tool▁outputs▁begin｜> "
+        "<｜tool▁outputs▁end｜> <｜tool▁sep｜> <|EOT|>",
+        # huggingface.co/ibm-granite/granite-3.3-8b-instruct; ollama template/granite-instruct
+        "Granite": "<|start_of_role|> <|end_of_role|> <|end_of_text|> <|tool_call|>",
+        # github.com/openai/harmony, docs/format.md
+        "gpt-oss": "<|start|> <|end|> <|message|> <|channel|> <|constrain|> <|return|> <|call|> <|startoftext|>",
+        # huggingface.co/CohereLabs/c4ai-command-r7b-12-2024; ollama template/command-r, template/cohere2
+        "Command-R": "<BOS_TOKEN> <EOS_TOKEN> <|START_OF_TURN_TOKEN|> <|END_OF_TURN_TOKEN|> <|SYSTEM_TOKEN|> "
+        "<|USER_TOKEN|> <|CHATBOT_TOKEN|> <|START_RESPONSE|> <|END_RESPONSE|> <|START_ACTION|> "
+        "<|START_TOOL_RESULT|>",
+        # huggingface.co/zai-org/GLM-4.6 chat_template.jinja
+        "GLM": "[gMASK] [sMASK] <sop> <eop> <|observation|> <arg_key> <arg_value> </arg_value>",
+        # llama.cpp models/templates: unsloth-MiniMax-M2, ByteDance-Seed-OSS, NVIDIA-Nemotron-Nano-v2, Kimi-K2
+        "MiniMax": "]~!b[ ]~b] [e~[",
+        "Seed": "<seed:bos> <seed:eos> <seed:think> </seed:think> <seed:tool_call> </seed:tool_call>",
+        "Nemotron": "<SPECIAL_10> <SPECIAL_11> <SPECIAL_12> <extra_id_0> <extra_id_1>",
+        "Kimi": "<|im_user|> <|im_assistant|> <|im_system|> <|im_middle|> <|tool_calls_section_begin|>",
+        # huggingface.co/LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct
+        "EXAONE": "[|system|] [|user|] [|assistant|] [|endofturn|]",
+        "SentencePiece": "<unk> <pad> <mask>",
+    }.items()
+}
+"""The tokens of each family, and above them where they are written down."""
+
+_FOLDED = {"_": "[_▁ ]"}  # characters that stand for one another
+_WITH_BARS = Pattern(  # the shape of most tokens, those of models that the table does not have among them
+    r"<(?=[|｜][^\s<>|｜][^<>|｜\n]{0,60}[|｜]?>|[^\s<>|｜][^<>|｜\n]{0,60}[|｜]>)|\[(?=\|[a-z_ ]{2,30}\|\])",
+    re.IGNORECASE,
+)
+_BEGINNINGS = {"<", *(token[:2].casefold() for tokens in TOKENS.values() for token in tokens if token[0] != "<")}
+
+
+@cache
+def _without_bars() -> Pattern:
+    """The tokens of the table that have another shape, by their first character."""
+    rest: dict[str, set[str]] = {}
+    for token in {token for tokens in TOKENS.values() for token in tokens if not _WITH_BARS.match(token)}:
+        rest.setdefault(token[0], set()).add("".join(_FOLDED.get(each, re.escape(each)) for each in token[1:]))
+    firsts = (f"{re.escape(first)}(?={'|'.join(sorted(ends))})" for first, ends in sorted(rest.items()))
+    return Pattern("|".join(firsts), re.IGNORECASE)
+
+
+def broken(words: str) -> str:
+    """The words in visible characters, with a blank behind the first character of each token; the same every time."""
+    words = visible(words)
+    folded = words.casefold()
+    if not any(beginning in folded for beginning in _BEGINNINGS):
+        return words  # as most are: the table need not be compiled for them, 5 ms before the first request
+    return _without_bars().sub(r"\g<0> ", _WITH_BARS.sub(r"\g<0> ", words))
+
+
+def unmarked(value: Any) -> Any:
+    """A JSON value without the tokens of chat templates."""
+    return map_texts(value, broken)
+
+
+def tool_json(tool: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "function", "function": unmarked(tool)}
+
+
+def message_json(
+    message: Message, call_json: Callable[[int, ToolCall], dict[str, Any]], thinking: str, tool_name: str
+) -> dict[str, Any]:
+    """A message in a server's JSON. `thinking`, `tool_name`: its names of these fields."""
+    result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
+    if message.calls:
+        result["tool_calls"] = [
+            {"id": broken(call.id), **call_json(index, call)} for index, call in enumerate(message.calls)
+        ]
+        if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
+            result[thinking] = broken(message.thinking)
+    if message.role == "tool":
+        result |= unmarked({tool_name: message.tool_name, "tool_call_id": message.call_id})
+    return result
+
+
 _MAX_DEPTH = 50  # levels of nesting in an argument
-_NAMED_TOOL = text.Pattern(r"\b(\w+)\(")  # a tool that calls others names them in its description: jot(text)
+_NAMED_TOOL = Pattern(r"\b(\w+)\(")  # a tool that calls others names them in its description: jot(text)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -36,20 +142,21 @@ def read_object(line: bytes) -> dict[str, Any]:
         if b"\\ud" in line.lower():  # a lone surrogate cannot be stored
             answer = json.loads(text.without_surrogates(json.dumps(answer, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
-        raise http.ServerFault("unreadable", line[:200].decode("utf-8", "replace")) from error
+        raise ServerFault("unreadable", line[:200].decode("utf-8", "replace")) from error
     if not isinstance(answer, dict):
-        raise http.ServerFault("unreadable", str(answer)[:200])
+        raise ServerFault("unreadable", str(answer)[:200])
     if answer.get("error"):
-        raise http.from_error(answer)
+        raise http.as_fault(answer)
     return answer
 
 
 class ReplyParser(ABC):
     """Makes the chunks of one reply. `started`: a text or a call was given out, so the request cannot be repeated."""
 
-    def __init__(self, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
+    def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
         named = (name for tool in tools for name in _NAMED_TOOL.findall(tool.get("description") or ""))
         self._schemas = {name: {} for name in named} | {tool["name"]: tool.get("parameters") or {} for tool in tools}
+        self._model = model
         self._ids = set(used_ids)
         self._thinking = ThinkingParser()
         self._printed_calls = repair.PrintedCallDetector(self._schemas)
@@ -116,41 +223,10 @@ class ReplyParser(ABC):
         return ToolCall(id, name, arguments if _is_shallow(arguments) else {})
 
 
-def _is_shallow(value: Any) -> bool:
-    """Whether the value has at most _MAX_DEPTH levels: deeper ones can be parsed but not serialized again."""
-    level = [value]
-    for _ in range(_MAX_DEPTH):
-        level = [
-            inner
-            for each in level
-            for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
-        ]
-        if not level:
-            return True
-    return False
-
-
-class _Retries:
-    """Which requests are repeated: one that failed, once; one to a busy server, for some time."""
-
-    def __init__(self, busy_timeout: float):
-        self._time_left, self._next_pause = busy_timeout, 0.5
-        self._failed = False
-        self._busy = False
-        self.pause = 0.0
-
-    def decide(self, fault: ServerFault) -> str | bool:
-        """A notice to show, True for another try without a notice, False for no more tries. Sets `pause` (seconds)."""
-        if fault.kind == "busy" and self._time_left > 0:
-            self.pause = min(fault.retry_after or self._next_pause, self._time_left)
-            self._time_left -= self.pause
-            self._next_pause = min(2 * self._next_pause, 8.0)
-            announced, self._busy = self._busy, True
-            return announced or "the model server is busy; waiting for it"
-        if not self._failed and (fault.kind in ("crash", "call") or (fault.kind == "cut" and fault.status == 0)):
-            self._failed = True
-            return "the model server failed once; asked again"
-        return False
+def _is_shallow(value: Any, levels: int = _MAX_DEPTH) -> bool:
+    """Whether the value is nested so deep at most: what is deeper can be parsed but not serialized again."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return not inner or (levels > 1 and all(_is_shallow(each, levels - 1) for each in inner))
 
 
 @frozen
@@ -178,26 +254,27 @@ class ServerModel(ABC):
     """A ChatModel. It remembers the fields of a request that are of no use with its model or its server."""
 
     path: ClassVar[str]
+    limit_option: ClassVar[str]  # what the server calls the most tokens of a reply
+    parser: ClassVar[type[ReplyParser]]
 
     def __init__(self, name: str, address: Address, settings: ChatSettings):
         self.name = name
         self._address = address
         self._settings = settings
         self._left_out: set[str] = set()  # names of fields
+        # Of a small model only the likeliest words make sense.
+        likeliest = {"temperature": 0} if engine.is_small(name) else {}
+        limit = {"num_predict": settings.answer_tokens} if settings.answer_tokens else {}
+        options: dict[str, Any] = {**limit, **likeliest, **settings.options}
+        self._options = {self.limit_option if key == "num_predict" else key: each for key, each in options.items()}
 
     @abstractmethod
     def _body(self, request: Request) -> dict[str, Any]:
         """The request in the server's form."""
 
     @abstractmethod
-    def _parser(self, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]) -> ReplyParser: ...
-
-    @abstractmethod
     def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
         """The fields that the fault names as not supported, and a sentence for the person, who need not know of all."""
-
-    @abstractmethod
-    def _as_error(self, fault: ServerFault) -> AgentError: ...
 
     def reply(
         self,
@@ -209,27 +286,42 @@ class ServerModel(ABC):
         limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
-        """Stream one assistant message that ends with Done. Raises AgentError."""
+        """Stream one assistant message that ends with Done. Raises AgentError.
+
+        A request that failed is repeated once; one to a busy server, for some time.
+        """
         cancel = Cancel() if cancel is None else cancel
         request = Request(messages, tools, think, format, limit)
         used_ids = {call.id for message in messages for call in message.calls}
-        retries = _Retries(self._settings.patience)
+        time_left, pause, failed, busy = self._settings.patience, 0.5, False, False
         while True:
             body = {name: value for name, value in self._body(request).items() if name not in self._left_out}
-            parser = self._parser(tools if "tools" in body else (), used_ids)
+            parser = self.parser(self.name, tools if "tools" in body else (), used_ids)
             try:
                 yield from self._read(body, parser, cancel)
                 return
             except ServerFault as caught:
                 fault = caught
-            note = self._leave_out(fault, body) or (not parser.started and retries.decide(fault))
-            if not note:
-                yield from parser.flush(whole=False)
-                raise self._as_error(fault) from fault
-            if isinstance(note, str):
-                yield Notice(note)
-            if fault.kind == "busy":
-                cancel.wait(retries.pause)
+            fields, sentence = self._refused(fault, body)
+            if fields:
+                self._left_out |= fields
+                if sentence:
+                    yield Notice(sentence)
+            elif parser.started:
+                break
+            elif fault.kind == "busy" and time_left > 0:
+                if not busy:
+                    yield Notice("the model server is busy; waiting for it")
+                wait = min(fault.retry_after or pause, time_left)
+                time_left, pause, busy = time_left - wait, min(2 * pause, 8.0), True
+                cancel.wait(wait)
+            elif not failed and (fault.kind in ("crash", "call") or (fault.kind == "cut" and fault.status == 0)):
+                failed = True
+                yield Notice("the model server failed once; asked again")
+            else:
+                break
+        yield from parser.flush(whole=False)
+        raise engine.as_error(fault, self.name, self._address, self._settings.num_ctx) from fault
 
     def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
         with closing(http.stream_lines(self._address, self.path, body, cancel=cancel)) as lines:
@@ -239,25 +331,5 @@ class ServerModel(ABC):
                     return
         yield from parser.end()
 
-    def _leave_out(self, fault: ServerFault, body: Mapping[str, Any]) -> str | bool:
-        """Leave out from now on what the fault names, and return a sentence for it, or True for nothing to tell."""
-        fields, sentence = self._refused(fault, body)
-        self._left_out |= fields
-        return sentence or bool(fields)
-
     def _without_tools(self) -> tuple[set[str], str]:
         return {"tools"}, f"the model {self.name!r} cannot use tools; asked again without them"
-
-
-def options_of(model: str, settings: ChatSettings) -> dict[str, Any]:
-    """The options for a model; of a small one only the likeliest words make sense."""
-    return {**({"temperature": 0} if is_small(model) else {}), **settings.options}
-
-
-def tool_json(tool: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "function", "function": unmarked(tool)}
-
-
-def unmarked(value: Any) -> Any:
-    """A JSON value without the tokens of chat templates."""
-    return map_texts(value, broken)

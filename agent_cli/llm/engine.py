@@ -12,10 +12,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from statistics import fmean, pstdev
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
-from agent_cli.errors import AgentError, ModelFailed, ModelMissing
-from agent_cli.llm.http import ServerFault
+from agent_cli import text
+from agent_cli.errors import AgentError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.llm import http
+from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.values import frozen
 
@@ -108,6 +110,8 @@ def prefixes_of(model: str) -> tuple[str, str]:
 class ServerEmbedder(ABC):
     """Turns texts into vectors of length 1, with a model of some server."""
 
+    address: Address
+
     def __init__(self, model: str):
         self.model = model
         self._characters = min(_MAX_CHARACTERS, 4 * traits(model).tokens)
@@ -120,9 +124,6 @@ class ServerEmbedder(ABC):
     @abstractmethod
     def _version(self) -> str:
         """The name, and what changes with the server's model. Raises AgentError."""
-
-    @abstractmethod
-    def _as_error(self, fault: ServerFault) -> AgentError: ...
 
     def embed_documents(self, texts: Sequence[str], cancel: Cancel | None = None) -> list[Vector | None]:
         """A vector for each document, None for one that cannot be embedded. Raises AgentError."""
@@ -165,33 +166,25 @@ class ServerEmbedder(ABC):
 
     def identity(self) -> str:
         """Model name, version, dimension and prefixes: only vectors of one identity compare. Raises AgentError."""
-        name, prefixes = self._name_and_prefixes()
-        return f"{name} {self.dimension()} {prefixes}"
+        document, query = prefixes_of(self.model)
+        return f"{self._version()} {self.dimension()} {document!r} {query!r}"
 
     def matches(self, identity: str) -> bool:
         """Whether the model still has this identity, without embedding anything. Raises AgentError."""
-        name, prefixes = self._name_and_prefixes()
-        return identity.startswith(f"{name} ") and identity.endswith(f" {prefixes}")
-
-    def _name_and_prefixes(self) -> tuple[str, str]:
-        """(Name and version, prefixes) as in the identity."""
         document, query = prefixes_of(self.model)
-        return self._version(), f"{document!r} {query!r}"
+        return identity.startswith(f"{self._version()} ") and identity.endswith(f" {document!r} {query!r}")
 
     def _embed_batch(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
         try:
-            return self._request(texts, cancel)
+            vectors = self._vectors(texts, cancel)
         except ServerFault as fault:
             bad_text = fault.status == 400 or "NaN" in fault.message
             if not bad_text or fault.kind in ("missing", "no embedding", "key"):
-                raise self._as_error(fault) from fault
-        if len(texts) == 1:
-            return [None]
-        half = len(texts) // 2
-        return self._embed_batch(texts[:half], cancel) + self._embed_batch(texts[half:], cancel)
-
-    def _request(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
-        vectors = self._vectors(texts, cancel)
+                raise as_error(fault, self.model, self.address) from fault
+            half = len(texts) // 2
+            return (
+                (self._embed_batch(texts[:half], cancel) + self._embed_batch(texts[half:], cancel)) if half else [None]
+            )
         if not isinstance(vectors, list) or len(vectors) != len(texts) or not all(map(_is_vector, vectors)):
             raise ModelFailed(f"the model server did not send {len(texts)} vectors for {len(texts)} texts")
         return [_unit(vector) for vector in vectors]
@@ -232,45 +225,42 @@ class Tag:
         return bool(self.remote) or is_cloud(self.name)
 
 
-class Engine(Protocol):
-    @property
-    def name(self) -> str:
-        """As in the settings; the identity of its vectors begins with it."""
-        ...
+class Engine(ABC):
+    """What the rest of the program knows of it."""
+
+    name: ClassVar[str]  # as in the settings; the identity of its vectors begins with it
+    start: ClassVar[str]  # how to start it, as the second half of a sentence
 
     @property
+    @abstractmethod
     def url(self) -> str: ...
 
-    @property
-    def start(self) -> str:
-        """How to start it, as the second half of a sentence."""
-        ...
-
+    @abstractmethod
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         """Its models. Raises ModelUnavailable when it does not answer within `timeout` seconds."""
-        ...
 
     def find(self, model: str) -> Tag | None:
         """A model by its name. Raises ModelUnavailable."""
-        ...
+        return find(model, self.listing())
 
+    @abstractmethod
     def chat(self, model: str) -> ChatModel:
         """Raises ModelMissing for a model that must not be used."""
-        ...
 
+    @abstractmethod
     def embedder(self, model: str) -> ServerEmbedder: ...
 
     def loaded(self, model: str) -> bool | None:
         """Whether it has the model in memory; None when it does not say."""
-        ...
+        return None
 
     def pull_command(self, model: str) -> str:
         """The command that adds a model; empty where models are added otherwise."""
-        ...
+        return ""
 
+    @abstractmethod
     def missing(self, model: str = "") -> ModelMissing:
         """The error for a model that it does not have; without a name, for having none that can chat."""
-        ...
 
 
 def is_small(model: str) -> bool:
@@ -325,3 +315,69 @@ def embeds(tag: Tag) -> bool:
     if tag.capabilities:
         return "embedding" in tag.capabilities
     return bare_name(tag.name) in TRAITS or any(part in f"{tag.name} {tag.family}".lower() for part in NAME_PARTS)
+
+
+def missing(model: str, address: Address) -> ModelMissing:
+    advice = address.kind.add_model.format(model=model)
+    return ModelMissing(f"the model {model!r} is not on the server at {address.url}: {advice}")
+
+
+def refused_key(fault: ServerFault, address: Address) -> ModelFailed:
+    given = "refuses the key" if address.key else "wants a key"
+    return ModelFailed(
+        f"the server at {address.url} {given} ({fault.status}): put the right one into the environment variable that "
+        "key_variable names"
+    )
+
+
+_FAILURES = {
+    "cut": "the model server closed the connection before the answer was complete; what arrived is kept",
+    "incomplete": "the model stopped in the middle of its answer; what arrived is kept",
+    "unreadable": "the model server sent an answer that cannot be read ({message}); what arrived is kept",
+    "call": "the model {model!r} wrote a tool call that cannot be read: {message}",
+    "busy": "the model server is still busy: {message}; try again in a while",
+    "memory": "the model {model!r} does not fit into memory: {message}; choose a smaller one or a smaller num_ctx",
+    "setting": "the model server refuses a setting: {message}; check keep_alive and the options in the settings",
+    "template": "the template of the model {model!r} refuses the conversation: {message}",
+}
+
+
+def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
+    """The fault as an error with a sentence for the person."""
+    kind = address.kind
+    message = text.one_line(fault.message, 300) or f"status {fault.status}, without a message"
+    if kind is not http.OLLAMA and (fault.kind in ("key", "host refused") or fault.status == 403):
+        return refused_key(fault, address)
+    match fault.kind:
+        case "missing":
+            return missing(model, address)
+        case "key":
+            return cloud(model)
+        case "no embedding":
+            return ModelMissing(f"the model {model!r} cannot embed: {kind.add_embedder}")
+        case "no chat":
+            return ModelMissing(f"the model {model!r} cannot chat", "choose another with --model")
+        case "context":
+            return _context_exceeded(fault, num_ctx)
+        case "wrong path":
+            return http.wrong_server(address, message)
+        case "host refused":
+            return ModelUnavailable(
+                f"the server at {address.url} refuses requests under this host name (403): "
+                f"set {kind.setting} to 127.0.0.1 or localhost and its port"
+            )
+    stopped = "the model server stopped: {message}; what arrived is kept"
+    failed = stopped if fault.status == 200 else "the model server failed: {message}"
+    return ModelFailed(_FAILURES.get(fault.kind, failed).format(model=model, message=message))
+
+
+def _context_exceeded(fault: ServerFault, num_ctx: int) -> ContextExceeded:
+    context = fault.context or num_ctx
+    if fault.needed and context:
+        size = f"{fault.needed} tokens, and the model's context holds {context}"
+    else:
+        size = f"more than the {f'{context} ' if context else ''}tokens that the model's context holds"
+    return ContextExceeded(
+        f"the conversation does not fit: it has {size}; ask something shorter, begin a new session with /new, "
+        "or raise num_ctx in the settings"
+    )

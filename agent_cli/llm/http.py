@@ -1,4 +1,4 @@
-"""One HTTP request to a model server and its response, line by line; the server's address, and its errors in sentences.
+"""One HTTP request to a model server and its response, line by line; the server's address, and what can go wrong.
 
 Our own, because the official package takes 0.2 s to import, loses the ids of tool calls and nested tool schemas, and
 breaks on U+0085: a response is split at newlines only. Responses are parsed by httptools; http.client would import the
@@ -14,7 +14,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -22,29 +22,39 @@ from typing import Any
 from httptools import HttpParserCallbackError, HttpParserError, HttpResponseParser
 
 from agent_cli import text
-from agent_cli.errors import AgentError, ConfigError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.errors import ConfigError, ModelUnavailable
 from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
 
 PORT = 11434
 
-_HOST_NAME = re.compile(r"[\w.~%:-]+")  # IPv6 addresses too
-_BRACKETED = re.compile(r"\[([^\[\]]+)\](?::(.*))?")
+_NETLOC = re.compile(  # a host or an IPv6 address in brackets, each with or without a port; an IPv6 address without
+    r"\[([\w.~%:-]+)\](?::([0-9]*))?|([\w.~%-]*)(?::([0-9]*))?|([\w.~%-]*:[\w.~%-]*:[\w.~%:-]*)"
+)
 _DEFAULT_PORTS = {"http": 80, "https": 443}  # used only when the scheme is given
 _LOOPBACK_OF = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @frozen
 class ServerKind:
-    """What a kind of server is called in sentences, how one is started, and the setting that holds its address."""
+    """What a kind of server is called in sentences, and what a person can do about it."""
 
     name: str
-    start: str
-    setting: str
-    example: str
+    start: str  # how one is started
+    setting: str  # that holds its address
+    example: str = ""
+    add_model: str = "`agent models` lists what it has"
+    add_embedder: str = "name one that can in embed_model"
 
 
-OLLAMA = ServerKind("Ollama", "start it with `ollama serve`", "OLLAMA_HOST", "127.0.0.1:11434")
+OLLAMA = ServerKind(
+    "Ollama",
+    "start it with `ollama serve`",
+    "OLLAMA_HOST",
+    "127.0.0.1:11434",
+    "run `ollama pull {model}`",
+    "run `ollama pull nomic-embed-text` and use that",
+)
 
 
 @frozen
@@ -62,17 +72,6 @@ class Address:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}{self.path}"
 
-    @property
-    def netloc(self) -> str:
-        """As the header Host names it. Raises UnicodeError where the name cannot be encoded."""
-        host = self.host if self.host.isascii() else self.host.encode("idna").decode()
-        host = f"[{host}]" if ":" in host else host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
-
-    @property
-    def is_loopback(self) -> bool:
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
-
 
 def parse_address(value: str, kind: ServerKind = OLLAMA) -> Address:
     """The address in a value of OLLAMA_HOST, or of the setting `host`; empty means this machine. Raises ConfigError.
@@ -83,38 +82,18 @@ def parse_address(value: str, kind: ServerKind = OLLAMA) -> Address:
     """
     cleaned = value.strip().strip("\"'").strip()
     scheme, written, rest = cleaned.partition("://")
-    if not written:
-        scheme, rest = "http", cleaned
+    scheme, rest = (scheme.lower(), rest) if written else ("http", cleaned)
     netloc, _, path = rest.partition("/")
-    host, port = _split_port(netloc)
-    scheme = scheme.lower()
-    if (
-        scheme not in _DEFAULT_PORTS
-        or (host and not _HOST_NAME.fullmatch(host))
-        or not _is_port(port)
-        or re.search(r"[\s?#]", path)
-    ):
+    parts = _NETLOC.fullmatch(netloc) if scheme in _DEFAULT_PORTS else None
+    port = parts and (parts[2] or parts[4] or (_DEFAULT_PORTS[scheme] if written else PORT))
+    if not parts or not port or not 0 < int(str(port)[:6]) < 65536 or re.search(r"[\s?#]", path):
         raise ConfigError(
             f"the address of the model server is {value!r}: write it like {kind.example} or http://my-server:11434 "
             f"(in {kind.setting}, or as host in the settings)"
         )
-    default = _DEFAULT_PORTS[scheme] if written else PORT
+    host = parts[1] or parts[3] or parts[5] or ""
     path = path.strip("/")
-    return Address(scheme, _LOOPBACK_OF.get(host, host), int(port or default), f"/{path}" if path else "", kind)
-
-
-def _split_port(netloc: str) -> tuple[str, str]:
-    bracketed = _BRACKETED.fullmatch(netloc)
-    if bracketed:
-        return bracketed[1], bracketed[2] or ""
-    if netloc.count(":") > 1:
-        return netloc, ""
-    host, _, port = netloc.partition(":")
-    return host, port
-
-
-def _is_port(port: str) -> bool:
-    return not port or (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536)
+    return Address(scheme, _LOOPBACK_OF.get(host, host), int(port), f"/{path}" if path else "", kind)
 
 
 _KINDS = (  # the first pattern found in "STATUS MESSAGE" gives the kind
@@ -153,26 +132,8 @@ class ServerFault(Exception):
     retry_after: int = 0  # seconds after which a busy server wants to be asked again, where it says
 
 
-def from_response(status: int, body: bytes, retry_after: int) -> ServerFault:
-    """The fault of a response whose status is not 200."""
-    fault = from_error(body.decode("utf-8", "replace"), status)
-    fault.retry_after = retry_after
-    return fault
-
-
-def from_error(value: Any, status: int = 200) -> ServerFault:
+def as_fault(value: Any, status: int = 200, retry_after: int = 0) -> ServerFault:
     """The fault of an error value: text, {"error": ...}, or either of them as JSON in a string."""
-    message, detail = _unwrap(value)
-    numbers = _NUMBERS.search(message)
-    needed, context = map(int, numbers.groups()) if numbers else (0, 0)
-    line = f"{status} {message}"
-    kinds = (kind for kind, pattern in _KINDS if re.search(pattern, line, re.IGNORECASE | re.DOTALL))
-    needed = int_or_zero(detail.get("n_prompt_tokens")) or needed
-    context = int_or_zero(detail.get("n_ctx")) or context
-    return ServerFault(next(kinds, "other"), message, status, needed, context)
-
-
-def _unwrap(value: Any) -> tuple[str, dict[str, Any]]:
     detail: dict[str, Any] = {}
     for _ in range(6):  # more levels than any server was seen to send
         if isinstance(value, dict):
@@ -183,9 +144,14 @@ def _unwrap(value: Any) -> tuple[str, dict[str, Any]]:
                 value = json.loads(value)
             except ValueError:
                 break
-        else:
-            break
-    return (value if isinstance(value, str) else json.dumps(value)).strip(), detail
+    message = (value if isinstance(value, str) else json.dumps(value)).strip()
+    numbers = _NUMBERS.search(message)
+    needed, context = map(int, numbers.groups()) if numbers else (0, 0)
+    needed = int_or_zero(detail.get("n_prompt_tokens")) or needed
+    context = int_or_zero(detail.get("n_ctx")) or context
+    line = f"{status} {message}"
+    kinds = (kind for kind, pattern in _KINDS if re.search(pattern, line, re.IGNORECASE | re.DOTALL))
+    return ServerFault(next(kinds, "other"), message, status, needed, context, retry_after)
 
 
 def unavailable(address: Address, why: str) -> ModelUnavailable:
@@ -201,59 +167,6 @@ def wrong_server(address: Address, message: str = "") -> ModelUnavailable:
     detail = f" ({text.one_line(message, 80)})" if message else ""
     kind = address.kind
     return ModelUnavailable(f"the server at {address.url} is not {kind.name}{detail}: check {kind.setting}")
-
-
-def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
-    """The fault as an error with a sentence for the person, where that is the same for all servers."""
-    message = text.one_line(fault.message, 300) or f"status {fault.status}, without a message"
-    match fault.kind:
-        case "context":
-            return _context_exceeded(fault, num_ctx)
-        case "no chat":
-            return ModelMissing(f"the model {model!r} cannot chat", "choose another with --model")
-        case "wrong path":
-            return wrong_server(address, message)
-        case "host refused":
-            return ModelUnavailable(
-                f"the server at {address.url} refuses requests under this host name (403): "
-                f"set {address.kind.setting} to 127.0.0.1 or localhost and its port"
-            )
-    return ModelFailed(_failure_message(fault, model, message))
-
-
-def _failure_message(fault: ServerFault, model: str, message: str) -> str:
-    match fault.kind:
-        case "cut":
-            return "the model server closed the connection before the answer was complete; what arrived is kept"
-        case "incomplete":
-            return "the model stopped in the middle of its answer; what arrived is kept"
-        case "unreadable":
-            return f"the model server sent an answer that cannot be read ({message}); what arrived is kept"
-        case "call":
-            return f"the model {model!r} wrote a tool call that cannot be read: {message}"
-        case "busy":
-            return f"the model server is still busy: {message}; try again in a while"
-        case "memory":
-            return f"the model {model!r} does not fit into memory: {message}; choose a smaller one or a smaller num_ctx"
-        case "setting":
-            return f"the model server refuses a setting: {message}; check keep_alive and the options in the settings"
-        case "template":
-            return f"the template of the model {model!r} refuses the conversation: {message}"
-    if fault.status == 200:
-        return f"the model server stopped: {message}; what arrived is kept"
-    return f"the model server failed: {message}"
-
-
-def _context_exceeded(fault: ServerFault, num_ctx: int) -> ContextExceeded:
-    context = fault.context or num_ctx
-    if fault.needed and context:
-        size = f"{fault.needed} tokens, and the model's context holds {context}"
-    else:
-        size = f"more than the {f'{context} ' if context else ''}tokens that the model's context holds"
-    return ContextExceeded(
-        f"the conversation does not fit: it has {size}; ask something shorter, begin a new session with /new, "
-        "or raise num_ctx in the settings"
-    )
 
 
 _PIECE = 65_536  # bytes that are read at once
@@ -328,8 +241,6 @@ class HttpResponse:
 CONNECT_TIMEOUT = 3.0
 """Seconds for resolving the host and connecting to it."""
 
-_HEADERS = {"Content-Type": "application/json", "Accept": "application/x-ndjson, application/json"}
-
 
 def fetch(
     address: Address,
@@ -347,19 +258,6 @@ def fetch(
         raise wrong_server(address) from error
 
 
-def fetch_object(
-    address: Address, path: str, body: Mapping[str, Any] | None = None, *, timeout: float | None = None
-) -> dict[str, Any]:
-    """The JSON object of a complete response. Raises ModelUnavailable for anything else."""
-    try:
-        answer = fetch(address, path, body, timeout=timeout)
-    except ServerFault as fault:
-        raise wrong_server(address, fault.message) from fault
-    if not isinstance(answer, dict):
-        raise wrong_server(address)
-    return answer
-
-
 def int_or_zero(value: Any) -> int:
     """A number of an answer; 0 for anything else."""
     return value if isinstance(value, int) else 0
@@ -375,18 +273,31 @@ def stream_lines(
 ) -> Generator[bytes, None, None]:
     """GET, or POST a body; yields the response's lines. Raises ServerFault, ModelUnavailable, Cancelled."""
     cancel = Cancel() if cancel is None else cancel
-    sock = _connect(address, min(CONNECT_TIMEOUT, timeout or CONNECT_TIMEOUT), cancel)
-    connection = _HttpConnection(address, sock, timeout, cancel)
-    try:
-        with cancel.on_cancel(connection.shutdown):
-            status = connection.request(path, body)
-            if status == 200:
-                yield from split_lines(connection.read)
-            else:
-                answer = b"\n".join(split_lines(connection.read))
-                raise from_response(status, answer, connection.retry_after)
-    finally:
-        connection.close()
+    with closing(_connect(address, min(CONNECT_TIMEOUT, timeout or CONNECT_TIMEOUT), cancel)) as sock:
+        sock.settimeout(timeout)
+        response = HttpResponse(sock)
+
+        def wake() -> None:
+            with suppress(OSError):  # closed already
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)  # under TLS too, whose own shutdown is not thread-safe
+
+        try:
+            with cancel.on_cancel(wake):
+                sock.sendall(_request(address, path, body))
+                status = response.read_head()
+                cancel.check()
+                if status != 200:
+                    answer = b"\n".join(split_lines(response.read))
+                    raise as_fault(answer.decode("utf-8", "replace"), status, response.retry_after)
+                for line in split_lines(response.read):
+                    cancel.check()
+                    yield line
+                cancel.check()  # a connection that was shut down looks like one that has ended
+        except (OSError, ValueError) as error:
+            cancel.check()
+            if isinstance(error, TimeoutError) and timeout:
+                raise unavailable(address, f"silent for {timeout:g} s") from error
+            raise ServerFault("cut", str(error), 200 if response.status else 0) from error
 
 
 def split_lines(read: Callable[[], bytes]) -> Iterator[bytes]:
@@ -407,65 +318,23 @@ def split_lines(read: Callable[[], bytes]) -> Iterator[bytes]:
         yield b"".join(begun)
 
 
-class _HttpConnection:
-    """A connection for one request."""
-
-    def __init__(self, address: Address, sock: socket.socket, timeout: float | None, cancel: Cancel):
-        self._address, self._sock, self._cancel, self._timeout = address, sock, cancel, timeout
-        sock.settimeout(timeout)
-        self._response = HttpResponse(sock)
-
-    @property
-    def retry_after(self) -> int:
-        return self._response.retry_after
-
-    def request(self, path: str, body: Mapping[str, Any] | None) -> int:
-        """Send the request and return the status of the response."""
-        with self._translate_errors():
-            self._sock.sendall(_request(self._address, path, body))
-            status = self._response.read_head()
-        self._cancel.check()
-        return status
-
-    def read(self) -> bytes:
-        """The bytes that have arrived; empty at the end."""
-        with self._translate_errors():
-            piece = self._response.read()
-        self._cancel.check()
-        return piece
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, ValueError) as error:
-            self._cancel.check()
-            if isinstance(error, TimeoutError) and self._timeout:
-                raise unavailable(self._address, f"silent for {self._timeout:g} s") from error
-            raise ServerFault("cut", str(error), 200 if self._response.status else 0) from error
-
-    def shutdown(self) -> None:
-        """Wake the thread that reads or writes; may be called from any thread."""
-        with suppress(OSError):  # closed already
-            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # under TLS too, whose own shutdown is not thread-safe
-
-    def close(self) -> None:
-        self._sock.close()
-
-
 def _request(address: Address, path: str, body: Mapping[str, Any] | None) -> bytes:
     """A request as it is sent. Raises ValueError for what no header can hold."""
-    data = None if body is None else json.dumps(body).encode()
-    headers = {"Host": address.netloc, "Accept-Encoding": "identity", **_HEADERS}
-    if data is not None:
-        headers["Content-Length"] = str(len(data))
-    if address.key:
-        headers["Authorization"] = f"Bearer {address.key}"
-    lines = [f"{'GET' if data is None else 'POST'} {address.path}{path} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
+    data = b"" if body is None else json.dumps(body).encode()
+    host = address.host if address.host.isascii() else address.host.encode("idna").decode()
+    host = f"[{host}]" if ":" in host else host
+    lines = [
+        f"{'GET' if body is None else 'POST'} {address.path}{path} HTTP/1.1",
+        f"Host: {host}" if address.port == _DEFAULT_PORTS[address.scheme] else f"Host: {host}:{address.port}",
+        "Accept-Encoding: identity",
+        "Content-Type: application/json",
+        "Accept: application/x-ndjson, application/json",
+        *([] if body is None else [f"Content-Length: {len(data)}"]),
+        *([f"Authorization: Bearer {address.key}"] if address.key else []),
+    ]
     if not all(line.isprintable() for line in lines):
         raise ValueError("a header holds a control character")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (data or b"")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + data
 
 
 def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
@@ -473,10 +342,18 @@ def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
     results: SimpleQueue[socket.socket | OSError | ValueError | ConfigError | None] = SimpleQueue()
     abandoned = threading.Event()
 
+    def close_late() -> None:
+        while abandoned.is_set() and not results.empty():
+            with suppress(Empty):  # the other thread was faster
+                if isinstance(late := results.get_nowait(), socket.socket):
+                    late.close()
+
     def dial() -> None:
-        results.put(_open_socket(address, seconds))
-        if abandoned.is_set():
-            _close_sockets(results)
+        try:
+            results.put(_open_socket(address, seconds))
+        except (OSError, ValueError, ConfigError) as error:  # ValueError: a name that cannot be encoded
+            results.put(error)
+        close_late()
 
     threading.Thread(target=dial, name="dial", daemon=True).start()
     with cancel.on_cancel(lambda: results.put(None)):
@@ -484,12 +361,12 @@ def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
             result = results.get(timeout=seconds)
         except Empty:
             result = TimeoutError(f"no answer within {seconds:g} s")
-    if isinstance(result, socket.socket) and not cancel:
-        return result
-    abandoned.set()
-    _close_sockets(results)
     if isinstance(result, socket.socket):
+        if not cancel:
+            return result
         result.close()
+    abandoned.set()
+    close_late()
     cancel.check()
     if isinstance(result, ConfigError):
         raise result
@@ -497,19 +374,16 @@ def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
     raise unavailable(address, why[:1].lower() + why[1:]) from (result if isinstance(result, Exception) else None)
 
 
-def _open_socket(address: Address, seconds: float) -> socket.socket | OSError | ValueError | ConfigError:
-    try:
-        host = private_host(address) if address.private_only else address.host
-        # In bytes where that is possible: for a string, Python imports what encodes international names.
-        sock = socket.create_connection((host.encode() if host.isascii() else host, address.port), seconds)  # type: ignore[arg-type]
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # detects a host that vanished during a long silence
-        if address.scheme == "http":
-            return sock
-        import ssl  # 10 ms, needed only for TLS
+def _open_socket(address: Address, seconds: float) -> socket.socket:
+    host = private_host(address) if address.private_only else address.host
+    # In bytes where that is possible: for a string, Python imports what encodes international names.
+    sock = socket.create_connection((host.encode() if host.isascii() else host, address.port), seconds)  # type: ignore[arg-type]
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # detects a host that vanished during a long silence
+    if address.scheme == "http":
+        return sock
+    import ssl  # 10 ms, needed only for TLS
 
-        return ssl.create_default_context().wrap_socket(sock, server_hostname=address.host)
-    except (OSError, ValueError, ConfigError) as error:  # ValueError: a name that cannot be encoded
-        return error
+    return ssl.create_default_context().wrap_socket(sock, server_hostname=address.host)
 
 
 def private_host(address: Address) -> str:
@@ -525,11 +399,3 @@ def private_host(address: Address) -> str:
             "network: `agent config set words_leave_machine true` allows it"
         )
     return str(found[0][4][0])
-
-
-def _close_sockets(results: "SimpleQueue[Any]") -> None:
-    with suppress(Empty):
-        while True:
-            late = results.get_nowait()
-            if isinstance(late, socket.socket):
-                late.close()

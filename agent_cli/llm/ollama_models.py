@@ -1,4 +1,4 @@
-"""Lists, shows and pulls models of an Ollama server, through the official package, and downloads with progress.
+"""Lists and pulls models of an Ollama server, through the official package, and downloads with progress.
 
 These are commands that a person waits for, so the 0.2 s of its import do not matter, and the package follows the
 server's API from version to version. What it drops (a model's capabilities, where it runs) is asked for in ollama.py.
@@ -6,15 +6,14 @@ The server keeps what has arrived, so after a broken connection a download is tr
 where this one stopped.
 """
 
-import os
 import socket
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime
+from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 from agent_cli import text
@@ -25,15 +24,9 @@ from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
 
 READ_TIMEOUT = 30.0
-"""Seconds that a list or a description may take."""
-
-# The package builds a client while it is imported, from variables whose values it may not accept (quotes in
-# OLLAMA_HOST, an unsupported kind of proxy): the import would fail.
-_HIDDEN_VARIABLES = ("OLLAMA_HOST", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+"""Seconds that a list may take."""
 
 _CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")  # events of httpcore
-
-_UNREADABLE = (ValueError, TypeError, AttributeError)  # raised by the package for JSON that is not Ollama's
 
 
 @frozen
@@ -45,18 +38,6 @@ class ListedModel:
     capabilities: tuple[str, ...]
     loaded: bool
     cloud: bool
-
-
-@frozen
-class ModelDetails:
-    name: str
-    family: str
-    parameters: str  # how many, such as "8.2B"
-    quantization: str
-    context_length: int
-    embedding_length: int
-    capabilities: tuple[str, ...]
-    settings: str  # the PARAMETER lines of its Modelfile
 
 
 @frozen
@@ -73,8 +54,7 @@ class PullInterrupted(ModelFailed):
 
 def listing(host: str) -> list[ListedModel]:
     """The models of the server, newest first. Raises ModelUnavailable."""
-    server = http.parse_address(host)
-    with _client(server) as client:
+    with _client(http.parse_address(host)) as client:
         listed, running = client.list().models, client.ps().models
     known = ollama.list_tags(host, timeout=READ_TIMEOUT)
     loaded = [model.model or "" for model in running]
@@ -91,25 +71,6 @@ def _listed(model: Any, known: list[engine.Tag], loaded: list[str]) -> ListedMod
         capabilities=tag.capabilities,
         loaded=any(engine.same_model(model.model, name) for name in loaded),
         cloud=bool(tag.remote) or engine.is_cloud(model.model),
-    )
-
-
-def show(host: str, name: str) -> ModelDetails:
-    """A model's details. Raises ModelMissing, ModelUnavailable."""
-    server = http.parse_address(host)
-    with _client(server, name) as client:
-        answer = client.show(name)
-    info = answer.modelinfo or {}
-    architecture = info.get("general.architecture", "")
-    return ModelDetails(
-        name=name,
-        family=(answer.details and answer.details.family) or "",
-        parameters=(answer.details and answer.details.parameter_size) or "",
-        quantization=(answer.details and answer.details.quantization_level) or "",
-        context_length=int(info.get(f"{architecture}.context_length") or 0),
-        embedding_length=int(info.get(f"{architecture}.embedding_length") or 0),
-        capabilities=tuple(answer.capabilities or ()),
-        settings=answer.parameters or "",
     )
 
 
@@ -131,10 +92,7 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[PullSte
         if cancel:
             stop()
 
-    with (
-        cancel.on_cancel(stop),
-        _client(server, name, read=None, cancel=cancel, interrupted=PullInterrupted, connected=connected) as client,
-    ):
+    with cancel.on_cancel(stop), _client(server, name, None, cancel, PullInterrupted, connected) as client:
         for step in client.pull(name, stream=True):
             cancel.check()
             status = step.status or ""
@@ -155,8 +113,13 @@ def _client(
     connected: Callable[[socket.socket], None] = lambda _: None,
 ) -> Iterator[Any]:
     """The package's client. `connected` is called with each connection it opens."""
-    ollama = _import_ollama()
+    if "ollama" not in sys.modules and (spec := find_spec("ollama")):
+        # Without running its __init__, which builds a client from environment variables that may not suit it (quotes in
+        # OLLAMA_HOST, an unsupported kind of proxy) and fails.
+        sys.modules["ollama"] = module_from_spec(spec)
     import httpx  # late like the package, which lets httpx's exceptions through
+    from ollama._client import Client
+    from ollama._types import ResponseError
 
     def prepare(request: httpx.Request) -> None:
         request.headers.pop("authorization", None)  # a key for ollama.com that the package sends everywhere
@@ -166,7 +129,7 @@ def _client(
         if event in _CONNECTED:
             connected(info["return_value"].get_extra_info("socket"))
 
-    client = ollama.Client(
+    client: Any = Client(
         server.url,
         timeout=httpx.Timeout(read, connect=http.CONNECT_TIMEOUT),
         trust_env=False,
@@ -175,13 +138,14 @@ def _client(
     )
     try:
         yield client
-    except ollama.ResponseError as error:
+    except ResponseError as error:
         raise _translate(error, name, server) from error
     except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
         if cancel is not None:
             cancel.check()
         raise http.unavailable(server, "no connection") from error
-    except (httpx.HTTPError, RuntimeError, *_UNREADABLE) as error:  # RuntimeError: closed
+    # RuntimeError: closed. The last three: JSON that is not Ollama's.
+    except (httpx.HTTPError, RuntimeError, ValueError, TypeError, AttributeError) as error:
         if cancel is not None:
             cancel.check()
         raise interrupted(f"the answer of the server at {server.url} is incomplete or cannot be read") from error
@@ -190,22 +154,10 @@ def _client(
 
 
 def _translate(error: Any, name: str, server: Address) -> AgentError:
-    fault = http.from_error(error.error, error.status_code if error.status_code > 0 else 200)
+    fault = http.as_fault(error.error, error.status_code if error.status_code > 0 else 200)
     if "file does not exist" in fault.message:
         return ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library")
-    return ollama.as_error(fault, name, server)
-
-
-def _import_ollama() -> Any:
-    """The ollama package. Imported late: it takes 0.2 s."""
-    if "ollama" in sys.modules:
-        return sys.modules["ollama"]
-    hidden = {key: os.environ.pop(key) for key in _HIDDEN_VARIABLES if key in os.environ}
-    try:
-        import ollama
-    finally:
-        os.environ.update(hidden)
-    return ollama
+    return engine.as_error(fault, name, server)
 
 
 _MAX_FAILURES = 5
@@ -237,10 +189,8 @@ class DownloadProgress:
         """Percent, bytes, speed and time left on one line."""
         if not self.total:
             return self.status
-        parts = [
-            f"{self.status} {self.percent} %",
-            f"{text.format_size(self.completed)} of {text.format_size(self.total)}",
-        ]
+        sizes = f"{text.format_size(self.completed)} of {text.format_size(self.total)}"
+        parts = [f"{self.status} {self.percent} %", sizes]
         if self.speed:
             left = max(0, round((self.total - self.completed) / self.speed))
             parts += [f"{text.format_size(self.speed)}/s", f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"]
@@ -253,8 +203,7 @@ def fetch(host: str, name: str, cancel: Cancel | None = None, pause: float = 1.0
     Raises Cancelled with a sentence that says how to continue. `pause`: seconds before the second try, then doubled.
     """
     cancel = Cancel() if cancel is None else cancel
-    totals = _Totals()
-    failures = 0
+    totals, failures = _Totals(), 0
     while True:
         arrived_before = totals.arrived
         try:
@@ -267,9 +216,8 @@ def fetch(host: str, name: str, cancel: Cancel | None = None, pause: float = 1.0
             failures = 1 if totals.arrived > arrived_before else failures + 1
             if failures >= _MAX_FAILURES or not totals.started:
                 raise
-            yield DownloadProgress(
-                "", notice=f"the connection broke at {totals.percent} %; trying again, it goes on where it stopped"
-            )
+            notice = f"the connection broke at {totals.percent} %; trying again, it goes on where it stopped"
+            yield DownloadProgress("", notice=notice)
             try:
                 cancel.wait(pause * 2 ** (failures - 1))
             except Cancelled:
@@ -282,15 +230,15 @@ def cancelled(name: str, percent: int) -> Cancelled:
     )
 
 
-@dataclass
 class _Totals:
     """Bytes received and expected so far, over all layers of the model, by their digests."""
 
-    started: bool = False
-    _completed: dict[str, int] = field(default_factory=dict)
-    _sizes: dict[str, int] = field(default_factory=dict)
-    _present_before: dict[str, int] = field(default_factory=dict)  # there before this run
-    _speed_samples: deque[tuple[float, int]] = field(default_factory=deque)
+    def __init__(self) -> None:
+        self.started = False
+        self._completed: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}
+        self._present_before: dict[str, int] = {}  # there before this run
+        self._speed_samples: deque[tuple[float, int]] = deque()
 
     @property
     def arrived(self) -> int:

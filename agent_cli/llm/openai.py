@@ -11,42 +11,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_cli.errors import AgentError, ConfigError, ModelFailed, ModelMissing
+from agent_cli.errors import ConfigError, ModelMissing
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import ChatSettings, Request, ServerModel, tool_json, unmarked
-from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
+from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, broken, tool_json, unmarked
+from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
 from agent_cli.llm.http import Address, ServerFault, ServerKind, wrong_server
 from agent_cli.llm.model import Cancel, Chunk, Done, Notice
-from agent_cli.llm.template_tokens import broken
-from agent_cli.messages import Message
+from agent_cli.messages import Message, ToolCall
 from agent_cli.values import frozen
-
-
-def missing(model: str, url: str) -> ModelMissing:
-    return ModelMissing(f"the model {model!r} is not on the server at {url}: `agent models` lists what it has")
-
-
-def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
-    """The fault as an error with a sentence for the person."""
-    match fault.kind:
-        case "key" | "host refused":
-            return refused_key(fault, address)
-        case "missing":
-            return missing(model, address.url)
-        case "no embedding":
-            return ModelMissing(f"the model {model!r} cannot embed: name one that can in embed_model")
-    if fault.status == 403:
-        return refused_key(fault, address)
-    return http.as_error(fault, model, address, num_ctx)
-
-
-def refused_key(fault: ServerFault, address: Address) -> ModelFailed:
-    given = "refuses the key" if address.key else "wants a key"
-    return ModelFailed(
-        f"the server at {address.url} {given} ({fault.status}): put the right one into the environment variable that "
-        "key_variable names"
-    )
-
 
 _FIELD, _END = b"data:", b"[DONE]"
 
@@ -61,7 +33,7 @@ class _Call:
     arguments: str
 
 
-class EventParser(chat.ReplyParser):
+class EventParser(ReplyParser):
     """Parses one reply, line by line.
 
     An event is one line, `data: {…}`; lines of other kinds are for keeping the connection open. The pieces of a tool
@@ -71,8 +43,7 @@ class EventParser(chat.ReplyParser):
     """
 
     def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
-        super().__init__(tools, used_ids)
-        self._model = model
+        super().__init__(model, tools, used_ids)
         self._open_calls: list[_Call] = []
         self._finish = ""
         self._usage: Mapping[str, Any] = {}
@@ -104,7 +75,8 @@ class EventParser(chat.ReplyParser):
         if self._finish == "content_filter":
             yield Notice("the server's filter ended the answer")
         finish = "length" if self._finish == "length" else "stop"
-        yield Done(finish, self._model, self._count("prompt_tokens"), self._count("completion_tokens"))
+        tokens = (http.int_or_zero(self._usage.get(key)) for key in ("prompt_tokens", "completion_tokens"))
+        yield Done(finish, self._model, *tokens)
 
     def _event(self, event: Mapping[str, Any]) -> Iterator[Chunk]:
         if isinstance(model := event.get("model"), str) and model:
@@ -150,24 +122,16 @@ class EventParser(chat.ReplyParser):
             if call.name:
                 yield call.id, call.name, arguments
 
-    def _count(self, key: str) -> int:
-        return http.int_or_zero(self._usage.get(key))
-
 
 _OPTIONAL = ("stream_options", "chat_template_kwargs", "reasoning_effort", "response_format")
-_NAMES = {"num_predict": "max_tokens"}  # of options, where Ollama's differ
 
 
 class OpenAIModel(ServerModel):
     """A ChatModel."""
 
     path = "/chat/completions"
-
-    def __init__(self, name: str, address: Address, settings: ChatSettings):
-        super().__init__(name, address, settings)
-        limit = {"max_tokens": settings.answer_tokens} if settings.answer_tokens else {}
-        options = chat.options_of(name, settings)
-        self._options = limit | {_NAMES.get(key, key): value for key, value in options.items()}
+    limit_option = "max_tokens"
+    parser = EventParser
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -190,17 +154,11 @@ class OpenAIModel(ServerModel):
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
-    def _parser(self, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]) -> EventParser:
-        return EventParser(self.name, tools, used_ids)
-
     def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
         if "tools" in body and _names_tools(fault):
             return self._without_tools()
         named = {name for name in _OPTIONAL if name in body and name in fault.message}
         return (named if fault.status in (400, 422, 501) else set()), ""
-
-    def _as_error(self, fault: ServerFault) -> AgentError:
-        return as_error(fault, self.name, self._address, self._settings.num_ctx)
 
 
 def _names_tools(fault: ServerFault) -> bool:
@@ -212,34 +170,25 @@ def _names_tools(fault: ServerFault) -> bool:
 
 def message_json(message: Message) -> dict[str, Any]:
     """A message in the server's JSON, without tokens that would end or begin a role."""
-    result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
-    if message.calls:
-        result["tool_calls"] = [
-            {
-                "id": broken(call.id),
-                "type": "function",
-                "function": {"name": broken(call.name), "arguments": json.dumps(unmarked(call.arguments))},
-            }
-            for call in message.calls
-        ]
-        if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
-            result["reasoning_content"] = broken(message.thinking)
-    if message.role == "tool":
-        result |= unmarked({"name": message.tool_name, "tool_call_id": message.call_id})
-    return result
+    return chat.message_json(message, _call_json, "reasoning_content", "name")
+
+
+def _call_json(index: int, call: ToolCall) -> dict[str, Any]:
+    function = {"name": broken(call.name), "arguments": json.dumps(unmarked(call.arguments))}
+    return {"type": "function", "function": function}
 
 
 class OpenAIEmbedder(engine.ServerEmbedder):
     """Turns texts into vectors of length 1. Such a server does not say when a model has changed: its name must do."""
 
-    def __init__(self, model: str, address: Callable[[Cancel], Address]):
+    def __init__(self, model: str, find: Callable[[Cancel], Address]):
         super().__init__(model)
-        self._address = address
+        self._find = find
 
     def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
-        self._asked = self._address(cancel)
-        answer = http.fetch(self._asked, "/embeddings", body, cancel=cancel)
+        self.address = self._find(cancel)
+        answer = http.fetch(self.address, "/embeddings", body, cancel=cancel)
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
             return None
@@ -248,9 +197,6 @@ class OpenAIEmbedder(engine.ServerEmbedder):
 
     def _version(self) -> str:
         return self.model.replace(" ", "%20")
-
-    def _as_error(self, fault: ServerFault) -> AgentError:
-        return as_error(fault, self.model, self._asked)
 
 
 KIND = ServerKind("a server that speaks /v1", "start it", "the setting host", "http://127.0.0.1:8080/v1")
@@ -265,14 +211,13 @@ def read_address(host: str, key: str = "", *, private_only: bool = True) -> Addr
 
 
 @frozen
-class OpenAIEngine:
-    """An Engine."""
-
+class OpenAIEngine(Engine):
     host: str
     key: str = field(default="", repr=False)
     private_only: bool = True  # whether a server on the internet is refused
     settings: ChatSettings = ChatSettings()
-    name: str = "openai"
+    name = "openai"
+    start = KIND.start
 
     @property
     def address(self) -> Address:
@@ -283,25 +228,18 @@ class OpenAIEngine:
     def url(self) -> str:
         return self.address.url
 
-    @property
-    def start(self) -> str:
-        return KIND.start
-
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         server = self.address
         try:
             answer = http.fetch(server, "/models", timeout=timeout)
         except ServerFault as fault:
             if fault.status in (401, 403):
-                raise refused_key(fault, server) from fault
+                raise engine.refused_key(fault, server) from fault
             raise wrong_server(server, fault.message) from fault
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list):
             raise wrong_server(server)
         return [_tag(each) for each in data if isinstance(each, dict) and isinstance(each.get("id"), str)]
-
-    def find(self, model: str) -> Tag | None:
-        return engine.find(model, self.listing())
 
     def chat(self, model: str) -> OpenAIModel:
         if self.private_only:
@@ -311,14 +249,10 @@ class OpenAIEngine:
     def embedder(self, model: str) -> OpenAIEmbedder:
         return OpenAIEmbedder(model, lambda cancel: self.address)
 
-    def loaded(self, model: str) -> bool | None:
-        return None
-
-    def pull_command(self, model: str) -> str:
-        return ""
-
     def missing(self, model: str = "") -> ModelMissing:
-        return missing(model, self.url) if model else ModelMissing(f"the server at {self.url} has no chat model")
+        if model:
+            return engine.missing(model, self.address)
+        return ModelMissing(f"the server at {self.url} has no chat model")
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:

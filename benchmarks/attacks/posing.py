@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agent_cli.llm.template_tokens import TOKENS, broken
+from agent_cli.llm.chat import TOKENS, broken
 from agent_cli.values import frozen
 from benchmarks.attacks.house import KING, House, Outcome
 from tests.conftest import CHAT

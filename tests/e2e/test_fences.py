@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_cli.llm.template_tokens import TOKENS
+from agent_cli.llm.chat import TOKENS
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.llm.test_template_tokens import FAMILIES, held
 from tests.ollama_server import script

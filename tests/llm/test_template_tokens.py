@@ -4,7 +4,7 @@ import json
 
 from agent_cli.llm import ollama as ollama
 from agent_cli.llm import openai as openai
-from agent_cli.llm.template_tokens import TOKENS, broken
+from agent_cli.llm.chat import TOKENS, broken
 from agent_cli.messages import Message, ToolCall
 from tests.tables import for_each
 

@@ -7,7 +7,7 @@ from typing import cast
 from agent_cli.agent import estimate, model_context, policy
 from agent_cli.agent.model_context import Context
 from agent_cli.app import models, tool_set
-from agent_cli.llm.template_tokens import broken
+from agent_cli.llm.chat import broken
 from agent_cli.messages import Message
 from agent_cli.render.layout import Verbatim, formatted
 from agent_cli.render.styles import Display

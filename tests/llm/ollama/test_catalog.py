@@ -1,4 +1,4 @@
-"""List, show and pull through the official package, with its errors in our words."""
+"""List and pull through the official package, with its errors in our words."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ from agent_cli.llm import ollama, ollama_models
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaModel
-from agent_cli.llm.ollama_models import ListedModel, ModelDetails, PullStep
+from agent_cli.llm.ollama_models import ListedModel, PullStep
 from agent_cli.messages import Message
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
@@ -55,24 +55,6 @@ def test_models_are_listed_with_what_they_can_do_and_whether_they_are_loaded(ser
     )
     assert (second.name, second.loaded, second.capabilities) == ("nomic-embed-text:latest", False, ("embedding",))
     assert (third.name, third.cloud) == ("far:1b", True)
-
-
-def test_model_is_shown(server):
-    assert ollama_models.show(server.host, "qwen3:8b") == ModelDetails(
-        name="qwen3:8b",
-        family="qwen3",
-        parameters="8.2B",
-        quantization="Q4_K_M",
-        context_length=40960,
-        embedding_length=4096,
-        capabilities=("completion", "tools"),
-        settings="num_ctx                        8192",
-    )
-
-
-def test_model_that_is_not_there_is_missing(server):
-    with pytest.raises(ModelMissing, match="run `ollama pull nope`"):
-        ollama_models.show(server.host, "nope")
 
 
 def test_pulling_tells_how_far_it_is(server):
@@ -121,7 +103,6 @@ def test_dropped_pull_closes_the_connection(server):
 def test_no_server_is_said(nowhere):
     for ask in (
         ollama_models.listing,
-        lambda host: ollama_models.show(host, "a"),
         lambda host: list(ollama_models.pull(host, "a")),
     ):
         with pytest.raises(ModelUnavailable, match="start it with `ollama serve`"):

@@ -68,11 +68,3 @@ def test_address_that_cannot_be_meant_is_refused_with_an_example(value):
         http.parse_address(value)
     assert repr(value) in str(raised.value)
     assert "127.0.0.1:11434" in str(raised.value)
-
-
-@for_each(
-    ("value", "expected"),
-    [("", True), ("localhost:1", True), ("127.0.0.2", True), ("::1", True), ("example.com", False)],
-)
-def test_this_machine_is_known(value, expected):
-    assert http.parse_address(value).is_loopback is expected
