@@ -56,15 +56,16 @@ def _written(match: re.Match[str], parts: dict[str, str], language: ModuleType, 
     if (is_past and ("ahead" in parts or "until" in parts)) or (bound and _AFTER_DAY.search(before)):
         return match[0]
     unit, day_meant = date_phrases.relative_days(parts, today)
-    months = [names.split("|")[0].capitalize() for names in language.MONTHS]
+    months = [names.split("|")[0].capitalize() for names in language.MONTHS.split()]
     named = {"day": day_meant.day, "month": months[day_meant.month - 1], "year": day_meant.year}
     date = language.WRITTEN_DATE.format(**named)
     if "slashed" in parts or "owns" in parts:
         return f"{parts.get('in_front', '')} {date}{parts.get('owns', '')}".lstrip()
     preposition, part = bound or parts.get("before", ""), parts.get("part", "")
-    part = language.WRITTEN_PARTS.get(part, part)
+    part = languages.table("WRITTEN_PARTS").get(part, part)
     alone, behind = language.WRITTEN["night" if part == "night" else "part" if part else unit]
     words = str((behind if preposition else alone).format(before=preposition, part=part, date=date, **named))
     return next(
-        (f"{s}{words[len(long) :]}" for long, s in language.CONTRACTED.items() if words.startswith(long)), words
+        (f"{s}{words[len(long) :]}" for long, s in languages.table("CONTRACTED").items() if words.startswith(long)),
+        words,
     )

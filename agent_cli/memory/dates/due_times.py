@@ -39,7 +39,7 @@ _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
 _TIME_BEHIND = languages.pattern(rf",?\s*(?:(?:<AT_HOUR>|@)\s*)?(?:\d|{'|'.join(_POINT_HOURS)})")
 _TIME_BEFORE = languages.pattern(r"\d\s?(?:[ap]m|<CLOCK>|h)?$")
 _BEHIND_ADVERB = languages.pattern(r"(?:<AT_HOUR>|<ON_REPEATED>)\b")
-_DAY_ENDINGS = tuple(language.DAY_ENDING for language in languages.ALL)
+_DAY_ENDINGS = languages.phrases("DAY_ENDING")
 _WORD_OF_NUMBER = Pattern(rf"\b(?:{date_phrases.NUMBER_WORDS})\b")
 _HALVES = {  # how a number with a half begins or ends
     "one and a half": languages.pattern(languages.spaced(languages.alternatives("ONE_AND_A_HALF"))),

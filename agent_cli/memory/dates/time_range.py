@@ -101,7 +101,7 @@ def _quarter(parts: dict[str, str], today: datetime) -> _Bounds:
 
 
 _DAY_UNITS = "|".join(date_phrases.DAY_UNITS)
-_PLURAL = "|".join(unit.removesuffix("?") for language in languages.ALL for unit in language.TIME_UNITS[3:])
+_PLURAL = "|".join(unit.removesuffix("?") for language in languages.ALL for unit in language.TIME_UNITS.split()[3:])
 _OF_YEAR = rf"(?:,?\s+(?:of\s+)?(?P<year>{date_phrases.YEAR}))?"
 _RULES: tuple[_Rule, ...] = (
     (

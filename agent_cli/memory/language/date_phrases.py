@@ -175,8 +175,9 @@ def weekday(day: datetime, name: str, direction: int) -> datetime:
 @cache
 def relative(language: ModuleType) -> Pattern:
     """Matches the relative dates of a language."""
-    group = _GROUPS | {"<UNIT>": f"(?P<unit>{'|'.join(language.TIME_UNITS[3:])})"}
-    rules = [re.sub(r"<[A-Z]+>", lambda name: group[name[0]], rule) for rule in language.RELATIVE_DATES]
+    group = _GROUPS | {"<UNIT>": f"(?P<unit>{'|'.join(language.TIME_UNITS.split()[3:])})"}
+    written = [re.sub(r"\n *", "", rule) for rule in getattr(language, "RELATIVE_DATES", (languages.NEVER,))]
+    rules = [re.sub(r"<[A-Z]+>", lambda name: group[name[0]], rule) for rule in written]
     return Pattern(rf"(?<![\w-])(?=\w)(?:{languages.spaced(any_of(rules))})(?![\w-])", re.IGNORECASE)
 
 

@@ -2,190 +2,118 @@
 
 What English has and German has not, such as short names of days ("so" is a word), is left out."""
 
-STOP_WORDS = """
-    aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des dich die
-    dir doch dort du durch ein eine einem einen einer eines er es euch euer für gegen habe haben hast hat hatte ich ihm
-    ihn ihnen ihr ihre im in ist ja jede jeder kann kannst kein keine können man mein meine meinem meinen meiner mich
-    mir mit nach nicht noch nun nur ob oder ohne sehr sein seine sich sie sind so über um und uns unser unter vom von
-    vor war waren warum was weil welche welcher wenn wer werden wie wieder will wir wird wo woran wohin zu zum zur
-"""
-TIME_WORDS = (
-    r"gestern|heute|morgen|letzte\w*|nächste\w*|vor|woche\w*|monat\w*|jahr\w*|seit|montag|dienstag|mittwoch"
-    r"|donnerstag|freitag|samstag|sonntag|januar|februar|märz|mai|juni|juli|oktober|dezember"
-)
+STOP_WORDS = """aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des
+    dich die dir doch dort du durch ein eine einem einen einer eines er es euch euer für gegen habe haben hast hat hatte
+    ich ihm ihn ihnen ihr ihre im in ist ja jede jeder kann kannst kein keine können man mein meine meinem meinen meiner
+    mich mir mit nach nicht noch nun nur ob oder ohne sehr sein seine sich sie sind so über um und uns unser unter vom
+    von vor war waren warum was weil welche welcher wenn wer werden wie wieder will wir wird wo woran wohin zu zum
+    zur"""
+TIME_WORDS = r"""gestern|heute|morgen|letzte\w*|nächste\w*|vor|woche\w*|monat\w*|jahr\w*|seit|montag|dienstag|mittwoch
+    |donnerstag|freitag|samstag|sonntag|januar|februar|märz|mai|juni|juli|oktober|dezember"""
 WHEN_QUESTION = r"wann|seit wann|wie lange"
 WHERE_QUESTION = r"wo|woher|wohin|welche[rsmn]? (?:stadt|städte|land|länder|ort|orte|gegend|straße)"
 PLACE = r"(?:in|im|aus|nach|bei|am)\s+(?:der\s+|den\s+)?[A-ZÄÖÜ][a-zäöüß]+"
 NUMBER_QUESTION = r"wie ?viele?|wie (?:alt|oft|lange?|weit|groß|hoch|schwer|teuer)|welche (?:nummer|zahl)"
 NUMERALS = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|einmal|zweimal|dutzend|hundert|tausend)\b"
 TITLE_QUESTION = r"(?:buch|bücher|roman|filme?|lied(?:er)?|album|band|künstler\w*|spiele?|serien?|titel|heißt|namens)"
-ADVICE_QUESTION = (
-    r"soll(?:te|en|ten)? (?:ich|wir)|(?:kann|könnte) ich|(?:können|könnten) (?:wir|sie)|(?:kannst|könntest|würdest) du"
-    r"|würden sie|wie (?:mache?|schreibe?|richte|komme|bereite|finde|würze|installiere) ich|hilf (?:mir|uns)"
-    r"|helfen sie mir"
-    r"|wo (?:finde|bekomme|kaufe) ich|was (?:mache|ziehe|nehme|koche|backe|bestelle) (?:ich|wir)|was machen wir"
-    r"|plane? (?:mir|uns|meine?n?)\b"
-    r"|empfiehl\w*|empfehl\w*|empfohlen|vorschlag|vorschläge|schlage? (?:mir|uns)|\w*tipps?|idee(?:n)?|rat(?:schlag)?"
-    r"|(?:soll|sollen|sollte|könnte|kann) (?:ich|wir|mir|uns)|welche\w* (?:\w+ ){1,3}(?:passt|passen|lohnt|backe"
-    r"|bestelle|könnte)"
-    r"|worauf (?:muss|soll) ich|womit"
-)
-WISH = (
-    r"\b(?:(?:ich|wir|mir|uns)\b(?: \w+){0,4} (?:lieber|am liebsten)|bevorzugen?|ziehen?\b[^.!?]{1,60}\bvor"
-    r"|ab jetzt|ab sofort|von nun an)\b|(?:\A|[.!?]\s+)(?:\w+ )?(?:mir )?(?:bitte )?(?:immer|nie|niemals)\b"
-)
+ADVICE_QUESTION = r"""soll(?:te|en|ten)? (?:ich|wir)|(?:kann|könnte) ich|(?:können|könnten) (?:wir|sie)
+    |(?:kannst|könntest|würdest) du|würden sie|wie (?:mache?|schreibe?|richte|komme|bereite|finde|würze
+    |installiere) ich|hilf (?:mir|uns)|helfen sie mir|wo (?:finde|bekomme|kaufe) ich|was (?:mache|ziehe|nehme|koche
+    |backe|bestelle) (?:ich|wir)|was machen wir|plane? (?:mir|uns|meine?n?)\b|empfiehl\w*|empfehl\w*|empfohlen
+    |vorschlag|vorschläge|schlage? (?:mir|uns)|\w*tipps?|idee(?:n)?|rat(?:schlag)?|(?:soll|sollen|sollte|könnte
+    |kann) (?:ich|wir|mir|uns)|welche\w* (?:\w+ ){1,3}(?:passt|passen|lohnt|backe|bestelle|könnte)|worauf (?:muss
+    |soll) ich|womit"""
+WISH = r"""\b(?:(?:ich|wir|mir|uns)\b(?: \w+){0,4} (?:lieber|am liebsten)|bevorzugen?|ziehen?\b[^.!?]{1,60}\bvor
+    |ab jetzt|ab sofort|von nun an)\b|(?:\A|[.!?]\s+)(?:\w+ )?(?:mir )?(?:bitte )?(?:immer|nie|niemals)\b"""
 WISHING = "lieber|am liebsten|bevorzug|zieh|ab jetzt|ab sofort|von nun an|immer|nie"
 _MANNER = r"(?:kurz|knapp|ausführlich|einfach|klar|direkt|förmlich|höflich|freundlich|genau|verständlich)(?:e[nrsm]?)?"
-ANSWER_WISH = (
-    r"\A(?:bitte|immer|stets|nie|niemals|ab jetzt|von nun an|ab sofort|künftig|in zukunft|nur|keine?|[\s,:])*+"
-    r"(?:antworten?\b|(?:schreib|sprich|rede)\b[^.!?]{0,30}\b(?:auf|in) [a-zäöü]|nenne? mich\b|duze?(?: mich)?\b"
-    r"|sieze?(?: mich)?\b"
-    r"|emojis?\b|aufzählungen\b|floskeln\b|erkläre?\b[^.!?]{0,20}\beinfach|(?:sei|bleib|fasse? dich)\b[^.!?]{0,15}\b"
-    rf"{_MANNER}\b"
-    r"|(?:benutze?|verwende|nutze|gib|zeige?|vermeide?|lass|halte?|füge?|formatiere?|rechne"
-    r"|kurz)\b[^.!?]{0,40}\b(?:einheiten"
-    r"|metrisch\w*|celsius|emojis?|tabellen?|aufzählungen|überschriften|antwort(?:en)?|erklärung(?:en)?|fachwörter"
-    r"|quellen"
-    r"|floskeln|sätze[n]?|antworten))"
-    rf"|\bich (?:möchte|will|wünsche mir|bevorzuge|mag|hätte gern|brauche)\b(?:[^.!?]{{0,30}}\b{_MANNER} "
-    r"(?:antwort(?:en)?"
-    r"|erklärung(?:en)?)\b| (?:nur |bitte )?keine emojis|[^.!?]{0,30}\bdass du (?:\w+ ){0,4}(?:antwort\w+|schreib\w+"
-    r"|erklär\w+))"
-    rf"|\A(?:sehr )?{_MANNER} (?:antworten|erklärungen)\b"
-    r"|\A(?:meine|deine|die|alle) antworten sollen\b|\Ametrische einheiten\b"
-    r"|\A(?:ab jetzt|ab sofort|von nun an|künftig)\b[^.!?]{0,60}\bantworten?\b"
-)
+ANSWER_WISH = rf"""\A(?:bitte|immer|stets|nie|niemals|ab jetzt|von nun an|ab sofort|künftig|in zukunft|nur|keine?
+    |[\s,:])*+(?:antworten?\b|(?:schreib|sprich|rede)\b[^.!?]{{0,30}}\b(?:auf|in) [a-zäöü]|nenne? mich\b
+    |duze?(?: mich)?\b|sieze?(?: mich)?\b|emojis?\b|aufzählungen\b|floskeln\b|erkläre?\b[^.!?]{{0,20}}\beinfach
+    |(?:sei|bleib|fasse? dich)\b[^.!?]{{0,15}}\b{_MANNER}\b|(?:benutze?|verwende|nutze|gib|zeige?|vermeide?|lass|halte?
+    |füge?|formatiere?|rechne|kurz)\b[^.!?]{{0,40}}\b(?:einheiten|metrisch\w*|celsius|emojis?|tabellen?|aufzählungen
+    |überschriften|antwort(?:en)?|erklärung(?:en)?|fachwörter|quellen|floskeln|sätze[n]?|antworten))|\bich (?:möchte
+    |will|wünsche mir|bevorzuge|mag|hätte gern|brauche)\b(?:[^.!?]{{0,30}}\b{_MANNER} (?:antwort(?:en)?
+    |erklärung(?:en)?)\b| (?:nur |bitte )?keine emojis|[^.!?]{{0,30}}\bdass du (?:\w+ ){{0,4}}(?:antwort\w+|schreib\w+
+    |erklär\w+))|\A(?:sehr )?{_MANNER} (?:antworten|erklärungen)\b|\A(?:meine|deine|die|alle) antworten sollen\b
+    |\Ametrische einheiten\b|\A(?:ab jetzt|ab sofort|von nun an|künftig)\b[^.!?]{{0,60}}\bantworten?\b"""
 ANSWERING = r"(?:bitte\s+)?(?:\w+\s+){0,3}antwort"
-LIMIT = (
-    r"\w*allerg\w*|unverträglich\w*|intoleran\w*|vegetari\w*|vegan\w*|koscher|halal|gluten\w*|laktose\w*|diabet\w*"
-    r"|zöliakie|asthma\w*|migräne|schwanger\w*|behinder\w*|rollstuhl|blind|taub|gehörlos|legasthen\w*|verletz\w*"
-    r"|medikament\w*|krank\w*|gesundheit\w*|schmerzen|\w*angst|\w*phobie|fürchte\w*|trocken|verträgt?|vertrage"
-    r"|empfindlich"
-    r"|(?:esse|trinke|fliege|fahre|schwimme|rauche|nehme|habe|kann|darf|will|kaufe|trage"
-    r"|benutze)\b[^.!?]{0,40}\b(?:kein\w*"
-    r"|nicht|nie)|kein\w*|strikt|streng|diät|höchstens|budget|religiös\w*"
-)
-LIKING = (
-    r"mag|mögen|mochte|liebe|liebt|bevorzug\w*|lieber|am liebsten|gern(?:e)?|lieblings\w*|begeister\w*|interessier\w*"
-    r"|hasse|hasst|verabscheu\w*|vermeide\w*|meide|ausstehen|abneigung|immer|nie|niemals|jeden (?:tag|morgen|abend)"
-    r"|nur|wert auf|überzeugt|will|möchte|brauche"
-)
-ASKING = (
-    r"wann|wo|wer|we[nm]|wessen|wohin|woher|wieso|weshalb|wie ?viele?|viele?|welche?[rsmn]?|heißt|heisst|heißen|hab"
-    r"|hat|habe|muss|musst|müssen|jetzt|grad|gerade|nochmals?|eigentlich|denn|halt|raus|rein|ab|an|geht?|kommt"
-    r"|unsere?[rmn]?|namens?|nummer|preis|hoch|sag|sagst|mal|bitte|weißt|weisst|gibt|wurden?|soll|sollte|bloß|tag|datum"
-    r"|uhrzeit|jahr|monat|ort|stadt|gefragt"
-)
-PAST_QUESTION = (
-    r"war(?:en|st)?|hatten?|wurden?|früher|damals|vorher|zuvor|einst"
-    r"|(?:bin|bist|ist|sind|habe?|hast|hat|haben)\b.{0,100}\b(?!gern)\w{0,4}ge\w{2,}(?:t|en)"
-)
-FUTURE_QUESTION = (
-    r"werden?|wirst|wird|nächste[rsmn]?|bald|künftig|demnächst|plan(?:e|st|t|en)?|pläne|vor(?:habe|hast)|zukunft"
-)
-_SAID = (
-    r"(?:empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt|erwähnt|beschrieben|geschrieben|gegeben|aufgelistet"
-    r"|angeboten)"
-)
+LIMIT = r"""\w*allerg\w*|unverträglich\w*|intoleran\w*|vegetari\w*|vegan\w*|koscher|halal|gluten\w*|laktose\w*
+    |diabet\w*|zöliakie|asthma\w*|migräne|schwanger\w*|behinder\w*|rollstuhl|blind|taub|gehörlos|legasthen\w*
+    |verletz\w*|medikament\w*|krank\w*|gesundheit\w*|schmerzen|\w*angst|\w*phobie|fürchte\w*|trocken|verträgt?|vertrage
+    |empfindlich|(?:esse|trinke|fliege|fahre|schwimme|rauche|nehme|habe|kann|darf|will|kaufe|trage
+    |benutze)\b[^.!?]{0,40}\b(?:kein\w*|nicht|nie)|kein\w*|strikt|streng|diät|höchstens|budget|religiös\w*"""
+LIKING = r"""mag|mögen|mochte|liebe|liebt|bevorzug\w*|lieber|am liebsten|gern(?:e)?|lieblings\w*|begeister\w*
+    |interessier\w*|hasse|hasst|verabscheu\w*|vermeide\w*|meide|ausstehen|abneigung|immer|nie|niemals
+    |jeden (?:tag|morgen|abend)|nur|wert auf|überzeugt|will|möchte|brauche"""
+ASKING = r"""wann|wo|wer|we[nm]|wessen|wohin|woher|wieso|weshalb|wie ?viele?|viele?|welche?[rsmn]?|heißt|heisst|heißen
+    |hab|hat|habe|muss|musst|müssen|jetzt|grad|gerade|nochmals?|eigentlich|denn|halt|raus|rein|ab|an|geht?|kommt
+    |unsere?[rmn]?|namens?|nummer|preis|hoch|sag|sagst|mal|bitte|weißt|weisst|gibt|wurden?|soll|sollte|bloß|tag|datum
+    |uhrzeit|jahr|monat|ort|stadt|gefragt"""
+PAST_QUESTION = r"""war(?:en|st)?|hatten?|wurden?|früher|damals|vorher|zuvor|einst|(?:bin|bist|ist|sind|habe?|hast|hat
+    |haben)\b.{0,100}\b(?!gern)\w{0,4}ge\w{2,}(?:t|en)"""
+FUTURE_QUESTION = r"""werden?|wirst|wird|nächste[rsmn]?|bald|künftig|demnächst|plan(?:e|st|t|en)?|pläne
+    |vor(?:habe|hast)|zukunft"""
+_SAID = r"""(?:empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt|erwähnt|beschrieben|geschrieben|gegeben
+    |aufgelistet|angeboten)"""
 _YOU_SAID = rf"(?:hast|hattest) du\b.{{0,80}}?\b{_SAID}|{_SAID} (?:hast|hattest)"
 ABOUT_REPLIES = rf"{_YOU_SAID}|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
-WORKED_OUT_QUESTION = (
-    r"wie (?:hab|habe|hatte|bin|war) ich|wie (?:haben|hatten|sind|waren) wir|(?:was für|welche[nrs]?) (?:\w+ )?"
-    r"(?:schritte?|ansatz|ansätze|vorgehen(?:sweise)?|plan|pläne|zeitplan|strategien?|methoden?|technik(?:en)?|system"
-    r"|ablauf|weg|reihenfolge|routine)"
-    r" (?:hab|habe|haben|hatten?|wollten?) (?:ich|wir)"
-)
-RECALLING = (
-    r"erinnerst du dich|weißt du noch|erinnere? mich|was weißt du (?:alles )?(?:über|von) (?:mich|mir|uns)"
-    r"|(?:hab|habe|hatte) ich (?:dir )?.{0,60}\b(?:gesagt|erzählt|erwähnt|gefragt|berichtet)"
-    rf"|ich (?:habe? .{{0,60}}\bvergessen|finde .{{0,60}}\bnicht|weiß nicht mehr)|{_YOU_SAID}"
-)
-NEW_WANTED = (
-    r"(?:kannst|könntest|würdest|magst) du"
-    r" (?!(?:mir )?(?:bitte |noch |mal |vielleicht )?(?:sagen|dich|mich erinnern|nachsehen)\b)"
-    r"|soll(?:te|ten|en)? (?:ich|wir)|(?:kann|könnte|darf) (?:ich|man)|(?:können|könnten|dürfen) wir"
-    r"|wie \w+t man|wie (?:mach|schreib|koch|back|bau|lern|lös|komm|reinig|berechn)e? ich"
-    r"|(?:empfiehlst|rätst|meinst|schlägst) du|hast du .{0,40}\b(?:ideen?|tipps?|vorschläge?|empfehlung\w*)"
-    r"|was (?:sind|wäre|wären) (?:ein|gute|die besten)|gibt es (?:ein|gute)|was (?:koche?|schenke?) ich|hilf mir"
-    r"|\A\W*(?:bitte )?(?:erklär|beschreib|schreib|übersetz|entwirf|formulier"
-    r"|(?:zeig|gib|erzähl|sag) mir (?:ein|wie man))"
-)
+WORKED_OUT_QUESTION = r"""wie (?:hab|habe|hatte|bin|war) ich|wie (?:haben|hatten|sind|waren) wir
+    |(?:was für|welche[nrs]?) (?:\w+ )?(?:schritte?|ansatz|ansätze|vorgehen(?:sweise)?|plan|pläne|zeitplan|strategien?
+    |methoden?|technik(?:en)?|system|ablauf|weg|reihenfolge|routine) (?:hab|habe|haben|hatten?|wollten?) (?:ich|wir)"""
+RECALLING = rf"""erinnerst du dich|weißt du noch|erinnere? mich|was weißt du (?:alles )?(?:über|von) (?:mich|mir|uns)
+    |(?:hab|habe|hatte) ich (?:dir )?.{{0,60}}\b(?:gesagt|erzählt|erwähnt|gefragt|berichtet)
+    |ich (?:habe? .{{0,60}}\bvergessen|finde .{{0,60}}\bnicht|weiß nicht mehr)|{_YOU_SAID}"""
+NEW_WANTED = r"""(?:kannst|könntest|würdest|magst) du (?!(?:mir )?(?:bitte |noch |mal |vielleicht )?(?:sagen|dich
+    |mich erinnern|nachsehen)\b)|soll(?:te|ten|en)? (?:ich|wir)|(?:kann|könnte|darf) (?:ich|man)|(?:können|könnten
+    |dürfen) wir|wie \w+t man|wie (?:mach|schreib|koch|back|bau|lern|lös|komm|reinig|berechn)e? ich|(?:empfiehlst|rätst
+    |meinst|schlägst) du|hast du .{0,40}\b(?:ideen?|tipps?|vorschläge?|empfehlung\w*)|was (?:sind|wäre|wären) (?:ein
+    |gute|die besten)|gibt es (?:ein|gute)|was (?:koche?|schenke?) ich|hilf mir|\A\W*(?:bitte )?(?:erklär|beschreib
+    |schreib|übersetz|entwirf|formulier|(?:zeig|gib|erzähl|sag) mir (?:ein|wie man))"""
 _PERSON = r"(?-i:[A-ZÄÖÜ][a-zäöüß][\w-]{0,30})"
-ABOUT_PEOPLE = (
-    r"\b(?:ich|mir|mich|wir|uns|(?:mein|unser|sein|ihr)(?:e[nmrs]?)?)\b"
-    r"|\b(?:hat|hatte|ist|war|wird|will|kann|mag|wohnt|lebt|arbeitet) er\b"
-    r"|\b(?:wohnt|lebt|arbeitet|heißt|heisst|mag|isst|trinkt|studiert|fährt|spielt|kommt|hat|hatte|möchte|will"
-    rf"|sagt|sagte) (?:sie\b|{_PERSON})|\b(?:ist|war) {_PERSON} (?:am|im|in|bei|auf|nach|schon|noch|gerade)\b"
-    rf"|(?:wer|wie alt) ist {_PERSON}"
-)
+ABOUT_PEOPLE = rf"""\b(?:ich|mir|mich|wir|uns|(?:mein|unser|sein|ihr)(?:e[nmrs]?)?)\b
+    |\b(?:hat|hatte|ist|war|wird|will|kann|mag|wohnt|lebt|arbeitet) er\b|\b(?:wohnt|lebt|arbeitet|heißt|heisst|mag|isst
+    |trinkt|studiert|fährt|spielt|kommt|hat|hatte|möchte|will|sagt|sagte) (?:sie\b|{_PERSON})|\b(?:ist
+    |war) {_PERSON} (?:am|im|in|bei|auf|nach|schon|noch|gerade)\b|(?:wer|wie alt) ist {_PERSON}"""
 POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
 # Relations to the person; behind a colon stands the predicate, where it is another word.
-KIN = """
-    frau:wife mann:husband ehefrau:wife ehemann:husband partner:partner partnerin:partner
-    lebensgefährtin:partner lebensgefährte:partner freundin:girlfriend freund:boyfriend schwester:sister bruder:brother
-    mutter:mother vater:father sohn:son tochter:daughter onkel:uncle tante:aunt cousin:cousin cousine:cousin
-    nichte:niece neffe:nephew oma:grandmother opa:grandfather nachbar:neighbour nachbarin:neighbour chef:boss
-    chefin:boss kollege:colleague kollegin:colleague vermieter:landlord vermieterin:landlord hausarzt:doctor
-    hausärztin:doctor arzt:doctor ärztin:doctor zahnarzt:dentist zahnärztin:dentist hund:dog katze:cat pferd:horse
-    hase:rabbit schwiegermutter:mother_in_law schwiegervater:father_in_law schwägerin:sister_in_law
-    schwager:brother_in_law
-"""
+KIN = """frau:wife mann:husband ehefrau:wife ehemann:husband partner:partner partnerin:partner lebensgefährtin:partner
+    lebensgefährte:partner freundin:girlfriend freund:boyfriend schwester:sister bruder:brother mutter:mother
+    vater:father sohn:son tochter:daughter onkel:uncle tante:aunt cousin:cousin cousine:cousin nichte:niece neffe:nephew
+    oma:grandmother opa:grandfather nachbar:neighbour nachbarin:neighbour chef:boss chefin:boss kollege:colleague
+    kollegin:colleague vermieter:landlord vermieterin:landlord hausarzt:doctor hausärztin:doctor arzt:doctor
+    ärztin:doctor zahnarzt:dentist zahnärztin:dentist hund:dog katze:cat pferd:horse hase:rabbit
+    schwiegermutter:mother_in_law schwiegervater:father_in_law schwägerin:sister_in_law schwager:brother_in_law"""
 FAMILY_NAME = r"mama|mutti|papa|vati|oma|opa"
 COMMON_NAME = r"axel|ernst|falk|felix|frank|friede|heide|jahn|kai|klara|lang|linde|mai|mark|rosa|rose|stern|till|wolf"
-NO_NAME_AFTER = (
-    r"de[rnms]|das|die|ein(?:e[nmrs]?)?|kein(?:e[nmrs]?)?|[md]ein(?:e[nmrs]?)?|letzte[nmrs]?|nächste[nmrs]?|i[mn]"
-    r"|am|seit|bis"
-)
-EVERYDAY = (
-    r"(?:wohn|leb|arbeit|mach|brauch|heiss|lieb|mag|moecht|mocht|find|glaub|denk|sag|frag|red|sprech|hor|seh|schau|les"
-    r"|schreib|lern|spiel|kauf|bezahl|zahl|koch|trink|schlaf|geh|fahr|reis|zieh|steh|sitz|lieg|bleib|wart|treff|besuch"
-    r"|bring|nehm|geb|halt|leg|stell|hol|such|zeig|helf|versuch|beginn|end|hass|erinner|vergess|merk|meld|wiss|heirat"
-    r"|werd|konn|woll|soll|muss|durf|lass|komm|hab|ess|schick|nutz|benutz|verwend|fuhl|frei)(?:e|st|t|en|te|test|ten"
-    r"|tet)?"
-    r"|(?:ge(?:macht|zogen|sagt|fragt|sehen|hort|gangen|fahren|kauft|kommen|wesen|habt|funden|geben|nommen|lernt"
-    r"|wohnt))"
-    r"|umgezogen|weiss|wusste|ging|fuhr|kam|sah|nahm|gab|fand|war|wurde|wollte|konnte|musste|sollte|durfte|ass|trank"
-    r"|lag"
-    r"|(?:gut|schlecht|gross|klein|neu|alt|jung|lang|kurz|viel|wenig|ganz|ander|erst|zweit|dritt|letzt|nachst|best"
-    r"|lieblings\w*)"
-    r"(?:e|er|es|en|em)?"
-    r"|gern|gerne|immer|nie|niemals|oft|manchmal|meist|meistens|schon|noch|etwas|alles|nichts|jemand|niemand|hier"
-    r"|dort|bitte"
-    r"|danke|hallo|heute|gestern|morgen|jetzt|dann|spater|bald|seit|ja|nein|doch|mal|eben|halt|wirklich|eigentlich"
-    r"|vielleicht|ungefahr|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|montags?|dienstags?|mittwochs?|donnerstags?"
-    r"|freitags?|samstags?|sonntags?|januar|februar|marz|mai|juni|juli|oktober|dezember"
-    r"|(?:zeit|tag|woche|monat|jahr|stunde|minute|ding|sache|leute|mensch|mann|frau|kind|ort|haus|stadt|land|strasse"
-    r"|zimmer"
-    r"|tur|auto|arbeit|buro|freund|freundin|familie|mutter|vater|bruder|schwester|sohn|tochter|chef|kollege|kollegin"
-    r"|arzt"
-    r"|essen|wasser|kaffee|tee|geld|buch|wort|text|notiz|datei|nachricht|liste|nummer|adresse|telefon|geburtstag|name)"
-    r"(?:e|en|er|ern|s|es|n|nen)?"
-    r"|(?:mein|dein|sein|ihr|unser|euer|eur)(?:e|er|es|en|em)?"
-)
+NO_NAME_AFTER = r"""de[rnms]|das|die|ein(?:e[nmrs]?)?|kein(?:e[nmrs]?)?|[md]ein(?:e[nmrs]?)?|letzte[nmrs]?
+    |nächste[nmrs]?|i[mn]|am|seit|bis"""
+EVERYDAY = r"""(?:wohn|leb|arbeit|mach|brauch|heiss|lieb|mag|moecht|mocht|find|glaub|denk|sag|frag|red|sprech|hor|seh
+    |schau|les|schreib|lern|spiel|kauf|bezahl|zahl|koch|trink|schlaf|geh|fahr|reis|zieh|steh|sitz|lieg|bleib|wart|treff
+    |besuch|bring|nehm|geb|halt|leg|stell|hol|such|zeig|helf|versuch|beginn|end|hass|erinner|vergess|merk|meld|wiss
+    |heirat|werd|konn|woll|soll|muss|durf|lass|komm|hab|ess|schick|nutz|benutz|verwend|fuhl|frei)(?:e|st|t|en|te|test
+    |ten|tet)?|(?:ge(?:macht|zogen|sagt|fragt|sehen|hort|gangen|fahren|kauft|kommen|wesen|habt|funden|geben|nommen
+    |lernt|wohnt))|umgezogen|weiss|wusste|ging|fuhr|kam|sah|nahm|gab|fand|war|wurde|wollte|konnte|musste|sollte|durfte
+    |ass|trank|lag|(?:gut|schlecht|gross|klein|neu|alt|jung|lang|kurz|viel|wenig|ganz|ander|erst|zweit|dritt|letzt
+    |nachst|best|lieblings\w*)(?:e|er|es|en|em)?|gern|gerne|immer|nie|niemals|oft|manchmal|meist|meistens|schon|noch
+    |etwas|alles|nichts|jemand|niemand|hier|dort|bitte|danke|hallo|heute|gestern|morgen|jetzt|dann|spater|bald|seit|ja
+    |nein|doch|mal|eben|halt|wirklich|eigentlich|vielleicht|ungefahr|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn
+    |montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|marz|mai|juni|juli
+    |oktober|dezember|(?:zeit|tag|woche|monat|jahr|stunde|minute|ding|sache|leute|mensch|mann|frau|kind|ort|haus|stadt
+    |land|strasse|zimmer|tur|auto|arbeit|buro|freund|freundin|familie|mutter|vater|bruder|schwester|sohn|tochter|chef
+    |kollege|kollegin|arzt|essen|wasser|kaffee|tee|geld|buch|wort|text|notiz|datei|nachricht|liste|nummer|adresse
+    |telefon|geburtstag|name)(?:e|en|er|ern|s|es|n|nen)?|(?:mein|dein|sein|ihr|unser|euer|eur)(?:e|er|es|en|em)?"""
 
 # Dates: the names in the order of the calendar, and the words around a date that say how it counts.
-MONTHS = (
-    "januar|jänner",
-    "februar|feber",
-    "märz",
-    "april",
-    "mai",
-    "juni",
-    "juli",
-    "august",
-    "september",
-    "oktober",
-    "november",
-    "dezember",
-)
-DAYS = ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag|sonnabend", "sonntag")
-TIME_UNITS = ("sekunden?", "minuten?", "stunden?|std", "tag(?:en?)?", "wochen?", "monat(?:en?)?", "jahr(?:en?)?")
-HOW_OFTEN = ("stündlich", "täglich", "wöchentlich", "monatlich", "jährlich")
-NTH = ("erste[nrs]?", "zweite[nrs]?", "dritte[nrs]?", "vierte[nrs]?", "letzte[nrs]?")
+MONTHS = "januar|jänner februar|feber märz april mai juni juli august september oktober november dezember"
+DAYS = "montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag"
+TIME_UNITS = "sekunden? minuten? stunden?|std tag(?:en?)? wochen? monat(?:en?)? jahr(?:en?)?"
+HOW_OFTEN = "stündlich täglich wöchentlich monatlich jährlich"
+NTH = "erste[nrs]? zweite[nrs]? dritte[nrs]? vierte[nrs]? letzte[nrs]?"
 _TO_TWELVE = ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf")
 NUMBERS = {"eins": 1, "zwanzig": 20, **{word: number for number, word in enumerate(_TO_TWELVE, 1)}}
 INDEFINITE = "einem|einer"
-SEASONS = ("frühling|frühjahr", "sommer", "herbst", "winter")
+SEASONS = "frühling|frühjahr sommer herbst winter"
 ORDINAL = r"\.?"
 PART_OF_DAY = r"(?:der |die )?(?:woche|wochenende|morgen|vormittag|mittag|nachmittag|abend|nacht) (?:vom|des)"
 BEFORE_DATE = r"(?:de[ms] )?jahr(?:e?s)?|de[mnrs]"
@@ -200,25 +128,17 @@ UNTIL = r"bis(?: zum| zur)?"
 AT = r"in|im|am|letzte[nrs]?|nächste[nrs]?|diese[nrsm]?"
 NOW = r"jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile"
 LATELY = r"wieder|heute|gestern|neulich|seit kurzem|letzte[ns]? (?:woche|monat|jahr)"
-PAST_TIME = (
-    r"(?:vor)?gestern"
-    r"|(?:letzte|vorige|vergangene)[nrs]? (?:nacht|woche|wochenende|monat|jahr"
-    r"|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend)"
-    r"|vor (?:\d{1,3}|einem|einer|zwei|drei|vier|fünf|sechs|einigen|ein paar)"
-    r" (?:minute|stunde|tag|woche|monat|jahr)e?n?"
-)
-TIME_AS_TOPIC = (
-    r"\b(?:über|von|vom|seit|für|wie|als|nach|mit|zu|zum)(?:\s+(?:der|den|die|das|dem))?$"
-    r"|\b(?:was|wer|wie|warum|wo|dass|ob|ich|wir|er|sie)\b"
-)
-CHANGE = (  # the person begins something: the date in the sentence is its beginning
-    r"\b(?:ich|wir)\b(?:(?!\b(?:ich|wir)\b).){0,200}\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen|gewechselt|umgestiegen|geheiratet"
-    r"|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?) (?:ich|wir)\b"
-    r"|\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"
-)
-FUTURE = (
-    r"\b(?:werden?|wird|demnächst|bald|nächste\w*|ziehe[nt]?|zieht|übersied(?:le|eln)|fangen?|beginnen?|starten?)\b"
-)
+PAST_TIME = r"""(?:vor)?gestern|(?:letzte|vorige|vergangene)[nrs]? (?:nacht|woche|wochenende|monat|jahr|(?:mon|diens
+    |donners|frei|sams|sonn)tag|mittwoch|sonnabend)|vor (?:\d{1,3}|einem|einer|zwei|drei|vier|fünf|sechs|einigen
+    |ein paar) (?:minute|stunde|tag|woche|monat|jahr)e?n?"""
+TIME_AS_TOPIC = r"""\b(?:über|von|vom|seit|für|wie|als|nach|mit|zu|zum)(?:\s+(?:der|den|die|das|dem))?$
+    |\b(?:was|wer|wie|warum|wo|dass|ob|ich|wir|er|sie)\b"""
+# the person begins something: the date in the sentence is its beginning
+CHANGE = r"""\b(?:ich|wir)\b(?:(?!\b(?:ich|wir)\b).){0,200}\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen
+    |gewechselt|umgestiegen|geheiratet|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?) (?:ich|wir)\b
+    |\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"""
+FUTURE = r"""\b(?:werden?|wird|demnächst|bald|nächste\w*|ziehe[nt]?|zieht|übersied(?:le|eln)|fangen?|beginnen?
+    |starten?)\b"""
 FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
 DURATION = r"seit"
 PERFECT = r"seit"
@@ -273,14 +193,10 @@ IN_WEEK = r"(?:in |während )?(?:der )?(?:kw|kalenderwoche)|in (?:der )?woche"
 QUARTER = r"quartals?|vierteljahr"
 OF_WHAT_FOLLOWS = r"(?:des|der|von)\b"
 LAST, THIS = r"(?:letzte|vergangene|vorige)[nrsm]?", r"diese[nrsm]?"
-SAYING = (
-    r"erzählt\w*|gesagt|sagten?|gesprochen|sprachen|geredet|besprochen|mitgeteilt|erwähnt|notiert|notizen|geschrieben"
-    r"|gespräche?|nachrichten"
-)
-ASKS_FOR_TIME = (
-    r"gemacht|getan|passiert\w*|geschehen|ereignet|los|unternommen|erlebt|gearbeitet|fass\w*|zusammen\w*|worüber|woran|wovon"
-    r"|gewesen|getrieben|gelernt|alles|zeige?|tat|taten|machten?"
-)
+SAYING = r"""erzählt\w*|gesagt|sagten?|gesprochen|sprachen|geredet|besprochen|mitgeteilt|erwähnt|notiert|notizen
+    |geschrieben|gespräche?|nachrichten"""
+ASKS_FOR_TIME = r"""gemacht|getan|passiert\w*|geschehen|ereignet|los|unternommen|erlebt|gearbeitet|fass\w*|zusammen\w*
+    |worüber|woran|wovon|gewesen|getrieben|gelernt|alles|zeige?|tat|taten|machten?"""
 NOT_OF_THE_PAST = r"soll\w*|werde\w*|wird|kann|können|könnte\w*|würde\w*|will|möchte\w*|plan\w*|nächste\w*"
 
 # When a task is due.
@@ -319,26 +235,19 @@ WEEKENDS = r"jede[nrsm]? wochenende"
 BETWEEN_DAYS = r"und"
 ON_REPEATED = r"am"
 
-VERB = (
-    r"(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst|isst"
-    r"|trinkt"
-    r"|fährt|spielt|spricht|kann|können|muss|will|wird|kommt|geht|kostet|steht|liegt|gehört|braucht|beginnt|endet"
-    r"|bekommt"
-    r"|verträgt|studiert|kennt|nutzt|verwendet)\b"
-)
-OWN_STATEMENT = (  # the last: "der Raum B12 ist", "der Raum ist B12"
-    rf"(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s++(?:[\w-]++\s++){{1,5}}?{VERB}"
-    r"|(?:der|die|das)\s+(?=(?:[\w-]++\s++){0,4}?(?:ist|sind)\b)(?=[^.!?\n]{0,60}\d))"
-)
+VERB = r"""(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst
+    |isst|trinkt|fährt|spielt|spricht|kann|können|muss|will|wird|kommt|geht|kostet|steht|liegt|gehört|braucht|beginnt
+    |endet|bekommt|verträgt|studiert|kennt|nutzt|verwendet)\b"""
+# the last: "der Raum B12 ist", "der Raum ist B12"
+OWN_STATEMENT = rf"""(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s++(?:[\w-]++\s++){{1,5}}?{VERB}|(?:der|die
+    |das)\s+(?=(?:[\w-]++\s++){{0,4}}?(?:ist|sind)\b)(?=[^.!?\n]{{0,60}}\d))"""
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]++\s++){{1,6}}?{VERB})"
-VERB_LAST_CLAUSE = (  # with regard to case: nouns have a capital letter
-    r"(?P<subject>(?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?"
-    r"|(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am|jeden?|keine?n?|gerne?|nicht) ))"
-    r" (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[.!]*)"
-)
-FINITE_VERB = (
-    r"ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe|esse"
-)
+# with regard to case: nouns have a capital letter
+VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er
+    |es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?|(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
+    |jeden?|keine?n?|gerne?|nicht) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[.!]*)"""
+FINITE_VERB = r"""ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe
+    |esse"""
 VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 
@@ -347,14 +256,11 @@ MEMORY_WORDS = "merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|sp�
 POLITE_END = r"bitte|danke"
 PLEASE = r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
 DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"
-REMEMBER = (
-    r"(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich"
-    rf"|{DO_NOT_FORGET}|denke?\s+(?:bitte\s+)?da?ran|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte"
-    r"|(?:notiz\s+)?für\s+später)"
-)
-REMEMBER_QUESTION = (
-    r"(?:kannst|könntest|würdest|magst)\s+du\s+dir\s+(?:bitte\s+|mal\s+)*(?:das\s+)?(?:merken|notieren|aufschreiben)"
-)
+REMEMBER = rf"""(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich
+    |{DO_NOT_FORGET}|denke?\s+(?:bitte\s+)?da?ran|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte
+    |(?:notiz\s+)?für\s+später)"""
+REMEMBER_QUESTION = r"""(?:kannst|könntest|würdest|magst)\s+du\s+dir\s+(?:bitte\s+|mal\s+)*(?:das\s+)?(?:merken
+    |notieren|aufschreiben)"""
 NOTE = r"(?:notiere?|speichere?|(?:halte?|schreibe?)\s+(?:bitte\s+)?(?:fest|auf))"
 HERE = r"(?:für\s+dieses|in\s+diesem)\s+(?:projekt|ordner|verzeichnis|repository)|hier"
 FOR_LATER = rf"bitte|mal|doch|gut|für\s+(?:später|mich)|im\s+kopf|auch|{HERE}"
@@ -364,23 +270,15 @@ THAT_BEFORE = r"(?:das|es)"
 AS_FOLLOWS = r"(?:das|folgendes)"
 THINGS_PAST = r"(?:wann|wo|wer|wen|wem|was|welche[rsnm]?|warum|wie|ob|als|damals)\b"
 TO_DO = r"(?:,\s*+)?(?!(?:dass|daß|ich|wir)\b)(?=(?:[^,:]*\s)?(?:zu\s+\w+n|(?>\w+?zu)\w{2,}+(?<=n))\s*+[.!]*+$)"
-FURTHER_REQUEST = (
-    r"(?:und|dann)\s+(?:(?:dann|jetzt|bitte)\s++){0,9}(?:sag|gib|zeig|schreib|erklär|was|wie|warum|kannst\s+du)\b"
-)
-FORGET = (
-    r"(?:vergiss|vergesst|vergessen\s+sie|(?:kannst|könntest|würdest)\s+du\s+(?:bitte\s+)?vergessen)"
-    r"(?:\s+(?:bitte|mal|doch|wieder))*"
-)
-FORGETTABLE = (
-    r"(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s++[^.!?]*?\b(?:über|von|zu)\s+"
-    r"|alles\s+über\s+"
-    r"|(?=(?:meine?|unsere?)[rsnm]?\s)"
-)
+FURTHER_REQUEST = r"""(?:und|dann)\s+(?:(?:dann|jetzt|bitte)\s++){0,9}(?:sag|gib|zeig|schreib|erklär|was|wie|warum
+    |kannst\s+du)\b"""
+FORGET = r"""(?:vergiss|vergesst|vergessen\s+sie|(?:kannst|könntest
+    |würdest)\s+du\s+(?:bitte\s+)?vergessen)(?:\s+(?:bitte|mal|doch|wieder))*"""
+FORGETTABLE = r"""(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s++[^.!?]*?\b(?:über|von
+    |zu)\s+|alles\s+über\s+|(?=(?:meine?|unsere?)[rsnm]?\s)"""
 # Doubts and ends: a sentence with one states nothing that is true now.
-DOUBT = (
-    r"wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht|wahrscheinlich|wohl|früher|fast"
-    r"|glaube|hoffe"
-)
+DOUBT = r"""wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht|wahrscheinlich|wohl|früher|fast
+    |glaube|hoffe"""
 NEGATION = r"nicht|kein\w*|nie|niemals|nimmer|ohne"
 NEGATING = r"nicht|nichts|kein\w*|nie|niemals|niemand\w*|weder|ohne"
 COUNTING = r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf"
@@ -396,20 +294,16 @@ CLAUSE_OPENING = r"und|aber|also|dann|denn|sondern|deshalb|darum"
 OWN_CLAUSE = rf"(?:ich|wir)\b|(?:jetzt|nun) \w+ (?:ich|wir)\b|(?:meine?|unsere?) (?:[\w-]+ ){{1,4}}?{VERB}"
 OPINION = r"kann|könnte|weiß|verstehe|erinnere|glaube|sehe|höre|denke|geht"
 SELF = r"ich|wir"
-SMALL_TALK = (
-    r"hallo|hi|hey|servus|moin|grüß (?:dich|gott|euch)|grüezi|tach|guten (?:morgen|tag|abend)|gute nacht|morgen|abend"
-    r"|nochmals?|noch ?mal|wieder|zusammen|wie geht(?:'s| es)?(?: (?:dir|ihnen|euch))?|alles gut"
-    r"|danke(?: (?:dir|ihnen|schön|sehr))?|vielen (?:lieben )?dank|herzlichen dank|dankeschön|besten dank|merci"
-    r"|ok|okay|gut|sehr gut|super|toll|prima|klasse|perfekt|schön|wunderbar|genau|stimmt|richtig|passt(?: so)?"
-    r"|ja|jep|jo|nein|nö|bitte(?: (?:schön|sehr))?|gerne?|verstanden|verstehe|alles klar|klar|in ordnung|einverstanden"
-    r"|kein problem|macht nichts|egal|sorry|entschuldigung|ach so|achso|aha|hm|hmm+|oh"
-    r"|tschüss|tschau|ciao|baba|auf wiedersehen|bis (?:bald|später|dann|morgen)|mach's gut"
-    r"|schönen (?:tag|abend)(?: noch)?|schönes wochenende|und|dann|also|na|so|doch|du|gern geschehen"
-    r"|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich|wie läuft(?:'s|s| es)"
-    r"|wie kann ich (?:dir|ihnen) (?:heute )?helfen|notiert|gut zu wissen"
-    r"|danke für (?:die info(?:rmation)?|den hinweis)|(?:das )?merke? ich mir"
-    r"|ich merke? (?:mir das|es mir)|(?:das )?habe? ich (?:mir )?(?:notiert|gemerkt)"
-)
+SMALL_TALK = r"""hallo|hi|hey|servus|moin|grüß (?:dich|gott|euch)|grüezi|tach|guten (?:morgen|tag|abend)|gute nacht
+    |morgen|abend|nochmals?|noch ?mal|wieder|zusammen|wie geht(?:'s| es)?(?: (?:dir|ihnen|euch))?|alles gut
+    |danke(?: (?:dir|ihnen|schön|sehr))?|vielen (?:lieben )?dank|herzlichen dank|dankeschön|besten dank|merci|ok|okay
+    |gut|sehr gut|super|toll|prima|klasse|perfekt|schön|wunderbar|genau|stimmt|richtig|passt(?: so)?|ja|jep|jo|nein|nö
+    |bitte(?: (?:schön|sehr))?|gerne?|verstanden|verstehe|alles klar|klar|in ordnung|einverstanden|kein problem
+    |macht nichts|egal|sorry|entschuldigung|ach so|achso|aha|hm|hmm+|oh|tschüss|tschau|ciao|baba|auf wiedersehen
+    |bis (?:bald|später|dann|morgen)|mach's gut|schönen (?:tag|abend)(?: noch)?|schönes wochenende|und|dann|also|na|so
+    |doch|du|gern geschehen|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich|wie läuft(?:'s|s| es)
+    |wie kann ich (?:dir|ihnen) (?:heute )?helfen|notiert|gut zu wissen|danke für (?:die info(?:rmation)?|den hinweis)
+    |(?:das )?merke? ich mir|ich merke? (?:mir das|es mir)|(?:das )?habe? ich (?:mir )?(?:notiert|gemerkt)"""
 GREETING = "hallo|guten morgen|guten tag|guten abend|grüß gott|grüß dich|servus|moin|danke|bitte"
 _CAN_YOU = ("kannst du mir", "könntest du mir", "würdest du mir")
 _HELP = ("bitte", "helfen mit", "helfen bei", "bei", "mit", "sagen", "erklären", "zeigen")
@@ -423,52 +317,38 @@ _TALKED = "fragte nach|fragte|wollte wissen|sprach über|bat um|handelte von|pla
 SUMMARY_OPENING = "|".join(f"{who} {did}" for who in _SUBJECTS for did in _TALKED.split("|"))
 SUMMARY_REPLY = ", und der assistent| und der assistent"
 QUESTION_START = r"wer|was|wann|wo|warum|wie|welche[rs]?|ist|sind|hat|kann|soll"
-INSTRUCTION = (
-    r"bitte|immer|nie|niemals|ab jetzt|von nun an|du|sie sollen|dein\w*|ignoriere?|vergiss|antworte|merke?"
-    r"|der assistent|das modell|die ki"
-)
+INSTRUCTION = r"""bitte|immer|nie|niemals|ab jetzt|von nun an|du|sie sollen|dein\w*|ignoriere?|vergiss|antworte|merke?
+    |der assistent|das modell|die ki"""
 INSTRUCTIONS_MEANT = r"(?:vorherige|frühere)\w* anweisung\w*"
 ASSISTANT_MUST = r"(?:assistent|ki|du) (?:muss|soll(?:te|st)?|musst)"
-QUESTION_OPENING = (
-    r"(?:wer|wen|wem|wessen|was|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel|womit|worum|woran"
-    r"|wofür)"
-    r"|(?:in|an|auf|bei|mit|von|zu|für|aus|ab|seit|bis|um|nach) (?:welche[rsnm]?|wem|wen|was|wann|wie|wo)"
-    r"|(?:ist|sind|war|waren|hat|haben|hatte|kann|können|soll|sollte|muss|darf|wird|gibt|gab|mag|heißt"
-    r"|verträgt|wohnt|liegt|steht|kennst|weißt|kannst|könntest|erinnerst|hast|wissen|könnten) \w+|sag mir|erinnere mich"
-    r"|(?:erklär|beschreib|zeig mir|gib mir|schreib mir) \w+|(?:\w+ ){1,3}(?:will|möchte|muss) wissen"
-    r"|\w+ (?:wer|wie|wo|wann|was) (?:heißt|heisst|hieß|hiess|ist|war|sind|waren)"
-)
-LATER_QUESTION = (
-    r"(?:wer|wen|wem|was|wo|woher|wohin|wann|warum|wieso|wie)"
-    r" (?:ist|sind|war|waren|hat|habe?|haben|kann|soll|muss|darf|will|heißt|wird"
-    r"|ruf|krieg\w*|bekomm\w*|komm\w*|mach\w*|geh\w*|nehm\w*)"
-    r"|(?:ist|sind|war|hab|habe|bin|kann|soll|muss|darf) (?:ich|wir|das|mein\w*)"
-)
+QUESTION_OPENING = r"""(?:wer|wen|wem|wessen|was|welche[rsnm]?|wo|woher|wohin|wann|warum|wieso|weshalb|wie|wieviel
+    |womit|worum|woran|wofür)|(?:in|an|auf|bei|mit|von|zu|für|aus|ab|seit|bis|um|nach) (?:welche[rsnm]?|wem|wen|was
+    |wann|wie|wo)|(?:ist|sind|war|waren|hat|haben|hatte|kann|können|soll|sollte|muss|darf|wird|gibt|gab|mag|heißt
+    |verträgt|wohnt|liegt|steht|kennst|weißt|kannst|könntest|erinnerst|hast|wissen|könnten) \w+|sag mir|erinnere mich
+    |(?:erklär|beschreib|zeig mir|gib mir|schreib mir) \w+|(?:\w+ ){1,3}(?:will|möchte|muss) wissen
+    |\w+ (?:wer|wie|wo|wann|was) (?:heißt|heisst|hieß|hiess|ist|war|sind|waren)"""
+LATER_QUESTION = r"""(?:wer|wen|wem|was|wo|woher|wohin|wann|warum|wieso|wie) (?:ist|sind|war|waren|hat|habe?|haben|kann
+    |soll|muss|darf|will|heißt|wird|ruf|krieg\w*|bekomm\w*|komm\w*|mach\w*|geh\w*|nehm\w*)|(?:ist|sind|war|hab|habe|bin
+    |kann|soll|muss|darf) (?:ich|wir|das|mein\w*)"""
 SEEKING = r"(?:ich|wir) (?:suchen? (?:meine?n?|unsere?n?|den|die|das)|finden?\b.* nicht(?: mehr)?)"
 NEEDING = r"(?:ich|wir) (?:brauchen?|haben? \w+ .*vergessen)"
-VERB_FIRST = (  # "trink ich noch Kaffee", but no clause: "dass ich Kaffee trinke"
-    r"(?!(?:als|dass|daß|das|weil|wenn|ob|und|aber|oder|bis|seit|damit|denn|sondern|obwohl|nachdem|sobald|solange|falls"
-    r"|sonst|dann|gestern|morgen|deshalb|darum|auch|schon|oft|jetzt|eigentlich|leider|nun|hier|dort)\b)"
-    r"[a-zäöü]+[bcdefghklmnrst] (?:ich|du|wir|er|ihr|es)"
-)
+# "trink ich noch Kaffee", but no clause: "dass ich Kaffee trinke"
+VERB_FIRST = r"""(?!(?:als|dass|daß|das|weil|wenn|ob|und|aber|oder|bis|seit|damit|denn|sondern|obwohl|nachdem|sobald
+    |solange|falls|sonst|dann|gestern|morgen|deshalb|darum|auch|schon|oft|jetzt|eigentlich|leider|nun|hier
+    |dort)\b)[a-zäöü]+[bcdefghklmnrst] (?:ich|du|wir|er|ihr|es)"""
 INVERSION = r"\w+(?:e|t|n|b|st|d|s|g) (?:ich|du|wir|er|ihr)"
 QUESTION_END = r"wer|wem|wen|was|wo|woher|wohin|wann|warum|wieso|wie|wieviel|wie (?:viele?|lange|oft)"
-STATEMENT_CLAUSE = (
-    r"[,;:–—] ?(?:weil|da|denn|und|aber|sondern|ich|mein\w*|wir|unser\w*|er|sie|es|die|der|das|den|dem) "
-    r"|\b(?:weil|und ich|und mein\w*|und wir|aber ich|(?:merk|erinner)\w* .{0,12}dass) "
-)
-IGNORANCE = (
-    r"(?:das |dies )?weiß ich (?:leider |auch |noch |gar )*nicht|ich weiß (?:das |es |leider |auch |noch |gar )*nicht"
-    r"|(?:ich (?:habe|kenne|finde|sehe)|(?:habe|kenne|finde|sehe) ich) .{0,60}?\bnichts\b"
-    r"|(?:bin|ist) (?:ich )?(?:mir )?(?:leider )?(?:nicht sicher|unbekannt|nicht bekannt)"
-    r"|kein\w* (?:ahnung|information\w*|angaben?|notiz\w*|eintrag|daten)|(?:du hast|sie haben|hast du)\b.{0,60}?"
-    r"\b(?:nicht|nichts|nie) (?:gesagt|erzählt|erwähnt|verraten)|kann ich (?:dir |ihnen )?(?:das )?(?:leider )?"
-    r"nicht sagen|ich kann (?:dir |ihnen )?(?:das |es )?(?:leider )?nicht (?:sagen|beantworten|wissen)"
-)
-OFFER = (
-    r"(?:kannst|könntest|magst|möchtest|würdest) du|(?:können|könnten|möchten) sie|bitte|wenn du|wenn sie|falls|sag mir"
-    r"|du (?:kannst|könntest)|sie können|ich (?:kann|werde|würde)|gerne"
-)
+STATEMENT_CLAUSE = r"""[,;:–—] ?(?:weil|da|denn|und|aber|sondern|ich|mein\w*|wir|unser\w*|er|sie|es|die|der|das|den
+    |dem) |\b(?:weil|und ich|und mein\w*|und wir|aber ich|(?:merk|erinner)\w* .{0,12}dass) """
+IGNORANCE = r"""(?:das |dies )?weiß ich (?:leider |auch |noch |gar )*nicht
+    |ich weiß (?:das |es |leider |auch |noch |gar )*nicht|(?:ich (?:habe|kenne|finde|sehe)|(?:habe|kenne|finde
+    |sehe) ich) .{0,60}?\bnichts\b|(?:bin|ist) (?:ich )?(?:mir )?(?:leider )?(?:nicht sicher|unbekannt|nicht bekannt)
+    |kein\w* (?:ahnung|information\w*|angaben?|notiz\w*|eintrag|daten)|(?:du hast|sie haben
+    |hast du)\b.{0,60}?\b(?:nicht|nichts|nie) (?:gesagt|erzählt|erwähnt|verraten)
+    |kann ich (?:dir |ihnen )?(?:das )?(?:leider )?nicht sagen
+    |ich kann (?:dir |ihnen )?(?:das |es )?(?:leider )?nicht (?:sagen|beantworten|wissen)"""
+OFFER = r"""(?:kannst|könntest|magst|möchtest|würdest) du|(?:können|könnten|möchten) sie|bitte|wenn du|wenn sie|falls
+    |sag mir|du (?:kannst|könntest)|sie können|ich (?:kann|werde|würde)|gerne"""
 HOWEVER = r"aber|jedoch|allerdings|obwohl"
 APOLOGY = r"(?:es )?tut mir (?:sehr )?leid|entschuldig\w*|leider"
 FIRST_PERSON = r"ich|mein\w*|mir|mich|wir|unser\w*|uns"
@@ -481,77 +361,42 @@ MY = r"mein(?:e|en|em|er|es)?"
 STILL = r"jetzt|nun|derzeit|gerade|auch|immer noch|gerne?|sehr"
 WE = r"wir"
 TITLE = r"Frau |Herr "
-NO_NAME = (
-    r"Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Meine?|Eine?|Im|Am|Unsere?"
-    r"|Seine?|Ihre?|Alles|Dieses|Jenes|Etwas|Nichts|Als|Bis|Morgen"
-)
+NO_NAME = r"""Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Meine?|Eine?|Im|Am|Unsere?|Seine?
+    |Ihre?|Alles|Dieses|Jenes|Etwas|Nichts|Als|Bis|Morgen"""
 ARTICLE, INDEFINITE_ARTICLE = r"der|die|das|den|dem|des|eine?|einen|einem|einer", r"ein(?:e[nmrs]?)?"
 SECOND_CLAUSE = r"und|oder|aber|weil|denn|sondern|während|wo"
 CLAUSE_VERB = r"ist|sind|war|hat|habe|arbeite\w*|wohn\w*|leb\w*"
 NEXT_CLAUSE = r"und|aber|weil|der|die|das|wo|dass"
-PREDICATES = """
-    farbe:color sprache:language essen:food getränk:drink e_mail_adresse:email mailadresse:email emailadresse:email
-    telefonnummer:phone handynummer:phone telefon:phone nummer:phone geburtstag:birthday alter:age beruf:works_as
-    arbeitgeber:works_at adresse:address texteditor:editor praxis:practice büro:office spiele:plays spielt:plays
-    unterrichte:teaches unterrichtet:teaches sammle:collects sammelt:collects trage:wears trägt:wears trinke:drinks
-    trinkt:drinks leite:leads leitet:leads führe:runs führt:runs trainiere:trains trainiert:trains züchte:breeds
-    züchtet:breeds studiere:studies studiert:studies
-"""
+PREDICATES = """farbe:color sprache:language essen:food getränk:drink e_mail_adresse:email mailadresse:email
+    emailadresse:email telefonnummer:phone handynummer:phone telefon:phone nummer:phone geburtstag:birthday alter:age
+    beruf:works_as arbeitgeber:works_at adresse:address texteditor:editor praxis:practice büro:office spiele:plays
+    spielt:plays unterrichte:teaches unterrichtet:teaches sammle:collects sammelt:collects trage:wears trägt:wears
+    trinke:drinks trinkt:drinks leite:leads leitet:leads führe:runs führt:runs trainiere:trains trainiert:trains
+    züchte:breeds züchtet:breeds studiere:studies studiert:studies"""
 TRADE = r"(?:(?:er|ist|eur|ent|ant|ärzt)in|er|eur|ist|ent|ant)"  # how nouns of people end
-ACTIVITY = (
-    r"spiel(?:e|t)|unterrichtet?|sammle|sammelt|trage|trägt|trink(?:e|t)|leitet?|führ(?:e|t)|trainier(?:e|t)|züchtet?"
-    r"|studier(?:e|t)"
-)
-NO_ACTIVITY = (  # what may follow and is no object, and the end of a verb in two parts
-    r"(?:mit|für|gegen|in|im|an|am|auf|bei|nach|von|vor|zu|gern|viel|sich)\b"
-    r"|.* (?:weiter|aus|ab|ein|an|vor|auf|mit|durch)$"
-)
+ACTIVITY = r"""spiel(?:e|t)|unterrichtet?|sammle|sammelt|trage|trägt|trink(?:e|t)|leitet?|führ(?:e|t)|trainier(?:e|t)
+    |züchtet?|studier(?:e|t)"""
+# what may follow and is no object, and the end of a verb in two parts
+NO_ACTIVITY = r"""(?:mit|für|gegen|in|im|an|am|auf|bei|nach|von|vor|zu|gern|viel|sich)\b
+    |.* (?:weiter|aus|ab|ein|an|vor|auf|mit|durch)$"""
 SCHOOL = r"\w*(?:schule|gymnasium|kindergarten|universität|akademie|verein|internat)|uni"
 THINGS = r"blutgruppe|schuhgröße|zeitzone|muttersprache|größe"
 PRONOUNS = "es das dies ihn sie dich mich uns euch etwas alles so wie was hier dort"
-NO_PLACES = """
-    stadt nähe haus wohnung dorf mitte land zentrum firma schule krankenhaus mir mich arbeit hause urlaub
-"""
+NO_PLACES = """stadt nähe haus wohnung dorf mitte land zentrum firma schule krankenhaus mir mich arbeit hause urlaub"""
 NO_OBJECT = r"dass|zu"
 JOINING = r"und|oder|mit"
 NO_JOB = r"bei|für|und|oder|bisschen|wenig"
 NATIONALITY = r"(?<=\w{4})(?:in|er|eur|ist|ent|ant)"
 NO_POSSESSION = r"termin|frage|idee|problem"
-SEARCH_WORDS = {
-    "lives_in": "wohne wohnt wohnst lebe lebt lebst daheim gezogen umgezogen ziehe ziehen",
-    "works_at": "arbeite arbeitet arbeitgeber firma angefangen begonnen",
-    "works_as": "beruf arbeite",
-    "studies_at": "studiere studium",
-    "comes_from": "herkunft komme",
-    "email": "adresse",
-    "phone": "telefon nummer handy",
-    "birthday": "geburtstag",
-    "born_on": "geburtstag geboren",
-    "born_in": "geboren geburtsort",
-    "age": "alt alter",
-    "name": "heiße",
-    "married_to": "verheiratet frau mann",
-    "wife": "frau verheiratet",
-    "husband": "mann verheiratet",
-    "sister": "schwester geschwister",
-    "brother": "bruder geschwister",
-    "mother": "mama mutti mutter eltern",
-    "father": "papa vati vater eltern",
-    "grandmother": "oma großmutter",
-    "grandfather": "opa großvater",
-    "partner": "frau mann freund freundin",
-    "girlfriend": "freundin",
-    "boyfriend": "freund",
-    "son": "sohn kind kinder",
-    "daughter": "tochter kind kinder",
-    "dog": "hund haustier",
-    "cat": "katze haustier",
-    "allergic_to": "allergisch allergie",
-    "likes": "mag",
-    "drives": "auto fahre",
-    "speaks": "sprache",
-    "answers_at": "adresse",
-}
+SEARCH_WORDS = """lives_in=wohne,wohnt,wohnst,lebe,lebt,lebst,daheim,gezogen,umgezogen,ziehe,ziehen
+    works_at=arbeite,arbeitet,arbeitgeber,firma,angefangen,begonnen works_as=beruf,arbeite
+    studies_at=studiere,studium comes_from=herkunft,komme email=adresse phone=telefon,nummer,handy
+    birthday=geburtstag born_on=geburtstag,geboren born_in=geboren,geburtsort age=alt,alter name=heiße
+    married_to=verheiratet,frau,mann wife=frau,verheiratet husband=mann,verheiratet sister=schwester,geschwister
+    brother=bruder,geschwister mother=mama,mutti,mutter,eltern father=papa,vati,vater,eltern
+    grandmother=oma,großmutter grandfather=opa,großvater partner=frau,mann,freund,freundin girlfriend=freundin
+    boyfriend=freund son=sohn,kind,kinder daughter=tochter,kind,kinder dog=hund,haustier cat=katze,haustier
+    allergic_to=allergisch,allergie likes=mag drives=auto,fahre speaks=sprache answers_at=adresse"""
 DATED_TRIPLES = r"""
 lives_in place wohn|leb|gezogen|übersiedelt
     (?:<WHO>|wir)<NOW> (?:wohn(?:e|t|en)|leb(?:e|t|en))<NOW> in <OBJECT>
@@ -656,63 +501,35 @@ _OPENS = r"^(?:(?:ok(?:ay)?|alles klar|gut|super|gerne?|danke|verstanden|erledig
 _I_HAVE, _WAS = r"\b(?:ich habe?|habe? ich)\b[^.!?]{0,60}?", r"\b(?:wurden?|ist|sind)\b[^.!?]{0,60}?"
 _CREATED = r"(?:gespeichert|erstellt|angelegt|gesetzt|eingestellt|eingerichtet|gestellt|hinzugefügt)\b"
 _ADDED = r"(?:hinzugefügt|aufgenommen|eingetragen|geschrieben|gespeichert|festgehalten)\b"
-PROMISES = (
-    r"\b(?:ich merke?|merke? ich)\b.{0,20}?\bmir\b",
-    r"\b(?:ich (?:notiere|speichere|vermerke|behalte)|(?:notiere|speichere|vermerke|behalte) ich)\b.{0,20}?\b"
-    r"(?:mir|das|es|dies|im (?:kopf|hinterkopf|gedächtnis))\b",
-    r"\b(?:ich werde|werde ich|ich werd)\b.{0,80}?\b(?:merken|notieren|speichern|vermerken|nicht vergessen"
-    r"|nie vergessen|(?:im|in) (?:hinterkopf|kopf|gedächtnis|erinnerung) behalten|daran denken)",
-    r"\b(?:ich habe?|habe? ich|hab's)\b.{0,80}?\b(?:gespeichert|notiert|gemerkt|vermerkt|festgehalten"
-    r"|aufgeschrieben)\b",
-    rf"{_OPENS}(?:ist |schon |hiermit )?"
-    r"(?:notiert|gespeichert|gemerkt|vermerkt)\b",
-    r"\b(?:wurden?|ist|sind)\b.{0,20}? (?:gespeichert|notiert|gemerkt|vermerkt)\b",
-    rf"(?:{_I_HAVE}|{_WAS}) (?:(?:in|zu) )?(?:dein|mein)en? (?:notizen|erinnerungen|gedächtnis) {_ADDED}",
-    rf"{_OPENS}(?:zu|in) (?:deinen?|meinen?|den) notizen {_ADDED}",
-    rf"(?:{_OPENS}|{_I_HAVE} (?:eine|die|deine) )notiz\b[^.!?]{{0,60}}? {_CREATED}",
-)
-REMINDER_CLAIMS = (
-    r"\bich erinnere dich\b(?! (?:nicht|an nichts))",
-    r"\b(?:ich werde|werde ich)\b[^.!?]{0,80}? erinnern\b",
-    rf"\b(?:deine|die|eine?) (?:erinnerung|wecker)\b[^.!?]{{0,60}}? (?:ist|wurde)\b[^.!?]{{0,60}}? {_CREATED}",
-    rf"{_I_HAVE} (?:erinnerung|wecker)\b[^.!?]{{0,60}}? {_CREATED}",
-    rf"{_I_HAVE} in deine[nr]? (?:kalender|aufgaben(?:liste)?|erinnerungen) {_ADDED}",
-    rf"{_OPENS}erinnerung[^.!?]{{0,40}}? {_CREATED}",
-)
-FORGETTING_CLAIMS = (
-    rf"{_I_HAVE} alles\b[^.!?]{{0,60}}? (?:vergessen|gelöscht|entfernt)\b",
-    rf"(?:{_I_HAVE}|{_WAS}) aus (?:mein|dein|d)e[mn] (?:gedächtnis|notizen|erinnerungen) (?:gelöscht|entfernt)\b",
-    r"\b(?:ich habe? (?:es|das|dies|deine \w+)|das habe? ich)(?: jetzt| nun)? gelöscht\b",
-    r"\b(?:ich werde|werde ich) (?:das|es|alles)\b[^.!?]{0,40}? (?:vergessen|löschen)\b",
-    r"\b(?:ich vergesse|vergesse ich) (?:das|es|alles|jetzt|nun)\b",
-    rf"\balles\b[^.!?]{{0,60}}? {_WAS} (?:vergessen|gelöscht|entfernt)\b",
-    rf"{_OPENS}(?:ist |schon |hiermit )?(?:vergessen|gelöscht)\W*$",
-)
-PROMISE_WORDS = (
-    "merk|notier|speicher|behalt|vergess|denken|festgehalten|aufgeschrieben|notiz|erinner|gedächtnis|wecker|kalender|aufgabe"
-    "|lösch|entfern"
-)
+PROMISES = rf"""\b(?:ich merke?|merke? ich)\b.{{0,20}}?\bmir\b
+    |\b(?:ich (?:notiere|speichere|vermerke|behalte)|(?:notiere|speichere|vermerke|behalte) ich)\b.{{0,20}}?\b(?:mir
+        |das|es|dies|im (?:kopf|hinterkopf|gedächtnis))\b
+    |\b(?:ich werde|werde ich|ich werd)\b.{{0,80}}?\b(?:merken|notieren|speichern|vermerken|nicht vergessen
+        |nie vergessen|(?:im|in) (?:hinterkopf|kopf|gedächtnis|erinnerung) behalten|daran denken)
+    |\b(?:ich habe?|habe? ich|hab's)\b.{{0,80}}?\b(?:gespeichert|notiert|gemerkt|vermerkt|festgehalten|aufgeschrieben)\b
+    |{_OPENS}(?:ist |schon |hiermit )?(?:notiert|gespeichert|gemerkt|vermerkt)\b
+    |\b(?:wurden?|ist|sind)\b.{{0,20}}? (?:gespeichert|notiert|gemerkt|vermerkt)\b
+    |(?:{_I_HAVE}|{_WAS}) (?:(?:in|zu) )?(?:dein|mein)en? (?:notizen|erinnerungen|gedächtnis) {_ADDED}
+    |{_OPENS}(?:zu|in) (?:deinen?|meinen?|den) notizen {_ADDED}
+    |(?:{_OPENS}|{_I_HAVE} (?:eine|die|deine) )notiz\b[^.!?]{{0,60}}? {_CREATED}"""
+REMINDER_CLAIMS = rf"""\bich erinnere dich\b(?! (?:nicht|an nichts))
+    |\b(?:ich werde|werde ich)\b[^.!?]{{0,80}}? erinnern\b
+    |\b(?:deine|die|eine?) (?:erinnerung|wecker)\b[^.!?]{{0,60}}? (?:ist|wurde)\b[^.!?]{{0,60}}? {_CREATED}
+    |{_I_HAVE} (?:erinnerung|wecker)\b[^.!?]{{0,60}}? {_CREATED}
+    |{_I_HAVE} in deine[nr]? (?:kalender|aufgaben(?:liste)?|erinnerungen) {_ADDED}
+    |{_OPENS}erinnerung[^.!?]{{0,40}}? {_CREATED}"""
+FORGETTING_CLAIMS = rf"""{_I_HAVE} alles\b[^.!?]{{0,60}}? (?:vergessen|gelöscht|entfernt)\b
+    |(?:{_I_HAVE}|{_WAS}) aus (?:mein|dein|d)e[mn] (?:gedächtnis|notizen|erinnerungen) (?:gelöscht|entfernt)\b
+    |\b(?:ich habe? (?:es|das|dies|deine \w+)|das habe? ich)(?: jetzt| nun)? gelöscht\b
+    |\b(?:ich werde|werde ich) (?:das|es|alles)\b[^.!?]{{0,40}}? (?:vergessen|löschen)\b
+    |\b(?:ich vergesse|vergesse ich) (?:das|es|alles|jetzt|nun)\b
+    |\balles\b[^.!?]{{0,60}}? {_WAS} (?:vergessen|gelöscht|entfernt)\b
+    |{_OPENS}(?:ist |schon |hiermit )?(?:vergessen|gelöscht)\W*$"""
+PROMISE_WORDS = r"""merk|notier|speicher|behalt|vergess|denken|festgehalten|aufgeschrieben|notiz|erinner|gedächtnis
+    |wecker|kalender|aufgabe|lösch|entfern"""
 NOT_FORGET = r"(?:nicht|nie) vergessen"
-NO_PROMISE = (
-    r"nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls"
-    r"|möchtest du|soll ich|dieses? (?:gespräch|sitzung|unterhaltung)|diesem? gespräch|dieser (?:sitzung|unterhaltung)"
-)
-
-# Details.
-MONTH_FORMS = (
-    "jan(?:uar)?|jänner",
-    "feb(?:ruar)?",
-    "märz",
-    "apr(?:il)?",
-    "mai",
-    "juni?",
-    "juli?",
-    "aug(?:ust)?",
-    "sep(?:tember)?",
-    "okt(?:ober)?",
-    "nov(?:ember)?",
-    "dez(?:ember)?",
-)
+NO_PROMISE = r"""nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls|möchtest du|soll ich
+    |dieses? (?:gespräch|sitzung|unterhaltung)|diesem? gespräch|dieser (?:sitzung|unterhaltung)"""
 
 # Secrets.
 SECRET_LABELS = "kennwort"
@@ -722,17 +539,13 @@ SECRET_OF = r"von|vom|für|zu|zum|zur|bei|im|am"
 PASSWORD = r"passwort|kennwort"
 SEED_PHRASE = r"wiederherstellungs[ -]?(?:phrase|words)"
 PIN_NUMBER = r"nummer|nr\.?"
-ID_NUMBER = (
-    r"svnr|sv-?(?:nummer|nr\.?)|sozialversicherungs(?:nummer|nr\.?)"
-    r"|steuer-?(?:id|nummer|identifikationsnummer|identnummer|idnr\.?)|(?:reise)?pass[ -]?(?:nummer|nr\.?)"
-    r"|(?:personal)?ausweis(?:nummer|nr\.?)|führerschein(?:nummer|nr\.?)"
-)
+ID_NUMBER = r"""svnr|sv-?(?:nummer|nr\.?)|sozialversicherungs(?:nummer|nr\.?)|steuer-?(?:id|nummer
+    |identifikationsnummer|identnummer|idnr\.?)|(?:reise)?pass[ -]?(?:nummer|nr\.?)|(?:personal)?ausweis(?:nummer
+    |nr\.?)|führerschein(?:nummer|nr\.?)"""
 ORDER_NUMBER = r"bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
-NO_PASSWORD = """
-    nicht falsch richtig das der die dem den ein eine einen im zu sehr immer noch nie sicher unsicher lang kurz schwach
-    stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut schlecht einfach
-    mein dein sein ihr unser kein keine notwendig nötig
-"""
+NO_PASSWORD = """nicht falsch richtig das der die dem den ein eine einen im zu sehr immer noch nie sicher unsicher lang
+    kurz schwach stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut
+    schlecht einfach mein dein sein ihr unser kein keine notwendig nötig"""
 NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:lich|bar|iert|ert)$|(?<![a-zäöü])(?>[a-zäöü]*?ge)[a-zäöü]{2,}+(?<=t)$"
 
 # The person, and skills.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from itertools import accumulate, zip_longest
 
-from agent_cli.memory.language import languages, terms
+from agent_cli.memory.language import date_phrases, languages, terms
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -32,7 +32,7 @@ _MAX_LOOPED = 200  # terms up to which each is searched for by itself
 
 _LONG_WORD = Pattern(r"\w{4,}")
 
-_MONTHS = "|".join(languages.ordered("MONTH_FORMS"))
+_MONTHS = date_phrases.SHORT_MONTH
 _DETAIL = Pattern(
     rf"""
       `[^`\n]{{2,120}}`                                              # command

@@ -12,34 +12,29 @@ from agent_cli import text
 from agent_cli.memory.language import english, german
 from agent_cli.text import Pattern
 
-_NEVER = r"(?!)"  # matches nothing
+NEVER = r"(?!)"  # matches nothing
+ALL = (english, german)
 
 
-def complete(language: ModuleType) -> ModuleType:
-    """The language with words that never match for what it leaves out."""
-    for name, value in vars(english).items():
-        if name.isupper() and not hasattr(language, name):
-            setattr(language, name, _nothing_like(value))
-    return language
+def expression_of(language: ModuleType, name: str) -> str:
+    """The regular expression of a language under a name; a line break in it, with the blanks behind it, means nothing.
+    What it has no words for matches nothing."""
+    return re.sub(r"\n *", "", getattr(language, name, NEVER))
 
 
-def _nothing_like(value: Any) -> Any:
-    if isinstance(value, str):
-        return "" if value.startswith("\n") else _NEVER  # "" for lists of words
-    return {} if isinstance(value, dict) else (_NEVER,) * len(value)
-
-
-ALL = (english, complete(german))
+def values(name: str) -> list[Any]:
+    """What the languages have under a name."""
+    return [getattr(language, name) for language in ALL if hasattr(language, name)]
 
 
 def alternatives(name: str) -> str:
     """A regular expression for what any language has under this name."""
-    return f"(?:{'|'.join(getattr(language, name) for language in ALL)})"
+    return f"(?:{'|'.join(expression_of(language, name) for language in ALL if hasattr(language, name)) or NEVER})"
 
 
 def ordered(name: str) -> tuple[str, ...]:
     """For each place of a list that all languages have, such as the twelve months, its names as alternatives."""
-    return tuple("|".join(names) for names in zip(*(getattr(language, name) for language in ALL), strict=True))
+    return tuple("|".join(names) for names in zip(*(listed.split() for listed in values(name)), strict=True))
 
 
 def pattern(expression: str, words: Sequence[str] = (), hint: Callable[[str], bool] | None = None) -> Pattern:
@@ -59,12 +54,12 @@ def spaced(expression: str) -> str:
 
 def table(name: str) -> dict[str, Any]:
     """What all languages have in their tables of this name."""
-    return {key: value for language in ALL for key, value in getattr(language, name).items()}
+    return {key: value for entries in values(name) for key, value in entries.items()}
 
 
 def words(name: str) -> frozenset[str]:
     """The words that any language has under this name."""
-    return frozenset(word for language in ALL for word in getattr(language, name).split())
+    return frozenset(word for listed in values(name) for word in listed.split())
 
 
 def mentions(message: str, name: str) -> bool:
@@ -87,5 +82,7 @@ def first_words(name: str) -> frozenset[str]:
 @cache
 def phrases(name: str) -> tuple[str, ...]:
     """The phrases that all languages have under this name, the longest first."""
-    found = (phrase for language in ALL for phrase in getattr(language, name).split("|"))
+    found = (
+        phrase for language in ALL if hasattr(language, name) for phrase in expression_of(language, name).split("|")
+    )
     return tuple(sorted(found, key=len, reverse=True))

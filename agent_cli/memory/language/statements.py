@@ -65,10 +65,7 @@ _CLAUSE_WORD = languages.pattern(
 _CLAIMS = [  # what a reply says was done, and how
     (
         kind,
-        Pattern(
-            rf"\b(?!\W)(?:{'|'.join(claim for language in languages.ALL for claim in getattr(language, name))})",
-            re.IGNORECASE | re.MULTILINE,
-        ),
+        Pattern(rf"\b(?!\W){languages.alternatives(name)}", re.IGNORECASE | re.MULTILINE),
     )
     for kind, name in (("reminder", "REMINDER_CLAIMS"), ("saved", "PROMISES"), ("forgotten", "FORGETTING_CLAIMS"))
 ]
@@ -144,7 +141,7 @@ def main_clause(clause: str) -> str:
     Only when safe: one clause, a plain subject, and no separable verb ("aufstehe").
     """
     for language in languages.ALL if len(clause) <= _LONGEST_CLAUSE else ():
-        match = re.fullmatch(language.VERB_LAST_CLAUSE, clause)
+        match = re.fullmatch(languages.expression_of(language, "VERB_LAST_CLAUSE"), clause)
         if match is None or re.match(language.SEPARABLE_PREFIX, match["verb"]):
             continue
         first = re.match(r"\w+", match["rest"])

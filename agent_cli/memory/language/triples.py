@@ -52,10 +52,10 @@ _KIN = {
 }
 """How relations to the person are said, and their predicates."""
 _PREDICATES = dict(pair.split(":") for pair in languages.words("PREDICATES"))
-_SEARCH_WORDS = {  # of a question, which a statement may express differently
-    predicate: " ".join(filter(None, (language.SEARCH_WORDS.get(predicate) for language in languages.ALL)))
-    for predicate in languages.table("SEARCH_WORDS")
-}
+_SEARCH_WORDS: dict[str, str] = {}  # of a question, which a statement may express differently
+for _pair in " ".join(languages.values("SEARCH_WORDS")).split():
+    _predicate, _words = _pair.split("=")
+    _SEARCH_WORDS[_predicate] = f"{_SEARCH_WORDS.get(_predicate, '')} {_words.replace(',', ' ')}".strip()
 _PLACES = {  # in the rules of a language
     "<NAME>": _NAME,
     "<WHO>": f"(?:<ME>|<NAMED>(?P<subject>{_NAME}))",
@@ -184,7 +184,7 @@ def _rules() -> list[_SentenceRule]:
     openings = {"<MY>": languages.pattern("<MY>"), "<WHO": anybody, "(?:<WHO": anybody, "": Pattern("")}
     rules = []
     for kind, language in product(("DATED_TRIPLES", "PLANNED_TRIPLES", "UNDATED_TRIPLES"), languages.ALL):
-        for line in getattr(language, kind).strip("\n").splitlines():
+        for line in getattr(language, kind, "").strip("\n").splitlines():
             if not line.startswith("    "):
                 predicate, needed, words = line.split(" ", 2)
                 continue
@@ -370,7 +370,9 @@ _NO_LONGER, _STOPPED = languages.pattern(r"\b<NO_LONGER>\b"), languages.pattern(
 _NEGATED = languages.pattern(r"\b<NEGATED>\b|n['’]t\b")
 _SOLD, _LEFT = languages.pattern(r"\b<SOLD>\b"), languages.pattern(r"\b<LEFT>\b")
 _OWNING = frozenset(("drives", "owns", "has"))
-_SWITCHED = [Pattern(rf"\b{language.SWITCHED}\b", re.IGNORECASE) for language in languages.ALL]
+_SWITCHED = [
+    Pattern(rf"\b{languages.expression_of(language, 'SWITCHED')}\b", re.IGNORECASE) for language in languages.ALL
+]
 _AFTER = languages.pattern(r"(?P<new>.+?),? <INSTEAD> (?P<old>.+)")
 _BEFORE = languages.pattern(r"<INSTEAD> (?P<old>\S+?(?: \S+?)??),? (?P<new>(?:\S+ )?<SELF>\b.+)")
 _LAST_PART = Pattern(r"(?P<new>.+), (?P<old>(?:\S+ ){0,5}\S+)")

@@ -64,7 +64,7 @@ def test_a_word_that_only_holds_the_name_of_a_month_or_a_unit_compiles_nothing(s
 
 @pytest.mark.parametrize("language", languages.ALL)
 def test_all_small_talk_is_known_by_how_its_words_begin(language):
-    every = expansions(_parser.parse(language.SMALL_TALK))
+    every = expansions(_parser.parse(languages.expression_of(language, "SMALL_TALK")))
     assert [each for each in every if not statements.is_small_talk(each)] == []
 
 

@@ -16,7 +16,7 @@ import json
 from datetime import UTC, datetime
 from agent_cli.memory.language import languages
 from tests.memory.language import toy
-languages.ALL = (*languages.ALL, languages.complete(toy))
+languages.ALL = (*languages.ALL, toy)
 from agent_cli.memory.dates import absolute_dates, due_times, time_range, validity
 from agent_cli.memory.language import secrets, statements, triples
 now = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)

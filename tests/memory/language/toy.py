@@ -1,10 +1,10 @@
 """A third language in one module: "mi" is I, "zo" is live, and the day before is "yup"."""
 
 STOP_WORDS = "mi ke la"
-MONTHS = ("unu", "du", "tri", "kvar", "kvin", "ses", "sep", "ok", "nau", "dek", "dekunu", "dekdu")
-DAYS = ("lun", "mar", "mer", "jov", "ven", "sab", "dim")
+MONTHS = "unu du tri kvar kvin ses sep ok nau dek dekunu dekdu"
+DAYS = "lun mar mer jov ven sab dim"
 NUMBERS = {"biru": 2}
-TIME_UNITS = ("sek", "min", "oro", "tago", "semo", "mono", "jaro")
+TIME_UNITS = "sek min oro tago semo mono jaro"
 ORDINAL = r"-a"
 SINCE, UNTIL, AT = r"ekde", r"gis", r"je"
 DATE_HINTS = r"yup|semo"
@@ -28,7 +28,7 @@ UNDATED_TRIPLES = """
 """
 NO_LONGER, NEGATED = r"neplu", r"neplu"
 REMEMBER, MEMORY_WORDS = r"memoru", "memoru"
-PROMISES, PROMISE_WORDS = (r"\bmi memoros\b",), "memoros"
+PROMISES, PROMISE_WORDS = r"\bmi memoros\b", "memoros"
 SMALL_TALK = r"saluto"
 QUESTION_OPENING = r"kie"
 SECRET_LABELS, PASSWORD, SECRET_IS = "pasvo", r"pasvo", r"estas"
