@@ -49,16 +49,8 @@ class Note:
         return [*dict.fromkeys(each.casefold() for each in _TAG.findall(f"{self.title}\n{self.text}"))]
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "id": self.handle,
-            "title": self.title,
-            "text": self.text,
-            "tags": self.tags,
-            "origin": self.origin,
-            "place": self.place,
-            "at": self.at,
-            "changed_at": self.changed_at,
-        }
+        names = ("title", "text", "tags", "origin", "place", "at", "changed_at")
+        return {"id": self.handle} | {name: getattr(self, name) for name in names}
 
 
 def add(
@@ -75,7 +67,7 @@ def add(
     """Add a note. Raises UsageError when it is empty."""
     if not body.strip():
         raise UsageError("an empty note cannot be kept; write some words")
-    now = time()
+    now, actor = time(), actor or events.actor_of(origin)
     moment = clock.utc(now)
     with db.write():
         id = db.insert(
@@ -83,15 +75,7 @@ def add(
                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (ids.new(now), scope.owner, scope.place, session, origin, title, body, moment, clock.offset(now), moment),
         )
-        events.append(
-            db,
-            time,
-            "note written",
-            ids.handle("note", id),
-            actor=actor or events.actor_of(origin),
-            session=session,
-            content=body,
-        )
+        events.append(db, time, "note written", ids.handle("note", id), actor=actor, session=session, content=body)
     return get(db, id, scope.owner)
 
 
@@ -105,9 +89,8 @@ def get(db: Database, id: int, owner: str) -> Note:
 
 def with_text(db: Database, owner: str, body: str) -> Note | None:
     """A note with exactly this text."""
-    row = db.row(
-        f"select {_COLUMNS} from note where owner = ? and text = ? and hidden_at is null limit 1", (owner, body)
-    )
+    wanted = "owner = ? and text = ? and hidden_at is null"
+    row = db.row(f"select {_COLUMNS} from note where {wanted} limit 1", (owner, body))
     return Note(*row) if row else None
 
 
@@ -178,7 +161,4 @@ def erase(db: Database, found: Sequence[int]) -> None:
 
 def detach(db: Database, sessions: Sequence[int]) -> None:
     """Keep notes whose sessions are deleted. Runs in the caller's transaction."""
-    db.execute(
-        "update note set session_id = null where session_id in (select value from json_each(?))",
-        (sessions,),
-    )
+    db.execute("update note set session_id = null where session_id in (select value from json_each(?))", (sessions,))

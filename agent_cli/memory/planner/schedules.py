@@ -32,15 +32,8 @@ _LAST_LOOK = "schedules looked at"
 _OF_ERASED = "files of erased schedules"
 _DATE = re.compile(r"%[-0^#]?[A-Za-z]")  # in the name of a file
 _UNNAMED_ZONE = "local"  # a machine whose zone has no name
-_NAMES = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-}
+_NAMES = {"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0"}
+_NAMES |= {"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *"}
 _COLUMNS = """id, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at, running_since, holder,
     last_at, last_session, error, paused_at, at, utc_offset, hidden_at"""
 
@@ -86,27 +79,12 @@ class Schedule:
         return bool(self.holder and holder.is_alive(self.holder))
 
     def describe(self) -> dict[str, Any]:
+        names = """id cron zone prompt skill model target file command place next_at last_at last_session error running
+            paused_at at hidden_at"""
+        shown = {name: getattr(self, name, None) for name in names.split()}
         session = ids.handle("session", self.last_session) if self.last_session else None
-        return {
-            "id": self.handle,
-            "cron": self.cron,
-            "zone": self.zone,
-            "prompt": self.prompt,
-            "skill": self.skill,
-            "model": self.model,
-            "target": self.target,
-            "file": self.target_path if self.target == "file" else "",
-            "command": self.command,
-            "place": self.place,
-            "next_at": self.next_at,
-            "last_at": self.last_at,
-            "last_session": session,
-            "error": self.error,
-            "running": self.running,
-            "paused_at": self.paused_at,
-            "at": self.at,
-            "hidden_at": self.hidden_at,
-        }
+        file = self.target_path if self.target == "file" else ""
+        return shown | {"id": self.handle, "file": file, "last_session": session}
 
 
 class LostRun(Exception):
@@ -203,26 +181,12 @@ def add(
     if bool(prompt.strip()) == bool(skill):
         raise UsageError("say what is to be run: either --prompt with words, or --skill with the name of a skill")
     now, cron = time(), normalize(cron)
-    next_at = clock.utc(next_time(cron, zone, now))
+    what = (cron, zone, prompt.strip(), skill, model, target, target_path, clock.utc(next_time(cron, zone, now)))
     with db.write():
         id = db.insert(
             """insert into schedule (uid, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at,
                   at, utc_offset) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (
-                ids.new(now),
-                scope.owner,
-                scope.place,
-                cron,
-                zone,
-                prompt.strip(),
-                skill,
-                model,
-                target,
-                target_path,
-                next_at,
-                clock.utc(now),
-                clock.offset(now),
-            ),
+            (ids.new(now), scope.owner, scope.place, *what, clock.utc(now), clock.offset(now)),
         )
         events.append(db, time, "schedule added", ids.handle("schedule", id), actor="person", content=prompt or skill)
     return get(db, id, scope.owner)
@@ -297,7 +261,11 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
             if found.running and (found.running_since or "") > clock.utc(now - LEASE):
                 continue
             if only is None and found.holder and _keeps_dying(db, found):
-                _mark_failed(db, found, now)
+                db.execute(
+                    "update schedule set running_since = null, holder = null, error = ?, next_at = ? where id = ?",
+                    (f"the process that ran it ended unexpectedly, {_ATTEMPTS} times", _next(found, now), found.id),
+                )
+                events.append(db, lambda: now, "schedule failed", found.handle, actor="program")
                 continue
             db.execute(
                 "update schedule set running_since = ?1, last_at = ?1, holder = ?2 where id = ?3",
@@ -312,14 +280,6 @@ def _keeps_dying(db: Database, schedule: Schedule) -> bool:
     """Whether the last runs all began and none ended, as when a run crashes its process."""
     last = db.rows("select kind from event where subject = ? order by id desc limit ?", (schedule.handle, _ATTEMPTS))
     return [kind for (kind,) in last] == [_BEGUN] * _ATTEMPTS
-
-
-def _mark_failed(db: Database, schedule: Schedule, now: datetime) -> None:
-    db.execute(
-        "update schedule set running_since = null, holder = null, error = ?, next_at = ? where id = ?",
-        (f"the process that ran it ended unexpectedly, {_ATTEMPTS} times", _next(schedule, now), schedule.id),
-    )
-    events.append(db, lambda: now, "schedule failed", schedule.handle, actor="program")
 
 
 def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | None, error: str = "") -> None:
@@ -389,10 +349,8 @@ def last_look(db: Database) -> datetime | None:
 
 def detach(db: Database, sessions: Sequence[int]) -> None:
     """Keep schedules whose last session is deleted. Runs in the caller's transaction."""
-    db.execute(
-        "update schedule set last_session = null where last_session in (select value from json_each(?))",
-        (sessions,),
-    )
+    wanted = "last_session in (select value from json_each(?))"
+    db.execute(f"update schedule set last_session = null where {wanted}", (sessions,))
 
 
 def blank_errors(db: Database, found: Sequence[int]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import recurrence, zones
+from agent_cli.memory.dates.recurrence import Occurrence
 from agent_cli.memory.dates.zones import DueTime, format_moment
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
@@ -63,20 +64,9 @@ class Task:
         return max(self.due_at, self.snoozed_to or "") if self.due_at else None
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "id": self.handle,
-            "text": self.text,
-            "when": self.due_words,
-            "due_at": self.due_at,
-            "zone": self.zone,
-            "repeats": self.repeats,
-            "state": self.state,
-            "snoozed_to": self.snoozed_to,
-            "done_at": self.done_at,
-            "origin": self.origin,
-            "at": self.at,
-            "hidden": self.hidden_at is not None,
-        }
+        names = ("due_at", "zone", "repeats", "state", "snoozed_to", "done_at", "origin", "at")
+        first = {"id": self.handle, "text": self.text, "when": self.due_words}
+        return first | {name: getattr(self, name) for name in names} | {"hidden": self.hidden_at is not None}
 
 
 @frozen
@@ -101,29 +91,15 @@ def add(
     message: int | None = None,
 ) -> Task:
     """Add a task, with or without a due time. Raises UsageError when it is empty or too long."""
-    words = _clean_text(words)
-    now = time()
-    moment = clock.utc(now)
+    now, words, actor = time(), _clean_text(words), events.actor_of(origin)
+    moment, whose = clock.utc(now), (scope.owner, scope.place, session, message, origin)
     with db.write():
         id = db.insert(
             """insert into task (uid, owner, place, session_id, message_id, origin, text, told, due_at, zone, repeats,
                                  starts, at, utc_offset, changed_at)
                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (
-                ids.new(now),
-                scope.owner,
-                scope.place,
-                session,
-                message,
-                origin,
-                words,
-                *_stored(due_time).values(),
-                moment,
-                clock.offset(now),
-                moment,
-            ),
+            (ids.new(now), *whose, words, *_stored(due_time).values(), moment, clock.offset(now), moment),
         )
-        actor = events.actor_of(origin)
         events.append(db, time, "task added", ids.handle("task", id), actor=actor, session=session, content=words)
     return get(db, id, scope.owner)
 
@@ -211,9 +187,11 @@ def complete(db: Database, task: Task, time: clock.Clock, *, actor: str = "perso
     """Mark it done, or move a repeating one to its next time. Raises UsageError when it is done or hidden already."""
     if task.state == "done" or task.hidden_at:
         raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'} already")
-    now = time()
-    following = _following(task, now)
-    columns = _moved(*following) if following else {"state": "done"}
+    now, columns = time(), {"state": "done"}
+    if task.repeats and task.due_at:
+        rules, since = zones.get(task.zone, now), max(now, datetime.fromisoformat(task.due_at))
+        if following := recurrence.next_after(task.repeats, task.starts, rules, since):
+            columns = _moved(following)
     return _change(db, task, "done", time, actor=actor, done_at=clock.utc(now), **columns)
 
 
@@ -270,10 +248,7 @@ def detach(db: Database, sessions: Sequence[int], messages: Sequence[int] = ()) 
     """Keep tasks whose session or message is deleted. Runs in the caller's transaction."""
     for column, erased in (("session_id", sessions), ("message_id", messages)):
         if erased:
-            db.execute(
-                f"update task set {column} = null where {column} in (select value from json_each(?))",
-                (erased,),
-            )
+            db.execute(f"update task set {column} = null where {column} in (select value from json_each(?))", (erased,))
 
 
 def format_due(task: Task, now: datetime) -> str:
@@ -336,9 +311,9 @@ def _write(db: Database, task: Task, **columns: Any) -> None:
     db.execute(f"update task set {assignments} where id = :id", {**columns, "id": task.id})
 
 
-def _moved(due: datetime, starts: str) -> dict[str, Any]:
-    """The columns of a repeating task at its next time."""
-    return {"due_at": clock.utc(due), "starts": starts, **_NOT_REMINDED}
+def _moved(to: Occurrence) -> dict[str, Any]:
+    """The columns of a repeating task at another of its times."""
+    return {"due_at": clock.utc(to.moment), "starts": to.wall.isoformat(), **_NOT_REMINDED}
 
 
 def _reload(db: Database, task: Task) -> Task:
@@ -361,24 +336,11 @@ def _reminder_time(task: Task, now: datetime, interval: timedelta) -> datetime |
     reminded = datetime.fromisoformat(task.reminded_at)
     if reminded > now:  # the clock was set back
         return now
-    following = _after(task, reminded)
-    return min(reminded + interval, following) if following else reminded + interval
-
-
-def _after(task: Task, moment: datetime) -> datetime | None:
+    again = reminded + interval
     if not task.repeats:
-        return None
-    found = recurrence.next_after(task.repeats, task.starts, zones.get(task.zone, moment), moment)
-    return found.moment if found else None
-
-
-def _following(task: Task, now: datetime) -> tuple[datetime, str] | None:
-    """The next future time of a repeating task, and the start of its rule then."""
-    if not task.repeats or task.due_at is None:
-        return None
-    since = max(now, datetime.fromisoformat(task.due_at))
-    found = recurrence.next_after(task.repeats, task.starts, zones.get(task.zone, now), since)
-    return (found.moment, found.wall.isoformat()) if found else None
+        return again
+    following = recurrence.next_after(task.repeats, task.starts, zones.get(task.zone, reminded), reminded)
+    return min(again, following.moment) if following else again
 
 
 def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -> Reminder:
@@ -388,9 +350,9 @@ def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -
     if task.repeats:
         passed = recurrence.past(task.repeats, task.starts, rules, now)
         if len(passed) > 1:
-            times = len(passed) - (1 if task.reminded else 0)
-            since = passed[1 if task.reminded else 0].moment.astimezone(rules)
-            moved = _moved(passed[-1].moment, passed[-1].wall.isoformat()) | {"changed_at": clock.utc(now)}
+            shown = 1 if task.reminded else 0
+            times, since = len(passed) - shown, passed[shown].moment.astimezone(rules)
+            moved = _moved(passed[-1]) | {"changed_at": clock.utc(now)}
     first = bool(moved) or task.reminded == 0
     _write(db, task, **moved | {"reminded_at": clock.utc(now), "reminded": 1 if first else task.reminded + 1})
     events.append(db, time, "task reminded", task.handle, actor="program")
