@@ -24,7 +24,7 @@ import numpy as np
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.errors import ModelUnavailable
 from agent_cli.memory.search import vectors
-from agent_cli.memory.summaries import session_summary, summaries
+from agent_cli.memory.summaries import summaries
 from agent_cli.store import file
 from agent_cli.store.db import Database
 from benchmarks.startup import BARE, Series, ended, prompted, wired
@@ -150,8 +150,8 @@ def _aged(program: Program) -> None:
     db = file.open_file(program.db, datetime.now(UTC), print)
     began = time.perf_counter()
     for (session,) in db.rows("select id from session where closed_at is not null and kind = 'chat'"):
-        words = session_summary.transcript(db, session, 20_000)
-        made = session_summary.compose(db, session, session_summary.extract(words), summaries.EXTRACT, "")
+        words = summaries.transcript(db, session, 20_000)
+        made = summaries.compose(db, session, summaries.extract(words), summaries.EXTRACT, "")
         if made:
             summaries.save_session(db, session, made, lambda: datetime.now(UTC))
     db.close()

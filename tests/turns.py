@@ -9,7 +9,7 @@ from agent_cli.errors import AgentError
 from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory.conversations import log
 from agent_cli.memory.lifecycle import closing
-from agent_cli.memory.summaries import session_summary, summaries
+from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Part
 from agent_cli.tools.registry import BUILT_IN
 from tests.conftest import noon
@@ -82,7 +82,7 @@ def unanswered(context):
 
 def summarise(db, session, words, method="model", model="m", time=noon):
     """Give a session a summary in these words, as closing it would."""
-    made = session_summary.compose(db, session, words, method, model)
+    made = summaries.compose(db, session, words, method, model)
     with db.write():
         return made and summaries.save_session(db, session, made, time)
 
@@ -90,7 +90,7 @@ def summarise(db, session, words, method="model", model="m", time=noon):
 def close_with(db, session, words, method="model", rounds=None):
     """Close a session with a summary in these words."""
     name = "m" if method == summaries.MODEL else ""
-    closing.close_with(db, session, session_summary.compose(db, session, words, method, name), noon, rounds)
+    closing.close_with(db, session, summaries.compose(db, session, words, method, name), noon, rounds)
 
 
 class Answers:

@@ -25,7 +25,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.review import review
-from agent_cli.memory.summaries import period_summaries, session_summary, summaries
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.messages import Receipt
@@ -109,7 +109,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
         sys.stdout.flush()
     if words:
         output.say()
-    summary = session_summary.compose(app_.db, session.id, words, method, name)
+    summary = summaries.compose(app_.db, session.id, words, method, name)
     closing.close_with(app_.db, session.id, summary, app_.time, rounds)
     output.note(Receipt(f"closed {session.handle} “{sessions.name(app_.db, session)}”"))
     if session.closed_at is None:  # else these changes were reported before, and later ones are of other sessions

@@ -12,14 +12,14 @@ from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory.conversations import digest, log, rolling_summary
 from agent_cli.memory.dates.periods import Period
-from agent_cli.memory.summaries import period_summaries, session_summary, summaries
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.period_summaries import Material
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.text import unfenced
 
 
-def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.AskModel:
+def ask_with(model: ChatModel, cancel: Cancel) -> summaries.AskModel:
     """The model as a function for memory: a question in, pieces of text out."""
 
     def ask(question: str) -> Iterator[str]:
@@ -31,7 +31,7 @@ def ask_with(model: ChatModel, cancel: Cancel) -> session_summary.AskModel:
     return ask
 
 
-def summariser(context: JobContext) -> tuple[session_summary.AskModel | None, str, str]:
+def summariser(context: JobContext) -> tuple[summaries.AskModel | None, str, str]:
     """How a summary is made: a model to ask or None for an extract, the name of the method, and that of the model."""
     model = context.model()
     return (ask_with(model, context.cancel), "model", model.name) if model else (None, "extract", "")
@@ -39,10 +39,10 @@ def summariser(context: JobContext) -> tuple[session_summary.AskModel | None, st
 
 def session_words(context: JobContext, session: int) -> tuple[Iterator[str], str, str]:
     """The words of a session's summary as they arrive, the name of the method, and that of the model."""
-    transcript = session_summary.transcript(context.db, session, context.max_characters)
+    transcript = summaries.transcript(context.db, session, context.max_characters)
     ask, method, name = summariser(context)
     words = _after_conversation(context, session) if ask and transcript else None
-    return words or session_summary.stream(transcript, ask), method, name
+    return words or summaries.stream(transcript, ask), method, name
 
 
 def _after_conversation(context: JobContext, session: int) -> Iterator[str] | None:
@@ -54,7 +54,7 @@ def _after_conversation(context: JobContext, session: int) -> Iterator[str] | No
     if ask is None:
         return None
     folded = digest.transcript(rolling_summary.folded(context.db, session), context.max_characters)
-    words = session_summary.stream_after(folded, lambda instruction: ask(instruction, False))
+    words = summaries.stream_after(folded, lambda instruction: ask(instruction, False))
     try:
         first = next(words, "")
     except ContextExceeded:
@@ -69,7 +69,7 @@ def summarise(context: JobContext, job: jobs.Job) -> Effect:
     made = None
     if closed is not None and count:  # else it was continued or erased
         words, method, name = session_words(context, session)
-        made = session_summary.compose(context.db, session, "".join(words), method, name)
+        made = summaries.compose(context.db, session, "".join(words), method, name)
 
     def effect() -> None:
         if _state(context, session) == (closed, count):

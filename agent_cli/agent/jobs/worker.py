@@ -16,7 +16,7 @@ from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import closing, retention
 from agent_cli.memory.search import index, index_check, vectors, word_tables
-from agent_cli.memory.summaries import period_summaries, session_summary
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.store import ids, jobs, meta
 
 _BATCH_PAUSE = 0.02  # seconds between batches, in which other processes may write
@@ -71,7 +71,7 @@ def queue_due(context: JobContext) -> None:
     closing.close_silent(context.db, context.time, context.close_after)
     jobs.prune(context.db, context.time())
     if context.model() is not None:
-        session_summary.queue_extracted(context.db, context.time())
+        summaries.queue_extracted(context.db, context.time())
         period_summaries.queue_extracted(context.db, context.time())
         jobs.unpark(context.db, LEARN, learning.NO_MODEL_FOR_FACTS, context.time())
         jobs.unpark(context.db, REFLECT, learning.NO_MODEL_FOR_SKILLS, context.time())
@@ -146,7 +146,7 @@ def sync_documents(context: JobContext, job: jobs.Job) -> Effect:
 
 
 HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
-    session_summary.JOB: summariser.summarise,
+    summaries.JOB: summariser.summarise,
     period_summaries.JOB: summariser.summarise_period,
     rolling_summary.JOB: summarise_folded,
     LEARN: learning.learn_facts,
@@ -159,5 +159,5 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
 }
 
 
-APART = (session_summary.JOB, period_summaries.JOB, rolling_summary.JOB, REFLECT)
+APART = (summaries.JOB, period_summaries.JOB, rolling_summary.JOB, REFLECT)
 """Kinds of jobs whose prompts begin otherwise than those of the conversation that goes on."""

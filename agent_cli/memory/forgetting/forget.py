@@ -21,7 +21,7 @@ from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerm
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Walk
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.skills import lineage as skills
-from agent_cli.memory.summaries import period_summaries, session_summary
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -247,7 +247,7 @@ def _rebuild(db: Database, walk: Walk, request: ErasureRequest, time: clock.Cloc
         jobs.add(db, kind, subject, time())
     for handle, id in stay.items():
         if db.value("select 1 from session where id = ? and closed_at is not null and kind = 'chat'", (id,)):
-            jobs.add(db, session_summary.JOB, handle, time())
+            jobs.add(db, summaries.JOB, handle, time())
     _rebuild_periods(db, walk, request, time)
 
 

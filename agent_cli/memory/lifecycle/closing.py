@@ -10,7 +10,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, session_notes, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index_check
-from agent_cli.memory.summaries import period_summaries, session_summary, summaries
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import NewSummary
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
@@ -89,9 +89,7 @@ def recover(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
 
 def _extract(db: Database, session: int) -> NewSummary | None:
     """The extract that stands for its summary; None when it has one."""
-    return (
-        None if summaries.of_session(db, session) else session_summary.compose(db, session, "", summaries.EXTRACT, "")
-    )
+    return None if summaries.of_session(db, session) else summaries.compose(db, session, "", summaries.EXTRACT, "")
 
 
 def _close_with_extract(db: Database, session: int, time: clock.Clock, actor: str, extract: NewSummary | None) -> None:
@@ -100,7 +98,7 @@ def _close_with_extract(db: Database, session: int, time: clock.Clock, actor: st
         return
     if extract and extract.text and not summaries.of_session(db, session):
         summaries.save_session(db, session, extract, time)
-    jobs.add(db, session_summary.JOB, ids.handle("session", session), time())
+    jobs.add(db, summaries.JOB, ids.handle("session", session), time())
 
 
 def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:

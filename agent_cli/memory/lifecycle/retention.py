@@ -26,7 +26,7 @@ from agent_cli.memory.facts import facts
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import index, recall_log, word_tables
-from agent_cli.memory.summaries import period_summaries, session_summary, summaries
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.store import events, ids, jobs, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -35,7 +35,7 @@ WORKING, SESSION = "working", "session"  # the levels below periods: messages an
 # Why something old is kept.
 OPEN, PINNED, NOT_SUMMARISED, HAS_SOURCES = "open", "pinned", "not summarised", "made of what stays"
 
-_READERS = [session_summary.JOB, "learn", "reflect"]  # jobs that read a session
+_READERS = [summaries.JOB, "learn", "reflect"]  # jobs that read a session
 
 # For a session s with its summary t: whether the summary of one of its days is missing or does not contain it. A day is
 # made from the summaries of sessions that lie entirely within it, and from the messages of others.

@@ -336,11 +336,11 @@ def _reminder_time(task: Task, now: datetime, interval: timedelta) -> datetime |
     reminded = datetime.fromisoformat(task.reminded_at)
     if reminded > now:  # the clock was set back
         return now
-    again = reminded + interval
+    repeated = reminded + interval
     if not task.repeats:
-        return again
+        return repeated
     following = recurrence.next_after(task.repeats, task.starts, zones.get(task.zone, reminded), reminded)
-    return min(again, following.moment) if following else again
+    return min(repeated, following.moment) if following else repeated
 
 
 def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -> Reminder:

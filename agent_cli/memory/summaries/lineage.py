@@ -14,7 +14,7 @@ from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import SearchTerms
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.summaries import period_summaries, session_summary, summaries
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Sentence, Source
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -111,7 +111,7 @@ def _jobs(db: Database, owner: str, named: Iterable[int], sessions: Iterable[int
     of_periods = [key if owner == PERSON else f"{key} {owner}" for key in period_keys(db, named)]
     found = [id for id, _, _ in jobs.about(db, of_periods)]
     making = jobs.about(db, [ids.handle("session", id) for id in sessions])
-    return found + [id for id, kind, _ in making if kind == session_summary.JOB]
+    return found + [id for id, kind, _ in making if kind == summaries.JOB]
 
 
 def _keep_sessions(db: Database, walk: Walk) -> None:

@@ -20,9 +20,8 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import UNITS, Period
 from agent_cli.memory.language import keywords
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.summaries import session_summary, summaries
-from agent_cli.memory.summaries.session_summary import AskModel
-from agent_cli.memory.summaries.summaries import NewSummary, Source, Summary
+from agent_cli.memory.summaries import summaries
+from agent_cli.memory.summaries.summaries import AskModel, NewSummary, Source, Summary
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -316,7 +315,7 @@ def queue_extracted(db: Database, now: datetime) -> None:
 def time_to_wait(db: Database, owner: str, period: Period, now: datetime) -> timedelta | None:
     """How long to wait for jobs that make its parts; None when it can be made now."""
     if period.unit == "day":
-        waiting = jobs.running_or_due(db, session_summary.JOB, now)
+        waiting = jobs.running_or_due(db, summaries.JOB, now)
         before = [
             running
             for subject, running in waiting.items()
@@ -368,16 +367,16 @@ def stream(material: Material, ask: AskModel | None, characters: int) -> Iterato
         yield extract(period, material.items)
         return
     question = prompt(period, material.items, characters)
-    yield from session_summary.first_sentences(ask(question), SENTENCES[period.unit])
+    yield from summaries.first_sentences(ask(question), SENTENCES[period.unit])
 
 
 def compose(material: Material, words: str, method: str, model: str) -> NewSummary:
     """The summary in these words, after the orphaned sentences of the earlier one."""
-    words = session_summary.sensible(words)
+    words = summaries.sensible(words)
     if not words.strip() and material.items:  # the model had nothing to say
         words, method = extract(material.period, material.items), summaries.EXTRACT
     new = text.sentences(words)[: SENTENCES[material.period.unit]]
-    found = session_summary.attribute(new, [(item.source, item.words) for item in material.items])
+    found = summaries.attribute(new, [(item.source, item.words) for item in material.items])
     whole, sources = summaries.join_sentences([*dict(material.orphaned).items(), *zip(new, found, strict=True)])
     room = DETAILS[material.period.unit]
     said = [(item.details, keywords.newest_details([item.words], room)) for item in material.items]

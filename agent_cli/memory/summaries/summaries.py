@@ -1,23 +1,69 @@
-"""Stores summaries of sessions and periods, with the sources of each sentence.
+"""Summaries of sessions and periods, with the sources of each sentence; and how one of a session is made.
 
-They are made in session_summary.py and period_summaries.py. What retention removed cannot be summarised again, so a
-sentence whose sources are all missing ("orphaned") is kept when its summary is made again.
+A session is summarised in at most five sentences, always from the transcript, never from a summary. A model's words are
+cut after the fifth sentence. Without a model the five most telling sentences of the transcript are extracted, marked as
+such, and replaced when a model answers. The program adds details word for word, and the sources of each sentence by the
+words they share: a shared word counts by how few of the sources have it (idf).
+
+What retention removed cannot be summarised again, so a sentence whose sources are all missing ("orphaned") is kept when
+its summary is made again.
 """
 
+import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 from itertools import accumulate
+from typing import TypeVar
 
 from agent_cli import clock, text
-from agent_cli.memory.conversations import sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates.periods import Period
+from agent_cli.memory.language import keywords, statements
+from agent_cli.memory.language.terms import STOP_WORDS
 from agent_cli.memory.search import index
-from agent_cli.store import ids
+from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database, Row
 from agent_cli.values import frozen
 
+T = TypeVar("T")
+
 MODEL, EXTRACT = "model", "extract"  # the method; an extract is replaced when a model answers
+JOB = "summary"
+SENTENCES = 5
+_EXTRACTED = 20_000  # characters of a transcript
+_DETAILS = 300
+_MAX_REPLY = 4_000  # characters of a model's reply
+_MAX_SOURCES = 3  # for each sentence
+_MIN_SHARE, _MIN_OF_BEST = 0.3, 0.7  # of the weight shared with all sources together, and with the best source
+
+_SELECT = """select y.id, y.session_id, y.grain, y.period, y.text, y.details, y.method,
+        coalesce(s.started_at, y.last_at, y.at), coalesce(s.utc_offset, y.utc_offset), y.at, y.pinned, y.model
+    from summary y left join session s on s.id = y.session_id"""
+
+AskModel = Callable[[str], Iterator[str]]
+"""Puts one question to a language model and streams its words. Raises AgentError."""
+
+_RULES = """At most five short sentences, in the language of the conversation. Keep names, numbers, dates, preferences,
+decisions and what was left open. State only what is said. No heading, no list, no introduction."""
+
+_CONVERSATION = """
+
+<conversation>
+{transcript}
+</conversation>"""
+
+_QUESTION = f"""Summarise this conversation between a person and their assistant for the assistant's own memory.
+{_RULES}{_CONVERSATION}"""
+
+_AFTER = f"""The program asks this, not the person: the conversation ends here. Summarise it for your own memory, and
+call no tool: what was said above, not what the program put beside it.
+{_RULES}{{earlier}}"""
+
+_EARLIER = f"""
+
+It began with this, which is no longer shown above:{_CONVERSATION}"""
 
 
 @frozen
@@ -66,6 +112,107 @@ class Summary:
     @property
     def handle(self) -> str:
         return ids.handle("summary", self.id)
+
+
+def stream(transcript: str, ask: AskModel | None) -> Iterator[str]:
+    """The words of a summary as they arrive, at most five sentences; none for an empty transcript. Without `ask` it is
+    extracted."""
+    if ask is None:
+        yield extract(transcript)
+        return
+    if not transcript:  # a model would make something up
+        return
+    yield from first_sentences(
+        ask(_QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))), SENTENCES
+    )
+
+
+def stream_after(folded: str, ask: AskModel) -> Iterator[str]:
+    """The words of a summary as they arrive, where `ask` shows the conversation itself, without the part `folded`."""
+    earlier = _EARLIER.format(transcript=text.unfenced(digest.escape_end_tag(folded, "conversation"))) if folded else ""
+    yield from first_sentences(ask(_AFTER.format(earlier=earlier)), SENTENCES)
+
+
+def first_sentences(pieces: Iterable[str], count: int) -> Iterator[str]:
+    """A streamed reply up to the end of its `count`-th sentence, and at most _MAX_REPLY characters."""
+    reply = ""
+    for piece in pieces:
+        before, reply = reply, (reply + piece)[:_MAX_REPLY]
+        if len(text.sentences(reply)) > count:
+            yield text.first_sentences(reply, count)[len(before) :]
+            return
+        yield reply[len(before) :]
+        if len(reply) == _MAX_REPLY:
+            return
+
+
+def extract(transcript: str) -> str:
+    """The five sentences with the most frequent words of a transcript, in order; small talk if it has no other."""
+    found = digest.sentences(transcript)
+    telling = [each for each in found if not statements.is_small_talk(each.words)] or found
+    return digest.narration(sorted(telling, key=lambda each: (-each.weight, each.place))[:SENTENCES])
+
+
+def transcript(db: Database, session: int, characters: int) -> str:
+    """The messages of person and assistant, a line each, at most this long."""
+    return digest.transcript(log.history(db, session), characters)
+
+
+def sensible(words: str) -> str:
+    """A model's summary; empty when it is made of signs, or mostly of sentences that stand more than once."""
+    said = [each.casefold() for each in text.sentences(words)]
+    dense = "".join(words.split())
+    return words if 2 * sum(map(str.isalnum, dense)) > len(dense) and 2 * len(set(said)) > len(said) else ""
+
+
+def compose(db: Database, session: int, words: str, method: str, model: str) -> NewSummary | None:
+    """The summary in these words, with its sources and details; None to keep the model's earlier one."""
+    words = sensible(words)
+    if not words.strip():  # the model had nothing to say
+        earlier = of_session(db, session)
+        if earlier and earlier.method == MODEL:
+            return None  # otherwise an extract is stored with the model's name, so that it is not asked again
+        words, method = extract(transcript(db, session, _EXTRACTED)), EXTRACT
+        if not words:
+            return None
+    entries = [entry for entry in log.history(db, session) if log.is_spoken(entry) and entry.message.text]
+    earlier = of_session(db, session)
+    orphaned = orphaned_sentences(db, earlier) if earlier else []
+    new = text.sentences(" ".join(text.sentences(words)[:SENTENCES]))
+    items = [(Source("message", entry.id), entry.message.text) for entry in entries]
+    whole, sources = join_sentences([*orphaned, *zip(new, attribute(new, items), strict=True)])
+    extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS, whole)
+    if earlier and orphaned:  # keep the details of removed messages too
+        extracted = keywords.merge_details([earlier.details, extracted], _DETAILS, whole)
+    return NewSummary(whole, extracted, method, model, sources)
+
+
+def queue_extracted(db: Database, now: datetime) -> None:
+    """Queue the summaries made without a model again."""
+    for _, _, session in made_without_model(db):
+        if session is not None and not jobs.parked_recently(db, JOB, ids.handle("session", session), now):
+            jobs.add(db, JOB, ids.handle("session", session), now)
+
+
+def attribute(sentences: Sequence[str], items: Sequence[tuple[T, str]]) -> list[tuple[T, ...]]:
+    """For each sentence the ids of the (id, text) items it comes from, the likeliest first."""
+    word_sets = [set(_words(words)) for _, words in items]
+    return [tuple(items[n][0] for n in _best_sources(set(_words(each)), word_sets)) for each in sentences]
+
+
+def _best_sources(sentence: set[str], word_sets: Sequence[set[str]]) -> list[int]:
+    weights = {
+        word: math.log(1 + len(word_sets) / df) for word in sentence if (df := sum(word in each for each in word_sets))
+    }
+    shared = [sum(weights[word] for word in weights.keys() & each) for each in word_sets]
+    best = max(shared, default=0.0)
+    enough = max(_MIN_SHARE * sum(weights.values()), _MIN_OF_BEST * best)
+    found = [n for n, score in enumerate(shared) if score and score >= enough]
+    return sorted(found, key=lambda n: (-shared[n], n))[:_MAX_SOURCES]
+
+
+def _words(sentence: str) -> list[str]:
+    return [word for word in text.words(sentence) if word not in STOP_WORDS and (len(word) > 2 or word.isdigit())]
 
 
 def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...]]:
@@ -286,8 +433,3 @@ def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
                                                      and session_id = o.row))) end"""
         )
     ]
-
-
-_SELECT = """select y.id, y.session_id, y.grain, y.period, y.text, y.details, y.method,
-        coalesce(s.started_at, y.last_at, y.at), coalesce(s.utc_offset, y.utc_offset), y.at, y.pinned, y.model
-    from summary y left join session s on s.id = y.session_id"""

@@ -30,7 +30,7 @@ from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review import review
-from agent_cli.memory.summaries import session_summary
+from agent_cli.memory.summaries import summaries
 from agent_cli.messages import FromMemory, Origin, Part, Receipt
 from agent_cli.store.db import Database
 from agent_cli.text import one_line, sentences
@@ -211,7 +211,7 @@ class Conversation:
                 for piece in words:
                     summary += piece
                     yield TextArrived(piece)
-                summary_row = session_summary.compose(db, session.id, summary, method, name)
+                summary_row = summaries.compose(db, session.id, summary, method, name)
                 closing.close_with(db, session.id, summary_row, self.app.time, rounds)
                 self._reset()
                 yield Noticed(Receipt(f"closed {session.handle} · resume: /resume {session.handle}"))

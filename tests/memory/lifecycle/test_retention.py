@@ -18,7 +18,7 @@ from agent_cli.memory.lifecycle import retention
 from agent_cli.memory.planner import schedules, tasks
 from agent_cli.memory.search import index, recall, word_tables
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.summaries import session_summary, summaries
+from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Part
 from agent_cli.store import jobs, schema
@@ -443,7 +443,7 @@ def test_a_summary_made_anew_keeps_what_came_of_the_messages_that_are_gone(seaso
     sessions.reopen(season, session, HERE.owner, NOW)
     log.add_user_message(season, session, HERE, [Part("Now it is 9 km.", "typed")], NOW)
     sessions.mark_closed(season, session, NOW)
-    made = session_summary.compose(season, session, "It became 9 km.", "model", "m")
+    made = summaries.compose(season, session, "It became 9 km.", "model", "m")
     with season.write():
         summaries.save_session(season, session, made, now)
 

@@ -9,7 +9,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.summaries import session_summary, summaries
+from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs
 from agent_cli.text import sentences
@@ -46,21 +46,21 @@ def test_a_summary_streams_at_most_five_sentences_and_asks_for_no_more(size):
             yield SEVEN[start : start + size]
         left.append("all was read")
 
-    assert "".join(session_summary.stream("…", ask)).rstrip() == "One. Two! Three? Four. Five…"
+    assert "".join(summaries.stream("…", ask)).rstrip() == "One. Two! Three? Four. Five…"
     assert left == []
 
 
 def test_the_fifth_sentence_is_whole_however_the_pieces_fall():
     ask, _ = asking("One.\nTwo.  Three. Four. Fi", "ve. Six.")
 
-    assert "".join(session_summary.stream("…", ask)) == "One.\nTwo.  Three. Four. Five."
+    assert "".join(summaries.stream("…", ask)) == "One.\nTwo.  Three. Four. Five."
 
 
 @given(some.text(some.sampled_from("aB. \n!。"), max_size=60), some.integers(1, 9))
 def test_what_streams_is_how_the_words_begin(words, size):
     ask, _ = asking(*(words[start : start + size] for start in range(0, len(words), size)))
 
-    shown = "".join(session_summary.stream("…", ask))
+    shown = "".join(summaries.stream("…", ask))
 
     assert words.startswith(shown)
     assert sentences(shown) == sentences(words)[:5]
@@ -68,7 +68,7 @@ def test_what_streams_is_how_the_words_begin(words, size):
 
 def test_the_question_holds_the_transcript():
     ask, asked = asking("Yes.")
-    list(session_summary.stream("person: {braces} and %s", ask))
+    list(summaries.stream("person: {braces} and %s", ask))
 
     assert "<conversation>\nperson: {braces} and %s\n</conversation>" in asked[0]
 
@@ -79,7 +79,7 @@ def test_what_the_model_fails_with_is_raised():
         raise ModelFailed("broke off")
 
     with pytest.raises(ModelFailed):
-        list(session_summary.stream("…", ask))
+        list(summaries.stream("…", ask))
 
 
 def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
@@ -92,7 +92,7 @@ def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
         "assistant: You are welcome.",
     ]
 
-    (made,) = session_summary.stream("\n".join(said), None)
+    (made,) = summaries.stream("\n".join(said), None)
 
     assert made == (
         "The trip to Trogir begins on 12 May. The trip needs a car. The assistant answered: “A car "
@@ -103,17 +103,15 @@ def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
 def test_an_extract_is_in_the_words_of_the_person_without_the_request_to_remember():
     said = "person: Remember that I live in Graz. What can I bake?\nassistant: Bread.\nBob: Me too\nperson: Thanks."
 
-    assert session_summary.extract(said) == (
-        "I live in Graz. What can I bake? The assistant answered: “Bread.” Bob: Me too."
-    )
+    assert summaries.extract(said) == ("I live in Graz. What can I bake? The assistant answered: “Bread.” Bob: Me too.")
 
 
 def test_small_talk_is_extracted_where_nothing_else_was_said():
-    assert session_summary.extract("person: Hello.\nassistant: Hi.") == ("Hello. The assistant answered: “Hi.”")
+    assert summaries.extract("person: Hello.\nassistant: Hi.") == ("Hello. The assistant answered: “Hi.”")
 
 
 def test_nothing_said_is_nothing_extracted():
-    assert list(session_summary.stream("", None)) == [""]
+    assert list(summaries.stream("", None)) == [""]
 
 
 def test_a_transcript_has_what_was_said_a_line_each(db, session):
@@ -121,14 +119,14 @@ def test_a_transcript_has_what_was_said_a_line_each(db, session):
     say(db, session, "", "assistant")
     say(db, session, "Hi.", "assistant")
 
-    assert session_summary.transcript(db, session, 1000) == "person: Hello there\nassistant: Hi."
+    assert summaries.transcript(db, session, 1000) == "person: Hello there\nassistant: Hi."
 
 
 def test_of_long_messages_the_middle_is_left_out_first(db, session):
     say(db, session, "begin " + "word " * 500 + "end")
     say(db, session, "Yes.", "assistant")
 
-    words = session_summary.transcript(db, session, 300)
+    words = summaries.transcript(db, session, 300)
 
     assert words.startswith("person: begin word")
     assert words.endswith("word end\nassistant: Yes.")
@@ -145,7 +143,7 @@ def test_a_transcript_is_never_longer_than_told_and_has_the_end(said, characters
             message = log.ImportedMessage(str(number), NOON, "user", "x" * length, "N" * name)
             log.append_imported(db, session, HERE, [message])
 
-    words = session_summary.transcript(db, session, characters)
+    words = summaries.transcript(db, session, characters)
     db.close()
 
     assert len(words) <= characters
@@ -200,9 +198,9 @@ def test_only_closed_sessions_summarised_without_a_model_are_done_again(db):
         close_with(db, id, f"{words}.", method)
     sessions.reopen(db, 3, "person", NOON)
 
-    session_summary.queue_extracted(db, NOON)
+    summaries.queue_extracted(db, NOON)
 
-    assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == session_summary.JOB] == ["s1"]
+    assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == summaries.JOB] == ["s1"]
 
 
 def test_each_sentence_of_a_summary_names_the_messages_it_comes_from(db, session):
@@ -240,6 +238,6 @@ def test_a_sentence_whose_messages_are_gone_stays_when_the_summary_is_made_anew(
 
 def test_a_summary_of_signs_or_of_one_sentence_again_and_again_is_refused():
     again = "I am not afraid of the future. " * 4
-    assert [session_summary.sensible(words) for words in (again, "⟦ 💡 ❁ 💡 ⟧ a", "💡")] == ["", "", ""]
+    assert [summaries.sensible(words) for words in (again, "⟦ 💡 ❁ 💡 ⟧ a", "💡")] == ["", "", ""]
     whole = "The person lives in Graz. They like tea."
-    assert session_summary.sensible(whole) == whole
+    assert summaries.sensible(whole) == whole
