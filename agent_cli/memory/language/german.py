@@ -135,8 +135,8 @@ TIME_AS_TOPIC = r"""\b(?:über|von|vom|seit|für|wie|als|nach|mit|zu|zum)(?:\s+(
     |\b(?:was|wer|wie|warum|wo|dass|ob|ich|wir|er|sie)\b"""
 # the person begins something: the date in the sentence is its beginning
 CHANGE = r"""\b(?:ich|wir)\b(?:(?!\b(?:ich|wir)\b).){0,200}\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen
-    |gewechselt|umgestiegen|geheiratet|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?) (?:ich|wir)\b
-    |\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"""
+    |gewechselt|umgestiegen|geheiratet|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+
+    |werden?) (?:ich|wir)\b|\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"""
 FUTURE = r"""\b(?:werden?|wird|demnächst|bald|nächste\w*|ziehe[nt]?|zieht|übersied(?:le|eln)|fangen?|beginnen?
     |starten?)\b"""
 FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
