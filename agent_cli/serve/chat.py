@@ -98,37 +98,33 @@ def router(state: ServerState) -> APIRouter:
     )
     async def chat(request: Request, question: ChatRequest, key: Key = "") -> Response:
         caller: Caller = request.state.caller
-        if not caller.writes:
-            _refuse_session_or_key(question, key)
-            return await _respond(
-                TurnHandle(state, request, TurnRequest(caller, _unlogged_session(question)), None), question
-            )
-        if key:
+        if key and caller.writes:
             return await _answer_once(state, request, question, key)
+        if not caller.writes and (question.session or key):
+            what = "session" if question.session else "Idempotency-Key"
+            raise Refused(403, "reads_only", f"this caller only reads, so nothing of it is kept: leave the {what} out")
         turn_request = TurnRequest(caller, _session_opener(question))
         return await _respond(TurnHandle(state, request, turn_request, question.session), question)
 
     return routes
 
 
-def _refuse_session_or_key(question: ChatRequest, key: str) -> None:
-    if question.session or key:
-        what = "session" if question.session else "Idempotency-Key"
-        raise Refused(403, "reads_only", f"this caller only reads, so nothing of it is kept: leave the {what} out")
-
-
 async def _answer_once(state: ServerState, request: Request, question: ChatRequest, key: str) -> Response:
     """The answer to this key: the one that is kept, or being made, or a new one."""
     caller: Caller = request.state.caller
-    text = json.dumps([question.message, question.session])
-    if (waiting := state.key_locks.waiting((caller.id, key))) >= state.limits.waiting_per_caller:
+    text, place = json.dumps([question.message, question.session]), (caller.id, key)
+    if (waiting := state.waiting_by_key[place]) >= state.limits.waiting_per_caller:
         raise responses.busy(f"{waiting} requests wait for the answer to this key already: ask again later")
-    async with state.key_locks.hold((caller.id, key)):
-        if making := state.turns_by_key.get((caller.id, key)):
-            ended = asyncio.ensure_future(making.ended.wait())
-            if not await responses.unless_disconnected(request.receive, ended):
-                raise Refused(499, "gone", "the caller has disconnected")
-        known = await state.read(lambda db: _known_request(db, caller, key, text))
+    state.waiting_by_key[place] += 1
+    try:
+        while True:
+            if making := state.turns_by_key.get(place):
+                ended = asyncio.ensure_future(asyncio.wait([making.task]))
+                if not await responses.unless_disconnected(request.receive, ended):
+                    raise Refused(499, "gone", "the caller has disconnected")
+            known = await state.read(lambda db: _known_request(db, caller, key, text))
+            if place not in state.turns_by_key:  # else another request was faster
+                break
         if known and known.message:
             logged = await state.read(partial(_logged_answer, known, scores=caller.mine))
             return _repeat_answer(logged, question)
@@ -136,6 +132,10 @@ async def _answer_once(state: ServerState, request: Request, question: ChatReque
             caller, _session_opener(question, (caller, key, text)), on_answer=partial(_record_answer, caller, key)
         )
         asked = TurnHandle(state, request, turn_request, question.session, key)
+    finally:
+        state.waiting_by_key[place] -= 1
+        if not state.waiting_by_key[place]:
+            del state.waiting_by_key[place]
     return await _respond(asked, question)
 
 
@@ -166,26 +166,14 @@ def _session_opener(question: ChatRequest, key: tuple[Caller, str, str] | None =
             session = session or sessions.start(db, app.scope, app.time())
             if key:
                 caller, name, text = key
-                _refuse_made_elsewhere(db, caller, name)
+                known = callers.find_request(db, caller, name)
+                if known and known.message is None and sessions.is_open_elsewhere(db, known.session):
+                    sentence = "the answer to this key is being made: send the request again to get it"
+                    raise Refused(409, "in_use", sentence)  # by another server on the same file
                 callers.begin_request(db, caller, name, text, session, app.time)
         return session, [Part(without_surrogates(question.message), "http")]
 
     return begin
-
-
-def _refuse_made_elsewhere(db: Database, caller: Caller, key: str) -> None:
-    """Another server on the same file may be making the answer."""
-    known = callers.find_request(db, caller, key)
-    if known and known.message is None and sessions.is_open_elsewhere(db, known.session):
-        raise Refused(409, "in_use", "the answer to this key is being made: send the request again to get it")
-
-
-def _unlogged_session(question: ChatRequest) -> OpenSession:
-    """Said in a conversation that is kept nowhere."""
-    return lambda db, app: (
-        sessions.start(db, app.scope, app.time()),
-        [Part(without_surrogates(question.message), "http")],
-    )
 
 
 def resume_session(db: Database, app: App, handle: str) -> int:

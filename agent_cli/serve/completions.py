@@ -13,6 +13,7 @@ of it in. So two clients never write into one session, and nothing that was said
 import json
 import time
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header
@@ -32,110 +33,83 @@ from agent_cli.serve.state import ServerState
 from agent_cli.serve.turns import OnAnswer, OpenSession, TurnHandle, TurnRequest
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
-from agent_cli.values import frozen
 
 _ANSWERED = ("stop", "length", "stopped", "repetition")  # how a reply ended that counts as an answer
 
-
-@frozen
-class HistoryMessage:
-    role: Role  # user or assistant
-    text: str
+History = Sequence[tuple[Role, str]]
+"""What a client sends, instructions apart: of the user and the assistant, the last of the user."""
 
 
-@frozen
-class History:
-    """What a client sends, instructions apart; it ends with words of the user."""
-
-    messages: tuple[HistoryMessage, ...]
-
-    @property
-    def answered(self) -> tuple[HistoryMessage, ...]:
-        """All up to the last answer."""
-        last = max((n for n, each in enumerate(self.messages, 1) if each.role == "assistant"), default=0)
-        return self.messages[:last]
-
-    @property
-    def unanswered(self) -> tuple[HistoryMessage, ...]:
-        return self.messages[len(self.answered) :]
+def _answered(history: History) -> History:
+    """All up to the last answer."""
+    return history[: max((n for n, (role, _) in enumerate(history, 1) if role == "assistant"), default=0)]
 
 
-def lock_key(db: Database, caller: Caller, history: History, named: str) -> str | None:
+def _session_key(db: Database, caller: Caller, history: History, named: str) -> str | None:
     """What the turn waits in line for: a session, or a name that will be one. None where it begins one."""
-    if named and _is_handle(named):
-        return named
-    if named:
+    if named and not _is_handle(named):
         known = callers.named_session(db, caller, named)
         return f"s{known}" if known else f"named {caller.id} {named}"
-    found = callers.find_by_transcript(db, caller, fingerprint_text(history.answered)) if history.answered else None
-    return f"s{found.session}" if found else None
+    found = None if named else _continued(db, caller, history)
+    return f"s{found.session}" if found else named or None
 
 
-def session_opener(caller: Caller, history: History, named: str) -> OpenSession:
-    """The session that goes on, or a new one with all that was said before."""
+def _continued(db: Database, caller: Caller, history: History) -> callers.AnsweredRequest | None:
+    """The session that has come as far as the history."""
+    answered = _answered(history)
+    return callers.find_by_transcript(db, caller, _fingerprint_text(answered)) if answered else None
+
+
+def _session_opener(caller: Caller, history: History, named: str) -> OpenSession:
+    """The session that goes on, or a new one with all that was said before; of a caller that only reads, the latter."""
 
     def begin(db: Database, app: App) -> tuple[int, Sequence[Part]]:
+        answered = _answered(history)
+        parts = join_parts([Part(without_surrogates(text), "http") for _, text in history[len(answered) :]])
+        if not caller.writes:
+            return _import_history(db, app, answered), parts
         with db.write():
             session = _named_session(db, app, caller, named) if named else None
-            found = (
-                callers.find_by_transcript(db, caller, fingerprint_text(history.answered)) if history.answered else None
-            )
-            if (
-                session is not None
-                and history.answered
-                and (found is None or found.session != session or _has_later_answer(db, found))
-            ):
-                raise Refused(
-                    409, "diverged", "what was said in that session is not what this history says: leave X-Session out"
-                )
-            if session is None and found and not _has_later_answer(db, found):
-                session = _resume_or_none(db, app, found.session)
+            found = _continued(db, caller, history)
+            is_last = found is not None and not _has_later_answer(db, found)
+            if session is not None and answered and not (found and found.session == session and is_last):
+                sentence = "what was said in that session is not what this history says: leave X-Session out"
+                raise Refused(409, "diverged", sentence)
+            if session is None and found and is_last:
+                with suppress(Refused):  # hidden, or open elsewhere: what was said is taken in anew
+                    session = resume_session(db, app, f"s{found.session}")
             if session is None:
-                session = _import_history(db, app, history.answered)
+                session = _import_history(db, app, answered)
                 if named and not _is_handle(named):
                     callers.name_session(db, caller, named, session, app.time)
-        return session, _unanswered_parts(history)
+        return session, parts
 
     return begin
 
 
-def unlogged_session(history: History) -> OpenSession:
-    """All of it, in a conversation that is kept nowhere."""
-    return lambda db, app: (_import_history(db, app, history.answered), _unanswered_parts(history))
-
-
-def recorder(caller: Caller, history: History, app: App) -> OnAnswer:
+def _recorder(caller: Caller, history: History, app: App) -> OnAnswer:
     """Remembers how far the session has come."""
 
     def keep(db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
-        said = fingerprint_text((*history.messages, HistoryMessage("assistant", answer)))
+        said = _fingerprint_text([*history, ("assistant", answer)])
         callers.record_transcript(db, caller, said, session, message, app.time)
 
     return keep
 
 
-def fingerprint_text(said: Sequence[HistoryMessage]) -> str:
+def _fingerprint_text(said: History) -> str:
     """What is hashed: the words, for clients do as they like with blanks."""
-    return json.dumps([[each.role, " ".join(each.text.split())] for each in said], ensure_ascii=False)
+    return json.dumps([[role, " ".join(text.split())] for role, text in said], ensure_ascii=False)
 
 
 def _named_session(db: Database, app: App, caller: Caller, named: str) -> int | None:
-    if _is_handle(named):
-        return resume_session(db, app, named)
-    known = callers.named_session(db, caller, named)
-    return resume_session(db, app, f"s{known}") if known else None
+    known = None if _is_handle(named) else callers.named_session(db, caller, named)
+    handle = named if _is_handle(named) else f"s{known}" if known else ""
+    return resume_session(db, app, handle) if handle else None
 
 
 def _is_handle(named: str) -> bool:
     return named[0] == "s" and named[1:].isdigit()
-
-
-def _resume_or_none(db: Database, app: App, session: int) -> int | None:
-    """None where it is hidden, or open elsewhere: what was said is taken in anew."""
-    try:
-        return resume_session(db, app, f"s{session}")
-    except Refused:
-        return None
 
 
 def _has_later_answer(db: Database, found: callers.AnsweredRequest) -> bool:
@@ -144,22 +118,18 @@ def _has_later_answer(db: Database, found: callers.AnsweredRequest) -> bool:
     return any(entry.message.role == "assistant" and entry.finish in _ANSWERED for entry in later)
 
 
-def _import_history(db: Database, app: App, seen: Sequence[HistoryMessage]) -> int:
+def _import_history(db: Database, app: App, seen: History) -> int:
     """A new session with what was said before. Its answers came of no model here, whatever the client says."""
     now = app.time()
     session = sessions.start(db, app.scope, now)
     messages = []
-    for number, each in enumerate(seen, 1):
-        text = without_surrogates(each.text)
+    for number, (role, words) in enumerate(seen, 1):
+        text = without_surrogates(words)
         parts = encode_parts([Part(text, "http")])
-        messages.append(log.ImportedMessage(f"http {number}", now, each.role, text, parts=parts))
+        messages.append(log.ImportedMessage(f"http {number}", now, role, text, parts=parts))
     with db.write():
         log.append_imported(db, session, app.scope, messages)
     return session
-
-
-def _unanswered_parts(history: History) -> Sequence[Part]:
-    return join_parts([Part(without_surrogates(each.text), "http") for each in history.unanswered])
 
 
 MODEL = "agent"
@@ -266,41 +236,32 @@ def router(state: ServerState) -> APIRouter:
     )
     async def completions(request: Request, asked_for: CompletionRequest, session: SessionHeader = "") -> Response:
         caller: Caller = request.state.caller
-        _check_model(state, asked_for.model)
-        history, instructions = _history(asked_for), _instructions(asked_for)
-        if not caller.writes:
-            if session:
-                raise Refused(
-                    403, "reads_only", "this caller only reads, so no session of it is kept: leave X-Session out"
-                )
-            turn_request = TurnRequest(caller, unlogged_session(history), instructions=instructions)
-            return await _respond(TurnHandle(state, request, turn_request, None), asked_for)
-        line = await state.read(lambda db: lock_key(db, caller, history, session))
-        begin = session_opener(caller, history, session)
-        on_answer = recorder(caller, history, state.app)
-        turn_request = TurnRequest(caller, begin, on_answer, instructions, streamed=bool(asked_for.stream))
-        return await _respond(TurnHandle(state, request, turn_request, line), asked_for)
+        if asked_for.model not in (MODEL, state.app.config.model):
+            raise Refused(404, "model_not_found", f"there is one model here: {MODEL}")
+        if session and not caller.writes:
+            sentence = "this caller only reads, so no session of it is kept: leave X-Session out"
+            raise Refused(403, "reads_only", sentence)
+        history, instructions = _split(asked_for.messages)
+        key = await state.read(lambda db: _session_key(db, caller, history, session)) if caller.writes else None
+        opener, recorder = _session_opener(caller, history, session), _recorder(caller, history, state.app)
+        turn_request = TurnRequest(caller, opener, recorder, instructions, streamed=bool(asked_for.stream))
+        return await _respond(TurnHandle(state, request, turn_request, key), asked_for)
 
     return routes
 
 
-def _check_model(state: ServerState, name: str) -> None:
-    if name not in (MODEL, state.app.config.model):
-        raise Refused(404, "model_not_found", f"there is one model here: {MODEL}")
-
-
-def _history(asked_for: CompletionRequest) -> History:
-    """Raises Refused where nothing is asked."""
-    turns = [HistoryMessage(each.role, each.text) for each in asked_for.messages if each.role in ("user", "assistant")]
-    turns = [each for each in turns if each.text.strip()]
-    if not turns or turns[-1].role != "user":
+def _split(messages: Sequence[ChatMessage]) -> tuple[History, str]:
+    """What was said, and the instructions. Raises Refused where nothing is asked."""
+    history: list[tuple[Role, str]] = []
+    instructions: list[str] = []
+    for each in messages:
+        if each.role in ("user", "assistant"):
+            history += [(each.role, each.text)] if each.text.strip() else []
+        else:
+            instructions += filter(None, [each.text.strip()])
+    if not history or history[-1][0] != "user":
         raise Refused(400, "no_question", "the last message must be the user's, and say something")
-    return History(tuple(turns))
-
-
-def _instructions(asked_for: CompletionRequest) -> str:
-    instructions = [each.text.strip() for each in asked_for.messages if each.role in ("system", "developer")]
-    return "\n\n".join(filter(None, instructions))
+    return history, "\n\n".join(instructions)
 
 
 async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> Response:
@@ -308,17 +269,12 @@ async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> 
         first = await asked.first_event()
         return EventStream(_chunks(asked, first, completion_request), _session_header(first), closed=asked.abandon)
     answer = await asked.answer()
-    usage = _usage(answer)
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": answer["answer"], "refusal": None},
-        "logprobs": None,
-        "finish_reason": _finish_reason(answer),
-    }
+    message = {"role": "assistant", "content": answer["answer"], "refusal": None}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
     completion = {
         **_header_fields("chat.completion", answer),
         "choices": [choice],
-        "usage": usage,
+        "usage": _usage(answer),
         "agent": _memory_fields(answer),
     }
     return JSONResponse(completion, headers={**_session_header(answer), **asked.timing})

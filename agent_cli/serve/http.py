@@ -1,22 +1,23 @@
-"""The assistant over HTTP: `application` joins the routes, `serve` runs them until a signal comes.
+"""The assistant over HTTP: `application` joins the routes, `Gate` stands before them, `serve` runs all until a signal.
+
+Every request passes the gate first: its Host, its token, its rate, its size. Before any route is looked for, so that
+without a token there is nothing but /health, not even a word on which routes there are. The Host is checked because a
+page from anywhere may make a browser on this machine send requests here, under a name that it has pointed at this
+machine (DNS rebinding). No other origin is ever allowed (no CORS headers).
 
 So many connections are open at once, and none for which no request comes; the one that waits longest makes room. What
 opens one needs no token yet, and a connection costs a file of this process, without which the memory cannot be opened:
 so one that says nothing, or says it a letter at a time, is closed.
-
-The page at /docs is one file without scripts: the usual one loads its program from another server, which would then run
-with the reader's token in hand.
 """
 
 import asyncio
 import ipaddress
-import json
+import math
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from html import escape
 from types import FrameType
 from typing import Any, cast
 
@@ -24,64 +25,134 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent_cli import __version__
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.serve import chat, completions, responses, search, tasks
+from agent_cli.memory.conversations.callers import Caller
+from agent_cli.serve import chat, completions, responses, routes
 from agent_cli.serve.chat import ErrorResponse
-from agent_cli.serve.gate import Asgi, Gate
-from agent_cli.serve.metrics import OK
 from agent_cli.serve.responses import Refused
-from agent_cli.serve.state import ServerLimits, ServerState
+from agent_cli.serve.state import OK, ServerLimits, ServerState
 from agent_cli.text import clean, one_line
 
-_STYLE = "body{font:16px/1.5 system-ui;max-width:50rem;margin:2rem auto;padding:0 1rem}pre{overflow:auto;padding:.5rem;\
-border:1px solid #8888}h2{margin-top:2.5rem;font-family:monospace}dt{font-family:monospace}"
+OPEN = "/health"
+_HERE = ("localhost", "127.0.0.1", "::1")
 
 
-def page(api: Mapping[str, Any]) -> str:
-    """HTML of an OpenAPI description."""
-    info = api["info"]
-    body = [f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>", f"<p>{escape(info['description'])}</p>"]
-    for path, methods in api["paths"].items():
-        for method, route in methods.items():
-            body += _route(path, method, route)
-    body += ["<h2>Forms</h2>"]
-    for name, schema in api.get("components", {}).get("schemas", {}).items():
-        body += [f'<h3 id="{escape(name)}">{escape(name)}</h3>', _json(schema)]
-    style = f"<meta charset=utf-8><title>{escape(info['title'])}</title><style>{_STYLE}</style>"
-    return f"<!doctype html><html lang=en><head>{style}</head><body>{''.join(body)}</body></html>"
+class Gate:
+    """Lets a request in with `scope["state"]["caller"]`, its body read whole. `names`: hosts it is reached under."""
+
+    def __init__(self, app: ASGIApp, state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False):
+        self._app, self._state = app, state
+        self._names, self._allow_remote = {*_HERE, *(name.lower() for name in names)}, allow_remote
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._let_in(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller: Caller | None = None
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start" and caller:
+                self._state.metrics.count("agent_requests_total", caller.name, status=str(message["status"]))
+            await send(message)
+
+        try:
+            headers = Headers(scope=scope)
+            self._check_host(headers.get("host", ""))
+            if scope["path"] != OPEN:
+                caller = await self._caller(headers)
+                if pause := self._state.seconds_to_wait(caller):
+                    later = {"Retry-After": str(math.ceil(pause))}
+                    raise Refused(429, "rate", "too many requests: try again later", later)
+            scope.setdefault("state", {})["caller"] = caller
+            body = await self._body(headers, receive)
+        except (Refused, AgentError) as error:  # AgentError: the file cannot be read
+            await _answer(as_refused(error))(scope, receive, counted)
+        else:
+            await self._app(scope, _replayed(body, receive), counted)
+
+    def _check_host(self, host: str) -> None:
+        name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() and not host.endswith("]") else host
+        name = name.strip("[]").lower().rstrip(".")
+        if name not in self._names and not (self._allow_remote and _is_address(name)):
+            raise Refused(
+                421, "host", "this server is not reached under that name: use its address, or start it with --name"
+            )
+
+    async def _caller(self, headers: Headers) -> Caller:
+        way, _, token = headers.get("authorization", "").strip().partition(" ")
+        if way.lower() == "bearer" and token.strip():
+            caller = await self._state.read(partial(self._state.caller_with_token, token=token.strip()))
+            if caller:
+                return caller
+        sentence = "a token is needed: `agent serve callers add NAME` makes one, sent as Authorization: Bearer TOKEN"
+        raise Refused(401, "token", sentence, {"WWW-Authenticate": "Bearer"})
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        """All of it, which must come in time. Raises Refused."""
+        limits = self._state.limits
+        closing = {"Connection": "close"}  # what is left of the body is not read
+        too_large = Refused(413, "too_large", f"a request has at most {limits.body_bytes} bytes", closing)
+        if "transfer-encoding" in headers and "content-length" in headers:  # a proxy may count by the other one
+            raise Refused(400, "framing", "a request has a length or is chunked, not both", closing)
+        if (length := headers.get("content-length", "0")).isdigit() and int(length[:20]) > limits.body_bytes:
+            raise too_large
+        body = bytearray()
+        try:
+            async with asyncio.timeout(limits.read_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise Refused(400, "gone", "the request was cut off")
+                    body += message.get("body", b"")
+                    if len(body) > limits.body_bytes:
+                        raise too_large
+                    if not message.get("more_body"):
+                        return bytes(body)
+        except TimeoutError:
+            sentence = f"the request did not arrive within {limits.read_seconds:g} s"
+            raise Refused(408, "slow", sentence, closing) from None
 
 
-def _route(path: str, method: str, route: Mapping[str, Any]) -> Iterator[str]:
-    yield f"<h2>{method.upper()} {escape(path)}</h2><p>{escape(route.get('summary', ''))}</p>"
-    if given := route.get("parameters"):
-        rows = (f"<dt>{escape(each['name'])} ({each['in']})<dd>{escape(each.get('description', ''))}" for each in given)
-        yield f"<dl>{''.join(rows)}</dl>"
-    if sent := route.get("requestBody"):
-        yield f"<p>Request</p>{_json(sent['content'])}"
-    for status, answer in route["responses"].items():
-        yield f"<p>{escape(status)} {escape(answer.get('description', ''))}</p>"
+def _is_address(name: str) -> bool:
+    """Whether the name is an IP address: those need no look-up, and cannot be spoofed by DNS."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
-def _json(value: Any) -> str:
-    return f"<pre>{escape(json.dumps(value, indent=1, ensure_ascii=False))}</pre>"
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body at once, and then waits for the client to disconnect."""
+    given = False
+
+    async def next_message() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return next_message
 
 
 def limited_protocol(limits: ServerLimits) -> type[asyncio.Protocol]:
     """The protocol of a server that keeps to these limits."""
-
-    class Limited(_Connection):
-        def __init__(self, *args: Any, **named: Any):
-            super().__init__(*args, **named)
-            self.limits = limits
-
-    return Limited
+    return type("Limited", (_Connection,), {"limits": limits})
 
 
 class _Connection(H11Protocol):
@@ -171,7 +242,7 @@ def application(state: ServerState) -> FastAPI:
         title="agent",
         version=__version__,
         description=ABOUT,
-        docs_url=None,
+        docs_url=None,  # the usual pages load their program from another server, which would run with the token in hand
         redoc_url=None,
         responses=failures,
         lifespan=partial(_lifespan, state),
@@ -179,7 +250,7 @@ def application(state: ServerState) -> FastAPI:
     )
 
     @api.get(
-        "/health",
+        OPEN,
         summary="Whether the server runs; ?deep checks database, disk and model (503 when one fails); needs no token",
         response_model_exclude_none=True,
     )
@@ -189,29 +260,88 @@ def application(state: ServerState) -> FastAPI:
         response.status_code = 200 if ok else 503
         return Health(ok=ok, version=__version__, **found)
 
-    @api.get("/docs", response_class=HTMLResponse, summary="This description, as a page for people")
-    async def docs() -> Response:
-        return HTMLResponse(
-            page(api.openapi()), headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
-        )
-
-    for part in (chat, tasks, completions, search):
+    for part in (chat, routes, completions):
         api.include_router(part.router(state))
-    for kind, answer in (
-        (Refused, _on_refused),
-        (AgentError, _on_agent_error),
-        (RequestValidationError, _on_invalid_request),
-        (HTTPException, _on_http_error),
-    ):
-        api.add_exception_handler(kind, cast(Any, answer))
-    api.add_exception_handler(Exception, _on_bug)  # the traceback goes to standard error
+
+    async def on_error(request: Request, error: Exception) -> Response:
+        return _answer(as_refused(error))
+
+    for kind in (Refused, AgentError, RequestValidationError, HTTPException, Exception):
+        api.add_exception_handler(kind, on_error)
     _describe(api)
     return api
 
 
-def guarded(state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False) -> Asgi:
+@asynccontextmanager
+async def _lifespan(state: ServerState, api: FastAPI) -> AsyncIterator[None]:
+    state.open()
+    yield
+    await state.close()
+
+
+def _describe(api: FastAPI) -> None:
+    """Add to the OpenAPI description what the gate enforces: a token except for /health, and errors in JSON."""
+    failure = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorResponse.__name__}"}}}
+    make = api.openapi
+
+    def openapi() -> dict[str, Any]:
+        if api.openapi_schema is None:
+            description = make()
+            description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for path, methods in description["paths"].items():
+                for route in methods.values():
+                    route["security"] = [] if path == OPEN else [{"token": []}]
+                    for given in route.get("parameters", ()):
+                        given["schema"].pop("default", None)  # of one that is left out: not what may be sent
+                    for status in [each for each in route["responses"] if int(each) >= 400]:
+                        route["responses"][status]["content"] = failure
+        return api.openapi_schema or {}
+
+    cast(Any, api).openapi = openapi
+
+
+_HTTP_ERRORS = {
+    404: "there is no such route: GET /openapi.json lists them",
+    405: "this route takes another method: see GET /openapi.json",
+}
+
+
+def as_refused(error: Exception) -> Refused:
+    """What is answered to an error. One that is a bug has its traceback on standard error."""
+    match error:
+        case Refused():
+            return error
+        case AgentError():
+            return responses.from_error(error)
+        case RequestValidationError():  # what is wrong and where; never what was sent, which may hold anything
+            faults = [_fault(row) for row in error.errors()[:5]]
+            return Refused(422, "invalid", one_line(clean("; ".join(faults)), 1000))
+        case HTTPException(status_code=status):
+            sentence = _HTTP_ERRORS.get(status, clean(str(error.detail)))
+            return Refused(status, f"http_{status}", sentence, dict(error.headers or {}))
+    return Refused(500, "bug", "this is a fault of the server: its standard error says more")
+
+
+def _answer(refused: Refused) -> JSONResponse:
+    return JSONResponse(refused.body, refused.status, refused.headers)
+
+
+def _fault(row: dict[str, Any]) -> str:
+    """A sentence of our own for the most frequent faults; the library's message for the others."""
+    kind, where = row["type"], ".".join(str(each) for each in row["loc"])
+    if kind == "json_invalid":
+        return "the body is not JSON"
+    if row["loc"] == ("body",) and kind in ("missing", "model_attributes_type", "dict_type"):
+        return "the body must be a JSON object, sent with Content-Type: application/json"
+    if kind == "string_pattern_mismatch" and row["ctx"]["pattern"] == r"\S":
+        return f"{where}: it is empty"
+    sentences = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /openapi.json lists them"}
+    return f"{where}: {sentences.get(kind, row['msg'])}"
+
+
+def guarded(state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False) -> ASGIApp:
     """The whole server as one ASGI application."""
-    return Gate(cast(Asgi, application(state)), state, names, allow_remote=allow_remote)
+    return Gate(application(state), state, names, allow_remote=allow_remote)
 
 
 def serve(
@@ -285,13 +415,6 @@ class _Server(uvicorn.Server):
         self.ended_by = self.ended_by or sig
 
 
-@asynccontextmanager
-async def _lifespan(state: ServerState, api: FastAPI) -> AsyncIterator[None]:
-    state.open()
-    yield
-    await state.close()
-
-
 def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
     """A socket that listens there; beyond this machine only where that is allowed. Raises UsageError."""
     try:
@@ -309,74 +432,6 @@ def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
         listening.listen(128)
     except OSError as error:
         listening.close()
-        raise UsageError(
-            f"{host} port {port} cannot be listened on: {error.strerror}; name another with --port"
-        ) from error
+        why = f"{host} port {port} cannot be listened on: {error.strerror}"
+        raise UsageError(f"{why}; name another with --port") from error
     return listening
-
-
-def _describe(api: FastAPI) -> None:
-    """Add to the OpenAPI description what the gate enforces: a token except for /health, and errors in JSON."""
-    failure = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}
-    make = api.openapi
-
-    def openapi() -> dict[str, Any]:
-        if api.openapi_schema is None:
-            description = make()
-            description.setdefault("components", {})["securitySchemes"] = {
-                "token": {"type": "http", "scheme": "bearer"}
-            }
-            for path, methods in description["paths"].items():
-                for route in methods.values():
-                    route["security"] = [] if path == "/health" else [{"token": []}]
-                    for given in route.get("parameters", ()):
-                        given["schema"].pop("default", None)  # of one that is left out: not what may be sent
-                    for status in [each for each in route["responses"] if int(each) >= 400]:
-                        route["responses"][status]["content"] = failure
-        return api.openapi_schema or {}
-
-    cast(Any, api).openapi = openapi
-
-
-async def _on_refused(request: Request, error: Refused) -> Response:
-    return JSONResponse(error.body, error.status, error.headers)
-
-
-async def _on_agent_error(request: Request, error: AgentError) -> Response:
-    return await _on_refused(request, responses.from_error(error))
-
-
-async def _on_bug(request: Request, error: Exception) -> Response:
-    return JSONResponse(
-        responses.error_body(500, "bug", "this is a fault of the server: its standard error says more"), 500
-    )
-
-
-async def _on_invalid_request(request: Request, error: RequestValidationError) -> Response:
-    """What is wrong and where; never what was sent, which may hold anything."""
-    faults = [_fault(row) for row in error.errors()[:5]]
-    return JSONResponse(responses.error_body(422, "invalid", one_line(clean("; ".join(faults)), 1000)), 422)
-
-
-def _fault(row: dict[str, Any]) -> str:
-    """A sentence of our own for the most frequent faults; the library's message for the others."""
-    kind, where = row["type"], ".".join(str(each) for each in row["loc"])
-    if kind == "json_invalid":
-        return "the body is not JSON"
-    if row["loc"] == ("body",) and kind in ("missing", "model_attributes_type", "dict_type"):
-        return "the body must be a JSON object, sent with Content-Type: application/json"
-    if kind == "string_pattern_mismatch" and row["ctx"]["pattern"] == r"\S":
-        return f"{where}: it is empty"
-    sentences = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /docs lists them"}
-    return f"{where}: {sentences.get(kind, row['msg'])}"
-
-
-async def _on_http_error(request: Request, error: HTTPException) -> Response:
-    sentences = {
-        404: "there is no such route: GET /docs lists them",
-        405: "this route takes another method: see GET /docs",
-    }
-    body = responses.error_body(
-        error.status_code, f"http_{error.status_code}", sentences.get(error.status_code, clean(str(error.detail)))
-    )
-    return JSONResponse(body, error.status_code, error.headers)

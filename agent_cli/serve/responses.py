@@ -8,10 +8,9 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from agent_cli.errors import (
@@ -73,28 +72,19 @@ def error_body(status: int, code: str, sentence: str) -> dict[str, Any]:
     return {"error": {"message": sentence, "type": kind, "param": None, "code": code}}
 
 
-HEARTBEAT_SECONDS = (
-    15.0  # seconds of silence after which a comment is sent, so that nothing on the way takes it for dead
-)
-EVENT_STREAM: dict[int | str, dict[str, Any]] = {  # of each event, in a description
-    200: {
-        "content": {
-            "text/event-stream": {
-                "schema": {
-                    "type": "object",
-                    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
-                    "required": ["data"],
-                }
-            }
-        }
-    }
+HEARTBEAT_SECONDS = 15.0  # of silence after which a comment is sent, so that nothing on the way takes it for dead
+_EVENT = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+    "required": ["data"],
 }
+EVENT_STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": _EVENT}}}}
+"""Each event, in a description."""
 HEARTBEAT = ": still here\n\n"
 
 
-class EventStream(Response):
-    """`pieces` are sent as they come; when the last is sent or the client has gone, they are closed, and `closed` is
-    called, also where not one was sent."""
+class EventStream(StreamingResponse):
+    """`closed` is called when the last piece is sent or the client has gone, also where not one was sent."""
 
     media_type = "text/event-stream"
 
@@ -105,38 +95,24 @@ class EventStream(Response):
         *,
         closed: Callable[[], None] = lambda: None,
     ):
-        self._pieces, self._closed = pieces, closed
-        self.status_code, self.background = 200, None
-        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(headers or {})})
+        super().__init__(pieces, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(headers or {})})
+        self._closed = closed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        sending = asyncio.ensure_future(self._send(send))
-        disconnected = asyncio.ensure_future(_disconnected(receive))
         try:
-            await asyncio.wait((sending, disconnected), return_when=asyncio.FIRST_COMPLETED)
+            await super().__call__(scope, receive, send)
         finally:
-            for task in (sending, disconnected):
-                task.cancel()
-            with suppress(asyncio.CancelledError, OSError):  # the client went while something was sent
-                await sending
-            await self._pieces.aclose()
             self._closed()
-
-    async def _send(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        async for piece in self._pieces:
-            await send({"type": "http.response.body", "body": piece.encode(), "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def unless_disconnected(receive: Receive, work: "asyncio.Future[Any]") -> bool:
     """Wait for something, or until the client has gone; whether it is there still."""
-    disconnected = asyncio.ensure_future(_disconnected(receive))
+
+    async def disconnection() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    disconnected = asyncio.ensure_future(disconnection())
     try:
         await asyncio.wait((work, disconnected), return_when=asyncio.FIRST_COMPLETED)
         return work.done()

@@ -1,73 +1,51 @@
-"""What one server works with: the app, its connections, its limits, the turns that run, and the jobs between.
+"""What one server works with: the app, its connections, its limits, the turns that run, the jobs between, its figures.
 
 A limited number of turns runs at once, one at a time in a session; the others wait, up to a limit. The event loop only
 waits: a turn runs on a thread of its own, with a connection of its own, and hands over what there is to tell. It has
 ended for good before its place is free, also when nobody waits for it any more: what arrived is kept.
+
+Turns, tokens and calls are counted from the log, so a restart loses none; requests and times while the server runs. The
+figures are in Prometheus' text format (version 0.0.4). A caller sees its own and nobody else's: how busy another is, is
+its own business. One that was granted the person's memory sees all, by the callers' names, and the jobs of the file. No
+label holds a word that a model or a client made up: a tool that is not there counts as "other".
 """
 
 import asyncio
 import math
+import os
+import shutil
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
+import anyio
 import anyio.to_thread
 
 from agent_cli import clock
 from agent_cli.agent.jobs.idle_worker import IdleWorker
-from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.transcript import JsonObject
-from agent_cli.app import background, tool_set
+from agent_cli.app import background, engines, tool_set
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled, StoreError, TimedOut
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.conversations import callers
+from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.lifecycle import closing
-from agent_cli.serve import metrics, responses
-from agent_cli.serve.metrics import Metrics
+from agent_cli.memory.reports import records
+from agent_cli.serve import responses
 from agent_cli.store.db import Database
+from agent_cli.tools import registry
 from agent_cli.values import frozen
-
-
-class KeyedLocks:
-    """Locks by key: of those that hold the same key one goes at a time, in the order in which they came."""
-
-    def __init__(self) -> None:
-        self._locks: dict[Hashable, _CountedLock] = {}
-
-    def waiting(self, key: Hashable) -> int:
-        """How many wait for this key, including the one that holds it."""
-        return self._locks[key].users if key in self._locks else 0
-
-    @asynccontextmanager
-    async def hold(self, key: Hashable | None) -> AsyncIterator[None]:
-        """Hold the lock of this key; None is no lock."""
-        if key is None:
-            yield
-            return
-        counted = self._locks.setdefault(key, _CountedLock())
-        counted.users += 1
-        try:
-            async with counted.lock:
-                yield
-        finally:
-            counted.users -= 1
-            if not counted.users:
-                del self._locks[key]
-
-
-class _CountedLock:
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.users = 0
-
 
 _MAX_IDLE = 8
 
@@ -131,7 +109,95 @@ class TokenBucket:
         return 0.0
 
 
-TurnWork = Callable[[Cancel], Iterator[JsonObject]]
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+
+_METRICS = {
+    "agent_turns_total": ("counter", "Turns, by how they ended."),
+    "agent_tokens_in_total": ("counter", "Tokens that the model read."),
+    "agent_tokens_out_total": ("counter", "Tokens that the model wrote."),
+    "agent_tool_calls_total": ("counter", "Calls of tools, by name and by what was decided of them."),
+    "agent_requests_total": ("counter", "Requests, by status."),
+    "agent_turn_own_seconds": ("histogram", "Seconds of a turn, without those of the model and of waiting in line."),
+    "agent_turn_model_seconds": ("histogram", "Seconds of a turn in which the model was waited for."),
+    "agent_turn_waited_seconds": ("histogram", "Seconds that a turn waited in line."),
+    "agent_turns_running": ("gauge", "Turns that run now."),
+    "agent_turns_waiting": ("gauge", "Turns that wait in line now."),
+    "agent_jobs": ("gauge", "Jobs in the queue of the file, by state."),
+}
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class Metrics:
+    """Counted by any thread."""
+
+    def __init__(self) -> None:
+        self._lock, self._reading = threading.Lock(), threading.Lock()
+        self._counts: Counter[tuple[str, str, Labels]] = Counter()
+        self._times: dict[tuple[str, str], list[float]] = {}  # how many in each bucket and above, then their sum
+        self._read_to = 0  # the last event that was counted
+
+    def count(self, name: str, caller: str, by: int = 1, **labels: str) -> None:
+        with self._lock:
+            self._counts[name, caller, tuple(sorted(labels.items()))] += by
+
+    def time(self, name: str, caller: str, seconds: float) -> None:
+        with self._lock:
+            row = self._times.setdefault((name, caller), [0.0] * (len(BUCKETS) + 2))
+            row[bisect_left(BUCKETS, seconds)] += 1
+            row[-1] += seconds
+
+    def read_log(self, db: Database) -> None:
+        """Count what callers' turns and calls were logged since the last reading; the first one reads the whole log."""
+        with self._reading:
+            for number, kind, subject, caller, *tokens in records.callers_events(db, self._read_to):
+                self._read_to = number
+                what, _, how = kind.partition(" ")
+                if what == "call":
+                    tool = subject if subject in registry.BUILT_IN else "other"
+                    self.count("agent_tool_calls_total", caller, tool=tool, ruling=how.partition(" ")[0])
+                elif what == "turn" or how not in ("with calls", "cancelled", "interrupted"):  # else the turn tells how
+                    self.count("agent_turns_total", caller, finish=how or "stop")
+                if what == "reply":
+                    self.count("agent_tokens_in_total", caller, tokens[0])
+                    self.count("agent_tokens_out_total", caller, tokens[1])
+
+    def render(self, caller: Caller, gauges: Mapping[str, float], jobs: Mapping[str, int]) -> str:
+        """The figures that this caller may see, as text."""
+        found: dict[str, list[str]] = {name: [] for name in _METRICS}
+        with self._lock:
+            for (name, who, labels), value in sorted(self._counts.items()):
+                if caller.mine or who == caller.name:
+                    found[name].append(_line(name, (("caller", who), *labels), value))
+            for (name, who), row in sorted(self._times.items()):
+                if caller.mine or who == caller.name:
+                    found[name] += _histogram(name, who, row)
+        if caller.mine:
+            for name, now in gauges.items():
+                found[name].append(_line(name, (), now))
+            found["agent_jobs"] += [_line("agent_jobs", (("state", state),), many) for state, many in jobs.items()]
+        return "".join(
+            f"# HELP {name} {help}\n# TYPE {name} {kind}\n" + "".join(f"{line}\n" for line in found[name])
+            for name, (kind, help) in _METRICS.items()
+            if found[name]
+        )
+
+
+def _histogram(name: str, caller: str, row: list[float]) -> Iterator[str]:
+    total = 0.0
+    for bound, many in zip((*map(str, BUCKETS), "+Inf"), row, strict=False):
+        total += many
+        yield _line(f"{name}_bucket", (("caller", caller), ("le", bound)), total)
+    yield _line(f"{name}_sum", (("caller", caller),), row[-1])
+    yield _line(f"{name}_count", (("caller", caller),), total)
+
+
+def _line(name: str, labels: Labels, value: float) -> str:
+    rendered = ",".join(f'{key}="{each}"' for key, each in labels)
+    return f"{name}{{{rendered}}} {value:g}" if rendered else f"{name} {value:g}"
+
+
+TurnWork = Callable[["QueuedTurn"], Iterator[JsonObject]]
 """Runs on the turn's thread; the last it gives is an event "end", or "cut" before it raises."""
 
 _CUT_SECONDS = 2.0  # that a turn has to end once its time is over
@@ -139,18 +205,17 @@ _NEVER_BEGAN = "the turn did not begin in time, and nothing of it is kept: ask a
 
 
 class QueuedTurn:
-    """One turn, from its arrival to its end. All but `cancel` belongs to the event loop."""
+    """One turn, from its arrival to its end. All but `cancel` and `claim` belongs to the event loop."""
 
-    def __init__(self, work: TurnWork, seconds: float, caller_id: Hashable):
-        self.caller_id = caller_id
+    task: asyncio.Task[None]
+
+    def __init__(self, work: TurnWork, seconds: float, caller_id: int, claim: Callable[[Hashable], bool]):
+        self.caller_id, self.claim = caller_id, claim
         self.cancel = Cancel()
         self.outcome: JsonObject | None = None  # its end, or what had arrived when it was cut
         self.waited = 0.0  # seconds in line
         self.began = False
-        self.started = asyncio.Event()  # once there is something to tell, or it has ended
         self.answered = asyncio.Event()  # once the answer is whole, or it has ended: what is new is indexed after that
-        self.ended = asyncio.Event()
-        self.task: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         self._work, self._seconds = work, seconds
         self._timed_out = self._given_up = False
@@ -164,7 +229,7 @@ class QueuedTurn:
         """Cut the turn if it runs; if it still waits, it never begins."""
         if self.began:
             threading.Thread(target=self.cancel, name="cancel", daemon=True).start()  # it may wait for a lock
-        elif self.task:
+        else:
             self.task.cancel()
 
     def time_out(self) -> None:
@@ -173,6 +238,11 @@ class QueuedTurn:
         self.abandon()
         if self.began:
             asyncio.get_running_loop().call_later(_CUT_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        if not self.answered.is_set():
+            self._given_up = True
+            self._release_caller()
 
     def raise_error(self) -> None:
         """Raise what ended the turn: Refused, or an error that is a bug."""
@@ -186,17 +256,10 @@ class QueuedTurn:
 
     def finish(self, error: BaseException | None = None) -> None:
         self._error = self._error or error
-        self.ended.set()
         self._release_caller()
-
-    def _give_up(self) -> None:
-        if not self.answered.is_set():
-            self._given_up = True
-            self._release_caller()
 
     def _release_caller(self) -> None:
         self._events.put_nowait(None)
-        self.started.set()
         self.answered.set()
 
     async def run(self) -> None:
@@ -204,22 +267,17 @@ class QueuedTurn:
         self.began = True
         loop, over = asyncio.get_running_loop(), asyncio.Event()
 
-        def hand_over(what: Callable[..., None], value: object) -> None:
+        def hand_over(what: Callable[..., None], *values: object) -> None:
             with suppress(RuntimeError):  # the loop is closed: the server was ended by force
-                loop.call_soon_threadsafe(what, value)
+                loop.call_soon_threadsafe(what, *values)
 
         def work() -> None:
-            error: BaseException | None = None
             try:
-                for event in self._work(self.cancel):
+                for event in self._work(self):
                     hand_over(self._receive, event)
             except BaseException as raised:  # a thread has nobody above it
-                error = raised
-            hand_over(finish, error)
-
-        def finish(error: BaseException | None) -> None:
-            self._error = error
-            over.set()
+                self._error = raised
+            hand_over(over.set)
 
         threading.Thread(target=work, name="turn", daemon=True).start()
         while not over.is_set():
@@ -231,40 +289,57 @@ class QueuedTurn:
             self.outcome = event
         if event["type"] != "cut":
             self._events.put_nowait(event)
-            self.started.set()
         if event["type"] == "end":
             self.answered.set()
 
 
 class TurnQueue:
-    """All turns that run or wait. `busy` is called with True when the first begins, with False after the last."""
+    """All turns that run or wait. `busy` is called with True when one begins, and at its end with whether others run.
+
+    One lock for each session: it has a key where the session is known before the turn begins, and gets those by which
+    it comes to be known while it runs.
+    """
 
     def __init__(self, limits: ServerLimits, busy: Callable[[bool], None]):
         self._limits, self._busy = limits, busy
         self._slots = asyncio.Semaphore(limits.turns)
-        self._locks = KeyedLocks()
+        self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()  # those held or waited for
+        self._choosing = threading.Lock()
         self._turns: set[QueuedTurn] = set()
         self._closed = False
-        self.running = self.waiting = 0
 
-    def begin(self, work: TurnWork, lock_key: Hashable | None, caller_id: Hashable = None) -> QueuedTurn:
+    @property
+    def running(self) -> int:
+        return sum(turn.began for turn in self._turns)
+
+    @property
+    def waiting(self) -> int:
+        return sum(not turn.began for turn in self._turns)
+
+    def begin(self, work: TurnWork, caller_id: int, lock_key: Hashable | None) -> QueuedTurn:
         """Enqueue a turn. Of those with the same `lock_key` one runs at a time. Raises Refused."""
+        limit = self._limits.waiting_per_caller
         if self._closed:
             raise responses.busy("the server is stopping: ask again when it runs again")
         if self.waiting >= self._limits.waiting:
             raise responses.busy(f"{self.waiting} turns wait in line already: ask again later")
-        if (
-            sum(each.caller_id == caller_id and not each.began for each in self._turns)
-            >= self._limits.waiting_per_caller
-        ):
-            raise responses.busy(
-                f"{self._limits.waiting_per_caller} turns of yours wait in line already: ask again later"
-            )
-        turn = QueuedTurn(work, self._limits.turn_seconds, caller_id)
-        self.waiting += 1
+        if sum(each.caller_id == caller_id and not each.began for each in self._turns) >= limit:
+            raise responses.busy(f"{limit} turns of yours wait in line already: ask again later")
+        lock = asyncio.Lock()
+        if lock_key is not None:
+            lock = self._lock_of(lock_key, lock)
+
+        def claim(key: Hashable) -> bool:
+            return self._lock_of(key, lock) is lock
+
+        turn = QueuedTurn(work, self._limits.turn_seconds, caller_id, claim)
         self._turns.add(turn)
-        turn.task = asyncio.create_task(self._run_in_order(turn, lock_key))
+        turn.task = asyncio.create_task(self._run_in_order(turn, lock))
         return turn
+
+    def _lock_of(self, key: Hashable, new: asyncio.Lock) -> asyncio.Lock:
+        with self._choosing:
+            return self._locks.setdefault(key, new)
 
     async def close(self) -> None:
         """Accept no more turns; let those that run end, and cut those that have not ended in time."""
@@ -272,44 +347,35 @@ class TurnQueue:
         for turn in self._turns:
             if not turn.began:
                 turn.abandon()
-        for seconds in (self._limits.grace_seconds, self._limits.grace_seconds):
-            if tasks := [turn.task for turn in self._turns if turn.task]:
-                await asyncio.wait(tasks, timeout=seconds)
+        for _ in range(2):
+            if self._turns:
+                await asyncio.wait([turn.task for turn in self._turns], timeout=self._limits.grace_seconds)
             for turn in self._turns:
                 turn.abandon()
 
-    async def _run_in_order(self, turn: QueuedTurn, lock_key: Hashable | None) -> None:
+    async def _run_in_order(self, turn: QueuedTurn, lock: asyncio.Lock) -> None:
         timer = asyncio.get_running_loop().call_later(self._limits.turn_seconds, turn.time_out)
         error: BaseException | None = None
         arrived = time.monotonic()
         try:
-            async with self._locks.hold(lock_key), self._slots:
+            async with lock, self._slots:
                 turn.waited = time.monotonic() - arrived
-                self._update_counts(-1, 1)
-                try:
-                    await turn.run()
-                finally:
-                    self._update_counts(0, -1)
+                self._busy(True)
+                await turn.run()
         except asyncio.CancelledError:
             error = responses.busy(_NEVER_BEGAN)
         finally:
-            if not turn.began:
-                self._update_counts(-1, 0)
             timer.cancel()
             self._turns.discard(turn)
+            self._busy(self.running > 0)
             turn.finish(error)
-
-    def _update_counts(self, waiting: int, running: int) -> None:
-        before, self.running = self.running, self.running + running
-        self.waiting += waiting
-        if bool(before) != bool(self.running):
-            self._busy(bool(self.running))
 
 
 T = TypeVar("T")
 
+OK = "ok"
+_ROOM = 50_000_000  # bytes that must be free for the work of a day
 _READER_THREADS = 8  # that read the file at once
-_POLL_SECONDS = 0.5  # seconds between two looks at whether a turn was cut
 _KEY_LIFETIME = timedelta(days=7)  # how long a request is known by its key
 _HEALTH_SECONDS = 5.0  # how long a look at the health counts
 _JOB_STOP_SECONDS = 10.0  # seconds that a job has to stop
@@ -323,35 +389,29 @@ class ServerState:
         app.db.person = "http"
         self.pool = ConnectionPool(app.db)
         self.metrics = Metrics()
+        self.turns = TurnQueue(limits, self._report_busy)
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
-        self.streams: dict[int, int] = {}  # how many of events each caller has open
-        self.key_locks = KeyedLocks()
+        self.streams: Counter[int] = Counter()  # how many of events each caller has open
         self.turns_by_key: dict[tuple[int, str], QueuedTurn] = {}  # those being made, by caller and key
-        self._busy_sessions: set[int] = set()  # sessions in which a turn runs
-        self._session_freed = threading.Condition()
+        self.waiting_by_key: Counter[tuple[int, str]] = Counter()  # requests that wait for those
         self._jobs = jobs
         self._apps: dict[Caller, App] = {}
         self._buckets: dict[int, TokenBucket] = {}
         self._worker: IdleWorker | None = None
-        self._turns: TurnQueue | None = None
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._limiter = anyio.CapacityLimiter(_READER_THREADS)
         self._health: dict[str, str] = {}
         self._health_at = -math.inf
         self._health_lock = asyncio.Lock()
-
-    @property
-    def turns(self) -> TurnQueue:
-        """The queue of turns, made within the event loop that it belongs to."""
-        if self._turns is None:
-            self._turns = TurnQueue(self.limits, self._report_busy)
-        return self._turns
 
     def open(self) -> None:
         """Put in order what an earlier process left behind, and begin with the jobs."""
         closing.close_abandoned(self.app.db, self.app.time)
         callers.prune(self.app.db, clock.utc(self.app.time() - _KEY_LIFETIME))
         if self._jobs:
-            self._worker = IdleWorker(self._job_context, self.app.config.idle_seconds)
+            connect = self.app.db.another_connection
+            self._worker = IdleWorker(
+                lambda cancel: background.job_context(self.app, connect(), cancel), self.app.config.idle_seconds
+            )
 
     async def close(self) -> None:
         """End the turns, then the jobs, then the conversations of callers, and let go of the file."""
@@ -362,10 +422,7 @@ class ServerState:
     def _close(self) -> None:
         if self._worker:
             self._worker.end(_JOB_STOP_SECONDS)
-        with (
-            suppress(AgentError),
-            self.pool.connection() as db,
-        ):  # what cannot be closed now is closed at the next start
+        with suppress(AgentError), self.pool.connection() as db:  # what is left open is closed at the next start
             for session in callers.open_sessions(db):
                 closing.close(db, session, self.app.time, actor="program")
         self.pool.close()
@@ -384,66 +441,59 @@ class ServerState:
 
     def seconds_to_wait(self, caller: Caller) -> float:
         """Count a request of this caller; returns the seconds until the next is allowed, 0: now."""
-        bucket = self._buckets.setdefault(caller.id, TokenBucket(self.limits.rate, self.limits.burst))
-        return bucket.take()
-
-    @contextmanager
-    def exclusive_session(self, session: int, cancel: Cancel) -> Iterator[bool]:
-        """Hold a session exclusively among the turns of this server; yields whether that was waited for.
-
-        Raises Cancelled.
-        """
-        with self._session_freed:
-            waited = session in self._busy_sessions
-            while session in self._busy_sessions:
-                self._session_freed.wait(_POLL_SECONDS)
-                cancel.check()
-            self._busy_sessions.add(session)
-        try:
-            yield waited
-        finally:
-            with self._session_freed:
-                self._busy_sessions.discard(session)
-                self._session_freed.notify_all()
+        return self._buckets.setdefault(caller.id, TokenBucket(self.limits.rate, self.limits.burst)).take()
 
     async def read(self, work: Callable[[Database], T]) -> T:
         """Run `work` with a connection on a thread, so that the event loop does not wait."""
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_READER_THREADS)
-        return await anyio.to_thread.run_sync(partial(self._with_connection, work), limiter=self._limiter)
+
+        def run() -> T:
+            with self.pool.connection() as db:
+                return work(db)
+
+        return await anyio.to_thread.run_sync(run, limiter=self._limiter)
 
     async def health(self) -> dict[str, str]:
-        """What `metrics.look` found, at most a few seconds ago: whoever asks needs no token."""
+        """What was found of each part, at most a few seconds ago: "ok", or a sentence.
+
+        No paths and addresses: whoever asks needs no token.
+        """
         async with self._health_lock:
             if time.monotonic() - self._health_at > _HEALTH_SECONDS:
-                self._health = await self.read(partial(metrics.look, self.app))
+                self._health = await self.read(partial(_look, self.app))
                 self._health_at = time.monotonic()
         return self._health
 
-    def caller_with_token(self, token: str) -> Caller | None:
+    def caller_with_token(self, db: Database, token: str) -> Caller | None:
         """The caller with this token; None where there is none."""
-        with self.pool.connection() as db:
-            caller = callers.by_token(db, token)
-            if caller and caller.writes:
-                with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
-                    callers.record_visit(db, caller, self.app.time)
-            return caller
-
-    def is_still_admitted(self, db: Database, caller: Caller) -> bool:
-        """Whether the caller still has the same token for the same memory."""
-        now = callers.get(db, caller.name)
-        return now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
-
-    def _with_connection(self, work: Callable[[Database], T]) -> T:
-        with self.pool.connection() as db:
-            return work(db)
+        caller = callers.by_token(db, token)
+        if caller and caller.writes:
+            with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
+                callers.record_visit(db, caller, self.app.time)
+        return caller
 
     def _report_busy(self, busy: bool) -> None:
         if self._worker:
             self._worker.touch(busy=busy)
 
-    def _job_context(self, cancel: Cancel) -> JobContext:
-        return background.job_context(self.app, self.app.db.another_connection(), cancel)
+
+def _look(app: App, db: Database) -> dict[str, str]:
+    found = dict.fromkeys(("database", "disk", "model"), OK)
+    try:
+        sessions.latest(db, app.scope.owner)
+    except AgentError:
+        found["database"] = "it cannot be read: `agent db check` says more"
+    else:
+        if not (db.in_memory or os.access(db.path, os.W_OK)):
+            found["database"] = "it cannot be written"
+    free = shutil.disk_usage(Path(db.path).parent).free if not db.in_memory else _ROOM
+    if free < _ROOM:
+        found["disk"] = f"{free // 1_000_000} MB are free"
+    if app.config.model != "offline" and not app.config.model.startswith("scripted:"):
+        try:
+            engines.of(app.config).listing()
+        except AgentError:
+            found["model"] = "no model server answers"
+    return found
 
 
 def _app_for(app: App, caller: Caller) -> App:

@@ -11,7 +11,7 @@ from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -29,11 +29,13 @@ from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.serve import responses
 from agent_cli.serve.responses import Refused
-from agent_cli.serve.state import ServerState, TurnWork
+from agent_cli.serve.state import QueuedTurn, ServerState
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
+
+T = TypeVar("T")
 
 OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
 """Called when the turn begins: opens or resumes a session; returns its number and the message. Raises Refused."""
@@ -53,32 +55,31 @@ class TurnRequest:
     streamed: bool = False  # whether it is given word by word, with what turns out to have been thinking
 
 
-def make_work(state: ServerState, request: TurnRequest) -> TurnWork:
-    """The work of the turn, to be run on a thread of its own."""
-    return partial(_run_logged if request.caller.writes else _run_unlogged, state, request)
+def lock_key(caller: Caller, session: str) -> Hashable:
+    """What turns wait for: a session of this owner, or the wait would tell when another is answered."""
+    return caller.owner, session
 
 
-def _run_logged(state: ServerState, request: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
+def _run_logged(state: ServerState, request: TurnRequest, queued: QueuedTurn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller)
     with state.pool.connection() as db:
         session, parts = request.open_session(db, app)
-        with state.exclusive_session(session, cancel) as waited:
-            if waited:  # who had it has let go of it
-                sessions.reopen(db, session, app.scope.owner, app.time())
-            try:
-                yield from _run(state, app, request, turns.tool_context(app, db, session), parts, cancel)
-                upkeep.after_turn(app, db)
-            finally:
-                sessions.release(db, session)
+        if not queued.claim(lock_key(request.caller, ids.handle("session", session))):
+            raise responses.busy("another message of this conversation came first: ask again")
+        try:
+            yield from _run(state, app, request, turns.tool_context(app, db, session), parts, queued.cancel)
+            upkeep.after_turn(app, db)
+        finally:
+            sessions.release(db, session)
 
 
-def _run_unlogged(state: ServerState, request: TurnRequest, cancel: Cancel) -> Iterator[JsonObject]:
+def _run_unlogged(state: ServerState, request: TurnRequest, queued: QueuedTurn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller).incognito(reads=True)
     try:
         session, parts = request.open_session(app.db, app)
         context = turns.tool_context(app, app.db, session)
         try:
-            yield from _run(state, app, request, context, parts, cancel)
+            yield from _run(state, app, request, context, parts, queued.cancel)
         finally:
             if context.memory:
                 context.memory.close()
@@ -104,7 +105,8 @@ def _run(
                         last = log.last_message(context.db, context.session)
                         request.on_answer(context.db, context.session, last, answer, transcript.lines)
                 for each in objects:
-                    yield {**each, "took": _timings(model, began)} if each["type"] == "end" else each
+                    took = {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
+                    yield {**each, "took": took} if each["type"] == "end" else each
                 if isinstance(event, QuestionLogged) and app.keeps:
                     for line in _propose_facts(context, ids.number("message", event.handle), parts, caller):
                         yield from transcript.take(Noticed(line, receipt=True))
@@ -158,33 +160,28 @@ class _TimedModel:
             yield chunk
 
 
-def _timings(model: _TimedModel, began: float) -> dict[str, float]:
-    """Seconds of the turn so far, in parts."""
-    return {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
-
-
 class TurnHandle:
-    """The turn of one request. With a `key` it is not cut when the caller disconnects: the same request comes again."""
+    """The turn of one request. With a `key` it is not cut when the caller disconnects: the same request comes again.
+
+    `session`: a name that is known before the turn begins, for the lock.
+    """
 
     def __init__(
-        self, state: ServerState, request: Request, turn_request: TurnRequest, lock_key: Hashable | None, key: str = ""
+        self, state: ServerState, request: Request, turn_request: TurnRequest, session: str | None, key: str = ""
     ):
-        owner_key = (
-            (turn_request.caller.owner, lock_key) if lock_key else None
-        )  # or the wait would tell when another is answered
-        self.turn = state.turns.begin(make_work(state, turn_request), owner_key, turn_request.caller.id)
+        caller = turn_request.caller
+        work = partial(_run_logged if caller.writes else _run_unlogged, state, turn_request)
+        self.turn = state.turns.begin(work, caller.id, lock_key(caller, session) if session else None)
         self._request, self._stays = request, bool(key)
-        place = (turn_request.caller.id, key)
         if key:
-            state.turns_by_key[place] = self.turn
+            state.turns_by_key[caller.id, key] = self.turn
 
         def on_done(_: object) -> None:
-            state.metrics.time("agent_turn_waited_seconds", turn_request.caller.name, self.turn.waited)
-            if state.turns_by_key.get(place) is self.turn:
-                del state.turns_by_key[place]
+            state.metrics.time("agent_turn_waited_seconds", caller.name, self.turn.waited)
+            if state.turns_by_key.get((caller.id, key)) is self.turn:
+                del state.turns_by_key[caller.id, key]
 
-        if self.turn.task:
-            self.turn.task.add_done_callback(on_done)
+        self.turn.task.add_done_callback(on_done)
 
     async def answer(self) -> JsonObject:
         """The whole answer as a JSON object. Raises Refused, with what had arrived."""
@@ -200,8 +197,7 @@ class TurnHandle:
 
     async def first_event(self) -> JsonObject:
         """The first event, waited for so that a turn that cannot begin gets its own status. Raises Refused."""
-        await self._wait_for(self.turn.started.wait())
-        event = await self.turn.next_event()
+        event = await self._wait_for(self.turn.next_event())
         if event is None:
             self._raise_error()
             raise responses.busy("the turn ended without an answer: ask again")
@@ -231,10 +227,12 @@ class TurnHandle:
         if not self._stays and not self.turn.answered.is_set():
             self.turn.abandon()
 
-    async def _wait_for(self, ready: Coroutine[Any, Any, Any]) -> None:
-        if not await responses.unless_disconnected(self._request.receive, asyncio.ensure_future(ready)):
+    async def _wait_for(self, ready: Coroutine[Any, Any, T]) -> T:
+        waiting = asyncio.ensure_future(ready)
+        if not await responses.unless_disconnected(self._request.receive, waiting):
             self.abandon()
             raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
+        return waiting.result()
 
     def _raise_error(self) -> None:
         try:

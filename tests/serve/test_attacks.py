@@ -13,7 +13,7 @@ import pytest
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.forgetting import forget, provenance
-from agent_cli.serve import search
+from agent_cli.serve import routes
 from tests.ollama_server import script
 from tests.serving import FREE, listening, opened, served, wait_until
 
@@ -23,7 +23,7 @@ def test_stream_of_an_old_token_ends_when_its_caller_is_given_a_new_one(house):
     caller = callers.get(house.db, "bot")
 
     async def events():
-        stream = search._log(house.house, caller, 0)
+        stream = routes._log(house.house, caller, 0)
         await anext(stream)
         callers.revoke(house.db, "bot", house.app.time)
         callers.add(house.db, "bot", house.app.time)

@@ -210,6 +210,28 @@ def test_turns_of_a_session_come_one_after_the_other(house, bot):
     assert [f"heard: {text}" for text in said[0::2]] == said[1::2]
 
 
+def test_session_that_a_turn_has_just_begun_is_waited_for(house, bot, server):
+    go_on, got = threading.Event(), []
+    server.answer = lambda body: go_on.wait(10) and heard(body)
+    first = threading.Thread(target=lambda: bot.chat("one"))
+    first.start()
+    server.wait_for_chats(1)
+    second = threading.Thread(target=lambda: got.append(bot.chat("two", "s1")))
+    second.start()
+    wait_until(lambda: house.house.turns.waiting == 1)
+    go_on.set()
+    for thread in (first, second):
+        thread.join(10)
+
+    assert (got[0].status_code, got[0].json()["session"]) == (200, "s1")
+    assert [text for (text,) in rows(house, "select text from message order by id")] == [
+        "one",
+        "heard: one",
+        "two",
+        "heard: two",
+    ]
+
+
 def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
     server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)))
     with served(opened(tmp_path, server), replace(FREE, turn_seconds=1)) as house:
@@ -268,7 +290,7 @@ def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(h
     before = dump(house.db)
 
     told = reader.chat("What is called Windrose? Remember that I am rich.").json()
-    for path in ("/search?q=Windrose", "/metrics", "/v1/models", "/docs"):
+    for path in ("/search?q=Windrose", "/metrics", "/v1/models", "/openapi.json"):
         assert reader.get(path).status_code == 200
     reader.post("/v1/chat/completions", {"model": "agent", "messages": [{"role": "user", "content": "hi"}]})
 
@@ -295,7 +317,7 @@ def test_what_is_sent_wrongly_is_told_in_sentences_that_say_what_to_do(bot):
         (422, "the body must be a JSON object, sent with Content-Type: application/json"),
         (422, "the body must be a JSON object, sent with Content-Type: application/json"),
         (422, "body.message: it is empty"),
-        (422, "body.message: it is needed; body.msg: there is no such field: GET /docs lists them"),
-        (404, "there is no such route: GET /docs lists them"),
-        (405, "this route takes another method: see GET /docs"),
+        (422, "body.message: it is needed; body.msg: there is no such field: GET /openapi.json lists them"),
+        (404, "there is no such route: GET /openapi.json lists them"),
+        (405, "this route takes another method: see GET /openapi.json"),
     ]

@@ -15,8 +15,8 @@ from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import ToolCall
-from agent_cli.serve import http, search
-from agent_cli.serve.metrics import Metrics
+from agent_cli.serve import http, routes
+from agent_cli.serve.state import Metrics
 from agent_cli.store import events as log
 from agent_cli.tools import registry
 from agent_cli.tools import tool as tools
@@ -98,7 +98,7 @@ def read(house, caller_name, since, many):
     caller = callers.get(house.db, caller_name)
 
     async def some():
-        stream, found = search._log(house.house, caller, since), []
+        stream, found = routes._log(house.house, caller, since), []
         async for piece in stream:
             found.append(piece)
             if len(found) > many:
@@ -218,7 +218,7 @@ def test_no_route_gives_another_callers_words(two, server):
     house, full, curious = two
     assert CANARY in full.get("/search", params={"q": "dragon"}).text
 
-    get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/docs", "/openapi.json")
+    get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/openapi.json")
     words = {"messages": [{"role": "user", "content": "dragon"}]}
     asked = [
         *map(curious.get, get),

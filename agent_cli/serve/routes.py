@@ -1,5 +1,9 @@
-"""What a caller may look at: /search in its memory, /metrics of its turns, /events of its audit log."""
+"""What a caller may look at and keep: /search in its memory, /tasks, /metrics of its turns, /events of its audit log.
 
+Reminders of its tasks come up where the owner of the memory is.
+"""
+
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import suppress
@@ -7,8 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import anyio
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -17,7 +20,11 @@ from agent_cli import clock, kinds
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError, UsageError
+from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
+from agent_cli.memory.dates import due_times, zones
+from agent_cli.memory.planner import tasks
+from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall, vectors
 from agent_cli.memory.search.candidates import Filter, between_days
@@ -27,7 +34,7 @@ from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
-from agent_cli.text import clean
+from agent_cli.text import clean, without_surrogates
 
 _POLL_SECONDS = 0.5  # seconds between two looks for new events
 _KINDS = tuple(kind.name for kind in kinds.SEARCHABLE)
@@ -36,6 +43,10 @@ if TYPE_CHECKING:
 else:
     SearchKind = Literal[_KINDS]
 Days = Annotated[int, Field(ge=0, le=36500, description="0: however long ago.")]
+EventId = Annotated[
+    str, Header(alias="Last-Event-ID", pattern=r"^e[0-9]{1,15}$", description="Go on after it; e0: from the start.")
+]
+TaskHandle = Annotated[str, Path(pattern=r"^t[0-9]{1,15}$", description="Its handle, as in t4.")]
 
 
 class SearchQuery(BaseModel):
@@ -67,8 +78,66 @@ class SearchResult(BaseModel):
     hits: list[SearchHit]
 
 
+class TaskQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    state: Literal["open", "done", "all"] = "open"
+    limit: int = Field(100, ge=1, le=1000)
+
+
+class NewTask(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(pattern=r"\S", max_length=tasks.MAX_LENGTH)
+    when: str = Field("", max_length=200, description="In words: friday 3pm, every monday 9:00; empty: at no time.")
+
+
+class TaskAnswer(BaseModel):
+    id: str
+    text: str
+    when: str
+    due_at: str | None
+    zone: str
+    repeats: str
+    state: Literal["open", "done"]
+    done_at: str | None
+    at: str
+
+
+class TaskList(BaseModel):
+    tasks: list[TaskAnswer]
+
+
 def router(state: ServerState) -> APIRouter:
     routes = APIRouter()
+
+    @routes.get("/tasks", summary="What is to be done")
+    def list_tasks(request: Request, asked: Annotated[TaskQuery, Query()]) -> TaskList:
+        with state.pool.connection() as db:
+            found = tasks.listing(db, request.state.caller.owner, asked.state, asked.limit)
+        return TaskList(tasks=[_task_answer(each) for each in found])
+
+    @routes.post("/tasks", status_code=201, summary="Add a task, with a reminder or without")
+    def add_task(request: Request, new: NewTask) -> TaskAnswer:
+        caller, time = _writer(request), state.app.time
+        try:
+            due = due_times.parse(without_surrogates(new.when), time(), zones.local_name())
+        except UsageError as error:
+            raise Refused(422, "no_time", clean(str(error))) from None
+        with state.pool.connection() as db:
+            return _task_answer(tasks.add(db, caller.scope, without_surrogates(new.text), due, time, origin="http"))
+
+    @routes.post("/tasks/{task}/done", summary="Mark a task as done; one that repeats moves to its next time")
+    def complete_task(request: Request, task: TaskHandle) -> TaskAnswer:
+        caller = _writer(request)
+        with state.pool.connection() as db:
+            try:
+                found = tasks.get(db, ids.number("task", task), caller.owner)
+            except UsageError:
+                raise Refused(404, "no_task", f"there is no task {task}") from None
+            if found.state == "done" or found.hidden_at:
+                raise Refused(409, "done", f"{task} is done already")
+            return _task_answer(tasks.complete(db, found, state.app.time))
 
     @routes.get("/search", summary="Search conversations, notes, summaries and facts")
     def search(request: Request, asked: Annotated[SearchQuery, Query()]) -> SearchResult:
@@ -88,8 +157,7 @@ def router(state: ServerState) -> APIRouter:
             fact_half_life=app.fact_half_life,
         )
         with state.pool.connection() as db:
-            embedder = _question_embedder(app, caller, db)
-            found = recall.find(db, asked.q, allowed, now, asked.limit, embedder)
+            found = recall.find(db, asked.q, allowed, now, asked.limit, _question_embedder(app, caller, db))
         return SearchResult(query=clean(asked.q), verdict=found.verdict, hits=[_search_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
 
     @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of the log, for Prometheus")
@@ -108,23 +176,13 @@ def router(state: ServerState) -> APIRouter:
         responses=responses.EVENT_STREAM,
         summary="The audit log as it grows: ids, kinds and hashes, never text",
     )
-    async def events(
-        request: Request,
-        last: Annotated[
-            str,
-            Header(alias="Last-Event-ID", pattern=r"^e[0-9]{1,15}$", description="Go on after it; e0: from the start."),
-        ] = "",
-    ) -> Response:
+    async def events(request: Request, last: EventId = "") -> Response:
         caller: Caller = request.state.caller
-        if state.streams.get(caller.id, 0) >= state.limits.streams:
+        if state.streams[caller.id] >= state.limits.streams:
             raise Refused(429, "streams", f"{state.limits.streams} streams are open already", {"Retry-After": "5"})
-        state.streams[caller.id] = state.streams.get(caller.id, 0) + 1
-
-        def closed() -> None:
-            state.streams[caller.id] -= 1
-
+        state.streams[caller.id] += 1
         since = ids.number("event", last) if last else None
-        return EventStream(_log(state, caller, since), closed=closed)
+        return EventStream(_log(state, caller, since), closed=lambda: state.streams.subtract([caller.id]))
 
     return routes
 
@@ -138,8 +196,8 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
     last_sent = time.monotonic()
     yield responses.HEARTBEAT
     while not state.stopping.is_set():
-        found, now, still = await state.read(partial(_poll, state, caller, at))
-        if not still:
+        found, now, admitted = await state.read(partial(_poll, caller, at))
+        if not admitted:
             return
         for event in found:
             yield responses.encode_event(event, id=event["id"])
@@ -148,12 +206,15 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
             yield responses.HEARTBEAT
             last_sent = time.monotonic()
         if now == at:
-            await anyio.sleep(_POLL_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
         at = now
 
 
-def _poll(state: ServerState, caller: Caller, at: int, db: Database) -> tuple[list[dict[str, Any]], int, bool]:
-    return *records.events_after(db, caller.owner, at), state.is_still_admitted(db, caller)
+def _poll(caller: Caller, at: int, db: Database) -> tuple[list[dict[str, Any]], int, bool]:
+    """New events, the number of the last, and whether the caller still has the same token for the same memory."""
+    now = callers.get(db, caller.name)
+    admitted = now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
+    return *records.events_after(db, caller.owner, at), admitted
 
 
 def _question_embedder(app: App, caller: Caller, db: Database) -> vectors.QueryEmbedder | None:
@@ -169,3 +230,16 @@ def _search_hit(hit: Hit) -> SearchHit:
     at = clock.utc(datetime.fromtimestamp(hit.at).astimezone())
     session = ids.handle("session", hit.session) if hit.session else None
     return SearchHit(kind=hit.kind, id=hit.handle, session=session, at=at, text=clean(hit.text), label=clean(hit.label))
+
+
+def _writer(request: Request) -> Caller:
+    caller: Caller = request.state.caller
+    if not caller.writes:
+        raise Refused(403, "reads_only", "this caller only reads")
+    return caller
+
+
+def _task_answer(task: Task) -> TaskAnswer:
+    fields = task.describe()
+    fields |= {"text": clean(task.text), "when": clean(task.due_words)}
+    return TaskAnswer(**{name: fields[name] for name in TaskAnswer.model_fields})
