@@ -53,16 +53,7 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", termina
         session = db.insert(
             """insert into session (uid, owner, place, kind, started_at, utc_offset, last_at, holder, terminal)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8)""",
-            (
-                ids.new(now),
-                scope.owner,
-                scope.place,
-                kind,
-                moment,
-                clock.offset(now),
-                holder.this_process(),
-                terminal,
-            ),
+            (ids.new(now), scope.owner, scope.place, kind, moment, clock.offset(now), holder.this_process(), terminal),
         )
         handle, actor = ids.handle("session", session), "schedule" if kind == "schedule" else "person"
         events.append(db, lambda: now, "session started", handle, actor=actor, session=session)

@@ -161,12 +161,7 @@ def _local_time(fact: Fact, moment: str | None) -> str | None:
 
 
 def import_lines(
-    memory: MemoryContext,
-    lines: Iterable[str],
-    source: str,
-    complain: Callable[[str], None],
-    *,
-    accepted: bool = False,
+    memory: MemoryContext, lines: Iterable[str], source: str, complain: Callable[[str], None], *, accepted: bool = False
 ) -> tuple[int, int]:
     """Import facts as proposals or as accepted; returns how many are new and how many lines were invalid.
 

@@ -35,11 +35,7 @@ _MAX_STEPS = 6000  # characters of the steps of one skill
 _TEXT = {"type": "string"}
 _FIELDS = ("name", "description", "steps", "changes")
 _SKILL = {"type": "object", "properties": dict.fromkeys(_FIELDS, _TEXT), "required": list(_FIELDS)}
-SCHEMA = {
-    "type": "object",
-    "properties": {"skill": {"anyOf": [{"type": "null"}, _SKILL]}},
-    "required": ["skill"],
-}
+SCHEMA = {"type": "object", "properties": {"skill": {"anyOf": [{"type": "null"}, _SKILL]}}, "required": ["skill"]}
 
 _PROMPT = """Was something done in the conversation below, step by step, that the PERSON will want done again, and \
 that took several tries or a correction by the PERSON to get right? Then write it down as a skill. Almost every \

@@ -58,8 +58,7 @@ def has_skills(db: Database, owner: str) -> bool:
 def find(db: Database, owner: str, question: str, vector: Sequence[float] | None = None) -> list[Match]:
     """The skills that may help, best first, at most three. `vector`: of the question, where there is one."""
     rows = db.rows(
-        "select id, name, description from skill where owner = ? and state = ? and hidden_at is null",
-        (owner, ACCEPTED),
+        "select id, name, description from skill where owner = ? and state = ? and hidden_at is null", (owner, ACCEPTED)
     )
     query = _query_terms(db, question)
     stems = _stems_found(db, query, rows)
@@ -137,8 +136,7 @@ def _similarities(db: Database, skills: Sequence[int], vector: Sequence[float] |
         return {}
     passages: dict[int, int] = dict(
         db.rows(
-            "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'k' and p.row = c.value",
-            (skills,),
+            "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'k' and p.row = c.value", (skills,)
         )
     )
     try:
