@@ -2,8 +2,8 @@
 
 A proposal waits until the person accepts or rejects it, or expires. What was accepted can be changed, hidden and
 restored. Each change is recorded with the row as it was before, so that it can be shown and undone; changes made
-together are one batch, and are undone together. A `Proposals` value says what differs between the kinds;
-facts/facts.py and skills/skills.py have one each, and write the rows themselves.
+together are one batch, and are undone together. What differs between the kinds is in a `Proposals` value each, in
+facts/facts.py and skills/skills.py.
 """
 
 import json
@@ -93,19 +93,25 @@ class Proposals(Generic[Row]):
     max_pending: int  # proposals of a model that may wait at once
     fixed: frozenset[str]  # columns that undoing leaves as they are: never written, or erased since
     changed_since: str  # the error when a change cannot be undone; {}: the handle
-    write: Callable[[MemoryContext, Row, Mapping[str, Any]], None]  # columns of a row
+    write: Callable[[MemoryContext, Row, Mapping[str, Any]], None]  # columns of a row, with what follows from them
 
     @property
     def kind(self) -> str:
         return self.row.kind
 
+    @property
+    def _columns(self) -> list[str]:
+        return [each.name for each in fields(self.row)]  # type: ignore[arg-type]
+
+    @property
+    def _unreported(self) -> str:
+        return "expired untold" if self.kind == "fact" else f"expired {self.kind}s untold"
+
     def get(self, db: Database, id: int, owner: str) -> Row:
         """Raises UsageError when this owner has no such row."""
-        found = self.select(db, "id = ? and owner = ?", (id, owner))
-        if not found:
-            handle = ids.handle(self.kind, id)
-            raise UsageError(f"there is no {self.kind} {handle}; `{self.list_command}` shows them all")
-        return found[0]
+        if found := self.select(db, "id = ? and owner = ?", (id, owner)):
+            return found[0]
+        raise UsageError(f"there is no {self.kind} {ids.handle(self.kind, id)}; `{self.list_command}` shows them all")
 
     def many(self, db: Database, found: Sequence[int], owner: str) -> list[Row]:
         """The rows with these ids that this owner has, in the order of the ids."""
@@ -114,7 +120,6 @@ class Proposals(Generic[Row]):
         return [rows[id] for id in found if id in rows]
 
     def select(self, db: Database, where: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Row]:
-        """The rows of this condition."""
         rows = db.rows(f"select {', '.join(self._columns)} from {self.kind} where {where}", values)
         return [self.row(*row) for row in rows]
 
@@ -149,6 +154,22 @@ class Proposals(Generic[Row]):
             for change, was, actor, undone, at, offset in rows
         ]
 
+    def insert(self, memory: MemoryContext, change: str, *, actor: str, **columns: Any) -> Row:
+        """Store a new row and record it. Runs in the caller's transaction."""
+        db, now, owner = memory.db, memory.time(), memory.scope.owner
+        decided_at = None if columns["state"] == PENDING else clock.utc(now)
+        columns |= {"uid": ids.new(now), "owner": owner, "decided_at": decided_at}
+        values = ", ".join(f":{name}" for name in columns)
+        id = db.insert(f"insert into {self.kind} ({', '.join(columns)}) values ({values})", columns)
+        row = self.get(db, id, owner)
+        self.record(memory, row, None, change, actor=actor)
+        return row
+
+    def update(self, db: Database, id: int, columns: Mapping[str, Any]) -> None:
+        """Write columns without recording their former values. Runs in the caller's transaction."""
+        assignments = ", ".join(f"{name} = :{name}" for name in columns)
+        db.execute(f"update {self.kind} set {assignments} where id = :id", {**columns, "id": id})
+
     def change(self, memory: MemoryContext, row: Row, change: str, *, actor: str = "person", **values: Any) -> Row:
         """Change some columns of a row and record its former values. Runs in the caller's transaction."""
         before = self.get(memory.db, row.id, row.owner)
@@ -161,14 +182,13 @@ class Proposals(Generic[Row]):
         self, memory: MemoryContext, row: Row, before: Row | None, change: str, *, actor: str, undone: bool = False
     ) -> None:
         """Record a row as it was before a change (None: it is new). Runs in the caller's transaction."""
-        now = memory.time()
+        now, content = memory.time(), getattr(row, self.text)
         was = None if before is None else json.dumps(asdict(before), ensure_ascii=False)  # type: ignore[call-overload]
         memory.db.execute(
             f"""insert into {self.kind}_version ({self.kind}_id, change, was, batch, actor, undone, at, utc_offset)
                 values (?, ?, ?, ?, ?, ?, ?, ?)""",
             (row.id, change, was, memory.batch or ids.new(now), actor, int(undone), clock.utc(now), clock.offset(now)),
         )
-        content = getattr(row, self.text)
         events.append(memory.db, memory.time, f"{self.kind} {change}", row.handle, actor=actor, content=content)
 
     def require_pending(self, db: Database, row: Row) -> Row:
@@ -216,14 +236,6 @@ class Proposals(Generic[Row]):
             count = meta.number(db, self._unreported)
             meta.drop(db, self._unreported)
         return count
-
-    @property
-    def _columns(self) -> list[str]:
-        return [each.name for each in fields(self.row)]  # type: ignore[arg-type]
-
-    @property
-    def _unreported(self) -> str:
-        return "expired untold" if self.kind == "fact" else f"expired {self.kind}s untold"
 
     def of_batch(self, db: Database, batch: str) -> list[tuple[int, str, str, int]]:
         """What a batch did, the last first: the id of each row, its last change there, the time and its UTC offset."""

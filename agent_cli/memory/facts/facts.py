@@ -17,7 +17,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.proposals import ACCEPTED, PENDING, MemoryContext, Proposals, Proposed
+from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
 from agent_cli.memory.search import index
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -80,9 +80,9 @@ class Fact(Proposed):
 
     def describe(self) -> dict[str, Any]:
         values = asdict(self) | {"id": self.handle, "inferred": bool(self.inferred)}
-        for key, kind in (("message_id", "message"), ("session_id", "session"), ("target_id", "fact")):
-            values[key.removesuffix("_id")] = ids.handle(kind, values[key]) if values[key] else None
-            del values[key]
+        for key, kind in (("message", "message"), ("session", "session"), ("target", "fact")):
+            id = values.pop(f"{key}_id")
+            values[key] = ids.handle(kind, id) if id else None
         return {key: value for key, value in values.items() if key not in ("owner", "utc_offset")}
 
 
@@ -100,11 +100,8 @@ def listing(
     """Facts, the newest first.
 
     `as_of`: what was true at that moment, whatever has replaced it since; where only an end is known, and it was past
-    when it was said, at any time before. `not_over`: without those that have ended by
-    then, but with those that are planned.
+    when it was said, at any time before. `not_over`: without those that have ended by then.
     """
-    moment = clock.utc(as_of) if as_of else None
-    wanted = (ACCEPTED, SUPERSEDED) if as_of else states
     return FACTS.select(
         db,
         f"""owner = :owner and state in (select value from json_each(:states))
@@ -116,9 +113,9 @@ def listing(
             order by id desc limit :limit""",
         {
             "owner": owner,
-            "states": wanted,
+            "states": (ACCEPTED, SUPERSEDED) if as_of else states,
             "place": place,
-            "moment": moment,
+            "moment": clock.utc(as_of) if as_of else None,
             "not_over": clock.utc(not_over) if not_over else None,
             "limit": limit,
         },
@@ -137,13 +134,8 @@ def similar(db: Database, owner: str, statement: str) -> list[Fact]:
     """Facts in any state that say nearly the same, numbers ignored: candidates for a closer comparison."""
     where = """+owner = ?2 and id in (
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
-    blank = terms.shingles(terms.mask_numbers(statement))
-    found = FACTS.select(db, where, (_rarest_marks(db, statement), owner))
-    return [
-        each
-        for each in found
-        if terms.nearly_equal(blank, terms.shingles(terms.mask_numbers(each.statement)), SIMILARITY)
-    ]
+    shingles, found = _shingles(statement), FACTS.select(db, where, (_rarest_marks(db, statement), owner))
+    return [each for each in found if terms.nearly_equal(shingles, _shingles(each.statement), SIMILARITY)]
 
 
 def stated_last(db: Database, owner: str, words: str) -> list[Fact]:
@@ -158,26 +150,17 @@ def stated_last(db: Database, owner: str, words: str) -> list[Fact]:
 
 def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
     """(message id, quote) of every source of a fact."""
+    others = "select message_id, quote from fact_source where fact_id = ? and message_id is not ? order by message_id"
     first = [(fact.message_id, fact.quote)] if fact.message_id else []
-    return first + [
-        (message, quote)
-        for message, quote in db.rows(
-            "select message_id, quote from fact_source where fact_id = ? order by message_id", (fact.id,)
-        )
-        if message != fact.message_id
-    ]
+    return [*first, *db.rows(others, (fact.id, fact.message_id))]
 
 
 def confirmed(db: Database, fact_ids: Sequence[int]) -> dict[int, str]:
     """When each of these was decided or stated last."""
-    return dict(
-        db.rows(
-            """select f.id, max(coalesce(f.decided_at, f.learned_at), coalesce(max(s.at), ''))
+    query = """select f.id, max(coalesce(f.decided_at, f.learned_at), coalesce(max(s.at), ''))
                from json_each(?) c cross join fact f on f.id = c.value left join fact_source s on s.fact_id = f.id
-               group by f.id""",
-            (fact_ids,),
-        )
-    )
+               group by f.id"""
+    return dict(db.rows(query, (fact_ids,)))
 
 
 def last_change(db: Database) -> int:
@@ -187,30 +170,26 @@ def last_change(db: Database) -> int:
 
 def insert(memory: MemoryContext, claim: Claim, state: str, change: str, *, actor: str) -> Fact:
     """Store a claim as a fact in this state. Runs in the caller's transaction."""
-    db, owner, now = memory.db, memory.scope.owner, memory.time()
-    columns = stated(claim, now) | {
-        "uid": ids.new(now),
-        "owner": owner,
-        "place": claim.place,
-        "session_id": claim.session,
-        "state": state,
-        "target_id": claim.target,
-        "origin": claim.origin,
-        "trust": claim.trust or claim.origin,
-        "inferred": claim.inferred,
-        "message_id": claim.message,
-        "quote": claim.quote,
-        "decided_at": None if state == PENDING else clock.utc(now),
-        "utc_offset": clock.offset(claim.learned or now),
-        "source": claim.source,
-    }
-    names = ", ".join(columns)
-    values = ", ".join(f":{name}" for name in columns)
-    id = db.insert(f"insert into fact ({names}) values ({values})", columns)
-    _write_marks(db, id, claim.statement)
-    fact = get(db, id, owner)
+    db, now = memory.db, memory.time()
+    fact = FACTS.insert(
+        memory,
+        change,
+        actor=actor,
+        state=state,
+        **stated(claim, now),
+        place=claim.place,
+        session_id=claim.session,
+        target_id=claim.target,
+        origin=claim.origin,
+        trust=claim.trust or claim.origin,
+        inferred=claim.inferred,
+        message_id=claim.message,
+        quote=claim.quote,
+        utc_offset=clock.offset(claim.learned or now),
+        source=claim.source,
+    )
+    _write_marks(db, fact.id, claim.statement)
     add_source(db, fact, claim.read_in, "", now)
-    FACTS.record(memory, fact, None, change, actor=actor)
     _update_graph(db, fact)
     return fact
 
@@ -260,15 +239,17 @@ def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
 
 def erase(db: Database, fact_ids: Sequence[int]) -> None:
     """Delete facts with their versions, sources and marks. Runs in the caller's transaction."""
-    listed = (fact_ids,)
     for id in fact_ids:
         index.erase(db, "f", id)
         graph.remove_fact(db, id)
     FACTS.drop_versions(db, fact_ids, "fact_id")
-    db.execute("delete from fact_mark where fact_id in (select value from json_each(?))", listed)
-    db.execute("delete from fact_source where fact_id in (select value from json_each(?))", listed)
-    db.execute("update fact set target_id = null where target_id in (select value from json_each(?))", listed)
-    db.execute("delete from fact where id in (select value from json_each(?))", listed)
+    for statement in (
+        "delete from fact_mark where fact_id",
+        "delete from fact_source where fact_id",
+        "update fact set target_id = null where target_id",
+        "delete from fact where id",
+    ):
+        db.execute(f"{statement} in (select value from json_each(?))", (fact_ids,))
 
 
 def drop_source(db: Database, messages: Sequence[int], only: Collection[int] | None = None) -> list[int]:
@@ -292,10 +273,7 @@ def drop_source(db: Database, messages: Sequence[int], only: Collection[int] | N
 
 
 def drop_quotes(db: Database, messages: Sequence[int]) -> None:
-    """Remove these messages from former versions of facts, so that no `undo` restores their quotes.
-
-    Runs in the caller's transaction.
-    """
+    """Drop these messages from former versions, so that no `undo` restores quotes. Runs in the caller's transaction."""
     FACTS.clear(db, "message_id", messages, message_id=None, quote="")
 
 
@@ -306,8 +284,7 @@ def _write(memory: MemoryContext, fact: Fact, values: Mapping[str, Any]) -> None
     if changed.statement != fact.statement:
         index.erase(db, "f", fact.id)  # needs the former words
         _write_marks(db, fact.id, changed.statement)
-    assignments = ", ".join(f"{key} = :{key}" for key in values)
-    db.execute(f"update fact set {assignments} where id = :id", {**values, "id": fact.id})
+    FACTS.update(db, fact.id, values)
     _update_graph(db, changed)
 
 
@@ -320,7 +297,7 @@ def _update_graph(db: Database, fact: Fact) -> None:
 
 
 def _write_marks(db: Database, id: int, statement: str) -> None:
-    """Write the hashes of a statement's shingles, by which similar ones are found without reading all facts."""
+    """Write the hashes of a statement's shingles: similar ones are found by them without reading all facts."""
     db.execute("delete from fact_mark where fact_id = ?", (id,))
     db.execute_many("insert into fact_mark values (?, ?)", [(mark, id) for mark in _marks(statement)])
 
@@ -342,7 +319,11 @@ def _rarest_marks(db: Database, statement: str) -> list[int]:
 
 
 def _marks(statement: str) -> list[int]:
-    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in terms.shingles(terms.mask_numbers(statement))})
+    return sorted({zlib.crc32(" ".join(shingle).encode()) for shingle in _shingles(statement)})
+
+
+def _shingles(statement: str) -> frozenset[tuple[str, ...]]:
+    return terms.shingles(terms.mask_numbers(statement))
 
 
 def name(fact: Fact, limit: int = 80) -> str:

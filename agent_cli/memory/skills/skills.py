@@ -89,7 +89,7 @@ def add(memory: MemoryContext, text: str) -> Skill:
     with memory.db.write():
         if _by_name(memory.db, memory.scope.owner, file.name):
             raise UsageError(f"there is a skill {file.name} already; `agent skills edit {file.name}` changes it")
-        return _insert(memory, file, ACCEPTED, "added", origin="typed", actor="person")
+        return _insert(memory, file, ACCEPTED, "added", origin="typed", trust="typed")
 
 
 def propose(
@@ -107,26 +107,16 @@ def propose(
     version of the known skill that the change was made from. Raises UsageError like `add`.
     """
     file = skill_file.parse(secrets.mask(text) if origin == "model" else text)
-    actor = "model" if origin == "model" else "person"
     db, owner = memory.db, memory.scope.owner
     with db.write():
         if tombstones.contains(db, file.text, owner) or _exists(db, owner, file.text, origin):
             return None
         known = _by_name(db, owner, file.name)
+        target, version = (known.id, known.version) if known else (None, None)
         if origin == "model":
             SKILLS.make_room(memory)
-        return _insert(
-            memory,
-            file,
-            PENDING,
-            "proposed",
-            origin=origin,
-            trust=trust,
-            session=session,
-            actor=actor,
-            target=known,
-            base=base or (known.version if known else None),
-        )
+        sources = {"origin": origin, "trust": trust or origin, "session_id": session}
+        return _insert(memory, file, PENDING, "proposed", target_id=target, base=base or version, **sources)
 
 
 def accept(memory: MemoryContext, skill: Skill) -> Skill:
@@ -176,9 +166,8 @@ def restore(memory: MemoryContext, skill: Skill, version: int | None = None) -> 
             return change(memory, now, "restored", hidden_at=None)
         older = next((each for each in former(memory.db, now) if each.was["version"] == version), None)
         if older is None:
-            raise UsageError(
-                f"{now.name} has no version {version}; `agent skills show {now.name} --versions` lists them"
-            )
+            versions = f"`agent skills show {now.name} --versions` lists them"
+            raise UsageError(f"{now.name} has no version {version}; {versions}")
         return _reword(memory, now, "restored", skill_file.parse(older.was["text"]), hidden_at=None)
 
 
@@ -202,9 +191,7 @@ def write(db: Database, id: int, **columns: Any) -> None:
     """Write columns without recording their former values. Runs in the caller's transaction."""
     if "text" in columns:
         index.erase(db, "k", id)  # needs the former words
-    db.execute(
-        f"update skill set {', '.join(f'{key} = :{key}' for key in columns)} where id = :id", {**columns, "id": id}
-    )
+    SKILLS.update(db, id, columns)
 
 
 def _reword(memory: MemoryContext, skill: Skill, change_: str, file: SkillFile, **others: Any) -> Skill:
@@ -215,7 +202,6 @@ def _reword(memory: MemoryContext, skill: Skill, change_: str, file: SkillFile, 
 
 
 def _by_name(db: Database, owner: str, name: str) -> Skill | None:
-    """The current skill of this name."""
     where = "owner = ? and name = ? and state = 'accepted' and hidden_at is null"
     return next(iter(SKILLS.select(db, where, (owner, name))), None)
 
@@ -231,55 +217,17 @@ def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
 
     A former version may be proposed again by the person, but not by a model.
     """
-    return bool(
-        db.value(
-            """select 1 from skill where owner = ? and text = ? and state <> 'expired'
-                 and (state <> 'merged' or ? = 'model') limit 1""",
-            (owner, text, origin),
-        )
-    )
+    query = """select 1 from skill where owner = ? and text = ? and state <> 'expired'
+               and (state <> 'merged' or ? = 'model') limit 1"""
+    return bool(db.value(query, (owner, text, origin)))
 
 
-def _insert(
-    memory: MemoryContext,
-    file: SkillFile,
-    state: str,
-    change: str,
-    *,
-    actor: str,
-    origin: str,
-    trust: str = "",
-    session: int | None = None,
-    target: Skill | None = None,
-    base: int | None = None,
-) -> Skill:
+def _insert(memory: MemoryContext, file: SkillFile, state: str, change: str, **columns: Any) -> Skill:
     """Store the skill of a file in this state. Runs in the caller's transaction."""
-    now, owner = memory.time(), memory.scope.owner
-    moment = clock.utc(now)
-    id = memory.db.insert(
-        """insert into skill (uid, owner, name, description, text, state, target_id, base, origin, trust, session_id,
-              at, utc_offset, changed_at, decided_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (
-            ids.new(now),
-            owner,
-            file.name,
-            file.description,
-            file.text,
-            state,
-            target.id if target else None,
-            base,
-            origin,
-            trust or origin,
-            session,
-            moment,
-            clock.offset(now),
-            moment,
-            None if state == PENDING else moment,
-        ),
-    )
-    skill = get(memory.db, id, owner)
-    SKILLS.record(memory, skill, None, change, actor=actor)
-    return skill
+    now, actor = memory.time(), "model" if columns["origin"] == "model" else "person"
+    columns |= {"name": file.name, "description": file.description, "text": file.text, "state": state}
+    columns |= {"at": clock.utc(now), "utc_offset": clock.offset(now), "changed_at": clock.utc(now)}
+    return SKILLS.insert(memory, change, actor=actor, **columns)
 
 
 def _write(memory: MemoryContext, skill: Skill, values: Mapping[str, Any]) -> None:
