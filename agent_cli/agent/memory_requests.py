@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from agent_cli import text
 from agent_cli.memory.conversations.capture import CaptureOptions, MemoryRequest
 from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.language.triples import Claim
@@ -67,14 +67,14 @@ def _keep(context: ToolContext, message: int, request: MemoryRequest, options: C
 
 def _adopt(memory: MemoryContext, claim: Claim, options: CaptureOptions) -> str:
     adopted = adoption.add(memory, claim)
-    return receipts.accepted(adopted, memory.time(), at_prompt=options.at_keyboard)
+    return adoption.receipt(adopted, memory.time(), at_prompt=options.at_keyboard)
 
 
 def _propose(memory: MemoryContext, claim: Claim, options: CaptureOptions) -> str:
     fact = adoption.propose(memory, claim, actor="person")
     if fact is None:
-        return receipts.not_proposed(memory.db, memory.scope.owner, claim.statement)
-    return Request(f"{receipts.pending(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})")
+        return adoption.not_proposed(memory.db, memory.scope.owner, claim.statement)
+    return Request(f"{adoption.pending_receipt(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})")
 
 
 def _claim(context: ToolContext, message: int, request: MemoryRequest, clause: str) -> Claim:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from agent_cli import text
 from agent_cli.agent import estimate
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.facts import facts, receipts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, statements, triples
 from agent_cli.memory.proposals import ACCEPTED
@@ -187,7 +187,7 @@ def _rank(fact: Fact, now: datetime) -> int:
 
 
 def _line(fact: Fact, now: datetime) -> str:
-    dates = receipts.dates_ahead(fact, now)
+    dates = adoption.dates_ahead(fact, now)
     return f"- {text.unfenced(' '.join(fact.statement.split()))} ({fact.handle}{f', {dates}' if dates else ''})"
 
 

@@ -20,7 +20,7 @@ from agent_cli.editor import edited
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
-from agent_cli.memory.facts import adoption, fact_files, fact_tests, facts, receipts
+from agent_cli.memory.facts import adoption, fact_files, fact_tests, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import secrets
@@ -366,7 +366,7 @@ def undo(
         return
     undone = {each.id: each for each in facts.undo_batch(app_.memory, batch)}  # its last state
     for each in undone.values():
-        output.say(receipts.undone(each))
+        output.say(adoption.undone_receipt(each))
 
 
 @app.command()
@@ -443,7 +443,7 @@ def _redate(
     ends = parse_moment(until, now, timedelta(milliseconds=1)) if until else None
     consent.obtain(app_, f"{_short(fact)}\nchange its dates?", _UNCHANGED)
     changed = adoption.redate(app_.memory, fact, begins, ends)
-    output.say(f"changed {_short(fact)}, {receipts.dates(changed, now)}")
+    output.say(f"changed {_short(fact)}, {adoption.format_dates(changed, now)}")
 
 
 def _edit_one(app_: App, fact: Fact, words: str) -> None:
@@ -612,9 +612,9 @@ def _table(rows: Sequence[Fact], as_json: bool, now: datetime, empty: str, *, ma
 
 def _receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:
     """The line printed after a fact was written."""
-    fact, dates = adopted.fact, receipts.dates(adopted.fact, now)
+    fact, dates = adopted.fact, adoption.format_dates(adopted.fact, now)
     if adopted.new and fact.operation == "delete":
-        return receipts.ended(adopted, now)
+        return adoption.ended_receipt(adopted, now)
     if not adopted.new:
         return f"known already: {_short(fact)}{f'; now {dates}' if adopted.dated else ''}"
     text = f"{verb} {_short(fact)}{f', {dates}' if dates else ''}"

@@ -17,7 +17,7 @@ from agent_cli.agent import carry_over
 from agent_cli.app import turns
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import triples
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
@@ -149,7 +149,7 @@ def _whole(app: App, db: Database, handle: str, first: int) -> str:
             fact = facts.get(db, ids.number("fact", handle), owner)
             if not fact.is_open(app.time()):  # what waits, was refused or replaced is the person's business
                 raise UsageError(f"{fact.handle} is not a fact that is true now")
-            ahead = receipts.dates_ahead(fact, app.time())
+            ahead = adoption.dates_ahead(fact, app.time())
             return f"{fact.handle} ({ahead or f'since {fact.day}'}) {fact.statement}"
         case "summary":
             summary = summaries.get(db, ids.number("summary", handle), owner)
@@ -184,5 +184,5 @@ def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
     memory = replace(app.memory, db=db)
     fact = adoption.propose(memory, adoption.claim(text, "mcp", app.time()), actor="mcp")
     if fact is None:
-        return f"not proposed: {receipts.not_proposed(db, scope.owner, text)}"
+        return f"not proposed: {adoption.not_proposed(db, scope.owner, text)}"
     return f"proposed as {fact.handle}: it counts once the person has said yes"

@@ -24,7 +24,7 @@ from agent_cli.llm.model import Cancel, ChatModel, Chunk
 from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import absolute_dates
-from agent_cli.memory.facts import adoption, receipts
+from agent_cli.memory.facts import adoption
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.serve import responses
@@ -129,8 +129,8 @@ def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], ca
         statement = absolute_dates.resolve(each.statement, context.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
         fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim, actor="person")
-        known = receipts.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
-        yield f"{receipts.pending(fact)} ({review})" if fact else known
+        known = adoption.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
+        yield f"{adoption.pending_receipt(fact)} ({review})" if fact else known
 
 
 class _TimedModel:

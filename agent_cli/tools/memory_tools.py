@@ -29,7 +29,7 @@ def propose_fact(
     """Propose a lasting fact about the person, in their voice; they decide."""
     from agent_cli.memory.conversations import readings
     from agent_cli.memory.dates import absolute_dates
-    from agent_cli.memory.facts import adoption, receipts
+    from agent_cli.memory.facts import adoption
     from agent_cli.memory.language import triples
 
     if not triples.is_fact(" ".join(statement.split())):
@@ -52,10 +52,10 @@ def propose_fact(
     )
     fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim)
     if fact is None:
-        why = receipts.not_proposed(context.db, context.scope.owner, claim.statement)
+        why = adoption.not_proposed(context.db, context.scope.owner, claim.statement)
         return ToolResult(f"not proposed: {why}", receipt=why)
     return ToolResult(
-        f"proposed as {fact.handle}; it is not saved until the person says yes", receipt=receipts.pending(fact)
+        f"proposed as {fact.handle}; it is not saved until the person says yes", receipt=adoption.pending_receipt(fact)
     )
 
 

@@ -9,17 +9,16 @@ Where a predicate has one value at a time, each ends where the next one begins. 
 person says things: who moved to Wels in March 2026 and says afterwards that they moved to Linz in June 2025 lives in
 Wels. Without a date, a value was true when it was said, and what was said later comes after it. A value that begins in
 the future ends the present one on that day and not before. Which facts a fact replaced is read from the batches of its
-history.
+history. Receipts are what the program reports about a new fact; they never come from a model.
 """
 
-import heapq
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from agent_cli import clock
+from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import readings
@@ -28,8 +27,8 @@ from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, secrets, statements, terms, triples
 from agent_cli.memory.language.triples import Claim, Ending, Triple
-from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED, MemoryContext
-from agent_cli.messages import Origin
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
+from agent_cli.messages import Origin, Receipt
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -42,11 +41,14 @@ _VERB = Pattern(  # "I use", "trinke ich jetzt"
     re.IGNORECASE,
 )
 _BY_PERSON = Pattern(rf"{languages.alternatives('SELF')}\b", re.IGNORECASE)
-_HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
-    r"(?:<NOW>,? )?(?:(?=\S+ (?:<NOW> )?(?P<verb><HABIT>)\b)<SELF> (?:<NOW> )?<HABIT>|(?P<inverted><HABIT>) <SELF>)"
-    r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"
-)
-_NOW = languages.pattern(r"\b<NOW>\b")
+_REOPENED: Mapping[str, Any] = {"state": ACCEPTED, "valid_to": None}
+_STATES = {
+    PENDING: "waits for your yes already",
+    ACCEPTED: "was known already",
+    REJECTED: "was rejected before",
+    SUPERSEDED: "was true before",
+    EXPIRED: "was proposed before and expired",
+}
 
 
 @frozen
@@ -135,14 +137,12 @@ def edit(memory: MemoryContext, fact: Fact, statement: str) -> Fact:
         raise UsageError(f"{fact.handle} was left as it is: an empty fact cannot be kept (`agent facts rm` hides one)")
     edited = reworded(fact, statement, memory.time())
     _check_length(edited.statement)
+    wording = {column: getattr(edited, column) for column in ("statement", "subject", "predicate", "object")}
+    dates: dict[str, Any] = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
     memory, db = memory.in_one_batch(), memory.db
     with db.write():
-        columns = ("statement", "subject", "predicate", "object")
-        wording = {column: getattr(edited, column) for column in columns}
-        dates: dict[str, Any] = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
         if fact.is_accepted:
-            changed = facts.change(memory, fact, "edited", **wording)
-            _redate(memory, changed, dates)
+            _redate(memory, facts.change(memory, fact, "edited", **wording), dates)
         else:
             facts.change(memory, fact, "edited", **wording, **dates)
         return facts.get(db, fact.id, fact.owner)
@@ -204,17 +204,14 @@ def restore(memory: MemoryContext, fact: Fact) -> Fact:
 
 def conflicts(memory: MemoryContext, fact: Fact) -> list[Fact]:
     """Accepted facts, not over yet, that this one contradicts: its target, another value or number, or a negation."""
-    found, now = dict[int, Fact](), memory.time()
-    if fact.target_id:
-        found[fact.target_id] = facts.get(memory.db, fact.target_id, fact.owner)
-    if fact.predicate in memory.single_valued:
-        found |= {each.id: each for each in values(memory, fact)}
-    found |= {each.id: each for each in facts.similar(memory.db, fact.owner, fact.statement)}
+    found = facts.many(memory.db, [fact.target_id] if fact.target_id else [], fact.owner)
+    found += values(memory, fact) if fact.predicate in memory.single_valued else []
+    found += facts.similar(memory.db, fact.owner, fact.statement)
     return [
         each
-        for each in found.values()
+        for each in {each.id: each for each in found}.values()
         if each.id != fact.id
-        and each.is_open(now)
+        and each.is_open(memory.time())
         and (each.id == fact.target_id or not terms.is_similar(each.statement, fact.statement))
         and _same_scope(each, fact)
     ]
@@ -263,7 +260,6 @@ def _add_to_known(memory: MemoryContext, known: Fact, claim: Claim) -> Adopted:
 
 
 def _check_length(statement: str) -> None:
-    """Raises UsageError for a text that is too long to be a fact."""
     if len(statement) > LONGEST:
         raise UsageError(f"a fact has at most {LONGEST} characters, and this has {len(statement)}; keep it as a note")
 
@@ -279,10 +275,6 @@ def _settle(memory: MemoryContext, fact: Fact, ends: Iterable[Fact]) -> Adopted:
         replaced += _settle_values(memory, fact)
     others = tuple(each for each in replaced if each.id != fact.id)  # it ends itself where a newer value is known
     return Adopted(facts.get(memory.db, fact.id, fact.owner), True, others)
-
-
-def format_names(found: Iterable[Fact]) -> str:
-    return ", ".join(f"{each.handle} “{facts.name(each)}”" for each in found)
 
 
 def _settle_values(memory: MemoryContext, fact: Fact) -> tuple[Fact, ...]:
@@ -321,9 +313,9 @@ def _redate(memory: MemoryContext, fact: Fact, dates: Mapping[str, str | None]) 
         others = [each for each in values(memory, fact) if each.id != fact.id]
         for each in others:
             if each.valid_to == fact.began_at:
-                _reopen(memory, each)
+                facts.change(memory, each, "edited", **_REOPENED)
         if fact.valid_to in [each.began_at for each in others]:
-            fact = _reopen(memory, fact)
+            fact = facts.change(memory, fact, "edited", **_REOPENED)
     if moved.get("valid_to"):
         moved["state"] = ACCEPTED
     changed = facts.change(memory, fact, "edited", **moved) if moved else fact
@@ -332,12 +324,25 @@ def _redate(memory: MemoryContext, fact: Fact, dates: Mapping[str, str | None]) 
 
 def replaced(db: Database, fact: Fact) -> list[Fact]:
     """The facts that ended when this one was accepted."""
-    return _changed_together(db, fact, "<>", "=")
+    return _changed_together(db, fact, "o.change = 'replaced' and v.change <> 'replaced'")
 
 
 def replaced_by(db: Database, fact: Fact) -> list[Fact]:
     """The facts that ended this one when they were accepted."""
-    return _changed_together(db, fact, "=", "<>")
+    return _changed_together(db, fact, "o.change <> 'replaced' and v.change = 'replaced'")
+
+
+def _changed_together(db: Database, fact: Fact, condition: str) -> list[Fact]:
+    """The other facts of the same batch where this holds for their change and that of the fact."""
+    rows = db.rows(
+        f"""select distinct o.fact_id from fact_version v
+            join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
+            where v.fact_id = ? and v.undone = 0 and {condition}
+              and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
+              and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1""",
+        (fact.id,),
+    )
+    return facts.many(db, [id for (id,) in rows], fact.owner)
 
 
 def in_order(found: Sequence[Fact]) -> list[Fact]:
@@ -348,14 +353,9 @@ def in_order(found: Sequence[Fact]) -> list[Fact]:
     """
     said = sorted(found, key=lambda each: (each.learned_at, each.id))
     places: dict[int, tuple[str, int]] = {}
-    ahead: list[tuple[str, int]] = []  # the dated ones that had not begun by then, the earliest first
-    last = ("", -1)  # the latest one that had
     for number, each in enumerate(said):
-        while ahead and ahead[0][0] <= each.learned_at:
-            last = max(last, heapq.heappop(ahead))
-        places[each.id] = (each.began_at, number) if each.valid_from else last
-        if each.valid_from:
-            heapq.heappush(ahead, places[each.id])
+        begun = [places[other.id] for other in said[:number] if (other.valid_from or "~") <= each.learned_at]
+        places[each.id] = (each.began_at, number) if each.valid_from else max(begun, default=("", -1))
     return sorted(said, key=lambda each: (places[each.id], each.valid_from is None))
 
 
@@ -367,27 +367,7 @@ def values(memory: MemoryContext, fact: Fact) -> list[Fact]:
 
 
 def _same_scope(one: Fact, other: Fact) -> bool:
-    """Whether both hold in the same place and session."""
     return (one.place, one.session_id) == (other.place, other.session_id)
-
-
-def _reopen(memory: MemoryContext, fact: Fact) -> Fact:
-    return facts.change(memory, fact, "edited", state=ACCEPTED, valid_to=None)
-
-
-def _changed_together(db: Database, fact: Fact, mine: str, theirs: str) -> list[Fact]:
-    """Facts of the same batch; `mine` and `theirs` compare the change of each side with 'replaced'."""
-    rows = db.rows(
-        f"""select distinct o.fact_id from fact_version v
-            join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
-            where v.fact_id = ? and v.undone = 0 and v.change {mine} 'replaced' and o.change {theirs} 'replaced'
-              and 'replaced' in (v.change, o.change)
-              and (v.change in ('added', 'accepted', 'edited', 'restored', 'replaced'))
-              and (o.change in ('added', 'accepted', 'edited', 'restored', 'replaced'))
-            order by 1""",
-        (fact.id,),
-    )
-    return facts.many(db, [id for (id,) in rows], fact.owner)
 
 
 def _require_second_key(proposal: Fact, replaced: Sequence[Fact]) -> None:
@@ -428,21 +408,22 @@ def _in_words(memory: MemoryContext, claim: Claim) -> list[Fact]:
     return [each for each in found if terms.is_similar(each.statement, claim.statement)]
 
 
+def open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
+    """The facts that hold here and in this session, now or in the future."""
+    found = facts.listing(memory.db, memory.scope.owner, _READ, not_over=memory.time(), place=memory.scope.place)
+    return [each for each in found if each.session_id in (None, session)]
+
+
 def ended_by(memory: MemoryContext, statement: str, session: int | None = None) -> list[Fact]:
     """The facts that hold here, now or in the future, and are over by this sentence; none when it ends nothing."""
     ending = triples.parse_ending(statement)
     if ending is None:
         return []
-    held = facts.listing(memory.db, memory.scope.owner, _READ, not_over=memory.time(), place=memory.scope.place)
     about_person = triples.is_about_person(statement)
     return [
         each
-        for each in held
-        if each.session_id in (None, session)
-        and (
-            _says_exactly(each, ending, memory.single_valued)
-            or (about_person and _says_in_words(memory.db, each, ending))
-        )
+        for each in open_here(memory, session)
+        if _says_exactly(memory, each, ending) or (about_person and _says_in_words(memory.db, each, ending))
     ]
 
 
@@ -461,27 +442,6 @@ def separate(statement: str) -> list[str]:
     return parts if len(parts) > 1 and understood else [statement]
 
 
-def replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[Claim]:
-    """The claim in the place of each fact with the same verb, where the sentence says that it is so now."""
-    said = _HABIT.fullmatch(claim.statement.rstrip(" .!"))
-    single_valued = memory.single_valued
-    if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single_valued):
-        return []
-    made = []
-    for each in facts.listing(memory.db, memory.scope.owner, _READ, not_over=memory.time(), place=memory.scope.place):
-        known = _HABIT.fullmatch(each.statement)
-        if known is None or each.session_id not in (None, session) or _verb(memory.db, known) != _verb(memory.db, said):
-            continue
-        if not set(terms.content_words(said["what"])) <= set(terms.content_words(known["what"])):
-            triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single_valued else None
-            made.append(replace(claim, operation="update", target=each.id, triple=triple))
-    return sorted(made, key=lambda each: each.target or 0)
-
-
-def _verb(db: Database, habit: re.Match[str]) -> list[str]:
-    return db.tokens(habit["verb"] or habit["inverted"])
-
-
 def as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:
     """The claim of a sentence that ends these facts: it deletes them, or is in their place."""
     ending = triples.parse_ending(made.statement)
@@ -489,30 +449,24 @@ def as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim
         return made
     first = over[0]
     if ending.instead:
-        triple = _new_value(ending, first, memory.single_valued)
+        triple = triples.parse(ending.instead)
+        if triple is None and first.predicate in memory.single_valued:  # "emacs instead of vim": the editor
+            triple = Triple(first.subject, first.predicate, _VERB.sub("", ending.instead, count=1))
         return replace(made, operation="update", target=first.id, triple=triple)
     since = validity.find(made.statement, memory.time(), begins=True).since
     return replace(made, operation="delete", target=first.id, triple=None, valid_from=since, valid_to=None)
 
 
-def _new_value(ending: Ending, known: Fact, single_valued: Set[str]) -> Triple | None:
-    """The triple of what is true instead; for "I use emacs instead of vim" that of the editor it replaces."""
-    parsed = triples.parse(ending.instead)
-    if parsed or known.predicate not in single_valued:
-        return parsed
-    return Triple(known.subject, known.predicate, _VERB.sub("", ending.instead, count=1))
-
-
-def _says_exactly(fact: Fact, ending: Ending, single_valued: Set[str]) -> bool:
+def _says_exactly(memory: MemoryContext, fact: Fact, ending: Ending) -> bool:
     """Whether the triple of a fact is what is over; of "emacs instead of vim" the editor, and not a drink one likes."""
     if ending.instead:
-        return fact.predicate in single_valued and ending.over.casefold() == fact.object.casefold()
-    parsed = triples.parse(ending.over)
-    return parsed is not None and _folded(parsed) == _folded(Triple(fact.subject, fact.predicate, fact.object))
-
-
-def _folded(triple: Triple) -> tuple[str, str, str]:
-    return triple.subject.casefold(), triple.predicate, triple.object.casefold()
+        return fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold()
+    over = triples.parse(ending.over) or Triple("", "", "")
+    return bool(over.object) and (over.subject.casefold(), over.predicate, over.object.casefold()) == (
+        fact.subject.casefold(),
+        fact.predicate,
+        fact.object.casefold(),
+    )
 
 
 def _says_in_words(db: Database, fact: Fact, ending: Ending) -> bool:
@@ -522,3 +476,71 @@ def _says_in_words(db: Database, fact: Fact, ending: Ending) -> bool:
     words = [*terms.content_words(f"{ending.over} {ending.instead}"), *terms.content_words(fact.statement)]
     stems = {word: " ".join(tokens) for word, tokens in zip(words, db.tokens_of(words), strict=True)}
     return triples.covers(ending, fact.statement, Triple(fact.subject, fact.predicate, fact.object), stems)
+
+
+def format_names(found: Iterable[Fact]) -> str:
+    return ", ".join(f"{each.handle} “{facts.name(each)}”" for each in found)
+
+
+def receipt(adopted: Adopted, now: datetime, *, at_prompt: bool = False) -> str:
+    """The receipt for an accepted fact; at the prompt it names the slash command that takes it back."""
+    changed = adopted.replaced[0] if adopted.fact.operation == "delete" and adopted.replaced else adopted.fact
+    undo = f"{f'/undo {changed.handle}' if at_prompt else 'agent facts undo'} takes it back"
+    named, stated = format_names([adopted.fact]), format_dates(adopted.fact, now)
+    if adopted.new and adopted.fact.operation == "delete":
+        line = ended_receipt(adopted, now)
+        return type(line)(f"{line} ({undo})")
+    if not adopted.new:
+        return f"{named} was known already{f'; now {stated}' if adopted.dated else ''}"
+    instead = f", in place of {format_names(adopted.replaced)}" if adopted.replaced else ""
+    if instead and adopted.fact.is_planned(now):
+        instead += " from then on"
+    where = " for this project" if adopted.fact.place else ""
+    return Receipt(f"kept {named}{where}{f' ({stated})' if stated else ''}{instead} ({undo})")
+
+
+def ended_receipt(adopted: Adopted, now: datetime) -> str:
+    """The receipt for what the person said is over."""
+    each = [f"{format_names([fact])} ({format_dates(fact, now)})" for fact in adopted.replaced]
+    return Receipt(f"ended {', '.join(each)}") if each else "nothing was ended: it was over already"
+
+
+def undone_receipt(fact: Fact) -> str:
+    """The receipt for a change that was taken back; a fact that the change had added is rejected by that."""
+    state = "is not kept" if fact.state == REJECTED else f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
+    return Receipt(f"taken back: {fact.handle} “{facts.name(fact)}” {state}")
+
+
+def pending_receipt(fact: Fact) -> str:
+    stated = format_dates(fact)
+    return f"{fact.handle} waits for your yes: “{facts.name(fact)}”{f' ({stated})' if stated else ''}"
+
+
+def format_dates(fact: Fact, now: datetime | None = None) -> str:
+    """From when until when a fact is true, as far as that was stated: `since 3 Mar 2026`, `planned from 1 Jan 2027`.
+
+    Without `now` it is not said whether it is planned or over. Empty when nothing was stated.
+    """
+    since, until = (moment and clock.format_day(moment, fact.utc_offset) for moment in (fact.valid_from, fact.valid_to))
+    if now and fact.is_planned(now):
+        return f"planned from {since}{f' until {until}' if until else ''}"
+    if now and fact.is_over(now):
+        return f"true {f'from {since} ' if since and fact.began_at < (fact.valid_to or '') else ''}until {until}"
+    if since:
+        return f"since {since}{f', until {until}' if until else ''}"
+    return f"true until {until}" if until else ""
+
+
+def dates_ahead(fact: Fact, now: datetime) -> str:
+    """That a fact begins or ends in the future; else empty."""
+    if fact.is_planned(now):
+        return format_dates(fact, now)
+    return f"until {clock.format_day(fact.valid_to, fact.utc_offset)}" if fact.valid_to and fact.is_true(now) else ""
+
+
+def not_proposed(db: Database, owner: str, statement: str) -> str:
+    """Why a statement was not proposed."""
+    same = [each for each in facts.similar(db, owner, statement) if terms.is_similar(each.statement, statement)]
+    if not same:
+        return f"“{text.one_line(statement)}” was not proposed: it is known, or you had it erased"
+    return f"{format_names(same[-1:])} {_STATES[same[-1].state]}"

@@ -11,15 +11,20 @@ from dataclasses import replace
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language import statements, terms, triples
-from agent_cli.memory.language.triples import Claim, is_fact
+from agent_cli.memory.language import languages, statements, terms, triples
+from agent_cli.memory.language.triples import Claim, Triple, is_fact
 from agent_cli.memory.proposals import REJECTED, MemoryContext
 from agent_cli.messages import Part
 from agent_cli.values import frozen
 
 _COMMAND = "/update"
+_HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
+    r"(?:<NOW>,? )?(?:(?=\S+ (?:<NOW> )?(?P<verb><HABIT>)\b)<SELF> (?:<NOW> )?<HABIT>|(?P<inverted><HABIT>) <SELF>)"
+    r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"
+)
+_NOW = languages.pattern(r"\b<NOW>\b")
 _MAX_SHOWN = 80  # characters of a fact
 
 
@@ -82,12 +87,28 @@ def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradi
         return [
             Contradiction(replace(claim, place=each.place, session=each.session_id), each, answer) for each in known
         ]
-    claims = adoption.replaceable(memory, claim, session)
-    targets = facts.many(memory.db, [each.target for each in claims if each.target], memory.scope.owner)
+    made = _replaceable(memory, claim, session)
     return [
-        Contradiction(replace(made, place=known.place, session=known.session_id), known, _answer(made), len(claims) > 1)
-        for made, known in zip(claims, targets, strict=True)
+        Contradiction(replace(each, place=known.place, session=known.session_id), known, _answer(each), len(made) > 1)
+        for known, each in made
     ]
+
+
+def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tuple[Fact, Claim]]:
+    """Each fact with the same verb, and the claim in its place, where the sentence says that it is so now."""
+    said = _HABIT.fullmatch(claim.statement.rstrip(" .!"))
+    single_valued = memory.single_valued
+    if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single_valued):
+        return []
+    made, verb = [], memory.db.tokens(said["verb"] or said["inverted"])
+    for each in adoption.open_here(memory, session):
+        known = _HABIT.fullmatch(each.statement)
+        if known is None or memory.db.tokens(known["verb"] or known["inverted"]) != verb:
+            continue
+        if not set(terms.content_words(said["what"])) <= set(terms.content_words(known["what"])):
+            triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single_valued else None
+            made.append((each, replace(claim, operation="update", target=each.id, triple=triple)))
+    return sorted(made, key=lambda one: one[0].id)
 
 
 def _answer(claim: Claim) -> str:
@@ -96,37 +117,31 @@ def _answer(claim: Claim) -> str:
     return f"{what} ({clock.format_day(clock.utc(since), clock.offset(since))})" if since else what
 
 
-def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fact]:
-    """Facts that hold here and give another value to a single-valued predicate."""
-    if claim.triple is None or claim.triple.predicate not in memory.single_valued or _was_rejected(memory, claim):
-        return []
-    matter, now = triples.forms(claim.triple.predicate, memory.single_valued), memory.time()
-    return [
-        known
-        for known in facts.accepted_values(memory.db, memory.scope.owner, claim.triple.subject, matter)
-        if known.is_open(now)
-        and known.place in ("", memory.scope.place)
-        and known.session_id in (None, session)
-        and not _agrees(known, claim)
-    ]
-
-
 def accept(memory: MemoryContext, found: Sequence[Contradiction]) -> list[str]:
     """Add the claims as facts and end those they contradict, for a person at the prompt; a receipt for each."""
     memory = memory.in_one_batch()
     claims = {(each.claim.statement, each.claim.place): each.claim for each in found if each.known}
     with memory.db.write():
-        return [
-            receipts.accepted(adoption.add(memory, each), memory.time(), at_prompt=True) for each in claims.values()
-        ]
+        return [adoption.receipt(adoption.add(memory, each), memory.time(), at_prompt=True) for each in claims.values()]
 
 
-def _agrees(known: Fact, claim: Claim) -> bool:
-    same = claim.triple is not None and known.object.casefold() == claim.triple.object.casefold()
-    return same or terms.is_similar(known.statement, claim.statement)
-
-
-def _was_rejected(memory: MemoryContext, claim: Claim) -> bool:
-    """Whether the person has rejected the same statement."""
-    candidates = facts.similar(memory.db, memory.scope.owner, claim.statement)
-    return any(each.state == REJECTED and terms.is_similar(each.statement, claim.statement) for each in candidates)
+def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fact]:
+    """Facts that hold here and give another value to a single-valued predicate; none where that was rejected before."""
+    triple, owner = claim.triple, memory.scope.owner
+    if triple is None or triple.predicate not in memory.single_valued:
+        return []
+    if any(
+        each.state == REJECTED and terms.is_similar(each.statement, claim.statement)
+        for each in facts.similar(memory.db, owner, claim.statement)
+    ):
+        return []
+    matter, now = triples.forms(triple.predicate, memory.single_valued), memory.time()
+    return [
+        known
+        for known in facts.accepted_values(memory.db, owner, triple.subject, matter)
+        if known.is_open(now)
+        and known.place in ("", memory.scope.place)
+        and known.session_id in (None, session)
+        and known.object.casefold() != triple.object.casefold()
+        and not terms.is_similar(known.statement, claim.statement)
+    ]

@@ -16,7 +16,7 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, readings, sessions
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import FACTS, Fact
 from agent_cli.memory.language import triples
@@ -319,7 +319,7 @@ def describe_age(moment: str, now: datetime) -> str:
 
 def format_receipt(adopted: Adopted, now: datetime) -> str:
     """The receipt for an accepted fact: `kept f14, since 21 Nov 2026, replaces f31 (until 21 Nov 2026)`."""
-    dates = receipts.dates(adopted.fact, now)
+    dates = adoption.format_dates(adopted.fact, now)
     line = f"kept {adopted.fact.handle}{f', {dates}' if dates else ''}"
     for each in adopted.replaced:
         until = clock.format_day(each.valid_to or "", each.utc_offset)

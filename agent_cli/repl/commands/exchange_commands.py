@@ -19,7 +19,7 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part, Receipt
 from agent_cli.render import copying
@@ -55,7 +55,7 @@ def _undo_change(conversation: Conversation, handle: str) -> str:
     app.refuse_incognito()
     fact = facts.get(app.db, ids.number("fact", handle), app.scope.owner)
     undone = {each.id: each for each in facts.undo(app.memory, fact)}  # its last state
-    return Receipt("\n".join(map(receipts.undone, undone.values())))
+    return Receipt("\n".join(map(adoption.undone_receipt, undone.values())))
 
 
 @command("/retry [OPTIONS]", examples=("/retry", "/retry --no-memory"))

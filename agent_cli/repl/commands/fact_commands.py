@@ -12,7 +12,7 @@ from agent_cli.agent import memory_requests, profile
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, log, readings
-from agent_cli.memory.facts import adoption, contradictions, facts, receipts
+from agent_cli.memory.facts import adoption, contradictions, facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements
 from agent_cli.memory.review import review
@@ -153,7 +153,7 @@ def profile_(conversation: Conversation, argument: str) -> Result:
 def _notes(scope: Scope, fact: Fact, now: datetime) -> str:
     """Where a fact is true, if not everywhere, and that it begins or ends in the future."""
     elsewhere = review.describe_scope(scope, fact) if fact.place or fact.session_id else ""
-    notes = [note for note in (elsewhere, receipts.dates_ahead(fact, now)) if note]
+    notes = [note for note in (elsewhere, adoption.dates_ahead(fact, now)) if note]
     return f" ({'; '.join(notes)})" if notes else ""
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import adoption, contradictions, facts, receipts
+from agent_cli.memory.facts import adoption, contradictions, facts
 from agent_cli.memory.scope import PERSON
 from agent_cli.messages import Part
 from tests.conftest import HERE, memory_of
@@ -146,7 +146,7 @@ def test_an_end_with_a_date_ends_it_on_that_date(db, session, said, until, shown
 def test_what_the_person_asks_to_remember_ends_it_at_once(db):
     know(db, "I live in Wels")
     adopted = adoption.add(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "typed"))
-    assert receipts.accepted(adopted, NOW()) == (
+    assert adoption.receipt(adopted, NOW()) == (
         "ended f1 “I live in Wels” (true until 20 Nov 2026) (agent facts undo takes it back)"
     )
     again = adoption.add(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "typed"))

@@ -10,7 +10,7 @@ import pytest
 
 from agent_cli import clock
 from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import adoption, facts, receipts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.review import review
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
@@ -27,7 +27,7 @@ NOW = later(322)  # 20 November 2026
 def tell(db, words, time=NOW):
     """What the person says; gives the receipt."""
     adopted = adoption.add(memory_of(db, time), adoption.claim(words, "typed", time()))
-    return receipts.accepted(adopted, time())
+    return adoption.receipt(adopted, time())
 
 
 def true_on(db, *days):
