@@ -127,7 +127,7 @@ def spread(db, secret, embed=False, files=None):
         db.execute("update fact set subject = ?1, object = ?1 where id = ?2", (secret, apart.id))
         db.execute("insert into fact_source values (?, ?, ?, '')", (apart.id, reply, f"I keep {secret}"))
     session_notes.add(db, session, f"jotted {secret}", NOON)
-    sessions.rename(db, session, f"Safe {secret}")
+    sessions.change(db, session, title=f"Safe {secret}")
     rolling_summary.fold(db, session, reply, NOON)
     with db.write():
         db.execute("update rolling set text = text || ?1, details = ?1", (f" I keep {secret}.",))
@@ -139,7 +139,7 @@ def spread(db, secret, embed=False, files=None):
     with db.write():
         db.execute("update job set error = ?", (f"the model said {secret} and broke off",))
     prompts.add(db, HERE, session, f"The code of my safe is {secret}.", NOON)
-    sessions.mark_closed(db, session, NOON)
+    sessions.change(db, session, closed_at=clock.utc(NOON), holder=None)
     later = sessions.start(db, HERE, NOON)
     set_for_later(db, session, asked, secret)
     if files:
@@ -147,7 +147,7 @@ def spread(db, secret, embed=False, files=None):
     question = log.add_user_message(db, later, HERE, [Part("What is the code?", "typed")], NOON)
     hit = Hit("message", asked, None, session, 0.0, 1.0, secret, {"words": 1.0})
     recall_log.record(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], "", NOON)
-    sessions.set_opening(db, later, f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
+    sessions.change(db, later, opening=f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
     with db.write():
         db.execute(
             "insert into fact_test (uid, owner, question, mention, at) values ('T', 'person', ?1 || '?', ?1, '')",

@@ -2,6 +2,7 @@
 
 from datetime import datetime, time, timedelta, timezone
 
+from agent_cli import clock
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.summaries import summaries
@@ -32,7 +33,7 @@ def live(db, first, now):
 def chat(db, day, words="My {day} begins with 7 km on foot.", hour=10, summary=True):
     """A conversation of two messages, closed and summarised an hour later."""
     session = _said(db, day, words, hour, "chat")
-    sessions.mark_closed(db, session, at(day, hour + 1))
+    sessions.change(db, session, closed_at=clock.utc(at(day, hour + 1)), holder=None)
     if summary:
         last = db.value("select max(id) from message")
         sources = (Source("message", last - 1),), (Source("message", last),)
@@ -43,7 +44,7 @@ def chat(db, day, words="My {day} begins with 7 km on foot.", hour=10, summary=T
 
 def ask(db, day, hour=15):
     session = _said(db, day, "How far is it on {day}?", hour, "ask")
-    sessions.mark_closed(db, session, at(day, hour))
+    sessions.change(db, session, closed_at=clock.utc(at(day, hour)), holder=None)
     return session
 
 

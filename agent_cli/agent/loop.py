@@ -136,7 +136,7 @@ def prepare_session(context: ToolContext) -> None:
                     context.remembered, context.scope, now, current, everywhere=context.everywhere
                 )
                 opening = composed.text
-            sessions.set_opening(context.db, context.session, opening, start.stored)
+            sessions.change(context.db, context.session, opening=opening, profile=start.stored)
 
 
 def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:

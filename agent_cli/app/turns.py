@@ -80,7 +80,7 @@ def one_shot(app: App, db: Database, kind: str, title: str = "", terminal: str |
     """The number of a session for one question; the session ends with the block, whether or not it was answered."""
     session = sessions.start(db, app.scope, app.time(), kind, terminal)
     if title:
-        sessions.rename(db, session, title)
+        sessions.change(db, session, title=title)
     try:
         yield session
     finally:

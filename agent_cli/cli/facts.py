@@ -463,7 +463,7 @@ def _edit_all(app_: App) -> None:
         if not changes:
             output.note("nothing was changed")
             return
-        consent.obtain(app_, f"save {counted(changes.number, 'changed line')}?", _UNCHANGED)
+        consent.obtain(app_, f"save {counted(len(changes), 'changed line')}?", _UNCHANGED)
         applied = fact_files.apply(app_.memory, changes)
     for fact in applied.edited:
         output.say(f"changed {_short(fact)}")

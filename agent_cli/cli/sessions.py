@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from agent_cli import limits
+from agent_cli import clock, limits
 from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
@@ -121,7 +121,7 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
 def rename(context: typer.Context, handle: SessionHandle, title: list[str]) -> None:
     """Give a session a title."""
     app_, session = _session(context, handle)
-    sessions.rename(app_.db, session.id, " ".join(title))
+    sessions.change(app_.db, session.id, title=" ".join(title))
     output.say(f"{session.handle} is now “{' '.join(title)}”")
 
 
@@ -129,7 +129,7 @@ def rename(context: typer.Context, handle: SessionHandle, title: list[str]) -> N
 def rm(context: typer.Context, handles: list[str]) -> None:
     """Hide sessions; `restore` brings them back."""
     for app_, session in [_session(context, handle) for handle in handles]:
-        sessions.hide(app_.db, session.id, app_.time())
+        sessions.change(app_.db, session.id, hidden_at=clock.utc(app_.time()))
         period_summaries.queue_session(app_.db, session.id, app_.time())
         events.append(app_.db, app_.time, "session hidden", session.handle, actor="person")
         output.say(f"hidden {session.handle} (agent sessions restore {session.handle})")
@@ -141,7 +141,7 @@ def restore(context: typer.Context, handles: list[str]) -> None:
     for app_, session in [_session(context, handle) for handle in handles]:
         if session.hidden_at is None:
             raise UsageError(f"{session.handle} is not hidden")
-        sessions.restore(app_.db, session.id)
+        sessions.change(app_.db, session.id, hidden_at=None)
         period_summaries.queue_session(app_.db, session.id, app_.time())
         events.append(app_.db, app_.time, "session restored", session.handle, actor="person")
         output.say(f"restored {session.handle}")

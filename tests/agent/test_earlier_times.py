@@ -4,6 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from agent_cli import clock
 from agent_cli.agent import earlier_times
 from agent_cli.agent.earlier_times import Reach
 from agent_cli.memory.conversations import log, sessions
@@ -42,7 +43,7 @@ def talk(db, day, words, scope=HERE, summary="They talked."):
     reply = log.open_reply(db, session, scope, "m", now)
     log.close_reply(db, reply, Message("assistant", "Fine."), "stop", log.Usage("m"), now)
     with db.write():
-        sessions.mark_closed(db, session, now)
+        sessions.change(db, session, closed_at=clock.utc(now), holder=None)
         summaries.save_session(db, session, NewSummary(summary, "", "model", "m"), lambda: now)
     return session
 
@@ -137,7 +138,7 @@ def test_a_caller_carries_its_own_alone_and_nobody_carries_what_is_a_callers(liv
 def test_what_was_hidden_is_not_carried_by_the_summary_of_its_month(lived):
     hidden = lived.value("select id from session where last_at glob '2026-02-11*'")
     assert starts(here(lived))[0].startswith("- February 2026 (y")
-    sessions.hide(lived, hidden, NOW)
+    sessions.change(lived, hidden, hidden_at=clock.utc(NOW))
     month = periods.parse("2026-02")
     assert sessions.any_not_carried(lived, PERSON, HERE.place, month.first, month.end)
     assert not any(start.startswith("- February 2026") for start in starts(here(lived)))

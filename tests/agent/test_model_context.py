@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from agent_cli import clock
 from agent_cli.agent import estimate, loop, prompt, prompt_recall
 from agent_cli.agent.model_context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
@@ -165,7 +166,7 @@ def test_what_was_carried_over_is_the_same_in_every_request_of_a_session(context
     current = another(context)
     assistant = agent("One.", "Two.")
     run(assistant, current, "First?")
-    sessions.hide(current.db, context.session, NOON)
+    sessions.change(current.db, context.session, hidden_at=clock.utc(NOON))
     run(assistant, current, "Second?")
 
     opening = (

@@ -106,7 +106,7 @@ def test_no_column_of_an_event_holds_the_words(db, session):
     note = notes.add(db, HERE, "Zanzibar in May", noon, title="Zanzibar", session=session)
     notes.edit(db, note, "Zanzibar in June", "Zanzibar", noon)
     notes.hide(db, note, noon)
-    sessions.rename(db, session, "Zanzibar")
+    sessions.change(db, session, title="Zanzibar")
 
     rows = db.rows("select * from event")
     assert len(rows) == 4

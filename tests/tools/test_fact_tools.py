@@ -234,7 +234,7 @@ def test_what_is_carried_along_from_an_earlier_turn_or_session_taints_what_was_n
     read = fetched(context)
     if opening:
         context = replace(context, session=sessions.start(context.db, HERE, NOON))
-        sessions.set_opening(context.db, context.session, opening)
+        sessions.change(context.db, context.session, opening=opening)
     say(context.db, context.session, "Good. I like tea with milk.")
     called(context, "propose_fact", statement="My account is AT99", quote="")
     called(context, "propose_fact", statement="I like tea with milk", quote="I like tea with milk")

@@ -30,7 +30,7 @@ from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import recall_log
-from agent_cli.memory.skills import skill_extraction, skills
+from agent_cli.memory.skills import skill_extraction
 from agent_cli.messages import Message
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
@@ -51,8 +51,7 @@ class LearningTask:
     no_model_error: str  # the job's error while no model answers
     unreadable_event: str  # the kind of event that records an answer which could not be parsed
     characters: int  # read at a time: a small model misses half of more
-    read_to: Callable[[Database, int], tuple[Scope, int] | None]  # of a session: its scope and the last message read
-    set_read_to: Callable[[Database, int, int], None]  # session, message
+    column: str  # of the session, with the last message read
     read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: next messages
     ask: Callable[
         [JobContext, Scope, int, Sequence[Entry], AskForJson], Effect
@@ -81,7 +80,8 @@ def reflect(context: JobContext, job: jobs.Job) -> Effect:
 def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     """Read new messages of a session; the effect writes the proposals. Raises AgentError."""
     db, session, retried = context.db, _session_of(context.db, job), _retried_message(job)
-    rounds, position = tombstones.erasure_count(db), task.read_to(db, session) if session else None
+    rounds = tombstones.erasure_count(db)
+    position = sessions.read_position(db, session, task.column) if session else None
     if session is None or position is None:
         return lambda: None
     after = retried - 1 if retried else position[1]
@@ -91,13 +91,13 @@ def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     propose, error = _ask(context, task, position[0], session, new)
 
     def effect() -> None:
-        if task.read_to(db, session) != position and not retried:
+        if sessions.read_position(db, session, task.column) != position and not retried:
             return
         if tombstones.erasure_count(db) != rounds or not _unchanged(db, session, new):
             jobs.add(db, job.kind, job.subject, context.time())
             return
         propose()
-        task.set_read_to(db, session, new[-1].id)
+        sessions.set_read_position(db, session, new[-1].id, task.column)
         if error:
             session_handle = ids.handle("session", session)
             events.append(db, context.time, task.unreadable_event, session_handle, actor="program", session=session)
@@ -227,11 +227,6 @@ def _others(db: Database, scope: Scope, session: int, new: Sequence[Entry]) -> l
     return [*opening, *recalled, *said]
 
 
-def _reflected_to(db: Database, session: int) -> tuple[Scope, int] | None:
-    read = sessions.read_position(db, session)
-    return (read[0], sessions.reflection_position(db, session)) if read else None
-
-
 def _read_skill(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
     """The next complete exchanges with tool results; none while they cannot hold a skill."""
     entries = log.history(db, session, after=read_to)
@@ -253,11 +248,8 @@ def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequenc
     found = skill_extraction.extract(skill_extraction.build_prompt(new, known, used), ask)
 
     def propose() -> None:
-        made = skill_extraction.draft(db, owner, found, used) if found else None
-        if made:
-            trust = skill_extraction.least_trusted(db, new)
-            memory = MemoryContext(db, scope, context.time)
-            skills.propose(memory, made.text, trust=trust, session=session, base=made.base)
+        if found:
+            skill_extraction.propose(MemoryContext(db, scope, context.time), session, new, found, used)
 
     return propose
 
@@ -266,8 +258,7 @@ _FACTS = LearningTask(
     no_model_error=NO_MODEL_FOR_FACTS,
     unreadable_event="turns unreadable",
     characters=6000,
-    read_to=sessions.read_position,
-    set_read_to=sessions.set_read_to,
+    column="read_to",
     read=_read_facts,
     ask=_ask_for_facts,
     counts_unreadable=True,
@@ -276,8 +267,7 @@ _SKILLS = LearningTask(
     no_model_error=NO_MODEL_FOR_SKILLS,
     unreadable_event="reflection unreadable",
     characters=12_000,
-    read_to=_reflected_to,
-    set_read_to=sessions.set_reflected_to,
+    column="reflected_to",
     read=_read_skill,
     ask=_ask_for_skill,
 )

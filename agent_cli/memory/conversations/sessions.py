@@ -16,10 +16,15 @@ from agent_cli.store import events, holder, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening, profile"
-
 _OPENING_MESSAGES, _LONGEST_OPENING = 5, 600  # messages that a title is made of, and characters of each
 ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that end with their answer, and are never carried over
+_PATIENCE = timedelta(minutes=5)  # for a question without an answer: its turn may have failed
+_COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening, profile"
+_SHOWN = "owner = :owner and hidden_at is null and exists (select 1 from said where session_id = s.id)"
+_LATEST = "order by last_at desc, id desc limit"
+_DAY = "date(s.last_at, s.utc_offset || ' minutes')"
+CARRIED = """(s.place = :place or :place is null and s.place not glob 'http:*') and s.kind = 'chat'
+              and s.hidden_at is null"""  # what a new session may carry over from a place, or from all folders
 
 
 @frozen
@@ -48,12 +53,12 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", termina
     Kind: "chat", or one of the ONE_SHOTS; a "trial" is discarded when it is over. `terminal`: see holder.terminal; None
     when it was not begun at a command line.
     """
-    moment = clock.utc(now)
+    moment, holds = clock.utc(now), holder.this_process()
     with db.write():
         session = db.insert(
             """insert into session (uid, owner, place, kind, started_at, utc_offset, last_at, holder, terminal)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8)""",
-            (ids.new(now), scope.owner, scope.place, kind, moment, clock.offset(now), holder.this_process(), terminal),
+            (ids.new(now), scope.owner, scope.place, kind, moment, clock.offset(now), holds, terminal),
         )
         handle, actor = ids.handle("session", session), "schedule" if kind == "schedule" else "person"
         events.append(db, lambda: now, "session started", handle, actor=actor, session=session)
@@ -61,33 +66,14 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", termina
 
 
 def add_imported(
-    db: Database,
-    scope: Scope,
-    started: datetime,
-    now: datetime,
-    *,
-    title: str,
-    kind: str,
-    source: str,
-    external_id: str,
+    db: Database, scope: Scope, started: datetime, now: datetime, title: str, kind: str, source: str, external_id: str
 ) -> int:
     """Add an imported session, as closed. Runs in the caller's transaction."""
-    moment, last = clock.utc(started), clock.utc(min(started, now))
+    last, owned = clock.utc(min(started, now)), (ids.new(started), scope.owner, scope.place, kind, title)
     return db.insert(
         """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
               external_id) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)""",
-        (
-            ids.new(started),
-            scope.owner,
-            scope.place,
-            kind,
-            title,
-            moment,
-            clock.offset(started),
-            last,
-            source,
-            external_id,
-        ),
+        (*owned, clock.utc(started), clock.offset(started), last, source, external_id),
     )
 
 
@@ -108,10 +94,21 @@ def external_id(db: Database, id: int) -> tuple[str, str]:
 
 def get(db: Database, id: int, owner: str) -> Session:
     """Raises UsageError when this owner has no such session."""
-    row = db.row(f"select {COLUMNS} from session where id = ? and owner = ?", (id, owner))
-    if row is None:
-        raise UsageError(f"there is no session s{id}; `agent sessions list` shows them all")
-    return Session(*row)
+    if found := _select(db, "id = :id and owner = :owner", id=id, owner=owner):
+        return found[0]
+    raise UsageError(f"there is no session s{id}; `agent sessions list` shows them all")
+
+
+def _select(db: Database, condition: str, **values: Any) -> list[Session]:
+    rows = db.rows(f"select {_COLUMNS} from session s where {condition}", values)
+    return [Session(*row) for row in rows]
+
+
+def change(db: Database, id: int, **columns: Any) -> None:
+    """Write columns of a session: its title, when it was hidden or closed, what is carried over into it."""
+    assignments = ", ".join(f"{name} = :{name}" for name in columns)
+    with db.write():
+        db.execute(f"update session set {assignments} where id = :id", {**columns, "id": id})
 
 
 def touch(db: Database, id: int, at: datetime) -> None:
@@ -165,65 +162,22 @@ def release(db: Database, id: int) -> None:
         db.execute("update session set holder = null where id = ? and holder = ?", (id, holder.this_process()))
 
 
-def mark_closed(db: Database, id: int, now: datetime) -> None:
-    db.execute("update session set closed_at = ?, holder = null where id = ?", (clock.utc(now), id))
-
-
-def rename(db: Database, id: int, title: str) -> None:
-    with db.write():
-        db.execute("update session set title = ? where id = ?", (title, id))
-
-
-def hide(db: Database, id: int, now: datetime) -> None:
-    """Exclude it from lists, search and carry-over, until `restore`."""
-    with db.write():
-        db.execute("update session set hidden_at = ? where id = ?", (clock.utc(now), id))
-
-
-def restore(db: Database, id: int) -> None:
-    with db.write():
-        db.execute("update session set hidden_at = null where id = ?", (id,))
-
-
-def pin(db: Database, id: int, pinned: bool) -> None:
-    """Protect it from retention, or not."""
-    with db.write():
-        db.execute("update session set pinned = ? where id = ?", (int(pinned), id))
-
-
-def set_opening(db: Database, id: int, opening: str, profile: str | None = None) -> None:
-    """Store the text carried over at its start and the facts told then: all its requests begin with the same bytes."""
-    with db.write():
-        db.execute("update session set opening = ?, profile = ? where id = ?", (opening, profile, id))
-
-
-def read_position(db: Database, id: int) -> tuple[Scope, int] | None:
-    """(scope, last message read for facts); None when it is hidden or deleted."""
-    row = db.row("select owner, place, read_to from session where id = ? and hidden_at is null", (id,))
+def read_position(db: Database, id: int, column: str = "read_to") -> tuple[Scope, int] | None:
+    """(scope, last message read) for facts, or for skills (`reflected_to`); None when it is hidden or deleted."""
+    row = db.row(f"select owner, place, {column} from session where id = ? and hidden_at is null", (id,))
     return (Scope(row[0], row[1]), row[2]) if row else None
 
 
-def set_read_to(db: Database, id: int, message: int) -> None:
-    """Record that all messages up to this one were read for facts. Runs in the caller's transaction."""
-    db.execute("update session set read_to = max(read_to, ?) where id = ?", (message, id))
-
-
-def reflection_position(db: Database, id: int) -> int:
-    """The last message that was read for skills."""
-    return int(db.value("select reflected_to from session where id = ?", (id,)) or 0)
-
-
-def set_reflected_to(db: Database, id: int, message: int) -> None:
-    """All up to this message was read for skills. Runs in the caller's transaction."""
-    db.execute("update session set reflected_to = max(reflected_to, ?) where id = ?", (message, id))
+def set_read_position(db: Database, id: int, message: int, *columns: str) -> None:
+    """Record in these columns that all messages up to this one were read. Runs in the caller's transaction."""
+    assignments = ", ".join(f"{name} = max({name}, :message)" for name in columns)
+    db.execute(f"update session set {assignments} where id = :id", {"message": message, "id": id})
 
 
 def skip_learning(db: Database, id: int, message: int) -> None:
     """Record that nothing is learned from the messages up to this one."""
     with db.write():
-        set_read_to(db, id, message)
-        set_reflected_to(db, id, message)
-        db.execute("update session set unlearned_to = max(unlearned_to, ?) where id = ?", (message, id))
+        set_read_position(db, id, message, "read_to", "reflected_to", "unlearned_to")
 
 
 def unlearned_to(db: Database, id: int) -> int:
@@ -233,14 +187,7 @@ def unlearned_to(db: Database, id: int) -> int:
 
 def latest(db: Database, owner: str) -> Session | None:
     """The latest conversation, without one-shots, empty and hidden sessions."""
-    row = db.row(
-        f"""select {COLUMNS} from session s
-            where owner = ? and kind = 'chat' and hidden_at is null
-              and exists (select 1 from said where session_id = s.id)
-            order by last_at desc, id desc limit 1""",
-        (owner,),
-    )
-    return Session(*row) if row else None
+    return next(iter(_select(db, f"{_SHOWN} and kind = 'chat' {_LATEST} 1", owner=owner)), None)
 
 
 def last_here(db: Database, scope: Scope, terminal: str) -> Session | None:
@@ -248,20 +195,12 @@ def last_here(db: Database, scope: Scope, terminal: str) -> Session | None:
 
     Not side questions, trials and what a schedule ran.
     """
-    at_terminal = _latest_typed(db, scope.owner, "terminal = ?", terminal) if terminal else None
-    return at_terminal or _latest_typed(db, scope.owner, "place = ?", scope.place)
-
-
-def _latest_typed(db: Database, owner: str, condition: str, value: str) -> Session | None:
-    row = db.row(
-        f"""select {COLUMNS} from session s
-            where owner = ? and {condition} and hidden_at is null
-              and (kind = 'chat' or kind = 'ask' and terminal is not null)
-              and exists (select 1 from said where session_id = s.id)
-            order by last_at desc, id desc limit 1""",
-        (owner, value),
-    )
-    return Session(*row) if row else None
+    typed = "(kind = 'chat' or kind = 'ask' and terminal is not null)"
+    for column, value in (("terminal", terminal), ("place", scope.place)):
+        where = f"{_SHOWN} and {column} = :value and {typed} {_LATEST} 1"
+        if found := _select(db, where, owner=scope.owner, value=value) if value or column == "place" else []:
+            return found[0]
+    return None
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
@@ -272,8 +211,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
     for id in found:
         held_by = db.value("select holder from session where id = ?", (id,))
         if held_by and holder.is_alive(held_by):
-            blank_titles(db, [id])
-            db.execute("update session set opening = null, source = null, external_id = null where id = ?", (id,))
+            change(db, id, title="", opening=None, source=None, external_id=None)
         else:
             db.execute("delete from session where id = ?", (id,))
 
@@ -327,12 +265,7 @@ def resolve(db: Database, words: str, owner: str) -> Session:
 
 def all_of(db: Database, owner: str) -> list[Session]:
     """All sessions with messages, without hidden ones, oldest first."""
-    rows = db.rows(
-        f"""select {COLUMNS} from session s where owner = ? and hidden_at is null
-              and exists (select 1 from said where session_id = s.id) order by started_at, id""",
-        (owner,),
-    )
-    return [Session(*row) for row in rows]
+    return _select(db, f"{_SHOWN} order by started_at, id", owner=owner)
 
 
 def name(db: Database, session: Session) -> str:
@@ -363,47 +296,35 @@ def name(db: Database, session: Session) -> str:
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:
     """Sessions with messages, newest first."""
     rows = db.rows(
-        f"""select {COLUMNS},
+        f"""select {_COLUMNS},
                    (select count(*) from said where session_id = s.id and role = 'user') turns,
                    (select model from said where session_id = s.id and model <> '' order by id desc limit 1) model
             from session s where owner = ? and (hidden_at is not null) = ?
-              and exists (select 1 from said where session_id = s.id)
-            order by last_at desc, id desc limit ?""",
+              and exists (select 1 from said where session_id = s.id) {_LATEST} ?""",
         (owner, hidden, limit),
     )
-    return [_describe(db, Session(*row[:-2]), row[-2], row[-1]) for row in rows]
-
-
-def _describe(db: Database, session: Session, turns: int, model: str | None) -> dict[str, Any]:
-    return {
-        "id": session.handle,
-        "title": name(db, session),
-        "kind": session.kind,
-        "place": session.place,
-        "started_at": session.started_at,
-        "last_at": session.last_at,
-        "day": f"{clock.local(session.last_at, session.utc_offset):%Y-%m-%d}",
-        "closed_at": session.closed_at,
-        "turns": turns,
-        "model": model or "",
-    }
-
-
-CARRIED = """(s.place = :place or :place is null and s.place not glob 'http:*') and s.kind = 'chat'
-              and s.hidden_at is null"""  # what a new session may carry over from a place, or from all folders
-_DAY = "date(s.last_at, s.utc_offset || ' minutes')"
+    return [
+        {
+            "id": session.handle,
+            "title": name(db, session),
+            "kind": session.kind,
+            "place": session.place,
+            "started_at": session.started_at,
+            "last_at": session.last_at,
+            "day": f"{clock.local(session.last_at, session.utc_offset):%Y-%m-%d}",
+            "closed_at": session.closed_at,
+            "turns": turns,
+            "model": model or "",
+        }
+        for *columns, turns, model in rows
+        if (session := Session(*columns))
+    ]
 
 
 def latest_carried(db: Database, owner: str, place: str | None, limit: int, besides: int | None) -> list[Session]:
     """The latest conversations with messages that may be carried over, the latest first."""
-    rows = db.rows(
-        f"""select {COLUMNS} from session s
-            where owner = :owner and {CARRIED} and id is not :besides
-              and exists (select 1 from said where session_id = s.id)
-            order by last_at desc, id desc limit :limit""",
-        {"owner": owner, "place": place, "besides": besides, "limit": limit},
-    )
-    return [Session(*row) for row in rows]
+    where = f"{_SHOWN} and {CARRIED} and id is not :besides {_LATEST} :limit"
+    return _select(db, where, owner=owner, place=place, besides=besides, limit=limit)
 
 
 def last_day_before(
@@ -411,42 +332,29 @@ def last_day_before(
 ) -> date | None:
     """The last local day before `end` of a conversation that may be carried over. `summarised`: only with a summary."""
     has_summary = "exists (select 1 from summary where session_id = s.id)" if summarised else "true"
+    late = (end + timedelta(days=2)).isoformat()  # after the end of the day in every zone
     day = db.value(
         f"""select {_DAY} from session s
             where owner = :owner and last_at < :late and {CARRIED} and {_DAY} < :end
-              and id not in (select value from json_each(:besides))
-              and {has_summary}
+              and id not in (select value from json_each(:besides)) and {has_summary}
             order by last_at desc limit 1""",
-        {"owner": owner, "place": place, "end": end.isoformat(), "late": _after(end), "besides": list(besides)},
+        {"owner": owner, "place": place, "end": end.isoformat(), "late": late, "besides": list(besides)},
     )
     return date.fromisoformat(day) if day else None
 
 
 def any_not_carried(db: Database, owner: str, place: str | None, first: date, end: date) -> bool:
     """Whether something was said on these days, in whatever kind of session, that is hidden or of another place."""
+    days = {"first": first.isoformat(), "end": end.isoformat(), "early": (first - timedelta(days=1)).isoformat()}
     return bool(
         db.value(
             f"""select exists (select 1 from session s
                 where owner = :owner and last_at >= :early
                   and date(started_at, utc_offset || ' minutes') < :end and {_DAY} >= :first
                   and (hidden_at is not null or (:place is null and place glob 'http:*') or place <> :place))""",
-            {
-                "owner": owner,
-                "place": place,
-                "first": first.isoformat(),
-                "end": end.isoformat(),
-                "early": (first - timedelta(days=1)).isoformat(),
-            },
+            {"owner": owner, "place": place, **days},
         )
     )
-
-
-def _after(day: date) -> str:
-    """A stored time after the end of a day in every zone."""
-    return (day + timedelta(days=2)).isoformat()
-
-
-_PATIENCE = timedelta(minutes=5)  # for a question without an answer: its turn may have failed
 
 
 def goes_on(db: Database, since: datetime) -> bool:

@@ -23,6 +23,7 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import languages, statements, terms
 from agent_cli.memory.language.triples import Claim, Triple, is_fact
+from agent_cli.memory.proposals import Proposals, Proposed
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import ids
@@ -34,6 +35,7 @@ AskForJson = Callable[[str, Mapping[str, Any]], Iterator[str]]
 """Sends a prompt and a JSON schema to a language model; yields the answer in pieces. Raises AgentError."""
 
 Parsed = TypeVar("Parsed")
+Row = TypeVar("Row", bound=Proposed)
 
 MAX_KNOWN = 20  # facts that the model is shown
 _MAX_OPERATIONS = 10  # of one answer
@@ -102,10 +104,14 @@ class Operation:
 
 def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
     """The prompt that asks for facts in these exchanges."""
-    first = next(iter(exchanges))
-    day = f"{clock.local(first.at, first.utc_offset):%A, %d %B %Y}"
-    lines = "\n".join(_format_entry(entry) for entry in exchanges if entry.message.text.strip())
-    return _rules("below", known) + _CONVERSATION.format(day=day, conversation=lines)
+    lines = [
+        f"assistant: {text.one_line(entry.message.text, _REPLY)}"
+        if entry.message.role == "assistant"
+        else format_person(entry, _TYPED, _OTHER)
+        for entry in exchanges
+        if entry.message.text.strip()
+    ]
+    return _rules("below", known) + _CONVERSATION.format(day=format_day(exchanges), conversation="\n".join(lines))
 
 
 def build_instruction(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
@@ -166,6 +172,11 @@ def text_fields(values: Mapping[str, Any], of: str) -> dict[str, str]:
     return {field: value or "" for field, value in values.items()}
 
 
+def format_day(entries: Sequence[Entry]) -> str:
+    """The day of the first of these messages, in a prompt."""
+    return f"{clock.local(entries[0].at, entries[0].utc_offset):%A, %d %B %Y}"
+
+
 def format_person(entry: Entry, typed: int, other: int) -> str:
     """What the person said, in a prompt: what was not typed is marked, and each part cut to so many characters."""
     pieces = []
@@ -184,18 +195,31 @@ def claims(
     dropped.
     """
     messages = [entry for entry in exchanges if entry.message.role == "user"]
-    checked = [_claim(db, owner, each, messages) for all in found for each in _clauses(all)] if messages else []
+    if not messages:
+        return []
+    checked = [
+        _claim(db, owner, replace(operation, statement=clause), messages)
+        for operation in found
+        for clause in (adoption.separate(operation.statement) if operation.op == "insert" else [operation.statement])
+    ]
     said = " ".join(entry.message.text for entry in exchanges)
     return [each for each in checked if each and not (each.inferred and _is_from_others(each.statement, said, others))]
 
 
 def related_facts(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) -> list[Fact]:
     """Facts, true or planned, that the exchanges may be about, then the newest: at most 20."""
-    words = " ".join(entry.message.text[:500] for entry in exchanges if entry.message.role == "user")
-    found = recall.find(db, words, Filter(owner, ("fact",)), now, MAX_KNOWN)
-    chosen = facts.many(db, [hit.id for hit in found.hits if hit.kind == "fact"], owner)
-    every = {each.id: each for each in (*chosen, *facts.listing(db, owner, MAX_KNOWN))}
-    return [each for each in every.values() if each.is_open(now)][:MAX_KNOWN]
+    every = related(facts.FACTS, db, owner, exchanges, now, facts.listing(db, owner, MAX_KNOWN))
+    return [each for each in every if each.is_open(now)][:MAX_KNOWN]
+
+
+def related(
+    kind: Proposals[Row], db: Database, owner: str, entries: Sequence[Entry], now: datetime, others: Sequence[Row]
+) -> list[Row]:
+    """The rows of a kind that what the person said may be about, then these others."""
+    words = " ".join(entry.message.text[:500] for entry in entries if entry.message.role == "user")
+    found = recall.find(db, words, Filter(owner, (kind.kind,)), now, MAX_KNOWN)
+    chosen = kind.many(db, [hit.id for hit in found.hits if hit.kind == kind.kind], owner)
+    return list({each.id: each for each in (*chosen, *others)}.values())
 
 
 def _operation(item: Any, number: int) -> Operation:
@@ -210,31 +234,34 @@ def _operation(item: Any, number: int) -> Operation:
     if op != "DELETE" and not values["statement"].strip():
         raise ValueError(f"operation {number} has no statement")
     triple = Triple(*(text.one_line(values[field], 100) for field in ("subject", "predicate", "object")))
-    return Operation(op.lower(), values["target"], _normalised(values["statement"]), triple, values["quote"])
-
-
-def _clauses(operation: Operation) -> list[Operation]:
-    """A new statement of several clauses as several operations, where each is understood alone."""
-    if operation.op != "insert":
-        return [operation]
-    return [replace(operation, statement=clause) for clause in adoption.separate(operation.statement)]
+    return Operation(
+        op.lower(), values["target"], " ".join(text.clean(values["statement"]).split()), triple, values["quote"]
+    )
 
 
 def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[Entry]) -> Claim | None:
-    target = _target(db, owner, operation.target) if operation.op != "insert" else None
-    if operation.op != "insert" and target is None:
-        return None
+    """The claim of an operation; None when it is not valid."""
+    target = None
+    if operation.op != "insert":
+        try:
+            target = facts.get(db, ids.number("fact", operation.target), owner)
+        except UsageError:
+            return None
+        if not target.is_accepted:
+            return None
     quote = readings.find(reversed(messages), operation.quote)
-    source = next((entry for entry in messages if quote and entry.id == quote.message), None) or _best_source(
-        operation, messages
-    )
+    source = next((entry for entry in messages if quote and entry.id == quote.message), None)
+    if source is None:  # the message that shares most words with an inferred statement, which is erased with it
+        words = set(text.words(f"{operation.statement} {operation.quote}"))
+        source = max(reversed(messages), key=lambda entry: len(words & set(text.words(entry.message.text))))
     reading = readings.before_proposal(db, source.id, operation.statement, quote)
     at = clock.local(source.at, source.utc_offset)
     statement = absolute_dates.resolve(operation.statement, at)
-    acceptable = is_fact(statement) or _is_wish(statement, quote, reading)
     if operation.op == "delete" and target:
         statement = target.statement
-    elif not acceptable or (target and terms.is_similar(statement, target.statement)):
+    elif not (is_fact(statement) or _is_wish(statement, quote, reading)) or (
+        target and terms.is_similar(statement, target.statement)
+    ):
         return None
     if quote is None and terms.is_similar(statement, _EXAMPLE):
         return None
@@ -276,32 +303,7 @@ def _with_triple(claim: Claim, triple: Triple) -> Claim:
     return replace(claim, triple=Triple("person" if about_person else triple.subject, predicate, object))
 
 
-def _target(db: Database, owner: str, handle: str) -> Fact | None:
-    """The accepted fact of this owner with this handle."""
-    try:
-        fact = facts.get(db, ids.number("fact", handle), owner)
-    except UsageError:
-        return None
-    return fact if fact.is_accepted else None
-
-
-def _best_source(operation: Operation, messages: Sequence[Entry]) -> Entry:
-    """The message that shares most words with an inferred statement, which is erased with it."""
-    words = set(text.words(f"{operation.statement} {operation.quote}"))
-    return max(reversed(messages), key=lambda entry: len(words & set(text.words(entry.message.text))))
-
-
 def _is_from_others(statement: str, said: str, others: Sequence[str]) -> bool:
     """Whether any of the other texts shares more words with a statement than what was said."""
     words = set(text.words(statement)) - terms.STOP_WORDS
     return any(len(words & set(text.words(other))) > len(words & set(text.words(said))) for other in others)
-
-
-def _normalised(statement: str) -> str:
-    return " ".join(text.clean(statement).split())
-
-
-def _format_entry(entry: Entry) -> str:
-    if entry.message.role == "assistant":
-        return f"assistant: {text.one_line(entry.message.text, _REPLY)}"
-    return format_person(entry, _TYPED, _OTHER)

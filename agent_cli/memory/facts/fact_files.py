@@ -12,7 +12,6 @@ import re
 import time as real_time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import languages
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.proposals import EXPIRED, PENDING, MemoryContext
-from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -54,12 +52,8 @@ class Changes:
     hidden: tuple[Fact, ...]
     added: tuple[tuple[str, FactScope], ...]
 
-    @property
-    def number(self) -> int:
+    def __len__(self) -> int:
         return len(self.edited) + len(self.hidden) + len(self.added)
-
-    def __bool__(self) -> bool:
-        return self.number > 0
 
 
 @frozen
@@ -72,25 +66,17 @@ class Applied:
 def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
     """Each fact as a JSON object, the oldest first, without empty fields."""
     ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
-    messages = [each.message_id for each in ordered if each.message_id]
+    query = """select m.id, coalesce(m.external_id, m.uid)
+               from json_each(?) c cross join message m on m.id = c.value"""
     external_ids: dict[int | None, str] = dict(
-        db.rows(
-            """select m.id, coalesce(m.external_id, m.uid)
-               from json_each(?) c cross join message m on m.id = c.value""",
-            (messages,),
-        )
+        db.rows(query, ([each.message_id for each in ordered if each.message_id],))
     )
     for each in ordered:
+        dates = {"at": each.learned_at, "since": each.valid_from, "until": each.valid_to}
         row = {
             "statement": each.statement,
-            "at": _local_time(each, each.learned_at),
-            "since": _local_time(each, each.valid_from),
-            "until": _local_time(each, each.valid_to),
-            "subject": each.subject,
-            "predicate": each.predicate,
-            "object": each.object,
-            "place": each.place,
-            "quote": each.quote,
+            **{name: clock.local(at, each.utc_offset).isoformat() for name, at in dates.items() if at},
+            **{name: getattr(each, name) for name in ("subject", "predicate", "object", "place", "quote")},
             "source": external_ids.get(each.message_id),
         }
         yield {name: value for name, value in row.items() if value}
@@ -98,9 +84,11 @@ def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
 
 def documents(found: Sequence[Fact]) -> dict[str, str]:
     """Name and text of each file: facts about the person in USER.md, the others in MEMORY.md."""
-    ordered = [each for each in sorted(found, key=lambda each: (each.place, each.id)) if each.session_id is None]
-    about_person = [each for each in ordered if _is_about_person(each)]
-    others = [each for each in ordered if not _is_about_person(each)]
+    about_person, others = list[Fact](), list[Fact]()
+    for each in sorted(found, key=lambda each: (each.place, each.id)):
+        if each.session_id is None:
+            is_about = each.subject == "person" or (not each.subject and _SELF.search(each.statement))
+            (about_person if is_about else others).append(each)
     return {
         "USER.md": _document("About the person", about_person),
         "MEMORY.md": _document("What is known besides", others),
@@ -125,11 +113,6 @@ def write_files(folder: Path, files: Mapping[str, str], *, force: bool = False) 
     return list(paths)
 
 
-def _is_about_person(fact: Fact) -> bool:
-    """Decided by the subject; without one, by a pronoun of the first person in the statement."""
-    return fact.subject == "person" or (not fact.subject and bool(_SELF.search(fact.statement)))
-
-
 def _is_export(path: Path) -> bool:
     """Whether an earlier export wrote the file: Markdown begins with the mark, JSON lines with a statement."""
     try:
@@ -146,18 +129,13 @@ def _is_export(path: Path) -> bool:
 
 
 def _document(title: str, found: Sequence[Fact]) -> str:
-    lines = [MARK, "", f"# {title}", ""]
-    place = ""
+    lines, place = [MARK, "", f"# {title}", ""], ""
     for each in found:
         if each.place != place:
             place = each.place
             lines += ["", f"## In {text.one_line(place, 200)}", ""]
-        lines.append(f"- {' '.join(text.clean(each.statement).split())} ({each.day})")
+        lines.append(f"- {_displayed(each)} ({each.day})")
     return "\n".join(lines) + "\n"
-
-
-def _local_time(fact: Fact, moment: str | None) -> str | None:
-    return clock.local(moment, fact.utc_offset).isoformat() if moment else None
 
 
 def import_lines(
@@ -193,30 +171,29 @@ def import_lines(
 
 def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
     """Import one claim; returns whether that changed anything."""
-    before = _imported_before(memory.db, memory.scope, claim)
-    if before and before.state == EXPIRED:
-        before = facts.change(memory, before, "proposed", state=PENDING, decided_at=None)
-        if not accepted:
-            return True
-    if before:
-        accepting = accepted and before.state == PENDING
-        if accepting:
-            adoption.accept(memory, before)
-        return accepting
-    if accepted:
-        return adoption.add(memory, claim).new
-    return adoption.propose(memory, claim, actor="person") is not None
-
-
-def _imported_before(db: Database, scope: Scope, claim: Claim) -> Fact | None:
-    """The fact that the same line became in an earlier import."""
-    learned = clock.utc(claim.learned) if claim.learned else ""
-    found = db.rows(
+    found = memory.db.value(  # the fact that the same line became in an earlier import
         """select id from fact where owner = ? and source = ? and message_id is ? and statement = ?
              and (message_id is not null or ?5 in ('', learned_at)) order by id desc limit 1""",
-        (scope.owner, claim.source, claim.message, claim.statement, learned),
+        (
+            memory.scope.owner,
+            claim.source,
+            claim.message,
+            claim.statement,
+            clock.utc(claim.learned) if claim.learned else "",
+        ),
     )
-    return next(iter(facts.many(db, [id for (id,) in found], scope.owner)), None)
+    if found is None:
+        if accepted:
+            return adoption.add(memory, claim).new
+        return adoption.propose(memory, claim, actor="person") is not None
+    before = facts.get(memory.db, found, memory.scope.owner)
+    expired = before.state == EXPIRED
+    if expired:
+        before = facts.change(memory, before, "proposed", state=PENDING, decided_at=None)
+    if accepted and before.state == PENDING:
+        adoption.accept(memory, before)
+        return True
+    return expired
 
 
 def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
@@ -235,14 +212,16 @@ def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
            where m.owner = ? and s.source = ? and m.external_id = ?""",
         (owner, source, row.get("source")),
     )
-    since, until = _time_field(row, "since", now), _time_field(row, "until", now)
+    at, since, until = (
+        clock.parse(value, now) if (value := _text_field(row, name)) else None for name in ("at", "since", "until")
+    )
     if since and until and until < since:
         raise ValueError("it ends before it begins")
     claim = adoption.claim(
         statement,
         "import",
         message=message,
-        learned=_time_field(row, "at", now),
+        learned=at,
         source=source,
         valid_from=since,
         valid_to=until,
@@ -258,28 +237,25 @@ def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
 def _text_field(row: dict[str, Any], name: str) -> str:
     """A field as text on one line, empty when it is missing. Raises ValueError."""
     value = row.get(name)
-    if value is None:
-        return ""
+    value = "" if value is None else value
     if not isinstance(value, str) or text.without_surrogates(value) != value:
         raise ValueError(f"the {name} is not text")
     return " ".join(value.split())
 
 
-def _time_field(row: dict[str, Any], name: str, now: datetime) -> datetime | None:
-    value = _text_field(row, name)
-    return clock.parse(value, now) if value else None
-
-
 def render(found: Sequence[Fact]) -> str:
     """The text of the file. Facts that hold in one place or session alone have a heading of their own."""
-    sections: dict[str, list[Fact]] = {}
-    for each in sorted(
-        found, key=lambda each: (_scope_of(each) != ("", None), each.place, each.session_id or 0, *_sort_key(each))
-    ):
-        sections.setdefault(_heading(each), []).append(each)
+
+    def order(fact: Fact) -> tuple[Any, ...]:  # the person's facts first, those without a subject last
+        scope = bool(fact.place or fact.session_id), fact.place, fact.session_id or 0
+        return *scope, fact.subject != "person", not fact.subject, fact.subject.casefold(), fact.id
+
+    sections: dict[str, list[str]] = {}
+    for each in sorted(found, key=order):
+        sections.setdefault(_heading(each), []).append(f"- {each.handle}: {_displayed(each)}")
     if _YOU not in sections:
         sections = {_YOU: [], **sections}
-    blocks = ["\n".join([f"## {name}", "", *map(_line, rows)]) for name, rows in sections.items()]
+    blocks = ["\n".join([f"## {name}", "", *lines]) for name, lines in sections.items()]
     return "\n\n".join([_INTRO + "\n# Facts", *blocks]) + "\n"
 
 
@@ -288,13 +264,12 @@ def read(opened: Sequence[Fact], edited: str) -> Changes:
     if not edited.strip():
         raise UsageError("the file came back empty, and nothing was changed; delete lines to hide their facts")
     known = {each.handle: each for each in opened}
-    scopes = {_heading(each): _scope_of(each) for each in opened}
-    seen: dict[str, str] = {}
-    added: list[tuple[str, FactScope]] = []
-    section_scope: FactScope = ("", None)
+    everywhere: FactScope = ("", None)
+    scopes: dict[str, FactScope] = {_heading(each): (each.place, each.session_id) for each in opened}
+    seen, added, section_scope = dict[str, str](), list[tuple[str, FactScope]](), everywhere
     for number, line in _items(edited):
         if line.startswith("#"):
-            section_scope = scopes.get(line.lstrip("#").strip(), ("", None))
+            section_scope = scopes.get(line.lstrip("#").strip(), everywhere)
             continue
         handle, words = _parse_item(number, line)
         if not handle:
@@ -321,17 +296,16 @@ def apply(memory: MemoryContext, changes: Changes) -> Applied:
                 raise UsageError(f"{each.handle} was changed elsewhere while you wrote; nothing was changed")
         hidden = [facts.hide(memory, each) for each in changes.hidden]
         edited = [adoption.edit(memory, each, words) for each, words in changes.edited]
-        added = []
-        for words, (place, session) in changes.added:
-            claim = adoption.claim(words, "typed", place=place, session=session)
-            added.append(adoption.add(memory, claim))
+        added = [
+            adoption.add(memory, adoption.claim(words, "typed", place=place, session=session))
+            for words, (place, session) in changes.added
+        ]
     return Applied(tuple(edited), tuple(hidden), tuple(added))
 
 
 def _items(edited: str) -> list[tuple[int, str]]:
     """(line number, text) of headings and items; an indented line continues the item above it."""
-    found: list[tuple[int, str]] = []
-    rest = edited
+    found, rest = list[tuple[int, str]](), edited
     if edited.lstrip().startswith("<!--") and "-->" in edited:
         intro, _, rest = edited.partition("-->")
         rest = "\n" * intro.count("\n") + rest
@@ -352,9 +326,8 @@ def _parse_item(number: int, line: str) -> tuple[str, str]:
         raise _line_error(number, 'a fact begins with "- "')
     handle, words = (match[1] or "").lower(), " ".join(match[2].split())
     if not handle and _LIKE_HANDLE.match(words):
-        raise _line_error(
-            number, f"“{text.one_line(words, 20)}” looks like a broken handle; write it as in “- f4: words”"
-        )
+        looks = f"“{text.one_line(words, 20)}” looks like a broken handle"
+        raise _line_error(number, f"{looks}; write it as in “- f4: words”")
     if not words:
         raise _line_error(number, f"{handle or 'the fact'} has no words; delete the whole line to hide a fact")
     return handle, words
@@ -364,16 +337,8 @@ def _line_error(number: int, why: str) -> UsageError:
     return UsageError(f"line {number}: {why}; nothing was changed")
 
 
-def _line(fact: Fact) -> str:
-    return f"- {fact.handle}: {_displayed(fact)}"
-
-
 def _displayed(fact: Fact) -> str:
     return " ".join(text.clean(fact.statement).split())
-
-
-def _scope_of(fact: Fact) -> FactScope:
-    return fact.place, fact.session_id
 
 
 def _heading(fact: Fact) -> str:
@@ -381,8 +346,3 @@ def _heading(fact: Fact) -> str:
     if fact.session_id:
         return f"{name}, in session {ids.handle('session', fact.session_id)} alone"
     return f"{name}, in {text.one_line(fact.place, 200)}" if fact.place else name
-
-
-def _sort_key(fact: Fact) -> tuple[bool, bool, str, int]:
-    """The person's facts first, those without a subject last."""
-    return fact.subject != "person", not fact.subject, fact.subject.casefold(), fact.id

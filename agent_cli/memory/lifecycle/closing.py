@@ -102,7 +102,7 @@ def _close_with_extract(db: Database, session: int, time: clock.Clock, actor: st
 
 
 def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:
-    sessions.mark_closed(db, session, time())
+    sessions.change(db, session, closed_at=clock.utc(time()), holder=None)
     session_notes.erase(db, session)
     if jobs.is_pending(db, "reflect", ids.handle("session", session)):  # it need not wait for more
         jobs.add(db, "reflect", ids.handle("session", session), time())

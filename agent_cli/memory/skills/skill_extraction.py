@@ -8,18 +8,17 @@ order the assistant to ignore its rules are dropped.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from agent_cli import clock, text
+from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import fact_extraction
 from agent_cli.memory.language import languages, secrets, terms
-from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED
-from agent_cli.memory.search import recall
-from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import Skill
 from agent_cli.messages import Origin
@@ -97,21 +96,17 @@ class SkillRead:
     text: str
 
 
-@frozen
-class SkillDraft:
-    """A SKILL.md to propose, and the version it was made from."""
-
-    text: str
-    base: int | None
-
-
 def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[SkillRead]) -> str:
     """The prompt that asks for a skill in this conversation."""
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
     shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skill_file.body(each.text)}\n" for each in used)
-    day = f"{clock.local(entries[0].at, entries[0].utc_offset):%A, %d %B %Y}"
-    lines = "\n".join(line for entry in entries for line in _format_entry(entry))
-    return _PROMPT.format(example=_EXAMPLE_ANSWER, known=listed or "(nothing)", used=shown, day=day, conversation=lines)
+    return _PROMPT.format(
+        example=_EXAMPLE_ANSWER,
+        known=listed or "(nothing)",
+        used=shown,
+        day=fact_extraction.format_day(entries),
+        conversation="\n".join(line for entry in entries for line in _format_entry(entry)),
+    )
 
 
 def prompt_size(entry: Entry) -> int:
@@ -139,21 +134,25 @@ def parse(answer: str) -> ExtractedSkill | None:
     steps = found.get("steps")
     if isinstance(steps, list) and all(isinstance(each, str) for each in steps):
         steps = "\n".join(steps)
-    values = fact_extraction.text_fields(
-        {**{field: found.get(field) for field in _FIELDS}, "steps": steps}, "the skill"
-    )
-    return _validated(
-        ExtractedSkill(**{field: secrets.mask(text.visible(value)).strip() for field, value in values.items()})
-    )
+    read = {**{field: found.get(field) for field in _FIELDS}, "steps": steps}
+    values = {
+        field: secrets.mask(text.visible(value)).strip()
+        for field, value in fact_extraction.text_fields(read, "the skill").items()
+    }
+    name = re.sub(r"[^a-z0-9]+", "-", values["name"].casefold()).strip("-")[:64].strip("-")
+    if not name:
+        raise ValueError("the skill has no name of lower-case letters and hyphens")
+    if not values["description"] or not values["steps"]:
+        raise ValueError(f"the skill has no {'steps' if values['description'] else 'description'}")
+    if len(values["steps"]) > _MAX_STEPS:
+        raise ValueError(f"its steps have {len(values['steps'])} characters, and at most {_MAX_STEPS} are read")
+    return ExtractedSkill(name, text.one_line(values["description"], 300), values["steps"], values["changes"])
 
 
 def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> list[Skill]:
     """Skills that the conversation may be about, then any others: at most 20."""
-    words = " ".join(entry.message.text[:500] for entry in entries if entry.message.role == "user")
-    found = recall.find(db, words, Filter(owner, ("skill",)), now, MAX_KNOWN)
-    chosen = skills.many(db, [hit.id for hit in found.hits if hit.kind == "skill"], owner)
-    every = {each.id: each for each in (*chosen, *skills.listing(db, owner, MAX_KNOWN))}
-    return [each for each in every.values() if each.is_accepted][:MAX_KNOWN]
+    every = fact_extraction.related(skills.SKILLS, db, owner, entries, now, skills.listing(db, owner, MAX_KNOWN))
+    return [each for each in every if each.is_accepted][:MAX_KNOWN]
 
 
 def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[SkillRead]:
@@ -173,7 +172,7 @@ def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[Skil
     return shown[-_MAX_READ:]
 
 
-def least_trusted(db: Database, entries: Sequence[Entry]) -> Origin:
+def _least_trusted(db: Database, entries: Sequence[Entry]) -> Origin:
     """The least trusted origin of the parts of a conversation and of what was recalled in it.
 
     Replies and approved skills do not count.
@@ -184,44 +183,32 @@ def least_trusted(db: Database, entries: Sequence[Entry]) -> Origin:
     return readings.least_trusted([*origins, *(each.origin for each in read if each)])
 
 
-def draft(db: Database, owner: str, found: ExtractedSkill, shown: Sequence[SkillRead]) -> SkillDraft | None:
-    """The file of an extracted skill; None when it is known, was rejected, or must not be proposed."""
+def propose(
+    memory: MemoryContext, session: int, entries: Sequence[Entry], found: ExtractedSkill, shown: Sequence[SkillRead]
+) -> None:
+    """Propose an extracted skill, unless it is known, was rejected, or must not be proposed."""
+    db, owner = memory.db, memory.scope.owner
     if _ORDER.search(f"{found.description}\n{found.steps}") or terms.is_similar(found.steps, _EXAMPLE):
-        return None
+        return
     name = found.changes or found.name
     base = next((each for each in shown if each.skill.name == name), None)
     if base is None and (found.changes or any(each.name == name for each in skills.listing(db, owner))):
-        return None  # the model was not shown the text it would replace
+        return  # the model was not shown the text it would replace
     try:
         made = _amended(base.text, found) if base else skill_file.compose(name, found.description, found.steps)
         made = skill_file.parse(secrets.mask(made)).text
     except UsageError:
-        return None
-    if _proposed_before(db, owner, made, base):
-        return None
-    return SkillDraft(made, base.version if base else None)
-
-
-def _validated(found: ExtractedSkill) -> ExtractedSkill:
-    """The skill with a name in the required form. Raises ValueError when a part is missing or too long."""
-    name = re.sub(r"[^a-z0-9]+", "-", found.name.casefold()).strip("-")[:64].strip("-")
-    if not name:
-        raise ValueError("the skill has no name of lower-case letters and hyphens")
-    if not found.description or not found.steps:
-        raise ValueError(f"the skill has no {'steps' if found.description else 'description'}")
-    if len(found.steps) > _MAX_STEPS:
-        raise ValueError(f"its steps have {len(found.steps)} characters, and at most {_MAX_STEPS} are read")
-    return ExtractedSkill(name, text.one_line(found.description, 300), found.steps, found.changes)
+        return
+    if not _proposed_before(db, owner, made, base):
+        trust, version = _least_trusted(db, entries), base.version if base else None
+        skills.propose(memory, made, trust=trust, session=session, base=version)
 
 
 def _as_of(db: Database, skill: Skill, at: str) -> SkillRead:
     """A skill as it was at a moment."""
-    later = [each for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
-    return (
-        SkillRead(skill, later[0].was["version"], later[0].was["text"])
-        if later
-        else SkillRead(skill, skill.version, skill.text)
-    )
+    later = [each.was for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
+    was: Mapping[str, Any] = later[0] if later else {"version": skill.version, "text": skill.text}
+    return SkillRead(skill, was["version"], was["text"])
 
 
 def _amended(before: str, found: ExtractedSkill) -> str:
@@ -231,7 +218,9 @@ def _amended(before: str, found: ExtractedSkill) -> str:
     head, tail = bare[: len(bare) - len(was.body)], before[len(bare) :]
     end = "\r\n" if "\r\n" in head else "\n"
     steps = found.steps.replace("\n", end)
-    for top in (_with_description(head, found.description, end), head):
+    line = f"description: {json.dumps(found.description, ensure_ascii=False)}{end}"
+    described = re.sub(r"(?m)^description:.*\n(?:[ \t].*\n|\r*\n)*", lambda _: line, head, count=1)
+    for top in (described, head):
         try:
             now = skill_file.parse(top + steps + (tail or end))
         except UsageError:
@@ -239,11 +228,6 @@ def _amended(before: str, found: ExtractedSkill) -> str:
         if now.name == was.name and now.body == steps.strip():
             return now.text
     raise UsageError(f"the skill {was.name} cannot be changed: what was read is not valid front matter and steps")
-
-
-def _with_description(head: str, description: str, end: str) -> str:
-    line = f"description: {json.dumps(description, ensure_ascii=False)}{end}"
-    return re.sub(r"(?m)^description:.*\n(?:[ \t].*\n|\r*\n)*", lambda match: line, head, count=1)
 
 
 def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None) -> bool:

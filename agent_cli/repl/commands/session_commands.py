@@ -126,7 +126,7 @@ def rename(conversation: Conversation, argument: str) -> Result:
     if not argument:
         name = sessions.name(conversation.app.db, session)
         raise UsageError(f"write the title after it, as in /rename Tax return; now it is “{name}”")
-    sessions.rename(conversation.app.db, session.id, argument)
+    sessions.change(conversation.app.db, session.id, title=argument)
     return f"{session.handle} is now “{argument}”"
 
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from agent_cli import clock
 from agent_cli.agent.jobs import learning, worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.listener import LEARN
@@ -135,7 +136,7 @@ def test_of_a_long_conversation_each_piece_that_could_not_be_read_can_be_retried
 
 def test_a_retry_reads_nothing_of_a_session_that_was_hidden_or_erased(db, talked):
     worker.run_one(job_context(db, Answers("no", "no again")))
-    sessions.hide(db, talked, NOON)
+    sessions.change(db, talked, hidden_at=clock.utc(NOON))
     jobs.retry(db, 1, NOON)
     assert worker.run_one(job_context(db, Answers()))
     assert (waiting(db), states(db)) == ([], [("m1", "done", 1, "")])
@@ -173,7 +174,7 @@ def test_what_changed_meanwhile_gives_nothing_and_the_rest_is_read_anew(db, talk
 
 def test_a_session_hidden_meanwhile_gives_nothing(db, talked):
     def hidden():
-        sessions.hide(db, talked, NOON)
+        sessions.change(db, talked, hidden_at=clock.utc(NOON))
         return answer(operation())
 
     worker.run_one(job_context(db, Answers(hidden)))

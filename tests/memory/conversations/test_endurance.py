@@ -158,9 +158,9 @@ def test_a_hidden_conversation_leaves_a_day_of_which_retention_took_the_rest_and
     with db.write():
         summaries.erase(db, [summaries.of_session(db, first).id])
 
-    for change, said in ((sessions.hide, "Mia bit Rex."), (sessions.restore, "Mia bit Rex. Mia hates Tom.")):
+    for hidden_at, said in (("2028-01-02T09:00:00Z", "Mia bit Rex."), (None, "Mia bit Rex. Mia hates Tom.")):
         clock.now += timedelta(hours=1)
-        change(db, second, clock()) if change is sessions.hide else change(db, second)
+        sessions.change(db, second, hidden_at=hidden_at)
         with db.write():
             period_summaries.queue_session(db, second, clock())
         work(db, clock, Echo())
@@ -175,7 +175,7 @@ def test_what_a_hidden_conversation_said_word_for_word_leaves_such_a_day_too(db,
     take(db, first)
     with db.write():
         summaries.erase(db, [summaries.of_session(db, first).id])
-    sessions.hide(db, hidden, clock())
+    sessions.change(db, hidden, hidden_at="2028-01-02T09:00:00Z")
     with db.write():
         period_summaries.queue_session(db, hidden, clock())
     work(db, clock, Echo())

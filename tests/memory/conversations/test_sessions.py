@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 
+from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
@@ -40,7 +41,7 @@ def test_the_latest_is_the_one_last_spoken_in_here(db):
     talk(db, "elsewhere", Scope("person", "/elsewhere"), NOON + timedelta(hours=2))
     talk(db, "once", kind="ask", now=NOON + timedelta(hours=3))
     hidden = talk(db, "hidden", now=NOON + timedelta(hours=4))
-    sessions.hide(db, hidden, NOON)
+    sessions.change(db, hidden, hidden_at=clock.utc(NOON))
     sessions.start(db, HERE, NOON + timedelta(hours=5))
     log.add_user_message(db, first, HERE, [Part("again", "typed")], NOON + timedelta(minutes=90))
 
@@ -51,7 +52,7 @@ def test_the_latest_is_the_one_last_spoken_in_here(db):
 
 def test_the_list_has_what_was_spoken_in_newest_first(db):
     talk(db, "Plan a trip\nto Trogir")
-    sessions.rename(db, talk(db, "second", now=NOON + timedelta(hours=1)), "Garden")
+    sessions.change(db, talk(db, "second", now=NOON + timedelta(hours=1)), title="Garden")
     sessions.start(db, HERE, NOON + timedelta(hours=2))
 
     newest, oldest = sessions.listing(db, "person", 9)
@@ -73,17 +74,17 @@ def test_the_list_has_what_was_spoken_in_newest_first(db):
 
 def test_a_hidden_session_is_listed_apart_until_it_is_restored(db):
     id = talk(db, "hidden")
-    sessions.hide(db, id, NOON)
+    sessions.change(db, id, hidden_at=clock.utc(NOON))
     assert (sessions.listing(db, "person", 9), sessions.all_of(db, "person")) == ([], [])
     assert [row["id"] for row in sessions.listing(db, "person", 9, hidden=True)] == ["s1"]
 
-    sessions.restore(db, id)
+    sessions.change(db, id, hidden_at=None)
     assert [row["id"] for row in sessions.listing(db, "person", 9)] == ["s1"]
 
 
 @pytest.mark.parametrize("told", ["s1", "S1", "1", "trogir", "Übung", "übung", "ÜBUNG", "straße"])
 def test_a_session_is_named_by_handle_or_by_words_in_it(db, told):
-    sessions.rename(db, talk(db, "A trip to TROGIR"), "Übung in der STRASSE")
+    sessions.change(db, talk(db, "A trip to TROGIR"), title="Übung in der STRASSE")
     talk(db, "something else")
 
     assert sessions.resolve(db, told, "person").id == 1
@@ -91,7 +92,7 @@ def test_a_session_is_named_by_handle_or_by_words_in_it(db, told):
 
 def test_a_name_that_means_none_or_several_is_told(db):
     talk(db, "Trip to Trogir")
-    sessions.rename(db, talk(db, "Trip to Trieste"), "Trieste")
+    sessions.change(db, talk(db, "Trip to Trieste"), title="Trieste")
 
     with pytest.raises(UsageError, match="there is no session s9; `agent sessions list` shows them all"):
         sessions.resolve(db, "s9", "person")
@@ -131,7 +132,7 @@ def test_a_session_open_in_another_terminal_is_free_when_that_was_killed(tmp_pat
 
 def test_taking_up_a_closed_one_shot_makes_it_a_conversation(db):
     id = talk(db, "once", kind="ask")
-    sessions.mark_closed(db, id, NOON)
+    sessions.change(db, id, closed_at=clock.utc(NOON), holder=None)
 
     taken = sessions.reopen(db, id, "person", NOON)
 
@@ -146,6 +147,6 @@ def test_a_released_session_is_held_by_nobody(db, session):
 
 
 def test_what_it_is_told_of_earlier_ones_stays(db, session):
-    sessions.set_opening(db, session, "⟦ From memory ]]")
+    sessions.change(db, session, opening="⟦ From memory ]]")
 
     assert sessions.get(db, session, "person").opening == "⟦ From memory ]]"

@@ -416,7 +416,7 @@ def test_the_event_tells_no_word(db, session):
 
 def test_a_session_that_is_open_stays_without_a_word(db, session):
     say(db, session, "swordfish")
-    sessions.rename(db, session, "Fish")
+    sessions.change(db, session, title="Fish")
 
     erase(db, f"s{session}")
 
@@ -545,7 +545,7 @@ def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):
     words = f"My code is {SECRET}."
     prompts.add(file, STRANGER, None, words, NOON)
     theirs = sessions.start(file, STRANGER, NOON)
-    sessions.rename(file, theirs, words)
+    sessions.change(file, theirs, title=words)
     say(file, theirs, words, scope=STRANGER)
     session_notes.add(file, theirs, words, NOON)
     receipt = erase(file, f"s{session_of_secret}")

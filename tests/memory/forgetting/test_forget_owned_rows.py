@@ -108,7 +108,7 @@ def test_a_schedule_stays_when_the_session_of_its_last_run_goes(db, session):
 def test_sessions_named_after_a_schedule_lose_its_words(db, session):
     prompt = "what is new about the alpaca farm?"
     schedules.add(db, HERE, "0 7 * * *", noon, prompt=prompt, zone="UTC")
-    sessions.rename(db, session, f"scheduled: {prompt}")
+    sessions.change(db, session, title=f"scheduled: {prompt}")
     asked = say(db, session, prompt)
     assert erase(db, "c1").quoting_rows == [asked]
     assert sessions.get(db, session, "person").title == ""

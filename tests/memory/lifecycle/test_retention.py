@@ -303,7 +303,7 @@ def test_nothing_goes_that_a_coarser_summary_does_not_name(season):
 
 def test_hidden_and_imported_conversations_go_like_all_others(season):
     hidden, imported = season.row("select min(id), max(id) from session where started_at < '2026-03-01'")
-    sessions.hide(season, hidden, NOW)
+    sessions.change(season, hidden, hidden_at=clock.utc(NOW))
     with season.write():
         season.execute("update session set source = 'elsewhere', external_id = '1' where id = ?", (imported,))
 
@@ -327,7 +327,7 @@ def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
 
 def test_what_is_pinned_stays(season):
     session = season.value("select min(id) from session")
-    sessions.pin(season, session, True)
+    sessions.change(season, session, pinned=True)
     pinned = summaries.of_period(season, HERE.owner, "2025-12-20").id
     summaries.pin(season, pinned, True)
 
@@ -354,7 +354,7 @@ def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
     day = date(2026, 3, 5)
     late = years.chat(db, day, summary=False)
     log.add_user_message(db, late, HERE, [Part("Past midnight.", "typed")], at(day + timedelta(days=1), 0, 30))
-    sessions.mark_closed(db, late, at(day, 23))
+    sessions.change(db, late, closed_at=clock.utc(at(day, 23)), holder=None)
     made = NewSummary("Late.", "", "model", "m")
     with db.write():
         summaries.save_session(db, late, made, lambda: at(date(2026, 3, 6), 1))
@@ -383,7 +383,7 @@ def test_with_the_messages_goes_what_was_kept_beside_them(season):
                values (?, 'note', 1, 1, '{}', '', '')""",
             (first,),
         )
-    sessions.set_opening(season, session, "carried over")
+    sessions.change(season, session, opening="carried over")
     index.refresh_all(season)
 
     run(season, SHORT)
@@ -442,7 +442,7 @@ def test_a_summary_made_anew_keeps_what_came_of_the_messages_that_are_gone(seaso
 
     sessions.reopen(season, session, HERE.owner, NOW)
     log.add_user_message(season, session, HERE, [Part("Now it is 9 km.", "typed")], NOW)
-    sessions.mark_closed(season, session, NOW)
+    sessions.change(season, session, closed_at=clock.utc(NOW), holder=None)
     made = summaries.compose(season, session, "It became 9 km.", "model", "m")
     with season.write():
         summaries.save_session(season, session, made, now)
@@ -494,7 +494,7 @@ def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot
     before = summaries.of_session(season, session).text
     sessions.reopen(season, session, HERE.owner, NOW)
     said = log.add_user_message(season, session, HERE, [Part("My piano is out of tune.", "typed")], NOW)
-    sessions.mark_closed(season, session, NOW)
+    sessions.change(season, session, closed_at=clock.utc(NOW), holder=None)
 
     forget.erase(season, forget.planned(season, provenance.select_by_handle(season, HERE.owner, [f"m{said}"])), now)
 

@@ -158,7 +158,7 @@ def test_a_day_of_which_all_was_taken_back_keeps_nothing_of_it(db, session):
 def test_sessions_that_were_told_of_it_are_told_anew(db, session, last):
     later = sessions.start(db, HERE, NOON)
     told, _ = carry_over.compose(db, HERE, NOON, later)
-    sessions.set_opening(db, later, told.text)
+    sessions.change(db, later, opening=told.text)
     assert "Gutenberg" in told.text
     take_back(db, session, last)
     assert sessions.get(db, later, HERE.owner).opening is None

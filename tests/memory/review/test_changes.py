@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent_cli import clock
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.review import review as changes
@@ -67,7 +68,7 @@ def test_what_was_changed_and_changed_back_is_no_news(db, session):
 
 def test_of_a_session_that_goes_on_only_what_came_since_counts(db, session):
     add(db, "My cat is Mia", time=later(2))
-    sessions.mark_closed(db, session, later(3)())
+    sessions.change(db, session, closed_at=clock.utc(later(3)()), holder=None)
     sessions.reopen(db, session, PERSON, later(4)())
     assert told(db, session) == []
     propose(db, "I like tea", time=later(5))

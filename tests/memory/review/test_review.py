@@ -48,7 +48,7 @@ def states(db):
 
 
 def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
-    sessions.rename(db, session, "router setup")
+    sessions.change(db, session, title="router setup")
     said = log.add_user_message(
         db, session, HERE, [Part("put the NAS on .20 please", "typed")], NOON - timedelta(days=2)
     )

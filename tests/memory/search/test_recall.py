@@ -237,11 +237,11 @@ def test_what_differs_in_a_number_or_a_negation_is_not_the_same(db, other):
 
 def test_a_hidden_session_is_not_found_until_it_is_restored(db, session):
     said = say(db, session, "The spare key is under the flowerpot")
-    sessions.hide(db, session, NOON)
+    sessions.change(db, session, hidden_at=clock.utc(NOON))
     assert find(db, "spare key").hits == ()
     assert find(db, "spare key").verdict == "nothing"
 
-    sessions.restore(db, session)
+    sessions.change(db, session, hidden_at=None)
     assert handles(db, "spare key") == [said]
 
 
@@ -260,7 +260,7 @@ def test_the_summary_of_a_session_is_found_and_not_when_the_session_is_hidden(db
     summarise(db, session, "The person wants to move to Porto.")
     assert handles(db, "Porto") == ["y1"]
 
-    sessions.hide(db, session, NOON)
+    sessions.change(db, session, hidden_at=clock.utc(NOON))
     assert handles(db, "Porto") == []
 
 

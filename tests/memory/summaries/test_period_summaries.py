@@ -221,7 +221,7 @@ def test_a_hidden_conversation_does_not_count_and_a_day_without_others_is_erased
     work(db, clock, Echo())
     assert keys(db) == ["2026", "2026-11", "2026-11-20", "2026-Q4", "2026-W47"]
 
-    sessions.hide(db, session, clock())
+    sessions.change(db, session, hidden_at="2026-11-20T10:00:00Z")
     with db.write():
         period_summaries.queue_session(db, session, clock())
     work(db, clock, Echo())

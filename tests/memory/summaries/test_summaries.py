@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from agent_cli import clock
 from agent_cli.errors import ModelFailed
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
@@ -184,7 +185,7 @@ def test_the_newest_of_conversations_here_are_carried_over(db):
     past(7, Scope("person", "/elsewhere"))
     past(8, Scope("somebody else", HERE.place))
     past(9, kind="ask")
-    sessions.hide(db, past(10), NOON)
+    sessions.change(db, past(10), hidden_at=clock.utc(NOON))
     mine = past(11)
 
     recent = summaries.recent(db, HERE.owner, HERE.place, 5, besides=[mine])

@@ -53,7 +53,7 @@ def talk(db, session):
     log.add_tool_result(db, session, HERE, call, FAILED, NOON)
     id = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, id, Message("assistant", "Half"), "cancelled", log.Usage("m"), NOON)
-    sessions.rename(db, session, "Lööking")
+    sessions.change(db, session, title="Lööking")
     return session
 
 

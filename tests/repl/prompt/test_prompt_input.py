@@ -56,7 +56,7 @@ def talked(app, words, title=""):
     id = sessions.start(app.db, app.scope, app.time())
     log.add_user_message(app.db, id, app.scope, [Part(words, "typed")], app.time())
     if title:
-        sessions.rename(app.db, id, title)
+        sessions.change(app.db, id, title=title)
     return id
 
 
