@@ -46,7 +46,7 @@ WAYS = {
     "a reply": Way(("ask", "-c", "king?"), before=(("ask", "hello king"),)),
     "a summary": Way(before=(("ask", "hello king"), ("sessions", "close", "s1")), most=700),
     "a file that is read": Way(call=("read_file", {"path": "a.txt"})),
-    "a feed": Way(call=("fetch_feed", {"name": "weather"})),
+    "a feed": Way(call=("fetch_feed", {"name": "weather"}), most=1200),
     "a skill": Way(
         before=(("skills", "add", "crown-king", "-d", "Crown the king", "1. {}"),),
         call=("read_skill", {"name": "crown-king"}),
