@@ -40,12 +40,13 @@ _UNMERGED = 500  # steps of an import without: a search reads a segment of each
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
 _PATIENCE = 0.5  # seconds that a search waits for another program that writes
 _TAIL_SECONDS = 0.2  # how long a command may work on the rest of long texts
+_MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _MANY, _REBUILT = 100, 50  # of so many passages, removing a passage takes as long as indexing a hundred
 
 
 def search_in_background(db: Database, search: Callable[[Database], T]) -> Pending[T]:
     """Start a search, on another thread when the index is large."""
-    if (db.value("select max(id) from passage") or 0) < vectors.MIN_FOR_THREAD:
+    if (db.value("select max(id) from passage") or 0) < _MIN_FOR_THREAD:
         return Pending(lambda: search(db))
     return db.read_in_background(search)
 

@@ -25,7 +25,7 @@ from agent_cli.memory.search import (
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.passage_context import Around
 from agent_cli.memory.search.ranking import CandidateRow, QueryContext, Scored
-from agent_cli.memory.search.vectors import QueryEmbedder, Scan, VectorSet
+from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
 from agent_cli.store.db import Database, IndexDamaged, Pending, Row
 from agent_cli.values import frozen
 
@@ -322,14 +322,8 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     if vector_set is None or vector is None:
         return Pending(list)
 
-    def search(db: Database, scan: Scan | None = None) -> list[tuple[int, float]]:
-        return vectors.nearest(db, vector_set, vector, CONTEXTUAL_VECTORS if vector_set.unit else VECTORS, scan)
-
-    if scan := _use(request, "vectors", lambda: vectors.start_scan(request.db, vector_set, vector), None):
-        return Pending(lambda: search(request.db, scan))
-    found = index.search_in_background(request.db, search)
-    index.search_in_background(request.db, lambda other: vectors.hold(other, vector_set))  # behind it, for the next
-    return found
+    most = CONTEXTUAL_VECTORS if vector_set.unit else VECTORS
+    return index.search_in_background(request.db, lambda db: vectors.nearest(db, vector_set, vector, most))
 
 
 def _cosines(request: RecallRequest, places: Mapping[int, Around]) -> dict[int, float]:

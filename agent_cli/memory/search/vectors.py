@@ -4,30 +4,24 @@ Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first, with 
 the scan costs rows times k. The vectors themselves are stored as bytes (each dimension times 127) and rescore the best.
 A set belongs to one embedder, named with digest, dimension and prefixes; another one fills another set. A model reads
 who said a text too: of what it finds in talks between people it finds half by that.
-
-A process that searches a large file again reads bits into memory, a portion behind each search, and few vectors too.
 """
 
 import json
 import random
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import struct
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import cache, lru_cache, partial
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
-from agent_cli import arrays
-from agent_cli.arrays import VectorRows
 from agent_cli.errors import StoreError
 from agent_cli.store import meta
-from agent_cli.store.db import Database, IndexDamaged, ReadWorker
+from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
 Embed = Callable[[Sequence[str]], list[list[float] | None]]
 """Gives the unit vectors of texts; None for one that cannot be embedded."""
-
-Scan = Callable[[], tuple[list[int], list[float]]]
-"""Gives the nearest rows in memory, and their cosines; no cosines when only bits are there."""
 
 
 class QueryEmbedder(Protocol):
@@ -43,13 +37,10 @@ class QueryEmbedder(Protocol):
         """Whether it is sure that this, as it is written, is a word of a language."""
 
 
-_SAMPLE, NEAREST = 1024, 100
-_PORTION = 32 << 20  # bytes of vectors that are read into memory behind a search
-MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
-_AT_ONCE = 1_000  # new ones that are read before a search
-_MOST_HELD = 128 << 20  # bytes of a set in memory, as bits or in full: a million of 768 dimensions take 96 MB as bits
+NEAREST = 100  # chosen by their bits, and compared in full
+_SAMPLE = 1024
 _WITH_AUTHOR = "iif(author in ('', 'user', 'assistant'), own, author || ': ' || own)"  # questions name who said it
-_COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8({})), 0)"  # a damaged vector may have no direction
+_COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8(?)), 0)"  # a damaged vector may have no direction
 
 
 @frozen
@@ -71,19 +62,19 @@ class VectorSet:
     def table(self) -> str:
         return f"vectors_{self.number}{self.part}"
 
-    def closeness(self, cosine: float) -> float:
-        """How near texts are: 0 for unrelated ones."""
-        return (cosine - self.floor) / (self.unit or 1 - self.floor) if cosine > self.floor else 0.0
+    @property
+    def key(self) -> str:
+        """Of the last passage embedded, without its sign. That of files exists when one was embedded, as the tables."""
+        return f"embedded {self.number}{self.part}"
 
     @property
     def files(self) -> "VectorSet":
-        """The set of sections of files, by the same embedder; its tables exist only when there is one."""
+        """The set of sections of files, by the same embedder."""
         return replace(self, part="f")
 
-    @property
-    def sign(self) -> int:
-        """Of the ids of its passages: those of files are negative. In memory ids have none, and ascend."""
-        return -1 if self.part else 1
+    def closeness(self, cosine: float) -> float:
+        """How near texts are: 0 for unrelated ones."""
+        return (cosine - self.floor) / (self.unit or 1 - self.floor) if cosine > self.floor else 0.0
 
 
 def current(db: Database) -> VectorSet | None:
@@ -96,14 +87,32 @@ def being_filled(db: Database) -> VectorSet | None:
     return _stored(db, "vectors next")
 
 
+def _stored(db: Database, key: str) -> VectorSet | None:
+    stored = meta.get(db, key)
+    return _decoded(stored) if stored else None
+
+
+@lru_cache(4)
+def _decoded(stored: str) -> VectorSet:
+    return VectorSet(**json.loads(stored))
+
+
+def _parts(db: Database, of: VectorSet) -> list[VectorSet]:
+    """The set, and that of files if it exists."""
+    return [of, of.files] if _exists(db, of.files) else [of]
+
+
+def _exists(db: Database, of: VectorSet) -> bool:
+    return meta.get(db, of.key) is not None
+
+
 def count(db: Database, vector_set: VectorSet) -> int:
-    parts = [vector_set, vector_set.files] if _has_tables(db, vector_set.files) else [vector_set]
-    return sum(int(db.value(f"select count(*) from {each.table}")) for each in parts)
+    return sum(int(db.value(f"select count(*) from {each.table}")) for each in _parts(db, vector_set))
 
 
 def count_missing(db: Database, vector_set: VectorSet) -> int:
     """How many passages the set has not embedded yet."""
-    marks = _mark(db, vector_set) or 0, -(_mark(db, vector_set.files) or 0)
+    marks = meta.number(db, vector_set.key), -meta.number(db, vector_set.files.key)
     sql = "select (select count(*) from passage where id > ?) + count(*) from passage where id < ?"
     return int(db.value(sql, marks))
 
@@ -118,7 +127,7 @@ def create(
     with db.write():
         made = VectorSet(meta.increase(db, "vector sets"), identity, dimension, floor, unit=unit)
         _make(db, made)
-        _store(db, key, made)
+        meta.put(db, key, json.dumps(asdict(made)))
     return made
 
 
@@ -129,16 +138,7 @@ def _make(db: Database, made: VectorSet) -> None:
     except IndexDamaged as error:
         raise StoreError(f"{db.path}: the database is damaged; `agent db check` says where and what to do") from error
     db.execute(f"create table {made.table} (id integer primary key, e blob not null) strict")
-    meta.put(db, _key(made), "0")
-
-
-def _has_tables(db: Database, part: VectorSet) -> bool:
-    """Whether the tables of a set exist."""
-    return meta.get(db, _key(part)) is not None
-
-
-def _key(of: VectorSet) -> str:
-    return f"embedded {of.number}{of.part}"
+    meta.put(db, made.key, "0")
 
 
 def swap(db: Database) -> None:
@@ -147,7 +147,7 @@ def swap(db: Database) -> None:
         return
     old = current(db)
     with db.write():
-        _store(db, "vectors", filled)
+        meta.put(db, "vectors", json.dumps(asdict(filled)))
         meta.drop(db, "vectors next")
         if old:
             _drop(db, old)
@@ -171,18 +171,29 @@ def discard_unfinished(db: Database) -> None:
             _drop(db, half)
 
 
+def _drop(db: Database, old: VectorSet) -> None:
+    for each in _parts(db, old):
+        meta.drop(db, each.key)
+        for table in (each.bits, each.table):
+            try:
+                with db.index_access(), db.write():
+                    db.execute(f"drop table if exists {table}")
+            except IndexDamaged:
+                pass  # its pages cannot be read, and nothing refers to them any more
+
+
 def fill(db: Database, into: VectorSet, embed: Embed, limit: int = 256) -> int:
     """Embed the next passages of a set; returns how many were read, 0 when it is complete, dropped or damaged.
 
     Passages of files come last, because there may be very many.
     """
-    return _fill(db, into, embed, limit) or (0 if into.part else _fill(db, into.files, embed, limit))
+    return _fill(db, into, into, embed, limit) or _fill(db, into, into.files, embed, limit)
 
 
-def _fill(db: Database, into: VectorSet, embed: Embed, limit: int) -> int:
-    mark = _mark(db, into)
-    if mark is None:
+def _fill(db: Database, whole: VectorSet, into: VectorSet, embed: Embed, limit: int) -> int:
+    if not _exists(db, whole):
         return 0
+    mark = meta.number(db, into.key)
     side = ("id < -?", "id desc") if into.part else ("id > ?", "id")
     text = _WITH_AUTHOR if into.unit else "own"
     rows = db.rows(f"select id, {text} from passage_text where {side[0]} order by {side[1]} limit ?", (mark, limit))
@@ -190,169 +201,115 @@ def _fill(db: Database, into: VectorSet, embed: Embed, limit: int) -> int:
         return 0
     made = embed([text for _, text in rows])
     with meta.tolerate_damage(db, "vectors"):
-        now = _mark(db, into)
-        if now != mark:  # another program has embedded these meanwhile, or dropped the set
-            return 0 if now is None else len(rows)
+        if not _exists(db, whole):
+            return 0
+        if meta.number(db, into.key) != mark:  # another program has embedded these meanwhile
+            return len(rows)
         ends = sorted((rows[0][0], rows[-1][0]))
         existing = {id for (id,) in db.rows("select id from passage where id between ? and ?", ends)}
-        if into.part and not _has_tables(db, into):
+        if not _exists(db, into):
             _make(db, into)
         for (id, _), vector in zip(rows, made, strict=True):
             if vector is not None and id in existing:
                 insert(db, into, id, vector)
-        meta.put(db, _key(into), str(abs(rows[-1][0])))
+        meta.put(db, into.key, str(abs(rows[-1][0])))
         return len(rows)
     return 0
 
 
 def insert(db: Database, into: VectorSet, id: int, vector: Sequence[float]) -> None:
-    db.execute(f"insert into {into.bits} (rowid, e) values (?, vec_bit(?))", (id, arrays.to_bits(vector)))
-    db.execute(f"insert into {into.table} values (?, ?)", (id, arrays.to_bytes(tuple(vector))))
+    db.execute(f"insert into {into.bits} (rowid, e) values (?, vec_bit(?))", (id, to_bits(vector)))
+    db.execute(f"insert into {into.table} values (?, ?)", (id, to_bytes(tuple(vector))))
 
 
 def erase(db: Database, ids: Sequence[int]) -> None:
     """Remove passages from every set. Runs in the caller's transaction."""
-    for whole in filter(None, (_stored(db, "vectors"), being_filled(db))):
-        for each in (whole, whole.files):
-            own_ids = [id for id in ids if (id < 0) == bool(each.part)]
-            for id in own_ids if own_ids and (not each.part or _has_tables(db, each)) else ():
+    for whole in filter(None, (current(db), being_filled(db))):
+        for each in _parts(db, whole):
+            for id in (id for id in ids if (id < 0) == bool(each.part)):
                 db.execute(f"delete from {each.bits} where rowid = ?", (id,))
                 db.execute(f"delete from {each.table} where id = ?", (id,))
 
 
-def start_scan(db: Database, vector_set: VectorSet, query: Sequence[float]) -> Scan | None:
-    """Begin to look for the nearest in memory; None when not all of the set is there, nor can be at once.
-
-    Of many rows it is done on another thread, if that is idle, else when its result is called for.
-    """
-    held = _held_rows(db, vector_set) if len(query) == vector_set.dimension else None
-    if held is None:
-        return None
-    scan = partial(held.scan, arrays.to_bytes(tuple(query)), NEAREST)
-    return _scanner().submit(lambda _: scan()) if len(held) >= MIN_FOR_THREAD and _scanner().is_idle else scan
-
-
-@cache
-def _scanner() -> ReadWorker[None]:
-    """A thread that scans while others search words."""
-    return ReadWorker(lambda: None)
-
-
-def nearest(
-    db: Database, vector_set: VectorSet, query: Sequence[float], limit: int, scan: Scan | None = None
-) -> list[tuple[int, float]]:
-    """(passage, cosine) of the nearest, best first. `scan`: of those in memory, when it was started before."""
-    if vector_set.part and not _has_tables(db, vector_set):
+def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: int) -> list[tuple[int, float]]:
+    """(passage, cosine) of the nearest, best first."""
+    if not _exists(db, vector_set):
         return []
-    if scan := scan or start_scan(db, vector_set, query):
-        near, known = scan()
-        ids = [vector_set.sign * id for id in near]
-        found = dict(zip(ids, known, strict=True)) if known else cosines(db, vector_set, query, ids)
-        best = _best_first(found)[: 2 * limit]  # some may be gone from the file
-        sql = f"select f.id from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
-        existing = {id for (id,) in db.rows(sql, ([id for id, _ in best],))}
-        if len(found) > len(ids) // 2 and len(existing) > len(best) // 2:
-            return [hit for hit in best if hit[0] in existing][:limit]
-        _held.pop((db.path, vector_set.part), None)  # too many of those in memory were deleted: they are read again
-    return _best_first(cosines(db, vector_set, query, _nearest_stored(db, vector_set, query)))[:limit]
+    bits = to_bits(query)
+    near = _near_in_memory(db, vector_set, bits)
+    found = cosines(db, vector_set, query, near or ())
+    if near is not None and len(found) <= len(near) // 2:  # most of these were erased since
+        _held.pop((db.path, vector_set.table), None)
+        near = _near_in_memory(db, vector_set, bits)
+        found = cosines(db, vector_set, query, near or ())
+    if near is None:
+        rowids = db.value(
+            f"""select json_group_array(rowid) from {vector_set.bits}
+                where e match vec_bit(?) and k = {NEAREST} and distance <= ?""",
+            (bits, distance_bound(db, vector_set, bits)),
+        )
+        found = cosines(db, vector_set, query, json.loads(rowids))
+    return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
 
 
-def _best_first(found: Mapping[int, float]) -> list[tuple[int, float]]:
-    return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))
+_held: dict[tuple[str, str], tuple[Any, Any, Any]] = {}
+"""By path and table: the ends of the ids, the ids, and the bits as a column for each word of them."""
 
 
-def _nearest_stored(db: Database, vector_set: VectorSet, query: Sequence[float]) -> list[int]:
-    """The passages whose bits in the file are nearest."""
-    bits = arrays.to_bits(query)
-    found = db.value(
-        f"""select json_group_array(rowid) from {vector_set.bits}
-            where e match vec_bit(?) and k = {NEAREST} and distance <= ?""",
-        (bits, _distance_bound(db, vector_set, bits)),
-    )
-    return list(json.loads(found))
+def _near_in_memory(db: Database, vector_set: VectorSet, bits: bytes) -> list[int] | None:
+    """The NEAREST by bits in memory, in a fifth of the time that sqlite-vec takes; None where NumPy is not loaded.
 
-
-class Held:
-    """The vectors of a set in memory, as far as they were read: their bits, and while there is room all of them."""
-
-    def __init__(self, of: VectorSet):
-        self.of = of
-        self.rows: VectorRows | None = None
-        self.reading = threading.Lock()
-
-
-_held: dict[tuple[str, str], Held] = {}
-"""By path, and part of the set. No other file takes the place of one that is open."""
-
-
-def hold(db: Database, vector_set: VectorSet) -> None:
-    """Read more of a set into memory; at the first call nothing, because a process that searches once needs none."""
-    key = db.path, vector_set.part
-    if vector_set.part and not _has_tables(db, vector_set):
-        return
-    if key not in _held or _held[key].of != vector_set:
-        _held[key] = Held(vector_set)
-    elif arrays.counts_bits() and _newest(db, vector_set) * vector_set.dimension <= 8 * _MOST_HELD:
-        _read(db, _held[key], _PORTION // vector_set.dimension)
-
-
-def _held_rows(db: Database, vector_set: VectorSet, last: int | None = None) -> VectorRows | None:
-    """The vectors in memory, with the new ones up to the last that is needed; None when they are not all there."""
-    held = _held.get((db.path, vector_set.part))
-    if held is None or held.of != vector_set or held.rows is None:
+    They are read again when there are new ones, from the chunks of sqlite-vec: in one statement, and faster than rows.
+    """
+    numpy: Any = sys.modules.get("numpy")
+    if db.in_memory or len(bits) != -(-vector_set.dimension // 8) or not hasattr(numpy, "bitwise_count"):
         return None
-    has_all = held.rows.last >= last if last else held.rows.last == _newest(db, vector_set)
-    return held.rows if has_all or not _read(db, held, _AT_ONCE) else None
+    key, (first, last) = (db.path, vector_set.table), _ends(db, vector_set)
+    word = numpy.uint64 if len(bits) % 8 == 0 else numpy.uint8
+    held = _held.get(key)
+    if held is None or held[0] != (first, last):
+        chunks = db.rows(
+            f"""select c.rowids, c.validity, v.vectors from {vector_set.bits}_chunks c
+                join {vector_set.bits}_vector_chunks00 v on v.rowid = c.chunk_id"""
+        )
+        rowids, valid, vectors = (b"".join(column) for column in (zip(*chunks, strict=True) if chunks else [()] * 3))
+        if not len(rowids) == 64 * len(valid) == 8 * len(vectors) // len(bits):
+            raise IndexDamaged(f"{db.path}: the vectors are damaged")
+        is_valid = numpy.unpackbits(numpy.frombuffer(valid, numpy.uint8), bitorder="little").astype(bool)
+        rows = numpy.frombuffer(vectors, word).reshape(len(is_valid), len(bits) // word().itemsize)[is_valid]
+        held = (first, last), numpy.frombuffer(rowids, numpy.int64)[is_valid], numpy.ascontiguousarray(rows.T)
+        _held[key] = held
+    _, ids, columns = held
+    if not len(ids):
+        return []
+    differences = numpy.bitwise_count(columns ^ numpy.frombuffer(bits, word)[:, None]).sum(axis=0, dtype=numpy.uint16)
+    bound = numpy.searchsorted(numpy.cumsum(numpy.bincount(differences)), min(NEAREST, len(ids)))
+    found: list[int] = ids[differences <= bound].tolist()
+    return found
 
 
-def _newest(db: Database, vector_set: VectorSet) -> int:
-    """The id of the last vector, of files without its sign, or 0."""
-    return abs(int(db.value(f"select {'min' if vector_set.part else 'max'}(id) from {vector_set.table}") or 0))
-
-
-def _read(db: Database, held: Held, most: int) -> bool:
-    """Read at most so many further vectors; returns whether more may be left."""
-    of = held.of
-    following = "id < -? order by id desc" if of.part else "id > ? order by id"
-    if not held.reading.acquire(blocking=False):
-        return True  # another thread reads them
-    try:
-        ids, signed = db.row(  # in one row: SQLite reads them all without Python's lock
-            f"""select json_group_array(abs(id)), cast(group_concat(e, '') as blob) from
-                (select id, e from {of.table} where length(e) = {of.dimension} and {following} limit ?)""",
-            (held.rows.last if held.rows else 0, most),
-        ) or ("[]", b"")
-        if read := json.loads(ids):
-            if held.rows is None:
-                fits = _newest(db, of) * of.dimension <= _MOST_HELD
-                held.rows = VectorRows(of.dimension, _MOST_HELD // of.dimension if fits else 0)
-            held.rows.append(read, signed)
-        return len(read) == most
-    finally:
-        held.reading.release()
+def _ends(db: Database, vector_set: VectorSet) -> tuple[int, int]:
+    """The first and the last id of a set, or 0."""
+    table = vector_set.table
+    first, last = db.row(f"select (select min(id) from {table}), (select max(id) from {table})") or (0, 0)
+    return first or 0, last or 0
 
 
 def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Sequence[int]) -> dict[int, float]:
     """The cosine of each of some passages to the query."""
-    if vector_set.part and not _has_tables(db, vector_set):
+    if not _exists(db, vector_set):
         return {}
-    numbers = [vector_set.sign * id for id in ids]
-    held = _held_rows(db, vector_set, max(numbers, default=0)) if len(query) == vector_set.dimension else None
-    in_memory = held.cosines(arrays.to_bytes(tuple(query)), numbers) if held else None
-    if in_memory is not None:
-        return {vector_set.sign * id: cosine for id, cosine in in_memory.items()}
-    sql = f"select f.id, {_COSINE.format('?')} from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
-    return dict(db.rows(sql, (arrays.to_bytes(tuple(query)), ids)))
+    sql = f"select f.id, {_COSINE} from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
+    return dict(db.rows(sql, (to_bytes(tuple(query)), ids)))
 
 
 _samples: dict[tuple[str, str, int], list[int]] = {}
 
 
-def _distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
+def distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
     """A distance that includes a few more than the NEAREST vectors, estimated from a sample of the set."""
-    table = vector_set.table
-    first, last = db.row(f"select (select min(id) from {table}), (select max(id) from {table})") or (0, 0)
-    count = (last or 0) - (first or 0)
+    first, last = _ends(db, vector_set)
+    count = last - first
     if count < 20 * _SAMPLE:
         return 8 * len(bits)
     key = (db.path, vector_set.table, count >> 14)
@@ -368,35 +325,13 @@ def _distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
     return distances[min(len(distances) - 1, int(len(distances) * max(3 * NEAREST / existing, 0.002)))]
 
 
-def _stored(db: Database, key: str) -> VectorSet | None:
-    stored = meta.get(db, key)
-    return _decoded(stored) if stored else None
-
-
 @lru_cache(4)
-def _decoded(stored: str) -> VectorSet:
-    return VectorSet(**json.loads(stored))
+def to_bytes(vector: tuple[float, ...]) -> bytes:
+    """A unit vector with one signed byte for each dimension. That of a question is compared three times."""
+    return struct.pack(f"{len(vector)}b", *[round(127 * x) for x in vector])
 
 
-def _store(db: Database, key: str, made: VectorSet) -> None:
-    meta.put(db, key, json.dumps(asdict(made)))
-
-
-def _mark(db: Database, vector_set: VectorSet) -> int | None:
-    """The last passage embedded (for files its absolute id); None when the set was dropped."""
-    mark = meta.get(db, _key(vector_set))
-    if mark is None and vector_set.part and meta.get(db, f"embedded {vector_set.number}"):
-        return 0  # the set exists, without files so far
-    return None if mark is None else int(mark)
-
-
-def _drop(db: Database, old: VectorSet) -> None:
-    made = [old, old.files] if _has_tables(db, old.files) else [old]
-    for each in made:
-        meta.drop(db, _key(each))
-        for table in (each.bits, each.table):
-            try:
-                with db.index_access(), db.write():
-                    db.execute(f"drop table if exists {table}")
-            except IndexDamaged:
-                pass  # its pages cannot be read, and nothing refers to them any more
+def to_bits(vector: Sequence[float]) -> bytes:
+    """The sign of each dimension, the first in the lowest bit."""
+    signs = "".join(["1" if x > 0 else "0" for x in reversed(vector)])
+    return int(signs, 2).to_bytes(-(-len(vector) // 8), "little")

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_cli.memory.search import passage_context, scoring, vectors
-from tests.conftest import HERE, empty
+from tests.conftest import HERE
 from tests.recalling import EMBEDDED, STRANGER, catch_up, day, handles, reply, say, session_of
 
 MANY = scoring.READ - 10  # so that those beside them are too many
@@ -83,23 +83,6 @@ def test_of_what_only_vectors_find_the_nearest_few_bring_what_stands_beside_them
     nearest = [id for id, _ in vectors.nearest(db, vectors.current(db), vector, scoring.VECTORS)]
 
     assert [id in asked[0] for id in nearest] == [False] * 5 + [True] * 5
-
-
-def test_the_same_is_found_by_vectors_in_memory_as_in_the_file(tmp_path, monkeypatch):
-    db = empty(tmp_path / "memory.db")
-    said = say(db, session_of(db), "Dentist appointment on Friday at 3pm")
-    for words in ("The mill by the river", "A bridge of stone", "We walked for an hour"):
-        say(db, session_of(db), words)
-    embed(db, 0.15)
-    monkeypatch.setattr(vectors, "MIN_FOR_THREAD", 1)  # so that they are read, and another thread looks for the nearest
-    started, start = [], vectors.start_scan
-    monkeypatch.setattr(vectors, "start_scan", lambda *given: started.append(start(*given)) or started[-1])
-
-    found = [handles(db, "When do I see the doctor?", meaning=EMBEDDED) for _ in range(4)]
-
-    assert found == [[said]] * 4
-    assert (started[0], started[-1] is None) == (None, False)
-    db.close()
 
 
 @pytest.mark.parametrize("floor", [0.15, 0.5])

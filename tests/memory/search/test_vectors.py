@@ -4,11 +4,12 @@ import random
 import sys
 import threading
 
+import numpy
 import pytest
 
-from agent_cli import arrays
 from agent_cli.memory.search import index, vectors
 from agent_cli.store import meta
+from agent_cli.store.db import IndexDamaged
 from tests.conftest import empty
 from tests.recalling import catch_up, note, say, session_of
 
@@ -49,10 +50,10 @@ def held(db, among):
     return bits
 
 
-def is_held(db, among):
-    """Whether all of a set is in memory, or can be at once."""
-    scan = vectors.start_scan(db, among, [1.0] * among.dimension)
-    return scan is not None and bool(scan())
+@pytest.fixture(params=["NumPy", "sqlite-vec"])
+def scanned(request, monkeypatch):
+    """Both ways to look for the nearest bits: in memory, and in the file where NumPy is not loaded."""
+    monkeypatch.setitem(sys.modules, "numpy", numpy if request.param == "NumPy" else None)
 
 
 def vector_tables(db):
@@ -96,7 +97,7 @@ def test_a_text_that_has_no_vector_is_looked_at_once(db):
     assert vectors.count_missing(db, made) == 0
 
 
-def test_the_nearest_come_first_with_their_cosines(db):
+def test_the_nearest_come_first_with_their_cosines(db, scanned):
     made = filled(db)
 
     found = vectors.nearest(db, made, NORTHEAST, 3)
@@ -106,7 +107,7 @@ def test_the_nearest_come_first_with_their_cosines(db):
     assert vectors.cosines(db, made, NORTH, [1, 3, 99]) == pytest.approx({1: 0.0, 3: 0.8}, abs=0.01)
 
 
-def test_an_empty_set_finds_nothing(db):
+def test_an_empty_set_finds_nothing(db, scanned):
     made = begin(db)
 
     assert vectors.nearest(db, made, NORTH, 3) == []
@@ -252,11 +253,11 @@ def large(tmp_path_factory):
     database.close()
 
 
-def test_among_many_the_bound_leaves_out_most_and_none_of_the_nearest(large):
+def test_among_many_the_bound_leaves_out_most_and_none_of_the_nearest(large, scanned):
     db, made, all_ = large
     for vector in all_[:5]:
         agreeing = [sum(a == b for a, b in zip(vector, each, strict=True)) for each in all_]
-        bound = vectors._distance_bound(db, made, arrays.to_bits(vector))
+        bound = vectors.distance_bound(db, made, vectors.to_bits(vector))
         within = sum(WIDE - same <= bound for same in agreeing)
         found = vectors.nearest(db, made, vector, 15)
 
@@ -266,151 +267,59 @@ def test_among_many_the_bound_leaves_out_most_and_none_of_the_nearest(large):
         )
 
 
-def test_a_few_vectors_with_ids_far_apart_are_all_looked_at(db):
+def test_a_few_vectors_with_ids_far_apart_are_all_looked_at(db, scanned):
     made = begin(db)
     with db.write():
         for id, direction in ((1, EAST), (1_000_000, NORTH), (1_000_001, WEST)):
             vectors.insert(db, made, id, direction)
 
-    assert vectors._distance_bound(db, made, arrays.to_bits(NORTH)) == 8
+    assert vectors.distance_bound(db, made, vectors.to_bits(NORTH)) == 8
     assert [id for id, _ in vectors.nearest(db, made, WEST, 3)] == [1_000_001, 1_000_000, 1]
 
 
-def hold_all(db, among):
-    """Search until the bits of a set are in memory; returns how often it was not."""
-    searches = 0
-    while not is_held(db, among) and searches < 5:
-        vectors.nearest(db, among, [1.0] * among.dimension, 1)
-        vectors.hold(db, among)
-        searches += 1
-    return searches
-
-
-def test_a_process_that_searches_once_reads_nothing_into_memory_and_one_that_searches_again_does(db):
-    made = filled(db)
-    stored = vectors.nearest(db, made, NORTH, 4)
-
-    assert hold_all(db, made) == 2
-    found = vectors.nearest(db, made, NORTH, 4)
-    assert [id for id, _ in found] == [id for id, _ in stored]
-    assert dict(found) == pytest.approx(dict(stored))
-
-
-def test_many_bits_are_read_behind_several_searches_and_find_what_the_file_finds(large):
-    db, made, all_ = large
-    stored = [vectors.nearest(db, made, vector, 15) for vector in all_[:5]]
-
-    assert hold_all(db, made) == 2
-    for vector, found in zip(all_[:5], stored, strict=True):
-        assert [cosine for _, cosine in vectors.nearest(db, made, vector, 15)] == pytest.approx(
-            [cosine for _, cosine in found]
-        )
-
-
-def test_many_in_memory_are_scanned_on_another_thread_unless_that_is_busy(large, monkeypatch):
-    db, made, all_ = large
-    hold_all(db, made)
-    threads, scan, begun, end = [], arrays.VectorRows.scan, threading.Event(), threading.Event()
-
-    def watched(*arguments):
-        threads.append(threading.current_thread())
-        return scan(*arguments)
-
-    def keep_busy(_):
-        begun.set()
-        return end.wait(60)
-
-    monkeypatch.setattr(arrays.VectorRows, "scan", watched)
-    wanted = vectors.nearest(db, made, all_[0], 15)
-    busy = vectors._scanner().submit(keep_busy)
-    begun.wait(60)
-    found = vectors.nearest(db, made, all_[0], 15)
-    end.set()
-
-    assert found == wanted
-    assert [each is threading.current_thread() for each in threads] == [False, True]
-    assert busy()
-
-
-@pytest.mark.parametrize("room", [vectors._MOST_HELD, 2 * 4])
 @pytest.mark.parametrize("part", ["", "f"])
-def test_cosines_are_those_of_the_file_from_memory_too(db, monkeypatch, room, part):
+def test_what_was_filled_in_and_erased_since_the_last_search_is_so_in_the_next(db, scanned, part):
     made = begin(db)
-    among = made.files if part else made
+    among, sign = (made.files, -1) if part else (made, 1)
     with db.write():
         if part:
             vectors._make(db, among)
         for number, direction in enumerate((EAST, NORTH, [0.0, 0.0], NORTHEAST), 1):
-            vectors.insert(db, among, among.sign * number, direction)
-    asked, five = [among.sign * id for id in (4, 1, 3, 9, 2)], among.sign * 5
-    stored = vectors.cosines(db, among, NORTHEAST, asked)
-    nearest = vectors.nearest(db, among, NORTHEAST, 4)
-    monkeypatch.setattr(vectors, "_MOST_HELD", room)  # 8 bytes: those of four vectors
-    hold_all(db, among)
+            vectors.insert(db, among, sign * number, direction)
+    assert [id for id, _ in vectors.nearest(db, among, NORTH, 2)] == [2 * sign, 4 * sign]
+
     with db.write():
-        vectors.insert(db, among, five, WEST)
+        vectors.insert(db, among, 5 * sign, NORTH)
+        vectors.erase(db, [2 * sign])
 
-    assert sorted(stored) == sorted(asked[:3] + asked[4:])
-    assert vectors.cosines(db, among, NORTHEAST, asked) == pytest.approx(stored)
-    assert vectors.cosines(db, among, WEST, [five]) == pytest.approx({five: 1.0})
-    assert dict(vectors.nearest(db, among, NORTHEAST, 4)) == pytest.approx(dict(nearest))
+    assert [id for id, _ in vectors.nearest(db, among, NORTH, 2)] == [5 * sign, 4 * sign]
 
 
-def test_what_is_said_and_erased_later_is_so_among_the_bits_in_memory_too(db):
-    made = filled(db)
-    hold_all(db, made)
-    (north,) = (id for id, cosine in vectors.nearest(db, made, NORTH, 1) if cosine > 0.9)
-    with db.write():
-        vectors.erase(db, [north])
-    note(db, "north")
-    catch_up(db)
-    while vectors.fill(db, made, embed):
-        pass
-
-    found = vectors.nearest(db, made, NORTH, 5)
-
-    assert is_held(db, made)
-    assert (len(found), found[0][1], north in dict(found)) == (4, pytest.approx(1.0, abs=0.01), False)
-
-
-def test_what_is_left_is_found_when_all_that_was_nearest_is_erased(db):
+def test_what_is_left_is_found_when_all_that_was_nearest_is_erased(db, scanned):
     made = begin(db)
     with db.write():
         for id in range(1, 201):
             vectors.insert(db, made, id, NORTH if id <= 150 else NORTHEAST)
-    hold_all(db, made)
+    assert len(vectors.nearest(db, made, NORTH, 100)) == 100
     with db.write():
-        vectors.erase(db, range(1, 151))
+        vectors.erase(db, range(2, 151))
 
     assert len(vectors.nearest(db, made, NORTH, 10)) == 10
 
 
-def test_the_bits_of_a_set_that_was_dropped_are_not_taken_for_those_of_the_next(db):
+def test_a_set_made_anew_is_searched_in_place_of_the_old_one(db, scanned):
     made = filled(db)
-    hold_all(db, made)
+    assert len(vectors.nearest(db, made, NORTH, 5)) == 4
     vectors.recreate(db)
     with db.write():
         vectors.insert(db, vectors.current(db), 77, WEST)
 
-    assert not is_held(db, vectors.current(db))
     assert [id for id, _ in vectors.nearest(db, vectors.current(db), NORTH, 5)] == [77]
 
 
-def test_bits_that_would_take_too_much_memory_stay_in_the_file(db):
+def test_damaged_bits_are_told_as_damage(db, scanned):
     made = filled(db)
-    with db.write():
-        vectors.insert(db, made, 8 * 128 * 2**20 // 2 + 1, WEST)
+    db.execute(f"update {made.bits}_vector_chunks00 set vectors = x'00'")
 
-    assert hold_all(db, made) == 5
-    assert len(vectors.nearest(db, made, EAST, 10)) == 5
-
-
-def test_without_numpy_the_bits_stay_in_the_file(db, monkeypatch):
-    made = filled(db)
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    arrays.counts_bits.cache_clear()
-    try:
-        assert hold_all(db, made) == 5
-        assert [cosine for _, cosine in vectors.nearest(db, made, EAST, 1)] == [pytest.approx(1.0, abs=0.01)]
-    finally:
-        arrays.counts_bits.cache_clear()
+    with pytest.raises(IndexDamaged), db.index_access():
+        vectors.nearest(db, made, NORTH, 1)
