@@ -122,7 +122,10 @@ def _pin(context: typer.Context, handles: Sequence[str], pinned: bool) -> None:
     app_: App = context.obj.app()
     for kind, id in [_kind_and_number(app_, handle) for handle in handles]:
         with app_.db.write():
-            (sessions if kind == "session" else summaries).pin(app_.db, id, pinned)
+            if kind == "session":
+                sessions.change(app_.db, id, pinned=pinned)
+            else:
+                summaries.pin(app_.db, id, pinned)
             handle, done = ids.handle(kind, id), "pinned" if pinned else "unpinned"
             events.append(app_.db, app_.time, f"{kind} {done}", handle, actor="person")
         output.say(f"{done} {handle}")
