@@ -21,7 +21,6 @@ UNUSED = {  # by an answer without calls to a greeting
     "agent_cli.memory.planner.notes",
     "agent_cli.memory.search.recall",
     "agent_cli.memory.skills.skills",
-    "agent_cli.tools.feeds",
 }
 LATER = {  # loaded once the first prompt stands
     "rich",

@@ -2,10 +2,16 @@
 
 The model gives a name and no address, so a request can carry nothing of what the model knows, and only what the person
 chose is fetched. So it needs no more permission than reading a file.
+
+What is fetched from the network may not be on this machine or in its private network. A name is resolved once, checked,
+and that IP address is connected to: resolved twice, it could lead elsewhere the second time. Redirects follow the same
+rule. A calendar of ten lines can mean an event every second, or every day since the year 1, and the library expands
+each of them; so it is read within limits, as feeds are.
 """
 
+import time
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -15,18 +21,30 @@ from agent_cli import limits
 from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, clean, one_line
 from agent_cli.tools.tool import QuotedFailure, ToolContext, ToolFailed, tool
+from agent_cli.values import frozen
 
 if TYPE_CHECKING:
-    from agent_cli.tools.feeds import Fetched
+    import httpcore
 
+MAX_BYTES = 5_000_000
 _FETCH_TIMEOUT = 25.0
 _PARSER_TIMEOUT = 15.0  # seconds
-_MAX_ENTRIES = 50
+_MAX_ENTRIES = _MAX_EVENTS = 50
+_DAYS = 7
 _MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
 _TAG = Pattern(r"<([a-zA-Z]*+)[^<>]*+>")
 _SKIPPED_TAGS = ("script", "style")
 _MAX_HTML = 500_000  # characters of HTML that are read
-_MISSING = "the libraries for feeds are not installed: pip install 'agent-cli[feeds]'; tell the person"
+_MISSING = "the libraries for {} are not installed: pip install 'agent-cli[feeds]'; tell the person"
+_MAX_REDIRECTS = 5
+_REDIRECT_STATUS = (301, 302, 303, 307, 308)
+_IPV4_IN_IPV6 = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96", "::ffff:0:0:0/96")
+
+
+@frozen
+class Fetched:
+    data: bytes
+    media_type: str  # in lower case
 
 
 @tool(
@@ -48,48 +66,123 @@ def fetch_feed(context: ToolContext, name: str = "") -> str:
     return _as_text(_load(address, context), context.time(), context.access.zone)
 
 
-def _load(address: str, context: ToolContext) -> "Fetched":
-    from agent_cli.tools import feeds
-
+def _load(address: str, context: ToolContext) -> Fetched:
     if address.startswith(("http://", "https://")):
-        return feeds.fetch(address, _FETCH_TIMEOUT, allow_private=context.access.allow_private)
+        return fetch(address, _FETCH_TIMEOUT, allow_private=context.access.allow_private)
     file = Path(address.removeprefix("file://")).expanduser()
     try:
         if not file.is_file():
             raise ToolFailed(f"{file} is not a file")
-        if file.stat().st_size > feeds.MAX_BYTES:
-            raise ToolFailed(f"{file} is larger than {feeds.MAX_BYTES / 1e6:.0f} MB")
-        return feeds.Fetched(file.read_bytes(), "", str(file))
+        if file.stat().st_size > MAX_BYTES:
+            raise ToolFailed(f"{file} is larger than {MAX_BYTES / 1e6:.0f} MB")
+        return Fetched(file.read_bytes(), "")
     except OSError as error:
         raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _as_text(found: "Fetched", now: datetime, zone: str) -> str:
+def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetched:
+    """The content of an http or https address. `allow_private`: also in the private network. Raises ToolFailed."""
+    from urllib.parse import urljoin, urlsplit  # late, like httpcore: only needed to fetch
+
+    import httpcore
+
+    class Careful(httpcore.SyncBackend):
+        """Connects to allowed machines only."""
+
+        def connect_tcp(self, host: str, port: int, *args: Any, **options: Any) -> httpcore.NetworkStream:
+            return super().connect_tcp(_resolve(host, port, allow_private), port, *args, **options)
+
+    deadline = time.monotonic() + seconds
+    with httpcore.ConnectionPool(network_backend=Careful(), max_connections=1) as pool:
+        for _ in range(_MAX_REDIRECTS):
+            if urlsplit(address).scheme not in ("http", "https"):
+                raise ToolFailed(f"{_origin(address)} is not an http or https address")
+            try:
+                found = _get(pool, address, deadline)
+            except (httpcore.TimeoutException, TimeoutError):
+                raise ToolFailed(f"{_origin(address)} did not answer within {seconds:g} s") from None
+            except (httpcore.NetworkError, httpcore.ProtocolError, OSError, ValueError) as error:
+                raise ToolFailed(f"{_origin(address)} cannot be fetched: {one_line(str(error), 200)}") from error
+            if isinstance(found, Fetched):
+                return found
+            address = urljoin(address, found)
+    raise ToolFailed(f"{_origin(address)} has more than {_MAX_REDIRECTS} redirects")
+
+
+def _get(pool: "httpcore.ConnectionPool", address: str, deadline: float) -> Fetched | str:
+    """The content, or the address it has moved to."""
+    limits = dict.fromkeys(("connect", "read", "write", "pool"), max(0.1, deadline - time.monotonic()))
+    headers = [("user-agent", "agent-cli"), ("accept-encoding", "identity")]
+    with pool.stream("GET", address, headers=headers, extensions={"timeout": limits}) as answer:
+        answered = {name.lower(): value.decode("latin-1") for name, value in answer.headers}
+        if answer.status in _REDIRECT_STATUS and b"location" in answered:
+            return answered[b"location"]
+        if answer.status != 200:
+            raise ToolFailed(f"{_origin(address)} answered with status {answer.status}")
+        data = bytearray()
+        for piece in answer.iter_stream():
+            data += piece
+            if len(data) > MAX_BYTES:
+                raise ToolFailed(f"{_origin(address)} is larger than {MAX_BYTES / 1e6:.0f} MB")
+            if time.monotonic() > deadline:
+                raise TimeoutError
+    return Fetched(bytes(data), answered.get(b"content-type", "").partition(";")[0].strip().lower())
+
+
+def _resolve(host: str, port: int, allow_private: bool) -> str:
+    """The IP address of a host that may be connected to. Raises OSError."""
+    import socket
+
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError) as error:
+        raise OSError(f"no host is known as {one_line(host)}") from error
+    numbers = [str(address[0]) for *_, address in found]
+    if not allow_private and any(not _is_public(number) for number in numbers):
+        raise OSError("it is on this machine or in its private network (feeds_private allows that)")
+    return numbers[0]
+
+
+def _is_public(number: str) -> bool:
+    import ipaddress
+
+    address = ipaddress.ip_address(number.partition("%")[0])
+    inside = getattr(address, "ipv4_mapped", None)
+    if inside is not None:
+        return _is_public(str(inside))
+    translated = any(address in each for each in map(ipaddress.ip_network, _IPV4_IN_IPV6))
+    local = address.is_multicast or getattr(address, "is_site_local", False)
+    return address.is_global and not local and not translated
+
+
+def _origin(address: str) -> str:
+    """Scheme and host only: a password may precede the host, and many calendars have a secret path."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(address)
+    return one_line(f"{parts.scheme}://{parts.hostname or ''}", 120)
+
+
+def _as_text(found: Fetched, now: datetime, zone: str) -> str:
     """The content as text, by its first bytes: the media types that servers send are often wrong."""
     head = found.data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"begin:vcalendar"):
         return read_calendar(found.data, now, zone)
-    if (
-        any(mark in head for mark in (b"<rss", b"<feed", b"<rdf:rdf"))
-        or "rss" in found.media_type
-        or "atom" in found.media_type
-    ):
+    marked = any(mark in head for mark in (b"<rss", b"<feed", b"<rdf:rdf"))
+    if marked or "rss" in found.media_type or "atom" in found.media_type:
         return _feed(found.data)
     if b"\0" in found.data[:8000]:
         raise ToolFailed("it is not a feed, a calendar or text")
     words = found.data.decode("utf-8", "replace")
     words = _html_text(words) if head.startswith((b"<!doctype html", b"<html")) else clean(words).strip()
-    return (
-        words
-        if len(words) <= _MAX_TEXT
-        else f"{words[:_MAX_TEXT]}\n[cut off here: {len(words) - _MAX_TEXT} more characters]"
-    )
+    left = len(words) - _MAX_TEXT
+    return words if left <= 0 else f"{words[:_MAX_TEXT]}\n[cut off here: {left} more characters]"
 
 
 def _feed(data: bytes) -> str:
     """The title and the newest entries of an RSS or Atom feed. Raises ToolFailed."""
     if find_spec("feedparser") is None:
-        raise ToolFailed(_MISSING)
+        raise ToolFailed(_MISSING.format("feeds"))
     try:
         return limits.run(lambda: _newest(data), _PARSER_TIMEOUT)
     except LimitExceeded as error:
@@ -126,14 +219,59 @@ def _entry(entry: Any) -> str:
 
 def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _PARSER_TIMEOUT) -> str:
     """The events of a calendar from today on. Raises ToolFailed."""
-    from agent_cli.tools import feeds
-
     try:
-        return limits.run(lambda: feeds.upcoming_events(data, now, zone), seconds)
+        return limits.run(lambda: _upcoming_events(data, now, zone), seconds)
     except LimitExceeded as error:
         raise ToolFailed(f"the calendar cannot be read: {error}") from error
     except ValueError as error:
         raise QuotedFailure(str(error)) from error
+
+
+def _upcoming_events(data: bytes, now: datetime, zone: str) -> str:
+    """The events from today on, recurring ones too, in the person's time zone. Raises ValueError."""
+    try:
+        import icalendar
+        import recurring_ical_events
+    except ImportError as error:
+        raise ValueError(_MISSING.format("calendars")) from error
+    begin = _in_zone(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        calendar = icalendar.Calendar.from_ical(data)
+        found = recurring_ical_events.of(calendar).between(begin, begin + timedelta(days=_DAYS))
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # ValueError, KeyError, TypeError, … as the calendar is broken
+        raise ValueError(f"the calendar cannot be read: {one_line(str(error), 200)}") from error
+    events = sorted(found, key=lambda event: _start(event, begin, zone))
+    lines = [_event_line(event, begin, zone) for event in events[:_MAX_EVENTS]]
+    if len(events) > _MAX_EVENTS:
+        lines.append(f"and {len(events) - _MAX_EVENTS} more")
+    return "\n".join([f"The next {_DAYS} days:", *lines]) if lines else f"no events in the next {_DAYS} days"
+
+
+def _in_zone(moment: datetime, zone: str) -> datetime:
+    """A moment in the person's zone, with its summer time; the clock gives only an offset."""
+    if not zone:
+        return moment.astimezone()
+    from zoneinfo import ZoneInfo
+
+    return moment.astimezone(ZoneInfo(zone))
+
+
+def _start(event: Any, today: datetime, zone: str) -> datetime:
+    """The start of an event: midnight for whole days, the person's zone when it has none."""
+    start = event["DTSTART"].dt
+    if not isinstance(start, datetime):
+        start = datetime.combine(start, datetime.min.time())
+    return _in_zone(start, zone) if start.tzinfo else start.replace(tzinfo=today.tzinfo)
+
+
+def _event_line(event: Any, today: datetime, zone: str) -> str:
+    begins = _start(event, today, zone)
+    whole_day = not isinstance(event["DTSTART"].dt, datetime)
+    at = f"{begins:%a %d %b}" + ("" if whole_day else f" {begins:%H:%M}")
+    place = one_line(str(event.get("LOCATION", "")), 80)
+    return f"- {at}: {one_line(str(event.get('SUMMARY', 'without a title')), 120)}{f', {place}' if place else ''}"
 
 
 def _html_text(html: str) -> str:

@@ -19,11 +19,11 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from agent_cli.errors import AgentError
 from agent_cli.messages import ToolResult
@@ -93,7 +93,11 @@ class Servers:
         import asyncio
 
         deadline = time.monotonic() + seconds
-        connection = self._connection(name)
+        with self._lock:
+            connection = self._connections.get(name)
+            if connection is None or not connection.running:
+                connection = self._connections[name] = _ServerConnection(self.settings[name], self._marker)
+                self._started = [each for each in self._started if each.thread.is_alive()] + [connection]
         pending: Future[T] | None = None
         try:
             client = connection.client.result(seconds)
@@ -106,15 +110,7 @@ class Servers:
                 if self._connections.get(name) is connection:
                     del self._connections[name]
             connection.end()
-            raise _as_failure(name, error, seconds, connection.error_output) from error
-
-    def _connection(self, name: str) -> "_ServerConnection":
-        with self._lock:
-            connection = self._connections.get(name)
-            if connection is None or not connection.running:
-                connection = self._connections[name] = _ServerConnection(self.settings[name], self._marker)
-                self._started = [each for each in self._started if each.thread.is_alive()] + [connection]
-            return connection
+            raise _as_failure(name, error, seconds, connection.errors) from error
 
 
 class _ServerConnection:
@@ -125,7 +121,7 @@ class _ServerConnection:
 
         logging.getLogger("mcp").addHandler(logging.NullHandler())  # else it would write to the terminal
         self._settings, self._marker = settings, marker
-        self._tail = _ErrorTail()
+        self.errors = _ErrorTail()
         self.client: Future[Client] = Future()
         self.tools: list[McpTool] = []  # its tools when it was started
         self.loop = asyncio.new_event_loop()
@@ -138,11 +134,6 @@ class _ServerConnection:
     def running(self) -> bool:
         """Whether the server is being started or runs."""
         return self.thread.is_alive() and not self._ended
-
-    @property
-    def error_output(self) -> str:
-        """The last lines of the server's standard error."""
-        return self._tail.read()
 
     def end(self) -> None:
         """Stop the server, whether it has answered yet or not."""
@@ -157,14 +148,15 @@ class _ServerConnection:
     def _run(self) -> None:
         try:
             self.loop.run_until_complete(self._serve())
-            self._fail(ConnectionError("closed"))
-        except ImportError as error:
-            self._fail(ServerFailed(MISSING), error)
+            failure: BaseException = ConnectionError("closed")
+        except ImportError:
+            failure = ServerFailed(MISSING)
         except BaseException as error:
-            self._fail(error)
-        finally:
-            self._tail.close()
-            self.loop.close()
+            failure = error
+        if not self.client.done():
+            self.client.set_exception(failure)
+        self.errors.close()
+        self.loop.close()
 
     async def _serve(self) -> None:
         import anyio
@@ -173,16 +165,13 @@ class _ServerConnection:
         with anyio.CancelScope() as self._scope:  # cancelled so, the library still ends the process it has started
             if self._ended:
                 return
-            transport = _transport(self._settings, self._marker, self._tail)
-            async with transport as server, Client(server, cache=None) as client:
+            async with (
+                _transport(self._settings, self._marker, self.errors.file) as server,
+                Client(server, cache=None) as client,
+            ):
                 self.tools = await _list_tools(client)
                 self.client.set_result(client)
                 await anyio.sleep_forever()
-
-    def _fail(self, error: BaseException, cause: BaseException | None = None) -> None:
-        if not self.client.done():
-            error.__cause__ = cause
-            self.client.set_exception(error)
 
 
 async def _list_tools(client: "Client") -> "list[McpTool]":
@@ -231,31 +220,21 @@ class _ErrorTail:
         os.close(read)
 
 
-def _transport(
-    settings: Mapping[str, Any], marker: Mapping[str, str], tail: _ErrorTail
-) -> AbstractAsyncContextManager[Any]:
+@asynccontextmanager
+async def _transport(settings: Mapping[str, Any], marker: Mapping[str, str], errors: TextIO) -> AsyncIterator[Any]:
     """The transport to a server: a child process, or an address."""
-    from contextlib import asynccontextmanager
-
     if "url" not in settings:
         from mcp import StdioServerParameters, stdio_client
 
-        command = StdioServerParameters(
-            command=os.path.expanduser(settings["command"]),
-            args=settings.get("args", []),
-            env={**settings.get("env", {}), **marker},
-        )
-        return _ready(stdio_client(command, tail.file))
+        command, environment = os.path.expanduser(settings["command"]), {**settings.get("env", {}), **marker}
+        started = StdioServerParameters(command=command, args=settings.get("args", []), env=environment)
+        yield stdio_client(started, errors)
+        return
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
 
-    @asynccontextmanager
-    async def reached() -> Any:
-        from mcp.client.streamable_http import streamable_http_client
-        from mcp.shared._httpx_utils import create_mcp_http_client
-
-        async with create_mcp_http_client(headers=settings.get("headers")) as http:
-            yield streamable_http_client(settings["url"], http_client=http)
-
-    return reached()
+    async with create_mcp_http_client(headers=settings.get("headers")) as http:
+        yield streamable_http_client(settings["url"], http_client=http)
 
 
 def redacted_address(address: str) -> str:
@@ -269,17 +248,7 @@ def redacted_address(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _redact_match(found: re.Match[str]) -> str:
-    return redacted_address(found[0])
-
-
-def _ready(transport: Any) -> AbstractAsyncContextManager[Any]:
-    from contextlib import nullcontext
-
-    return nullcontext(transport)
-
-
-def _as_failure(name: str, error: BaseException, seconds: float, error_output: str) -> BaseException:
+def _as_failure(name: str, error: BaseException, seconds: float, errors: _ErrorTail) -> BaseException:
     """A ServerFailed for the person and the model; other interruptions, such as Ctrl-C, stay as they are."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -292,8 +261,9 @@ def _as_failure(name: str, error: BaseException, seconds: float, error_output: s
     elif "closed" in str(error).lower():
         why = "has ended, or closed the connection"
     else:
-        why = f"failed: {one_line(_ADDRESS.sub(_redact_match, str(error)) or type(error).__name__, 300)}"
-    last = one_line(error_output[-200:], 200)
+        reason = _ADDRESS.sub(lambda found: redacted_address(found[0]), str(error))
+        why = f"failed: {one_line(reason or type(error).__name__, 300)}"
+    last = one_line(errors.read()[-200:], 200)
     return ServerFailed(f"the server {name} {why}" + (f"; it said last: {last}" if last else ""))
 
 
@@ -353,19 +323,18 @@ def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str,
             listed = servers.tools(name, seconds * _SERVER_SHARE)
         except ServerFailed as error:
             raise QuotedFailure(str(error)) from error
-        found = make_tools(servers, name, list(map(_description_of, listed[:_MAX_STORED])), seconds)
+        found = make_tools(servers, name, _described(listed), seconds)
         _add(tools, found)
         return "\n".join(f"{tool.name}: {tool.description}" for tool in found) or "it has no tools"
 
-    description = f"({name}) Start this tool server and list its tools; then they can be called."
-    parameters: dict[str, Any] = {"type": "object", "properties": {}}
-    return Tool(f"{name}__tools"[:64], description, parameters, "network", run, source=f"mcp.{name}", seconds=seconds)
+    description = "Start this tool server and list its tools; then they can be called."
+    return _tool(name, f"{name}__tools"[:64], description, {"type": "object", "properties": {}}, run, seconds)
 
 
 def store_changes(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
     """Store the descriptions of the servers that were started, and give notice of those that have changed."""
     for name, listed in servers.known_tools().items():
-        stored, current = stored_descriptions(db, servers, name), list(map(_description_of, listed[:_MAX_STORED]))
+        stored, current = stored_descriptions(db, servers, name), _described(listed)
         if stored != current:
             store_descriptions(db, servers, name, current)
             if stored is not None:
@@ -381,21 +350,20 @@ def stored_descriptions(db: Database, servers: Servers, name: str) -> Descriptio
 
 def fetch_descriptions(db: Database, servers: Servers, name: str) -> Descriptions:
     """Ask a server for its tools and store them. Raises ServerFailed."""
-    descriptions = list(map(_description_of, servers.tools(name)[:_MAX_STORED]))
+    descriptions = _described(servers.tools(name))
     store_descriptions(db, servers, name, descriptions)
     return descriptions
 
 
-def _description_of(each: Any) -> dict[str, Any]:
-    return sanitized_description(each.name, each.description or "", each.input_schema)
+def _described(listed: "list[McpTool]") -> Descriptions:
+    return [
+        sanitized_description(each.name, each.description or "", each.input_schema) for each in listed[:_MAX_STORED]
+    ]
 
 
 def store_descriptions(db: Database, servers: Servers, name: str, descriptions: Descriptions) -> None:
-    """Store a server's tools."""
-    value = json.dumps(
-        {"settings": _settings_hash(db, servers.settings[name]), "tools": descriptions}, ensure_ascii=False
-    )
-    meta.put(db, f"mcp {name}", value)
+    stored = {"settings": _settings_hash(db, servers.settings[name]), "tools": descriptions}
+    meta.put(db, f"mcp {name}", json.dumps(stored, ensure_ascii=False))
 
 
 def sanitized_description(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -411,11 +379,8 @@ def sanitized_description(name: str, description: str, schema: Mapping[str, Any]
     parameters = {"type": "object", "properties": arguments, "required": required}
     if len(json.dumps(parameters)) > _MAX_SCHEMA:
         parameters["properties"] = {each: _type_only(parameter) for each, parameter in arguments.items()}
-    return {
-        "name": name[:_MAX_NAME],
-        "description": _sanitized(description, _MAX_DESCRIPTION),
-        "parameters": parameters,
-    }
+    description = _sanitized(description, _MAX_DESCRIPTION)
+    return {"name": name[:_MAX_NAME], "description": description, "parameters": parameters}
 
 
 def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds: float) -> list[Tool]:
@@ -424,19 +389,15 @@ def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds:
     for each in _fitting(descriptions[:MAX_TOOLS], _MAX_ALL_TOOLS // max(1, len(servers.settings))):
         full = f"{name}__{_NOT_IN_NAMES.sub('_', each['name'])}"[:64]
         run = partial(_call, servers, name, each["name"], seconds * _SERVER_SHARE)
-        tools.setdefault(
-            full,
-            Tool(
-                full,
-                f"({name}) {each['description']}",
-                each["parameters"],
-                "network",
-                run,
-                source=f"mcp.{name}",
-                seconds=seconds,
-            ),
-        )
+        tools.setdefault(full, _tool(name, full, each["description"], each["parameters"], run, seconds))
     return list(tools.values())
+
+
+def _tool(
+    server: str, name: str, description: str, parameters: dict[str, Any], run: Callable[..., Any], seconds: float
+) -> Tool:
+    source = f"mcp.{server}"
+    return Tool(name, f"({server}) {description}", parameters, "network", run, source=source, seconds=seconds)
 
 
 def _fitting(descriptions: Descriptions, room: int) -> Iterator[dict[str, Any]]:
@@ -470,11 +431,9 @@ def _part_text(part: Any) -> str:
 
 def _sanitized_argument(schema: Mapping[str, Any]) -> dict[str, Any]:
     argument = {key: map_texts(schema[key], unfenced) for key in _SCHEMA_KEYS if key in schema}
-    if isinstance(schema.get("description"), str) and (
-        words := _sanitized(schema["description"], _MAX_ARGUMENT_DESCRIPTION)
-    ):
-        argument["description"] = words
-    return argument
+    given = schema.get("description")
+    words = _sanitized(given, _MAX_ARGUMENT_DESCRIPTION) if isinstance(given, str) else ""
+    return argument | ({"description": words} if words else {})
 
 
 def _type_only(schema: Mapping[str, Any]) -> dict[str, Any]:

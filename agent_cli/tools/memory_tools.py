@@ -1,8 +1,11 @@
-"""Tools that search memory and write to it: notes, proposed facts, skills, tasks and reminders.
+"""Tools that search memory and write to it: notes, proposed facts, skills, tasks and reminders; and arithmetic.
 
 No tool accepts a fact: only the person does. The model passes times in the person's words; the program parses them.
+Every request names all tools and few are called: what a tool works with is imported when it runs.
 """
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agent_cli import clock, kinds, text
@@ -14,7 +17,7 @@ from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Origin, Receipt, ToolResult
 from agent_cli.store import ids
-from agent_cli.store.db import Database
+from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 if TYPE_CHECKING:
@@ -85,7 +88,7 @@ def read_skill(context: ToolContext, name: str) -> str:
     if skill is None or not skill.is_accepted:
         names = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
         known = f"there are {', '.join(names)}" if names else "there are no skills"
-        raise ToolFailed(f"there is no skill {text.one_line(name, 60)!r}; {known}")
+        raise ToolFailed(f"there is no skill {one_line(name, 60)!r}; {known}")
     return format_steps(skill)
 
 
@@ -128,16 +131,8 @@ def create_reminder(context: ToolContext, text: str, when: str = "") -> ToolResu
     now = context.time()
     due = due_times.parse(when, now, context.access.zone or zones.local_name())
     request = log.nth_last(context.db, context.session, "user", 1)
-    task = tasks.add(
-        context.db,
-        context.scope,
-        text,
-        due,
-        context.time,
-        origin="model",
-        session=context.session,
-        message=request.id if request else None,
-    )
+    said = {"session": context.session, "message": request.id if request else None}
+    task = tasks.add(context.db, context.scope, text, due, context.time, origin="model", **said)
     receipt = tasks.receipt(task, now)
     return ToolResult(f"kept: {receipt}", receipt=Receipt(f"kept {receipt}"))
 
@@ -199,9 +194,8 @@ def save_note(context: ToolContext, text: str, title: str = "") -> ToolResult:
     if not text.strip():
         raise ToolFailed("the note is empty")
     if same := notes.with_text(context.db, context.scope.owner, text):
-        return ToolResult(
-            f"{same.handle} says so already", receipt=Receipt(f"kept {same.handle} “{same.name}” as it is")
-        )
+        receipt = Receipt(f"kept {same.handle} “{same.name}” as it is")
+        return ToolResult(f"{same.handle} says so already", receipt=receipt)
     asked = log.nth_last(context.db, context.session, "user", 1)
     reading = readings.after(context.db, asked.id) if asked else None
     origin: Origin = reading.origin if reading else "model"
@@ -225,10 +219,9 @@ def search_notes(context: ToolContext, query: str) -> str:
     from agent_cli.memory.planner import notes
 
     found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())
-    lines = [
-        f"{note.handle} ({clock.local(note.at, note.utc_offset):%d %b %Y}) {text.one_line(note.text, 300)}"
-        for note in found
-    ]
+    lines = (
+        f"{note.handle} ({clock.local(note.at, note.utc_offset):%d %b %Y}) {one_line(note.text, 300)}" for note in found
+    )
     return "\n".join(lines) or "no note has these words"
 
 
@@ -246,7 +239,7 @@ def search_memory(
     from agent_cli.memory.search.candidates import Filter, between_days
 
     if (searched := _GRAINS.get(grain)) is None:
-        raise ToolFailed(f"there is no grain {text.one_line(grain, 60)!r}; there are {', '.join(_GRAINS)}")
+        raise ToolFailed(f"there is no grain {one_line(grain, 60)!r}; there are {', '.join(_GRAINS)}")
     now = context.time()
     since, until = between_days(now, max(0, min_days_ago) or None, max(0, max_days_ago) or None)
     allowed = Filter(
@@ -269,7 +262,10 @@ def search_memory(
         hits = list(recall.newest(context.remembered, allowed, now, limit))
     if not hits or verdict == "nothing":
         return "nothing is known of it" if query.strip() else "nothing is known of that time"
-    lines = [_dated(hit.handle, hit.at, f"{hit.label} {text.one_line(hit.text, 200)}".strip()) for hit in hits]
+    lines = [
+        f"{hit.handle} ({clock.from_timestamp(hit.at):%d %b %Y}) {f'{hit.label} {one_line(hit.text, 200)}'.strip()}"
+        for hit in hits
+    ]
     return "\n".join(["perhaps:", *lines] if verdict == "maybe" else lines)
 
 
@@ -278,13 +274,10 @@ def timeline(context: ToolContext, around: Annotated[str, "as in m12"], first: i
     """Read a message, with those around it, or a tool's result whole."""
     number = ids.number("message", around)
     near = _CONTEXT_MESSAGES if first <= 1 else 0
-    entries = log.context_of(_log_with(context, number), context.scope.owner, number, near, near)
+    # A tool's result is of this conversation, which may be another than what is remembered.
+    db = context.db if log.is_tool_result(context.db, number) else context.remembered
+    entries = log.context_of(db, context.scope.owner, number, near, near)
     return "\n".join(_shown(entry, first if entry.id == number else None) for entry in entries)
-
-
-def _log_with(context: ToolContext, message: int) -> Database:
-    """The log of a message: a tool's result is of this conversation, which may be another than what is remembered."""
-    return context.db if log.is_tool_result(context.db, message) else context.remembered
 
 
 def _shown(entry: log.Entry, first: int | None) -> str:
@@ -292,7 +285,7 @@ def _shown(entry: log.Entry, first: int | None) -> str:
     at, words = clock.local(entry.at, entry.utc_offset), entry.message.text
     if entry.message.tool_name in session_notes.TOOLS:
         raise ToolFailed("read_jottings reads what you jotted down")
-    words = text.one_line(words, _SHORT) if first is None else _page(words, entry.handle, first)
+    words = one_line(words, _SHORT) if first is None else _page(words, entry.handle, first)
     return f"{entry.handle} ({at:%d %b %Y, %H:%M}) {entry.message.role}: {words}"
 
 
@@ -303,5 +296,105 @@ def _page(words: str, name: str, first: int) -> str:
         raise ToolFailed(str(error)) from error
 
 
-def _dated(handle: str, at: float, words: str) -> str:
-    return f"{handle} ({clock.from_timestamp(at):%d %b %Y}) {words}"
+@tool(risk="read", reads_memory=True, listed=False)
+def summarize_today(context: ToolContext) -> str:
+    """What was done today, and what is due."""
+    from agent_cli.memory.reports import signals
+
+    summary = signals.format_day(context.remembered, context.scope.owner, context.time())
+    return summary or "nothing has happened today yet"
+
+
+@tool(risk="write", listed=False)
+def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
+    """Keep a draft as a note; it is never sent."""
+    from agent_cli.memory.planner import notes
+
+    if not text.strip():
+        raise ToolFailed("the message is empty")
+    title = one_line(f"draft to {to.strip() or 'somebody'}", 120)
+    note = notes.add(
+        context.db, context.scope, text, context.time, title=title, origin="model", session=context.session
+    )
+    return ToolResult(
+        f"kept as the draft {note.handle}; it was not sent: the person has to send it",
+        receipt=Receipt(f"saved {note.handle} “{note.name}”, not sent"),
+    )
+
+
+_OPERATORS = ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "USub", "UAdd")
+_MAX_CHARACTERS = 500  # of an expression
+_MAX_DIGITS = 300  # of a result: more are of no use
+# Of intermediate results: Python computes larger ones for minutes, and blocks every other thread.
+_LIMIT = 10 ** (2 * _MAX_DIGITS)
+_SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "{": "(", "}": ")"})
+
+
+@tool(risk="read", seconds=5.0, listed=False)
+def calculate(context: ToolContext, sum: Annotated[str, "as in 12.5 * sqrt(2)"]) -> str:
+    """Calculate."""
+    expression = sum.strip().translate(_SIGNS)
+    if len(expression) > _MAX_CHARACTERS:
+        raise ToolFailed(f"the expression is too long: at most {_MAX_CHARACTERS} characters")
+    try:
+        result = _evaluate(expression)
+    except ZeroDivisionError:
+        raise ToolFailed("it divides by zero") from None
+    except Exception as error:  # whatever simpleeval and the functions raise, the expression is wrong
+        raise ToolFailed(f"{one_line(sum)!r} cannot be calculated: {one_line(str(error), 200)}") from error
+    if isinstance(result, int):
+        if abs(result) >= 10**_MAX_DIGITS:
+            raise ToolFailed(f"the result has more than {_MAX_DIGITS} digits")
+        return f"{expression} = {result}"
+    if not math.isfinite(result):
+        raise ToolFailed("the result is too large")
+    return f"{expression} = {result:.12g}"  # with 12 digits 0.1 + 0.2 is 0.3
+
+
+def _evaluate(expression: str) -> float:
+    import simpleeval  # late: only needed to calculate
+
+    known = ("sqrt", "floor", "ceil", "log", "log10", "log2", "exp", "sin", "cos", "tan", "atan", "gcd", "lcm")
+    functions: dict[str, Callable[..., Any]] = {name: getattr(math, name) for name in known}
+    functions |= {"abs": abs, "round": _round, "min": min, "max": max, "factorial": _factorial}
+    operators = {kind: does for kind, does in simpleeval.DEFAULT_OPERATORS.items() if kind.__name__ in _OPERATORS}
+    operators[simpleeval.ast.Pow] = _power
+    reader = simpleeval.SimpleEval(
+        operators={kind: _bounded(does) for kind, does in operators.items()},
+        functions={name: _bounded(does) for name, does in functions.items()},
+        names={"pi": math.pi, "e": math.e, "tau": math.tau},
+    )
+    result = reader.eval(expression)
+    if isinstance(result, bool) or not isinstance(result, int | float):
+        raise ValueError("the result is not a number")
+    return result
+
+
+def _bounded(does: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, refusing operands that are no numbers or too large."""
+
+    def bounded(*operands: Any) -> Any:
+        if not all(isinstance(each, int | float) for each in operands):
+            raise ValueError("it contains something that is not a number")
+        if any(isinstance(each, int) and abs(each) > _LIMIT for each in operands):
+            raise ToolFailed(f"a number in it has more than {2 * _MAX_DIGITS} digits")
+        return does(*operands)
+
+    return bounded
+
+
+def _power(base: float, exponent: float) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > _LIMIT.bit_length():
+        raise ValueError("the power is too large")
+    return base**exponent
+
+
+def _round(of: float, digits: int = 0) -> float:
+    """Rounds to tens and hundreds too, as in round(1234, -2)."""
+    return round(of, max(-_MAX_DIGITS, digits)) if digits else round(of)
+
+
+def _factorial(of: int) -> int:
+    if of > 150:
+        raise ValueError("the factorial is too large")
+    return math.factorial(of)

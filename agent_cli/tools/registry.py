@@ -10,26 +10,10 @@ from agent_cli import tools
 from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
 
 # The model sees the tools in this order; a tool that is not named here comes last.
-_ORDER = (
-    "jot",
-    "read_jottings",
-    "save_note",
-    "propose_fact",
-    "search_notes",
-    "search_memory",
-    "timeline",
-    "create_reminder",
-    "list_tasks",
-    "complete_task",
-    "read_skill",
-    "calculate",
-    "summarize_today",
-    "draft_message",
-    "read_file",
-    "list_files",
-    "search_files",
-    "fetch_feed",
-)
+_ORDER = """
+    jot read_jottings save_note propose_fact search_notes search_memory timeline create_reminder list_tasks
+    complete_task read_skill calculate summarize_today draft_message read_file list_files search_files fetch_feed
+"""
 
 
 def _defined_tools() -> Iterator[Tool]:
@@ -40,7 +24,8 @@ def _defined_tools() -> Iterator[Tool]:
 
 
 def _rank(tool: Tool) -> int:
-    return _ORDER.index(tool.name) if tool.name in _ORDER else len(_ORDER)
+    names = _ORDER.split()
+    return names.index(tool.name) if tool.name in names else len(names)
 
 
 BUILT_IN: dict[str, Tool] = {tool.name: tool for tool in sorted(_defined_tools(), key=_rank)}
@@ -54,13 +39,16 @@ def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
     A tool that writes is not offered when nothing may be written; a model that calls it anyway gets an error.
     """
     available = {name: tool for name, tool in BUILT_IN.items() if reads or not tool.reads_memory}
-    return available if keeps else {name: _without_keeping(tool) for name, tool in available.items()}
-
-
-def _without_keeping(tool: Tool) -> Tool:
-    if tool.risk not in ("propose", "write"):
-        return tool
-    return replace(tool, risk="session", run=_keep_nothing, resolve=None, offered=lambda context: False)
+    if keeps:
+        return available
+    nothing: dict[str, Any] = {
+        "risk": "session",
+        "run": _keep_nothing,
+        "resolve": None,
+        "offered": lambda context: False,
+    }
+    writes = ("propose", "write")
+    return {name: replace(tool, **nothing) if tool.risk in writes else tool for name, tool in available.items()}
 
 
 def _keep_nothing(context: ToolContext, **arguments: Any) -> str:

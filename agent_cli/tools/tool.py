@@ -42,15 +42,9 @@ _MAX_REASON = 500  # characters of an error
 OnCancel = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """A context manager that calls a function when the turn is cancelled: `Cancel.on_cancel` of llm/model.py."""
 
-_PYTHON_TYPES: dict[str, Any] = {
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-}
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_PYTHON_TYPES: dict[str, Any] = {name: kind for kind, name in _JSON_TYPES.items()}
+_PYTHON_TYPES |= {"number": (int, float), "array": list, "object": dict}
 
 
 @frozen
@@ -118,40 +112,18 @@ class Tool:
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
 
-def tool(
-    risk: Risk,
-    offered: Callable[[ToolContext], bool] = lambda context: True,
-    *,
-    source: str = "built-in",
-    seconds: float = 0,
-    resolve: Callable[[ToolContext, dict[str, Any]], dict[str, Any]] | None = None,
-    reads_memory: bool = False,
-    listed: bool = True,
-) -> Callable[[Callable[..., str | ToolResult]], Tool]:
-    """Make a tool of a function. Annotated[str, "what it is"] describes a parameter to the model."""
+def tool(risk: Risk, **options: Any) -> Callable[[Callable[..., str | ToolResult]], Tool]:
+    """Make a tool of a function; `options` are fields of Tool. Annotated[str, "what it is"] describes a parameter."""
 
     def make(function: Callable[..., str | ToolResult]) -> Tool:
         hints = get_type_hints(function, include_extras=True)
         _context, *parameters = inspect.signature(function).parameters.values()
-        required = [p.name for p in parameters if p.default is p.empty]
+        defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        required = [p.name for p in parameters if p.name not in defaults]
         properties = {p.name: _property(hints[p.name]) for p in parameters}
         schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
         description = inspect.getdoc(function) or ""
-        defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        return Tool(
-            name=function.__name__,
-            description=description,
-            parameters=schema,
-            risk=risk,
-            run=function,
-            offered=offered,
-            source=source,
-            seconds=seconds,
-            resolve=resolve,
-            defaults=defaults,
-            reads_memory=reads_memory,
-            listed=listed,
-        )
+        return Tool(function.__name__, description, schema, risk, function, defaults=defaults, **options)
 
     return make
 
@@ -166,7 +138,7 @@ class _NoDatabase:
 def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
     """The arguments as the person's rules see them, or a failed result when the call cannot be run."""
     if wrong := _argument_errors(tool, call.arguments):
-        return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
+        return _failure(wrong)
     if tool.resolve is None:
         return call.arguments
     try:
@@ -183,7 +155,7 @@ def run(
     Raises only StoreError: a database that cannot be written ends the turn.
     """
     if wrong := _argument_errors(tool, call.arguments):
-        return _failure(f"{wrong}; {tool.name} takes {_signature(tool)}")
+        return _failure(wrong)
     if not tool.seconds:
         return _run_here(tool, call, context)
     return _run_on_thread(tool, call, context, min(tool.seconds, seconds), on_cancel or (lambda stop: nullcontext()))
@@ -219,12 +191,9 @@ def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
     result = result if isinstance(result, ToolResult) else ToolResult(result)
     if not isinstance(result.text, str):
         return _failure(f"{tool.name} failed: it returned no text", broke=True)
-    return replace(result, text=text.without_surrogates(_cut(result.text)))
-
-
-def _cut(words: str) -> str:
-    left = len(words) - MAX_RESULT
-    return words if left <= 0 else f"{words[:MAX_RESULT]}\n… {left:,} more characters of this result were left out"
+    words, left = result.text[:MAX_RESULT], len(result.text) - MAX_RESULT
+    words += f"\n… {left:,} more characters of this result were left out" if left > 0 else ""
+    return replace(result, text=text.without_surrogates(words))
 
 
 def _failure(why: str, *, broke: bool = False) -> ToolResult:
@@ -257,15 +226,22 @@ def _property(hint: Any) -> dict[str, Any]:
 
 
 def _argument_errors(tool: Tool, arguments: dict[str, Any]) -> str:
-    properties = tool.parameters["properties"]
-    missing = [name for name in tool.parameters.get("required", ()) if name not in arguments]
-    unknown = [name for name in arguments if name not in properties]
-    mistyped = [
-        name for name, value in arguments.items() if name in properties and not _has_type(properties[name], value)
-    ]
-    faults = {"missing": missing, "unknown": unknown, "of the wrong type": mistyped}
+    """What is wrong with the arguments, and which the tool takes; empty where nothing is."""
+    properties, required = tool.parameters["properties"], tool.parameters.get("required", ())
+    faults = {
+        "missing": [name for name in required if name not in arguments],
+        "unknown": [name for name in arguments if name not in properties],
+        "of the wrong type": [
+            name for name, value in arguments.items() if name in properties and not _has_type(properties[name], value)
+        ],
+    }
     parts = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
-    return f"wrong arguments, {'; '.join(parts)}" if parts else ""
+    known = [
+        f"{name} ({schema.get('type', 'anything')}{'' if name in required else ', optional'})"
+        for name, schema in properties.items()
+    ]
+    takes = ", ".join(known) or "no arguments"
+    return f"wrong arguments, {'; '.join(parts)}; {tool.name} takes {takes}" if parts else ""
 
 
 def _has_type(schema: dict[str, Any], value: Any) -> bool:
@@ -277,15 +253,6 @@ def _has_type(schema: dict[str, Any], value: Any) -> bool:
     if isinstance(value, bool) and type_ is not bool:
         return False
     return isinstance(value, type_) and (not isinstance(choices, list) or value in choices)
-
-
-def _signature(tool: Tool) -> str:
-    required = tool.parameters.get("required", ())
-    names = [
-        f"{name} ({schema.get('type', 'anything')}{'' if name in required else ', optional'})"
-        for name, schema in tool.parameters["properties"].items()
-    ]
-    return ", ".join(names) or "no arguments"
 
 
 # A schema takes thirty tokens and more of every request, so what few questions need is only listed in the description
@@ -312,21 +279,27 @@ def meant_call(call: ToolCall) -> ToolCall:
         return call
     key = next((key for key in _NAME_KEYS if isinstance(call.arguments.get(key), str)), _NAME_KEYS[0])
     given = call.arguments.get(_ARGUMENTS) or {each: call.arguments[each] for each in call.arguments if each != key}
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            given = {}
     name = str(call.arguments.get(key, "")).partition("(")[0].strip()
-    return replace(call, name=name, arguments=_as_object(given))
+    return replace(call, name=name, arguments=given if isinstance(given, dict) else {})
 
 
 def as_called(message: Message, listed: Collection[str]) -> Message:
     """The message as the model wrote it: with the calls of tools whose schemas are not `listed` through this one."""
     if USE_TOOL not in listed:
         return message
-    calls = tuple(call if call.name in listed else _through(call) for call in message.calls)
+    calls = tuple(
+        call
+        if call.name in listed
+        else replace(call, name=USE_TOOL, arguments={"tool": call.name, _ARGUMENTS: call.arguments})
+        for call in message.calls
+    )
     tool_name = USE_TOOL if message.role == "tool" and message.tool_name not in listed else message.tool_name
     return replace(message, calls=calls, tool_name=tool_name)
-
-
-def _through(call: ToolCall) -> ToolCall:
-    return replace(call, name=USE_TOOL, arguments={"tool": call.name, _ARGUMENTS: call.arguments})
 
 
 def _listed_signature(tool: Tool) -> str:
@@ -335,12 +308,3 @@ def _listed_signature(tool: Tool) -> str:
     examples = {name: properties[name].get("description", "") for name in tool.parameters.get("required", ())}
     arguments = [": ".join(filter(None, (name, text.removeprefix("as in ")))) for name, text in examples.items()]
     return f"{tool.name}({', '.join(arguments)})"
-
-
-def _as_object(given: Any) -> dict[str, Any]:
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
-            return {}
-    return given if isinstance(given, dict) else {}

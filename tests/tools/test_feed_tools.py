@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
-from agent_cli.tools import feeds
+from agent_cli.tools import feed_tools as feeds
 from agent_cli.tools.feed_tools import read_calendar
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Access, ToolFailed
