@@ -43,7 +43,7 @@ class ThinkingParser:
     def feed(self, piece: str) -> list[ParsedChunk]:
         self._buffer += piece
         chunks: list[ParsedChunk] = []
-        while self._buffer and getattr(self, f"_{self._state}")(chunks):
+        while self._buffer and self._step(chunks):
             pass
         return chunks
 
@@ -54,34 +54,31 @@ class ThinkingParser:
             return []
         return [Thinking(held) if self._state == "inside" else Text(held)]
 
-    # Each state consumes what it can from the buffer and returns whether there is more to do.
-
-    def _beginning(self, chunks: list[ParsedChunk]) -> bool:
-        start = self._buffer.lstrip()
-        if start.startswith(OPENING):
-            self._buffer, self._state = start[len(OPENING) :], "opened"
-        elif not OPENING.startswith(start):
-            self._state = "answer"
-        return self._state != "beginning"
-
-    def _opened(self, chunks: list[ParsedChunk]) -> bool:
-        return self._skip_space("inside")
-
-    def _inside(self, chunks: list[ParsedChunk]) -> bool:
-        thought, closed, answer = self._buffer.partition(CLOSING)
-        if not closed:
-            thought, answer = _split_partial_tag(self._buffer)
-        if thought:
-            chunks.append(Thinking(thought))
-        self._buffer = answer
-        if closed:
-            self._state, self._ignore_tags = "closed", True
-        return bool(closed)
-
-    def _closed(self, chunks: list[ParsedChunk]) -> bool:
-        return self._skip_space("answer")
-
-    def _answer(self, chunks: list[ParsedChunk]) -> bool:
+    def _step(self, chunks: list[ParsedChunk]) -> bool:
+        """Consume what can be of the buffer in this state; whether there is more to do."""
+        match self._state:
+            case "beginning":
+                start = self._buffer.lstrip()
+                if start.startswith(OPENING):
+                    self._buffer, self._state = start[len(OPENING) :], "opened"
+                elif not OPENING.startswith(start):
+                    self._state = "answer"
+                return self._state != "beginning"
+            case "opened" | "closed":
+                self._buffer = self._buffer.lstrip()
+                if self._buffer:
+                    self._state = "inside" if self._state == "opened" else "answer"
+                return bool(self._buffer)
+            case "inside":
+                thought, closed, answer = self._buffer.partition(CLOSING)
+                if not closed:
+                    thought, answer = _split_partial_tag(self._buffer)
+                if thought:
+                    chunks.append(Thinking(thought))
+                self._buffer = answer
+                if closed:
+                    self._state, self._ignore_tags = "closed", True
+                return bool(closed)
         tag = None if self._ignore_tags else _THINK_TAG.search(self._buffer)
         if not tag:
             text, self._buffer = (self._buffer, "") if self._ignore_tags else _split_partial_tag(self._buffer)
@@ -101,12 +98,6 @@ class ThinkingParser:
         if text:
             chunks.append(Text(text))
             self._last_character = text[-1]
-
-    def _skip_space(self, state: str) -> bool:
-        self._buffer = self._buffer.lstrip()
-        if self._buffer:
-            self._state = state
-        return bool(self._buffer)
 
 
 def _split_partial_tag(buffer: str) -> tuple[str, str]:
@@ -157,7 +148,8 @@ class Repetition:
         unfinished = _UNFINISHED.search(text, max(0, len(text) - _LONGEST))
         end = unfinished.start() if unfinished else len(text)
         self._rest = text[end:]
-        for each in _split_words(text[:end]):
+        pattern = _WORD if max(text[:end], default="") < "\u3040" else _WORD_OR_CHARACTER
+        for each in pattern.findall(text[:end]):
             if any(self._add(word) for word in self._uncounted(each)):
                 return True
             if each in _ENDS and self._ends_repeated():
@@ -168,19 +160,14 @@ class Repetition:
         """Whether the sentence or line that ends here has stood too often with nothing new between."""
         sentence, self._sentence = tuple(self._sentence), []
         said = "".join(sentence)
-        if (
-            not said.strip("".join(_ENDS))
-            or self._code
-            or "|" in said
-            or (any(map(str.isdigit, said)) and not any(map(str.isalpha, said)))
-        ):
+        letters = any(map(str.isalpha, said))
+        if not said.strip("".join(_ENDS)) or self._code or "|" in said or (any(map(str.isdigit, said)) and not letters):
             return False
         times, of = self._sentences.get(sentence, (0, len(self._sentences) + 1))
         known = len(self._sentences) + (sentence not in self._sentences)
-        self._sentences[sentence] = (times + 1 if of == known else 1, known)
-        return self._sentences[sentence][0] >= (
-            _TIMES_SAID if sum(map(str.isalpha, sentence)) > _SHORT else 3 * _TIMES_SAID
-        )
+        times = times + 1 if of == known else 1
+        self._sentences[sentence] = (times, known)
+        return times >= (_TIMES_SAID if sum(map(str.isalpha, sentence)) > _SHORT else 3 * _TIMES_SAID)
 
     def _uncounted(self, word: str) -> Iterator[str]:
         """The word, without the number that a line of a list begins with: it makes no line a new one."""
@@ -203,21 +190,12 @@ class Repetition:
         run, at = tuple(self._words[-_RUN:]), len(self._words)
         places = self._places.get(run, [])
         if len(places) == _TIMES and at - places[0] <= _FAR:
-            self._score += self._weight(run)
+            table_or_figures = "|" in run or not any(word[0].isalpha() for word in run)
+            self._score += 1 / 4 if table_or_figures else 1 / 3 if self._code else 1
         else:
             self._score = max(0.0, self._score - _NEW)
         self._places[run] = [*places, at][-_TIMES:]
         return self._score >= _TOO_MUCH
-
-    def _weight(self, run: tuple[str, ...]) -> float:
-        if "|" in run or not any(word[0].isalpha() for word in run):
-            return 1 / 4
-        return 1 / 3 if self._code else 1.0
-
-
-def _split_words(text: str) -> list[str]:
-    pattern = _WORD if max(text, default="") < "\u3040" else _WORD_OR_CHARACTER
-    return pattern.findall(text)
 
 
 def without_repetition(chunks: Iterator[Chunk]) -> Generator[Chunk, None, None]:
@@ -265,16 +243,15 @@ def coerce_arguments(raw: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
     if len(raw) == 1 and (key := next(iter(raw))) in _ARGUMENT_KEYS and key not in properties:
         inner = _parse_json(raw[key]) if isinstance(raw[key], str) else raw[key]
         raw = inner if isinstance(inner, dict) else raw
-    named = {_named(str(key), properties, raw): value for key, value in raw.items()}
-    return {key: _coerce(value, properties.get(key)) for key, value in named.items()}
-
-
-def _named(key: str, properties: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
-    """The argument that is meant by a name in other spelling, as minimumDaysAgo, or queryText for query."""
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
-    snake = re.sub(r"\b(min|max)imum(?=_)", r"\1", snake)
-    meant = (each for each in (snake, snake.removesuffix("_text")) if each in properties and each not in raw)
-    return key if key in properties else next(meant, key)
+    meant: dict[str, Any] = {}
+    for key, value in raw.items():
+        # In other spelling, as minimumDaysAgo, or queryText for query.
+        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(key)).lower()
+        snake = re.sub(r"\b(min|max)imum(?=_)", r"\1", snake)
+        names = [each for each in (snake, snake.removesuffix("_text")) if each in properties and each not in raw]
+        name = names[0] if names and key not in properties else str(key)
+        meant[name] = _coerce(value, properties.get(name))
+    return meant
 
 
 def _coerce(value: Any, schema: Any) -> Any:
@@ -294,23 +271,13 @@ def _coerce(value: Any, schema: Any) -> Any:
     return value
 
 
-def _has_type(value: Any, type_: str) -> bool:
-    match type_:
-        case "integer":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "boolean":
-            return isinstance(value, bool)
-        case "string":
-            return isinstance(value, str)
-        case "array":
-            return isinstance(value, list)
-        case "object":
-            return isinstance(value, dict)
-        case "null":
-            return value is None
-    return True
+_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "string": str, "array": list}
+_TYPES |= {"object": dict, "null": type(None)}
+
+
+def _has_type(value: Any, name: Any) -> bool:
+    kind = _TYPES.get(name) if isinstance(name, str) else None
+    return kind is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
 
 
 def _parse_json(text: str) -> Any:
