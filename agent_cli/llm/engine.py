@@ -63,28 +63,15 @@ SUGGESTED = "embeddinggemma"
 
 # Unrelated to each other: how near these are tells what a cosine of the model means.
 _QUESTIONS = (
-    "Where did we park the car?",
-    "What does my sister do for a living?",
-    "Which book did you recommend?",
-    "When is the dentist?",
-    "How much was the new bicycle?",
-    "Who baked the bread for the party?",
-    "Why was the flight late?",
-    "What colour is the kitchen?",
+    "Where did we park the car?, What does my sister do for a living?, Which book did you recommend?, "
+    "When is the dentist?, How much was the new bicycle?, Who baked the bread for the party?, "
+    "Why was the flight late?, What colour is the kitchen?"
 )
 _STATEMENTS = (
-    "The meeting was moved to Thursday.",
-    "I planted tomatoes behind the house.",
-    "Our dog is afraid of thunder.",
-    "She plays the violin in an orchestra.",
-    "The printer is out of paper again.",
-    "We watched a film about whales.",
-    "My knee hurts after running.",
-    "He sold his flat in Vienna.",
-    "I learned to swim last summer.",
-    "The soup needs more salt.",
-    "Their train leaves at noon.",
-    "Please send me the invoice.",
+    "The meeting was moved to Thursday., I planted tomatoes behind the house., Our dog is afraid of thunder., "
+    "She plays the violin in an orchestra., The printer is out of paper again., We watched a film about whales., "
+    "My knee hurts after running., He sold his flat in Vienna., I learned to swim last summer., "
+    "The soup needs more salt., Their train leaves at noon., Please send me the invoice."
 )
 _NOISE, _NEAR = 2, 6  # standard deviations: above the mean of the unrelated, and from there to as near as 1
 _LEAST = 0.05  # from noise to near; a server's vectors may all be the same
@@ -92,7 +79,6 @@ NAME_PARTS = ("embed", "bert", "minilm", "bge")  # by which an embedding model i
 
 
 def traits(model: str) -> ModelTraits:
-    """The traits of a model by its name."""
     return TRAITS.get(bare_name(model), ModelTraits())
 
 
@@ -102,11 +88,6 @@ def bare_name(model: str) -> str:
     return max((known for known in TRAITS if known in name), key=len, default=name)
 
 
-def prefixes_of(model: str) -> tuple[str, str]:
-    """The prefixes of documents and of queries; empty for an unknown model."""
-    return traits(model).document, traits(model).query
-
-
 class ServerEmbedder(ABC):
     """Turns texts into vectors of length 1, with a model of some server."""
 
@@ -114,7 +95,8 @@ class ServerEmbedder(ABC):
 
     def __init__(self, model: str):
         self.model = model
-        self._characters = min(_MAX_CHARACTERS, 4 * traits(model).tokens)
+        self._traits = traits(model)
+        self._characters = min(_MAX_CHARACTERS, 4 * self._traits.tokens)
         self._dimension = 0
 
     @abstractmethod
@@ -127,11 +109,11 @@ class ServerEmbedder(ABC):
 
     def embed_documents(self, texts: Sequence[str], cancel: Cancel | None = None) -> list[Vector | None]:
         """A vector for each document, None for one that cannot be embedded. Raises AgentError."""
-        return self.embed(texts, cancel, prefixes_of(self.model)[0])
+        return self.embed(texts, cancel, self._traits.document)
 
     def embed_query(self, question: str, cancel: Cancel | None = None) -> Vector | None:
         """The vector of a question, None for one that cannot be embedded. Raises AgentError."""
-        return self.embed([question], cancel, prefixes_of(self.model)[1])[0]
+        return self.embed([question], cancel, self._traits.query)[0]
 
     def embed(self, texts: Sequence[str], cancel: Cancel | None = None, prefix: str = "") -> list[Vector | None]:
         """A vector for each text, None for an empty one and for one the model fails on. Raises AgentError."""
@@ -156,8 +138,8 @@ class ServerEmbedder(ABC):
 
     def scale(self) -> tuple[float, float]:
         """The cosine below which texts are unrelated, and how far above it they are as near as 1. Raises AgentError."""
-        document, query = prefixes_of(self.model)
-        questions, others = self.embed(_QUESTIONS, prefix=query), self.embed(_STATEMENTS, prefix=document)
+        questions = self.embed(_QUESTIONS.split(", "), prefix=self._traits.query)
+        others = self.embed(_STATEMENTS.split(", "), prefix=self._traits.document)
         cosines = [sum(map(operator.mul, one, other)) for one in questions if one for other in others if other]
         if not cosines:
             raise ModelFailed(f"the model {self.model!r} cannot embed a sentence")
@@ -166,13 +148,12 @@ class ServerEmbedder(ABC):
 
     def identity(self) -> str:
         """Model name, version, dimension and prefixes: only vectors of one identity compare. Raises AgentError."""
-        document, query = prefixes_of(self.model)
-        return f"{self._version()} {self.dimension()} {document!r} {query!r}"
+        return f"{self._version()} {self.dimension()} {self._traits.document!r} {self._traits.query!r}"
 
     def matches(self, identity: str) -> bool:
         """Whether the model still has this identity, without embedding anything. Raises AgentError."""
-        document, query = prefixes_of(self.model)
-        return identity.startswith(f"{self._version()} ") and identity.endswith(f" {document!r} {query!r}")
+        prefixes = f" {self._traits.document!r} {self._traits.query!r}"
+        return identity.startswith(f"{self._version()} ") and identity.endswith(prefixes)
 
     def _embed_batch(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
         try:
@@ -292,11 +273,8 @@ def find(name: str, tags: list[Tag]) -> Tag | None:
 
 def same_model(one: str, other: str) -> bool:
     """Whether two names mean the same model."""
-    return _full_name(one) == _full_name(other)
-
-
-def _full_name(name: str) -> str:
-    return (name if ":" in name.rpartition("/")[2] else f"{name}:latest").lower()
+    full = [(name if ":" in name.rpartition("/")[2] else f"{name}:latest").lower() for name in (one, other)]
+    return full[0] == full[1]
 
 
 def pick_embedder(name: str, listed: list[Tag]) -> Tag | None:

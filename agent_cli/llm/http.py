@@ -242,13 +242,11 @@ CONNECT_TIMEOUT = 3.0
 """Seconds for resolving the host and connecting to it."""
 
 
+Body = Mapping[str, Any] | None
+
+
 def fetch(
-    address: Address,
-    path: str,
-    body: Mapping[str, Any] | None = None,
-    *,
-    timeout: float | None = None,
-    cancel: Cancel | None = None,
+    address: Address, path: str, body: Body = None, *, timeout: float | None = None, cancel: Cancel | None = None
 ) -> Any:
     """The JSON of a complete response. Raises ServerFault, ModelUnavailable, Cancelled."""
     whole = b"\n".join(stream_lines(address, path, body, timeout=timeout, cancel=cancel))
@@ -264,12 +262,7 @@ def int_or_zero(value: Any) -> int:
 
 
 def stream_lines(
-    address: Address,
-    path: str,
-    body: Mapping[str, Any] | None = None,
-    *,
-    timeout: float | None = None,
-    cancel: Cancel | None = None,
+    address: Address, path: str, body: Body = None, *, timeout: float | None = None, cancel: Cancel | None = None
 ) -> Generator[bytes, None, None]:
     """GET, or POST a body; yields the response's lines. Raises ServerFault, ModelUnavailable, Cancelled."""
     cancel = Cancel() if cancel is None else cancel
@@ -318,7 +311,7 @@ def split_lines(read: Callable[[], bytes]) -> Iterator[bytes]:
         yield b"".join(begun)
 
 
-def _request(address: Address, path: str, body: Mapping[str, Any] | None) -> bytes:
+def _request(address: Address, path: str, body: Body) -> bytes:
     """A request as it is sent. Raises ValueError for what no header can hold."""
     data = b"" if body is None else json.dumps(body).encode()
     host = address.host if address.host.isascii() else address.host.encode("idna").decode()

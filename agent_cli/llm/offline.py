@@ -14,7 +14,7 @@ A script is a TOML file of replies, each played for one question, in order:
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
@@ -45,6 +45,7 @@ FAILURES: Mapping[str, AgentError] = {
 }
 
 _TYPES: Mapping[str, tuple[type, ...]] = {"wait": (int, float), "pace": (int, float), "calls": (list,)}
+_CHOICES: Mapping[str, Collection[str]] = {"fail": FAILURES, "finish": ("stop", "length"), "role": ("chat", "cheap")}
 
 
 @frozen
@@ -74,32 +75,28 @@ class ScriptedModel:
         messages: Sequence[Message],
         tools: Sequence[dict[str, Any]] = (),
         *,
-        think: bool | str | None = None,
-        format: Mapping[str, Any] | None = None,
-        limit: int | None = None,
         cancel: Cancel | None = None,
+        **_: Any,
     ) -> Iterator[Chunk]:
         """Play the next reply. Raises AgentError when none is left."""
+        cancel = Cancel() if cancel is None else cancel
         self.requests.append(list(messages))
         reply = next(self._replies, None)
         if reply is None:
             raise AgentError(f"the script {self._source} has no more replies".replace("  ", " "))
+        cancel.wait(reply.wait)
+        if reply.think:
+            yield Thinking(reply.think)
+        yield from stream_words(reply.say, cancel, reply.pace)
         used_ids = {call.id for message in messages for call in message.calls}
-        yield from _play(reply, used_ids, Cancel() if cancel is None else cancel)
-
-
-def _play(reply: Reply, used_ids: set[str], cancel: Cancel) -> Iterator[Chunk]:
-    cancel.wait(reply.wait)
-    if reply.think:
-        yield Thinking(reply.think)
-    yield from stream_words(reply.say, cancel, reply.pace)
-    for name, arguments in reply.calls:
-        call_id = next(f"call_{number}" for number in range(1, len(used_ids) + 2) if f"call_{number}" not in used_ids)
-        used_ids.add(call_id)
-        yield ToolCall(call_id, name, arguments)
-    if reply.fail:
-        raise type(FAILURES[reply.fail])(str(FAILURES[reply.fail]))
-    yield Done(reply.finish, ScriptedModel.name)
+        for name, arguments in reply.calls:
+            ids = (f"call_{number}" for number in range(1, len(used_ids) + 2))
+            call = ToolCall(next(id for id in ids if id not in used_ids), name, arguments)
+            used_ids.add(call.id)
+            yield call
+        if reply.fail:
+            raise type(FAILURES[reply.fail])(str(FAILURES[reply.fail]))
+        yield Done(reply.finish, self.name)
 
 
 def load_script(path: Path | str, role: ModelRole = "chat") -> ScriptedModel:
@@ -111,12 +108,11 @@ def load_script(path: Path | str, role: ModelRole = "chat") -> ScriptedModel:
         raise ConfigError(f"the script {file} cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # not UTF-8, or not TOML
         raise ConfigError(f"the script {file} is not TOML: {error}") from error
-    replies = document.get("reply")
-    if set(document) != {"reply"} or not isinstance(replies, list):
+    tables = document.get("reply")
+    if set(document) != {"reply"} or not isinstance(tables, list):
         raise ConfigError(f"the script {file} must be a list of [[reply]] tables and nothing else")
-    return ScriptedModel(
-        [_read_reply(reply, f"{file}, reply {n}") for n, reply in enumerate(replies, 1)], role, str(file)
-    )
+    replies = [_read_reply(table, f"{file}, reply {n}") for n, table in enumerate(tables, 1)]
+    return ScriptedModel(replies, role, str(file))
 
 
 def _read_reply(table: Any, where: str) -> Reply:
@@ -128,9 +124,8 @@ def _read_reply(table: Any, where: str) -> Reply:
             raise ConfigError(f"{where}: there is no {key!r}; a reply has {', '.join(known)}")
         if not isinstance(value, _TYPES.get(key, (str,))) or isinstance(value, bool):
             raise ConfigError(f"{where}: {key} = {value!r} has the wrong type")
-    for key, allowed in (("fail", FAILURES), ("finish", ("stop", "length")), ("role", ("chat", "cheap"))):
-        if key in table and table[key] not in allowed:
-            raise ConfigError(f"{where}: {key} = {table[key]!r} must be one of {', '.join(allowed)}")
+        if key in _CHOICES and value not in _CHOICES[key]:
+            raise ConfigError(f"{where}: {key} = {value!r} must be one of {', '.join(_CHOICES[key])}")
     return Reply(**{**table, "calls": tuple(_read_call(call, where) for call in table.get("calls", ()))})
 
 
@@ -161,29 +156,17 @@ class OfflineModel:
         self._search = search
 
     def reply(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[dict[str, Any]] = (),
-        *,
-        think: bool | str | None = None,
-        format: Mapping[str, Any] | None = None,
-        limit: int | None = None,
-        cancel: Cancel | None = None,
+        self, messages: Sequence[Message], tools: object = (), *, cancel: Cancel | None = None, **asked: Any
     ) -> Iterator[Chunk]:
         """Quote memories for the last question. Raises ModelUnavailable when asked for JSON, which needs a model."""
-        if format is not None:
+        if asked.get("format") is not None:
             raise ModelUnavailable(
                 "no model server answers, and this needs one: start it with `ollama serve`", absent=True
             )
-        question = last_question(messages)
+        question = next((message.text for message in reversed(messages) if message.role == "user"), "").strip()
         verdict, found = self._search(question, MAX_QUOTES) if question else ("", ())
         yield from stream_words(_answer(verdict, found[:MAX_QUOTES]), Cancel() if cancel is None else cancel)
         yield Done(model=self.name)
-
-
-def last_question(messages: Sequence[Message]) -> str:
-    """The text of the person's last message, without what the program put around it."""
-    return next((message.text for message in reversed(messages) if message.role == "user"), "").strip()
 
 
 _INTRODUCTIONS = {
@@ -196,8 +179,6 @@ _INTRODUCTIONS = {
 def _answer(verdict: str, found: Sequence[tuple[str, str, str]]) -> str:
     if not found:
         return f"No model server answers{', and nothing in memory matches your message' if verdict else ''}."
-    quotes = "\n".join(
-        f"- {date} ({handle}): “{text.one_line(words, MAX_QUOTE_CHARS)}”" for handle, date, words in found
-    )
+    quotes = [f"- {date} ({handle}): “{text.one_line(words, MAX_QUOTE_CHARS)}”" for handle, date, words in found]
     introduction = _INTRODUCTIONS.get(verdict, "these are the words in memory that match your message")
-    return f"No model server answers; {introduction}:\n\n{quotes}"
+    return "\n".join([f"No model server answers; {introduction}:", "", *quotes])

@@ -20,7 +20,6 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import triples
 from agent_cli.memory.planner import notes
-from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import ToolCall
@@ -53,23 +52,11 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
     except ImportError as error:
         raise UsageError(_MISSING) from error
     app.db.person = "mcp"
+    title = "agent: what this person's assistant remembers"
     made: MCPServer[Any] = MCPServer(
-        "agent",
-        title="agent: what this person's assistant remembers",
-        instructions=_INSTRUCTIONS,
-        version=__version__,
-        log_level="ERROR",
+        "agent", title=title, instructions=_INSTRUCTIONS, version=__version__, log_level="ERROR"
     )
-    offered = [search, timeline, context, *([save] if writes else [])]
-    for each in offered:
-        reads = each is not save
-        hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=False)
-        described = each(app)
-        made.add_tool(described, name=described.__name__, annotations=hints, structured_output=False)
-    return made
 
-
-def search(app: App) -> Callable[..., str]:
     def mem_search(
         query: str = "",
         kind: memory_tools.MemoryKind = "any",
@@ -90,32 +77,25 @@ def search(app: App) -> Callable[..., str]:
         }
         return _called(app, "mem_search", lambda db: _run(app, db, memory_tools.search_memory, arguments))
 
-    return mem_search
-
-
-def timeline(app: App) -> Callable[..., str]:
     def mem_timeline(handle: str, first: int = 1) -> str:
         """Show what a handle names whole: a message (m12) with those around it, a note (n4), a fact (f7) or a
         summary (y3). A very long message is read on from the item `first`."""
         return _called(app, "mem_timeline", lambda db: _whole(app, db, handle.strip().lower(), first))
 
-    return mem_timeline
-
-
-def context(app: App) -> Callable[..., str]:
     def mem_context() -> str:
         """What a new conversation of this person would be told: their facts, and what was said last."""
         return _called(app, "mem_context", lambda db: _context(app, db))
 
-    return mem_context
-
-
-def save(app: App) -> Callable[..., str]:
     def mem_save(text: str, kind: Literal["note", "fact"] = "note", title: str = "") -> str:
         """Save a note for the person, or propose one sentence as a fact about them: they decide on that later."""
         return _called(app, "mem_save", lambda db: _save(app, db, text, kind, title))
 
-    return mem_save
+    tools: list[Callable[..., str]] = [mem_search, mem_timeline, mem_context, *([mem_save] if writes else [])]
+    for each in tools:
+        reads = each is not mem_save
+        hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=False)
+        made.add_tool(each, annotations=hints, structured_output=False)
+    return made
 
 
 def _called(app: App, name: str, work: Callable[[Database], str]) -> str:
@@ -170,7 +150,7 @@ def _context(app: App, db: Database) -> str:
 
 def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
     """A note unless the same stands there; a fact only as a proposal."""
-    scope: Scope = app.scope
+    scope = app.scope
     text, title = without_surrogates(text), without_surrogates(title)
     if len(text) + len(title) > _LONGEST:
         raise UsageError(f"that is too long to be saved: {len(text) + len(title)} characters of at most {_LONGEST}")

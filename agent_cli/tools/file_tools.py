@@ -8,6 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,19 +28,22 @@ _PATHS = ("path", "folder")  # arguments that are paths
 _SKIPPED = {"node_modules", "__pycache__"}
 
 
-def _has_folders(context: ToolContext) -> bool:
-    return bool(context.access.folders)
-
-
 def _resolve_arguments(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with paths replaced by what they lead to, as the person's rules see them."""
-    return {
-        name: resolve_or_keep(context, value) if name in _PATHS and value.strip() else value
-        for name, value in arguments.items()
-    }
+    paths = {name: resolve_or_keep(context, arguments[name]) for name in _PATHS if arguments.get(name, "").strip()}
+    return {**arguments, **paths}
 
 
-@tool(risk="read", offered=_has_folders, source="files", seconds=_TIMEOUT, resolve=_resolve_arguments)
+_OPTIONS: dict[str, Any] = {
+    "risk": "read",
+    "offered": lambda context: bool(context.access.folders),
+    "source": "files",
+    "seconds": _TIMEOUT,
+    "resolve": _resolve_arguments,
+}
+
+
+@tool(**_OPTIONS)
 def read_file(context: ToolContext, path: str, line: Annotated[int, "where to begin"] = 1) -> str:
     """Read a text file of the person's folders."""
     lines = _text(_resolve(context, path)).splitlines()
@@ -54,15 +58,11 @@ def read_file(context: ToolContext, path: str, line: Annotated[int, "where to be
         shown.append(each)
     shown = shown or [lines[first - 1][:_MAX_CHARACTERS]] if lines else []
     last = first + len(shown) - 1
-    content = "\n".join(shown)
-    return (
-        content
-        if last >= len(lines)
-        else f"{content}\n[lines {first} to {last} of {len(lines)}: go on with line {last + 1}]"
-    )
+    more = f"\n[lines {first} to {last} of {len(lines)}: go on with line {last + 1}]" if last < len(lines) else ""
+    return "\n".join(shown) + more
 
 
-@tool(risk="read", offered=_has_folders, source="files", seconds=_TIMEOUT, resolve=_resolve_arguments)
+@tool(**_OPTIONS)
 def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"] = "") -> str:
     """List a folder of the person's."""
     if not folder.strip():
@@ -70,12 +70,16 @@ def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"
     place = _resolve(context, folder)
     if not place.is_dir():
         raise ToolFailed(f"{place} is not a folder; read_file reads a file")
-    entries = sorted(_visible_entries(place), key=lambda each: (not each.is_dir(), each.name.casefold()))
+    try:
+        entries = [each for each in place.iterdir() if not each.name.startswith(".") and not each.is_symlink()]
+    except OSError as error:
+        raise ToolFailed(f"{place} cannot be read: {error.strerror}") from error
+    entries.sort(key=lambda each: (not each.is_dir(), each.name.casefold()))
     more = [f"and {len(entries) - _MAX_ENTRIES} more"] if len(entries) > _MAX_ENTRIES else []
     return "\n".join([*map(_entry, entries[:_MAX_ENTRIES]), *more]) or "the folder is empty"
 
 
-@tool(risk="read", offered=_has_folders, source="files", seconds=_TIMEOUT, resolve=_resolve_arguments)
+@tool(**_OPTIONS)
 def search_files(
     context: ToolContext, words: Annotated[str, "exactly as they stand there"], folder: str = ""
 ) -> ToolResult:
@@ -90,11 +94,15 @@ def search_files(
         searched += 1
         if len(found) >= _MAX_LINES or searched > _MAX_FILES or time.monotonic() > deadline:
             break
-        if not context.access.is_denied(str(file)):
-            found += _matching_lines(file, wanted, _MAX_LINES - len(found))
+        if context.access.is_denied(str(file)):
+            continue
+        with suppress(ToolFailed):  # not a text file
+            lines = enumerate(_text(file).splitlines(), 1)
+            place = one_line(str(file), 300)
+            found += [f"{place}:{number}: {one_line(line, 200)}" for number, line in lines if wanted in line.casefold()]
     cut = searched > _MAX_FILES or time.monotonic() > deadline
     left = f"\n[only the first {searched - 1} files were searched: name a folder]" if cut else ""
-    return ToolResult(("\n".join(found) or f"no line has {one_line(words)!r}") + left)
+    return ToolResult(("\n".join(found[:_MAX_LINES]) or f"no line has {one_line(words)!r}") + left)
 
 
 def resolve_or_keep(context: ToolContext, path: str) -> str:
@@ -117,7 +125,7 @@ def _resolve(context: ToolContext, path: str) -> Path:
         except (OSError, RuntimeError, ValueError):  # missing, a loop of links, an invalid name
             continue
         inside = next((folder for folder in folders if found.is_relative_to(folder)), None)
-        if inside is not None and not _hidden(found.relative_to(inside)):
+        if inside is not None and not any(part.startswith(".") for part in found.relative_to(inside).parts):
             return found
         refused = True
     where = ", ".join(map(str, folders))
@@ -126,37 +134,24 @@ def _resolve(context: ToolContext, path: str) -> Path:
     raise ToolFailed(f"there is no {one_line(path)} in {where}; list_files shows what there is")
 
 
-def _hidden(inside: Path) -> bool:
-    return any(part.startswith(".") for part in inside.parts)
-
-
 def _text(file: Path) -> str:
-    """The text of a file. Raises ToolFailed when it cannot be read."""
+    """The text of a plain file that is not too large. Raises ToolFailed when it cannot be read."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
         try:
-            _check_readable(file, os.fstat(handle))
+            status = os.fstat(handle)
+            if stat.S_ISDIR(status.st_mode):
+                raise ToolFailed(f"{file} is a folder; list_files lists it")
+            if not stat.S_ISREG(status.st_mode):
+                raise ToolFailed(f"{file} is not a regular file")
+            if status.st_size > _MAX_BYTES:
+                size, most = f"{status.st_size / 1e6:.1f} MB", f"{_MAX_BYTES / 1e6:.0f} MB"
+                raise ToolFailed(f"{file} is too large: {size}, at most {most} are read")
             data = os.read(handle, _MAX_BYTES)
         finally:
             os.close(handle)
     except OSError as error:
         raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
-    return _decode(data, file)
-
-
-def _check_readable(file: Path, status: os.stat_result) -> None:
-    """Raise ToolFailed unless it is a plain file that is not too large."""
-    if stat.S_ISDIR(status.st_mode):
-        raise ToolFailed(f"{file} is a folder; list_files lists it")
-    if not stat.S_ISREG(status.st_mode):
-        raise ToolFailed(f"{file} is not a regular file")
-    if status.st_size > _MAX_BYTES:
-        raise ToolFailed(
-            f"{file} is too large: {status.st_size / 1e6:.1f} MB, at most {_MAX_BYTES / 1e6:.0f} MB are read"
-        )
-
-
-def _decode(data: bytes, file: Path) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if b"\0" in data:
@@ -165,15 +160,6 @@ def _decode(data: bytes, file: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("cp1252", "replace")
-
-
-def _visible_entries(place: Path) -> Iterator[Path]:
-    """The entries of a folder, without hidden ones and links."""
-    try:
-        entries = list(place.iterdir())
-    except OSError as error:
-        raise ToolFailed(f"{place} cannot be read: {error.strerror}") from error
-    return (each for each in entries if not each.name.startswith(".") and not each.is_symlink())
 
 
 def _entry(each: Path) -> str:
@@ -201,16 +187,3 @@ def _files(place: Path) -> Iterator[Path]:
         yield from (Path(each.path) for each in entries if each.is_file(follow_symlinks=False))
         below = [each for each in entries if each.is_dir(follow_symlinks=False) and each.name not in _SKIPPED]
         waiting += [each.path for each in reversed(below)]
-
-
-def _matching_lines(file: Path, wanted: str, most: int) -> list[str]:
-    try:
-        lines = _text(file).splitlines()
-    except ToolFailed:  # not a text file
-        return []
-    found = [
-        f"{one_line(str(file), 300)}:{number}: {one_line(line, 200)}"
-        for number, line in enumerate(lines, 1)
-        if wanted in line.casefold()
-    ]
-    return found[:most]

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm.engine import BATCH_SIZE, prefixes_of
+from agent_cli.llm.engine import BATCH_SIZE, traits
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaEmbedder
 from tests.ollama_server import script
@@ -60,11 +60,11 @@ def test_documents_and_questions_get_the_prefixes_of_the_model(server):
     ],
 )
 def test_prefixes_are_known_by_the_name(model, prefixes):
-    assert prefixes_of(model) == prefixes
+    assert (traits(model).document, traits(model).query) == prefixes
 
 
 def test_question_for_qwen_has_no_space_after_the_colon():
-    assert prefixes_of("qwen3-embedding:0.6b")[1].endswith("\nQuery:")
+    assert traits("qwen3-embedding:0.6b").query.endswith("\nQuery:")
 
 
 def test_many_texts_go_in_batches(server):
