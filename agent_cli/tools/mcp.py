@@ -19,7 +19,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -43,7 +43,7 @@ _START_TIMEOUT = 20.0  # seconds to start and list its tools
 _CLOSE_TIMEOUT = 6.0  # seconds for all servers together: one that ignores its end is killed after four
 _MAX_PAGES = 20  # of a list of tools
 _TAIL_LINES = 20  # last lines of a server's standard error
-_MARK, _READ_TIMEOUT = b"\0", 0.5  # written to mark the end of the output so far; seconds to wait for it
+_READ_TIMEOUT = 0.5  # seconds to wait for the end of these
 
 _ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
 
@@ -155,7 +155,7 @@ class _ServerConnection:
             failure = error
         if not self.client.done():
             self.client.set_exception(failure)
-        self.errors.close()
+        self.errors.file.close()
         self.loop.close()
 
     async def _serve(self) -> None:
@@ -190,34 +190,23 @@ class _ErrorTail:
     """The last lines of a server's standard error, read by a thread so that the pipe never fills."""
 
     def __init__(self) -> None:
-        read, write = os.pipe()
-        self.file = os.fdopen(write, "w")
+        reading, writing = os.pipe()
+        self.file = os.fdopen(writing, "w")
         self._chunks: deque[bytes] = deque(maxlen=_TAIL_LINES)
-        self._caught_up = threading.Event()  # everything written before `read` was called has been read
-        self._thread = threading.Thread(target=self._collect, args=(read,), name="server's errors", daemon=True)
+        self._thread = threading.Thread(target=self._collect, args=(reading,), name="server's errors", daemon=True)
         self._thread.start()
 
     def read(self) -> str:
-        self._caught_up.clear()
-        try:
-            os.write(self.file.fileno(), _MARK)
-            self._caught_up.wait(_READ_TIMEOUT)
-        except (OSError, ValueError):  # closed, so the thread ends
-            self._thread.join(_READ_TIMEOUT)
+        """What it said last. Of one that has ended all was read; one that still runs is not waited for."""
+        self.file.close()
+        self._thread.join(_READ_TIMEOUT)
         written = b"".join(self._chunks).decode("utf-8", "replace")
         return "\n".join(one_line(line, 200) for line in clean(written).splitlines()[-_TAIL_LINES:])
 
-    def close(self) -> None:
-        with suppress(OSError):
-            self.file.close()
-
-    def _collect(self, read: int) -> None:
-        with suppress(OSError):
-            while piece := os.read(read, 4096):
-                self._chunks.append(piece.replace(_MARK, b""))
-                if _MARK in piece:
-                    self._caught_up.set()
-        os.close(read)
+    def _collect(self, reading: int) -> None:
+        while piece := os.read(reading, 4096):
+            self._chunks.append(piece)
+        os.close(reading)
 
 
 @asynccontextmanager
@@ -289,7 +278,7 @@ def load_tools(
     notice: Callable[[str], None],
     is_allowed: Callable[[Tool], bool] = lambda tool: False,
 ) -> dict[str, Tool]:
-    """The tools of all servers by name, from their stored descriptions.
+    """The tools of all servers by name, from their stored descriptions; of two with one name the first keeps it.
 
     A server is started only where these are missing and the tool that starts it `is_allowed` without a question.
     `seconds`: the time limit of a call. `notice` is called with a sentence for a server whose tools are not known yet.
@@ -306,13 +295,9 @@ def load_tools(
                     notice(str(error))
             else:
                 notice(f"the tools of {name} are not known yet: `agent mcp test {name}` asks for them")
-        _add(tools, [starting] if descriptions is None else make_tools(servers, name, descriptions, seconds))
+        for tool in [starting] if descriptions is None else make_tools(servers, name, descriptions, seconds):
+            tools.setdefault(tool.name, tool)
     return tools
-
-
-def _add(tools: dict[str, Tool], of_server: Sequence[Tool]) -> None:
-    for tool in of_server:
-        tools.setdefault(tool.name, tool)  # the first tool keeps its name
 
 
 def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str, Tool]) -> Tool:
@@ -324,11 +309,12 @@ def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str,
         except ServerFailed as error:
             raise QuotedFailure(str(error)) from error
         found = make_tools(servers, name, _described(listed), seconds)
-        _add(tools, found)
+        for tool in found:
+            tools.setdefault(tool.name, tool)
         return "\n".join(f"{tool.name}: {tool.description}" for tool in found) or "it has no tools"
 
     description = "Start this tool server and list its tools; then they can be called."
-    return _tool(name, f"{name}__tools"[:64], description, {"type": "object", "properties": {}}, run, seconds)
+    return _tool(name, f"{name}__tools", description, {"type": "object", "properties": {}}, run, seconds)
 
 
 def store_changes(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
@@ -384,32 +370,28 @@ def sanitized_description(name: str, description: str, schema: Mapping[str, Any]
 
 
 def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds: float) -> list[Tool]:
-    """The tools of a server from their descriptions."""
+    """The tools of a server from their descriptions, as many as have room; long ones without more than types."""
     tools: dict[str, Tool] = {}
-    for each in _fitting(descriptions[:MAX_TOOLS], _MAX_ALL_TOOLS // max(1, len(servers.settings))):
-        full = f"{name}__{_NOT_IN_NAMES.sub('_', each['name'])}"[:64]
+    room = _MAX_ALL_TOOLS // max(1, len(servers.settings))
+    for each in descriptions[:MAX_TOOLS]:
+        if len(json.dumps(each)) > room // 4:
+            slim = {argument: _type_only(schema) for argument, schema in each["parameters"]["properties"].items()}
+            each = {**each, "parameters": {**each["parameters"], "properties": slim}}
+        room -= len(json.dumps(each))
+        if room < 0:
+            break
         run = partial(_call, servers, name, each["name"], seconds * _SERVER_SHARE)
-        tools.setdefault(full, _tool(name, full, each["description"], each["parameters"], run, seconds))
+        full = f"{name}__{_NOT_IN_NAMES.sub('_', each['name'])}"
+        tool = _tool(name, full, each["description"], each["parameters"], run, seconds)
+        tools.setdefault(tool.name, tool)
     return list(tools.values())
 
 
 def _tool(
     server: str, name: str, description: str, parameters: dict[str, Any], run: Callable[..., Any], seconds: float
 ) -> Tool:
-    source = f"mcp.{server}"
-    return Tool(name, f"({server}) {description}", parameters, "network", run, source=source, seconds=seconds)
-
-
-def _fitting(descriptions: Descriptions, room: int) -> Iterator[dict[str, Any]]:
-    """The descriptions that fit into `room` characters; long ones keep only the types of their arguments."""
-    for each in descriptions:
-        if len(json.dumps(each)) > room // 4:
-            slim = {name: _type_only(argument) for name, argument in each["parameters"]["properties"].items()}
-            each = {**each, "parameters": {**each["parameters"], "properties": slim}}
-        room -= len(json.dumps(each))
-        if room < 0:
-            return
-        yield each
+    described = f"({server}) {description}"
+    return Tool(name[:64], described, parameters, "network", run, source=f"mcp.{server}", seconds=seconds)
 
 
 def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolContext, **arguments: Any) -> ToolResult:
