@@ -21,7 +21,6 @@ IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
 
 def is_installed() -> bool:
-    """Whether the optional dependency `embedded` is installed."""
     return find_spec("wordllama") is not None
 
 
@@ -31,8 +30,6 @@ def made(identity: str) -> bool:
 
 
 class EmbeddedEmbedder:
-    """Turns texts into vectors of length 1, in this process."""
-
     similarity_floor = 0.15
 
     def __init__(self) -> None:
@@ -131,7 +128,6 @@ def load() -> tuple[Any, Any]:
 
 @cache
 def _begins_word(token: int) -> bool:
-    """Whether a token is the first of a word."""
     return load()[0].id_to_token(token).startswith(_WORD_START)  # type: ignore[no-any-return]
 
 

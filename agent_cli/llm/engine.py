@@ -108,7 +108,6 @@ class ServerEmbedder(ABC):
         """The name, and what changes with the server's model. Raises AgentError."""
 
     def embed_documents(self, texts: Sequence[str], cancel: Cancel | None = None) -> list[Vector | None]:
-        """A vector for each document, None for one that cannot be embedded. Raises AgentError."""
         return self.embed(texts, cancel, self._traits.document)
 
     def embed_query(self, question: str, cancel: Cancel | None = None) -> Vector | None:
@@ -176,7 +175,6 @@ def _is_vector(value: Any) -> bool:
 
 
 def _unit(vector: Vector) -> Vector:
-    """The vector with length 1, which not every server sends."""
     length = math.hypot(*vector)
     return vector if abs(length - 1) < 1e-3 or not length else [number / length for number in vector]
 
@@ -272,7 +270,6 @@ def find(name: str, tags: list[Tag]) -> Tag | None:
 
 
 def same_model(one: str, other: str) -> bool:
-    """Whether two names mean the same model."""
     full = [(name if ":" in name.rpartition("/")[2] else f"{name}:latest").lower() for name in (one, other)]
     return full[0] == full[1]
 

@@ -44,7 +44,6 @@ _READ = 1 << 20  # bytes at the beginning of a file, which hold its metadata; of
 
 
 def is_installed() -> bool:
-    """Whether the optional dependency `local` is installed."""
     return find_spec("xllamacpp") is not None
 
 
@@ -56,7 +55,6 @@ def small_file() -> Path | None:
 
 
 def is_small_ready() -> bool:
-    """Whether the small model can answer at once."""
     return is_installed() and small_file() is not None
 
 
@@ -269,7 +267,6 @@ class LocalModel:
         self._engine = engine
 
     def reply(self, *args: Any, cancel: Cancel | None = None, **kwargs: Any) -> Iterator[Chunk]:
-        """Stream one assistant message that ends with Done. Raises AgentError."""
         cancel = Cancel() if cancel is None else cancel
         begun = False
         for last in (False, True):
@@ -347,7 +344,6 @@ def _take(lock: int) -> bool:
 
 
 def _serve(launch: Launch, key: str) -> Any:
-    """llama.cpp's server with the model loaded."""
     import xllamacpp  # 50 ms and 100 MB, in this process alone
 
     params = xllamacpp.CommonParams()

@@ -72,7 +72,6 @@ class Cancel:
         return self._set.is_set()
 
     def check(self) -> None:
-        """Raise Cancelled when it is set."""
         if self._set.is_set():
             raise Cancelled("stopped")
 

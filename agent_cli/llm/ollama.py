@@ -73,7 +73,6 @@ class RunningModel:
 
 
 def version(host: str) -> str:
-    """Raises ModelUnavailable."""
     return str(_fetch(host, "/api/version").get("version") or "of unknown version")
 
 
@@ -109,7 +108,6 @@ class ModelInfo:
 
 
 def model_info(host: str, name: str) -> ModelInfo:
-    """Raises ModelUnavailable."""
     answer = _fetch(host, "/api/show", {"model": name})
     given, capabilities = answer.get("model_info"), answer.get("capabilities")
     info = given if isinstance(given, dict) else {}
@@ -130,8 +128,6 @@ def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None, *, timeo
 
 
 class LineParser(ReplyParser):
-    """Parses one reply."""
-
     def feed(self, line: bytes) -> Iterator[Chunk]:
         """The chunks of one line; Done for the last line. Raises ServerFault and ModelMissing."""
         if not line.strip():
@@ -205,7 +201,6 @@ class OllamaModel(ServerModel):
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """A message in the server's JSON, without tokens that would end or begin a role."""
     return chat.message_json(message, _call_json, "thinking", "tool_name")
 
 

@@ -25,8 +25,6 @@ _FIELD, _END = b"data:", b"[DONE]"
 
 @dataclass
 class _Call:
-    """A tool call whose pieces are still arriving."""
-
     index: Any
     id: str
     name: str
@@ -127,8 +125,6 @@ _OPTIONAL = ("stream_options", "chat_template_kwargs", "reasoning_effort", "resp
 
 
 class OpenAIModel(ServerModel):
-    """A ChatModel."""
-
     path = "/chat/completions"
     limit_option = "max_tokens"
     parser = EventParser
@@ -169,7 +165,6 @@ def _names_tools(fault: ServerFault) -> bool:
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """A message in the server's JSON, without tokens that would end or begin a role."""
     return chat.message_json(message, _call_json, "reasoning_content", "name")
 
 
@@ -221,7 +216,6 @@ class OpenAIEngine(Engine):
 
     @property
     def address(self) -> Address:
-        """Raises ConfigError."""
         return read_address(self.host, self.key, private_only=self.private_only)
 
     @property

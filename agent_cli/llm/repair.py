@@ -48,7 +48,6 @@ class ThinkingParser:
         return chunks
 
     def flush(self) -> list[ParsedChunk]:
-        """The chunks held back, at the end of the content."""
         held, self._buffer = self._buffer, ""
         if not held or self._state in ("opened", "closed"):
             return []
@@ -307,7 +306,6 @@ class PrintedCallDetector:
         return self.flush()
 
     def flush(self) -> str:
-        """All text that was held back."""
         text, self._buffer, self._buffering = self._buffer, "", False
         return text
 

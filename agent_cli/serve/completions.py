@@ -41,7 +41,6 @@ History = Sequence[tuple[Role, str]]
 
 
 def _answered(history: History) -> History:
-    """All up to the last answer."""
     return history[: max((n for n, (role, _) in enumerate(history, 1) if role == "assistant"), default=0)]
 
 
@@ -88,8 +87,6 @@ def _session_opener(caller: Caller, history: History, named: str) -> OpenSession
 
 
 def _recorder(caller: Caller, history: History, app: App) -> OnAnswer:
-    """Remembers how far the session has come."""
-
     def keep(db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
         said = _fingerprint_text([*history, ("assistant", answer)])
         callers.record_transcript(db, caller, said, session, message, app.time)
@@ -281,7 +278,6 @@ async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> 
 
 
 async def _chunks(asked: TurnHandle, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:
-    """The answer as it comes, in OpenAI's chunks."""
     head = _header_fields("chat.completion.chunk", first)
     yield responses.encode_event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     gap = said = ""

@@ -151,7 +151,6 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def limited_protocol(limits: ServerLimits) -> type[asyncio.Protocol]:
-    """The protocol of a server that keeps to these limits."""
     return type("Limited", (_Connection,), {"limits": limits})
 
 
@@ -340,7 +339,6 @@ def _fault(row: dict[str, Any]) -> str:
 
 
 def guarded(state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False) -> ASGIApp:
-    """The whole server as one ASGI application."""
     return Gate(application(state), state, names, allow_remote=allow_remote)
 
 

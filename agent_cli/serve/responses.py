@@ -53,12 +53,10 @@ class Refused(Exception):
 
 
 def busy(sentence: str, seconds: float = _RETRY_SECONDS) -> Refused:
-    """There is no room now."""
     return Refused(503, "busy", sentence, {"Retry-After": str(math.ceil(seconds))})
 
 
 def from_error(error: AgentError) -> Refused:
-    """What an error of ours means to a client."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 502)
     headers = {"Retry-After": str(_RETRY_SECONDS)} if status == 503 else {}
     sentence = str(error)

@@ -46,8 +46,6 @@ OnAnswer = Callable[[Database, int, int, str, Lines], None]
 
 @frozen
 class TurnRequest:
-    """A turn that a caller asks for."""
-
     caller: Caller
     open_session: OpenSession
     on_answer: OnAnswer | None = None
@@ -147,7 +145,6 @@ class _TimedModel:
         return self, notice
 
     def reply(self, *args: Any, **named: Any) -> Iterator[Chunk]:
-        """What the chosen one replies."""
         chunks = iter(self._model.reply(*args, **named))
         while True:
             began = time.monotonic()

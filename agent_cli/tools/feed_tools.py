@@ -87,8 +87,6 @@ def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetch
     import httpcore
 
     class Careful(httpcore.SyncBackend):
-        """Connects to allowed machines only."""
-
         def connect_tcp(self, host: str, port: int, *args: Any, **options: Any) -> httpcore.NetworkStream:
             return super().connect_tcp(_resolve(host, port, allow_private), port, *args, **options)
 
@@ -110,7 +108,6 @@ def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetch
 
 
 def _get(pool: "httpcore.ConnectionPool", address: str, deadline: float) -> Fetched | str:
-    """The content, or the address it has moved to."""
     limits = dict.fromkeys(("connect", "read", "write", "pool"), max(0.1, deadline - time.monotonic()))
     headers = [("user-agent", "agent-cli"), ("accept-encoding", "identity")]
     with pool.stream("GET", address, headers=headers, extensions={"timeout": limits}) as answer:
@@ -275,7 +272,6 @@ def _event_line(event: Any, today: datetime, zone: str) -> str:
 
 
 def _html_text(html: str) -> str:
-    """The text of HTML, with one space between words."""
     from html import unescape  # its table of names takes 2 ms
 
     return " ".join(clean(unescape(" ".join(_visible_parts(html[:_MAX_HTML])))).split())

@@ -67,15 +67,12 @@ class Servers:
         self._started: list[_ServerConnection] = []  # those whose threads may still run, dropped ones too
 
     def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[McpTool]":
-        """All the tools of a server. Raises ServerFailed."""
         return self._request(name, _list_tools, seconds)
 
     def known_tools(self) -> "dict[str, list[McpTool]]":
-        """The tools of the running servers."""
         return {name: each.tools for name, each in list(self._connections.items()) if each.running}
 
     def call(self, name: str, tool: str, arguments: Mapping[str, Any], seconds: float) -> "CallToolResult":
-        """One call of a tool. Raises ServerFailed."""
         return self._request(name, lambda client: client.call_tool(tool, dict(arguments)), seconds)
 
     def close(self) -> None:
@@ -132,7 +129,6 @@ class _ServerConnection:
 
     @property
     def running(self) -> bool:
-        """Whether the server is being started or runs."""
         return self.thread.is_alive() and not self._ended
 
     def end(self) -> None:
@@ -328,14 +324,12 @@ def store_changes(db: Database, servers: Servers, notice: Callable[[str], None])
 
 
 def stored_descriptions(db: Database, servers: Servers, name: str) -> Descriptions | None:
-    """A server's tools when it was last started with these settings; None when it was not."""
     stored = json.loads(meta.get(db, f"mcp {name}") or "{}")
     same = stored.get("settings") == _settings_hash(db, servers.settings[name])
     return stored["tools"] if same else None
 
 
 def fetch_descriptions(db: Database, servers: Servers, name: str) -> Descriptions:
-    """Ask a server for its tools and store them. Raises ServerFailed."""
     descriptions = _described(servers.tools(name))
     store_descriptions(db, servers, name, descriptions)
     return descriptions

@@ -93,7 +93,6 @@ def read_skill(context: ToolContext, name: str) -> str:
 
 
 def format_steps(skill: "Skill") -> str:
-    """A skill's steps as the model sees them."""
     steps = text.visible(skill.body)
     left = len(steps) - MAX_STEPS
     return steps if left <= 0 else f"{steps[:MAX_STEPS]}\n[cut off here: {left} more characters; tell the person]"

@@ -86,7 +86,6 @@ class ToolContext:
 
     @property
     def remembered(self) -> Database:
-        """The database in which memory is searched and read."""
         return self.memory or self.db
 
 
@@ -264,7 +263,6 @@ _NAME_KEYS, _ARGUMENTS = ("tool", "name"), "arguments"
 
 
 def use_tool_schema(tools: Iterable[Tool]) -> dict[str, Any]:
-    """The schema of the tool that calls these."""
     properties = {"tool": {"type": "string"}, _ARGUMENTS: {"type": "object"}}
     return {
         "name": USE_TOOL,
