@@ -44,13 +44,20 @@ def _answered(history: History) -> History:
     return history[: max((n for n, (role, _) in enumerate(history, 1) if role == "assistant"), default=0)]
 
 
+def _handle(db: Database, caller: Caller, named: str) -> str:
+    """The handle of the session that X-Session names; empty for a name that is new."""
+    if named[:1] == "s" and named[1:].isdigit():
+        return named
+    known = callers.named_session(db, caller, named) if named else None
+    return f"s{known}" if known else ""
+
+
 def _session_key(db: Database, caller: Caller, history: History, named: str) -> str | None:
     """What the turn waits in line for: a session, or a name that will be one. None where it begins one."""
-    if named and not _is_handle(named):
-        known = callers.named_session(db, caller, named)
-        return f"s{known}" if known else f"named {caller.id} {named}"
-    found = None if named else _continued(db, caller, history)
-    return f"s{found.session}" if found else named or None
+    if named:
+        return _handle(db, caller, named) or f"named {caller.id} {named}"
+    found = _continued(db, caller, history)
+    return f"s{found.session}" if found else None
 
 
 def _continued(db: Database, caller: Caller, history: History) -> callers.AnsweredRequest | None:
@@ -68,7 +75,8 @@ def _session_opener(caller: Caller, history: History, named: str) -> OpenSession
         if not caller.writes:
             return _import_history(db, app, answered), parts
         with db.write():
-            session = _named_session(db, app, caller, named) if named else None
+            handle = _handle(db, caller, named)
+            session = resume_session(db, app, handle) if handle else None
             found = _continued(db, caller, history)
             is_last = found is not None and not _has_later_answer(db, found)
             if session is not None and answered and not (found and found.session == session and is_last):
@@ -79,11 +87,16 @@ def _session_opener(caller: Caller, history: History, named: str) -> OpenSession
                     session = resume_session(db, app, f"s{found.session}")
             if session is None:
                 session = _import_history(db, app, answered)
-                if named and not _is_handle(named):
+                if named:
                     callers.name_session(db, caller, named, session, app.time)
         return session, parts
 
     return begin
+
+
+def _fingerprint_text(said: History) -> str:
+    """What is hashed: the words, for clients do as they like with blanks."""
+    return json.dumps([[role, " ".join(text.split())] for role, text in said], ensure_ascii=False)
 
 
 def _recorder(caller: Caller, history: History, app: App) -> OnAnswer:
@@ -92,21 +105,6 @@ def _recorder(caller: Caller, history: History, app: App) -> OnAnswer:
         callers.record_transcript(db, caller, said, session, message, app.time)
 
     return keep
-
-
-def _fingerprint_text(said: History) -> str:
-    """What is hashed: the words, for clients do as they like with blanks."""
-    return json.dumps([[role, " ".join(text.split())] for role, text in said], ensure_ascii=False)
-
-
-def _named_session(db: Database, app: App, caller: Caller, named: str) -> int | None:
-    known = None if _is_handle(named) else callers.named_session(db, caller, named)
-    handle = named if _is_handle(named) else f"s{known}" if known else ""
-    return resume_session(db, app, handle) if handle else None
-
-
-def _is_handle(named: str) -> bool:
-    return named[0] == "s" and named[1:].isdigit()
 
 
 def _has_later_answer(db: Database, found: callers.AnsweredRequest) -> bool:

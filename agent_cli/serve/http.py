@@ -16,7 +16,7 @@ import math
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from types import FrameType
 from typing import Any, cast
@@ -34,12 +34,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent_cli import __version__
 from agent_cli.app.app import App
-from agent_cli.errors import AgentError, UsageError
+from agent_cli.errors import AgentError, StoreError, UsageError
+from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.serve import chat, completions, responses, routes
 from agent_cli.serve.chat import ErrorResponse
 from agent_cli.serve.responses import Refused
 from agent_cli.serve.state import OK, ServerLimits, ServerState
+from agent_cli.store.db import Database
 from agent_cli.text import clean, one_line
 
 OPEN = "/health"
@@ -66,7 +68,7 @@ class Gate:
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start" and caller:
-                self._state.metrics.count("agent_requests_total", caller.name, status=str(message["status"]))
+                self._state.metrics.count("agent_requests_total", caller.name, labels=f',status="{message["status"]}"')
             await send(message)
 
         try:
@@ -74,7 +76,7 @@ class Gate:
             self._check_host(headers.get("host", ""))
             if scope["path"] != OPEN:
                 caller = await self._caller(headers)
-                if pause := self._state.seconds_to_wait(caller):
+                if pause := self._state.buckets[caller.id].take():
                     later = {"Retry-After": str(math.ceil(pause))}
                     raise Refused(429, "rate", "too many requests: try again later", later)
             scope.setdefault("state", {})["caller"] = caller
@@ -95,7 +97,7 @@ class Gate:
     async def _caller(self, headers: Headers) -> Caller:
         way, _, token = headers.get("authorization", "").strip().partition(" ")
         if way.lower() == "bearer" and token.strip():
-            caller = await self._state.read(partial(self._state.caller_with_token, token=token.strip()))
+            caller = await self._state.read(partial(_admitted, token.strip(), self._state.app))
             if caller:
                 return caller
         sentence = "a token is needed: `agent serve callers add NAME` makes one, sent as Authorization: Bearer TOKEN"
@@ -125,6 +127,15 @@ class Gate:
         except TimeoutError:
             sentence = f"the request did not arrive within {limits.read_seconds:g} s"
             raise Refused(408, "slow", sentence, closing) from None
+
+
+def _admitted(token: str, app: App, db: Database) -> Caller | None:
+    """The caller with this token; None where there is none."""
+    caller = callers.by_token(db, token)
+    if caller and caller.writes:
+        with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
+            callers.record_visit(db, caller, app.time)
+    return caller
 
 
 def _is_address(name: str) -> bool:

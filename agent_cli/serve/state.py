@@ -17,12 +17,13 @@ import shutil
 import threading
 import time
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import TypeVar
@@ -36,7 +37,7 @@ from agent_cli.agent.jobs.idle_worker import IdleWorker
 from agent_cli.agent.transcript import JsonObject
 from agent_cli.app import background, engines, tool_set
 from agent_cli.app.app import App
-from agent_cli.errors import AgentError, Cancelled, StoreError, TimedOut
+from agent_cli.errors import AgentError, Cancelled, TimedOut
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.conversations.callers import Caller
@@ -125,21 +126,19 @@ _METRICS = {
     "agent_jobs": ("gauge", "Jobs in the queue of the file, by state."),
 }
 
-Labels = tuple[tuple[str, str], ...]
-
 
 class Metrics:
     """Counted by any thread."""
 
     def __init__(self) -> None:
         self._lock, self._reading = threading.Lock(), threading.Lock()
-        self._counts: Counter[tuple[str, str, Labels]] = Counter()
+        self._counts: Counter[tuple[str, str, str]] = Counter()  # by name, caller and labels
         self._times: dict[tuple[str, str], list[float]] = {}  # how many in each bucket and above, then their sum
         self._read_to = 0  # the last event that was counted
 
-    def count(self, name: str, caller: str, by: int = 1, **labels: str) -> None:
+    def count(self, name: str, caller: str, by: int = 1, labels: str = "") -> None:
         with self._lock:
-            self._counts[name, caller, tuple(sorted(labels.items()))] += by
+            self._counts[name, caller, labels] += by
 
     def time(self, name: str, caller: str, seconds: float) -> None:
         with self._lock:
@@ -154,10 +153,10 @@ class Metrics:
                 self._read_to = number
                 what, _, how = kind.partition(" ")
                 if what == "call":
-                    tool = subject if subject in registry.BUILT_IN else "other"
-                    self.count("agent_tool_calls_total", caller, tool=tool, ruling=how.partition(" ")[0])
+                    tool, ruling = subject if subject in registry.BUILT_IN else "other", how.partition(" ")[0]
+                    self.count("agent_tool_calls_total", caller, labels=f',ruling="{ruling}",tool="{tool}"')
                 elif what == "turn" or how not in ("with calls", "cancelled", "interrupted"):  # else the turn tells how
-                    self.count("agent_turns_total", caller, finish=how or "stop")
+                    self.count("agent_turns_total", caller, labels=f',finish="{how or "stop"}"')
                 if what == "reply":
                     self.count("agent_tokens_in_total", caller, tokens[0])
                     self.count("agent_tokens_out_total", caller, tokens[1])
@@ -166,35 +165,24 @@ class Metrics:
         """The figures that this caller may see, as text."""
         found: dict[str, list[str]] = {name: [] for name in _METRICS}
         with self._lock:
-            for (name, who, labels), value in sorted(self._counts.items()):
+            for (name, who, labels), many in sorted(self._counts.items()):
                 if caller.mine or who == caller.name:
-                    found[name].append(_line(name, (("caller", who), *labels), value))
+                    found[name].append(f'{name}{{caller="{who}"{labels}}} {many}')
             for (name, who), row in sorted(self._times.items()):
                 if caller.mine or who == caller.name:
-                    found[name] += _histogram(name, who, row)
+                    below = accumulate(row[:-1])
+                    bounds = zip((*map(str, BUCKETS), "+Inf"), below, strict=True)
+                    found[name] += [f'{name}_bucket{{caller="{who}",le="{le}"}} {many:g}' for le, many in bounds]
+                    found[name].append(f'{name}_sum{{caller="{who}"}} {row[-1]:g}')
+                    found[name].append(f'{name}_count{{caller="{who}"}} {sum(row[:-1]):g}')
         if caller.mine:
             for name, now in gauges.items():
-                found[name].append(_line(name, (), now))
-            found["agent_jobs"] += [_line("agent_jobs", (("state", state),), many) for state, many in jobs.items()]
-        return "".join(
-            f"# HELP {name} {help}\n# TYPE {name} {kind}\n" + "".join(f"{line}\n" for line in found[name])
-            for name, (kind, help) in _METRICS.items()
-            if found[name]
-        )
-
-
-def _histogram(name: str, caller: str, row: list[float]) -> Iterator[str]:
-    total = 0.0
-    for bound, many in zip((*map(str, BUCKETS), "+Inf"), row, strict=False):
-        total += many
-        yield _line(f"{name}_bucket", (("caller", caller), ("le", bound)), total)
-    yield _line(f"{name}_sum", (("caller", caller),), row[-1])
-    yield _line(f"{name}_count", (("caller", caller),), total)
-
-
-def _line(name: str, labels: Labels, value: float) -> str:
-    rendered = ",".join(f'{key}="{each}"' for key, each in labels)
-    return f"{name}{{{rendered}}} {value:g}" if rendered else f"{name} {value:g}"
+                found[name].append(f"{name} {now:g}")
+            found["agent_jobs"] += [f'agent_jobs{{state="{state}"}} {many}' for state, many in jobs.items()]
+        lines: list[str] = []
+        for name, (kind, help) in _METRICS.items():
+            lines += [f"# HELP {name} {help}", f"# TYPE {name} {kind}", *found[name]] if found[name] else []
+        return "".join(f"{line}\n" for line in lines)
 
 
 TurnWork = Callable[["QueuedTurn"], Iterator[JsonObject]]
@@ -242,7 +230,7 @@ class QueuedTurn:
     def _give_up(self) -> None:
         if not self.answered.is_set():
             self._given_up = True
-            self._release_caller()
+            self.finish()
 
     def raise_error(self) -> None:
         """Raise what ended the turn: Refused, or an error that is a bug."""
@@ -255,10 +243,8 @@ class QueuedTurn:
             raise error
 
     def finish(self, error: BaseException | None = None) -> None:
+        """Let go of the caller."""
         self._error = self._error or error
-        self._release_caller()
-
-    def _release_caller(self) -> None:
         self._events.put_nowait(None)
         self.answered.set()
 
@@ -396,7 +382,7 @@ class ServerState:
         self.waiting_by_key: Counter[tuple[int, str]] = Counter()  # requests that wait for those
         self._jobs = jobs
         self._apps: dict[Caller, App] = {}
-        self._buckets: dict[int, TokenBucket] = {}
+        self.buckets = defaultdict[int, TokenBucket](lambda: TokenBucket(limits.rate, limits.burst))  # of requests
         self._worker: IdleWorker | None = None
         self._limiter = anyio.CapacityLimiter(_READER_THREADS)
         self._health: dict[str, str] = {}
@@ -439,10 +425,6 @@ class ServerState:
             self._apps[known] = _app_for(self.app, caller)
         return self._apps[known]
 
-    def seconds_to_wait(self, caller: Caller) -> float:
-        """Count a request of this caller; returns the seconds until the next is allowed, 0: now."""
-        return self._buckets.setdefault(caller.id, TokenBucket(self.limits.rate, self.limits.burst)).take()
-
     async def read(self, work: Callable[[Database], T]) -> T:
         """Run `work` with a connection on a thread, so that the event loop does not wait."""
 
@@ -462,14 +444,6 @@ class ServerState:
                 self._health = await self.read(partial(_look, self.app))
                 self._health_at = time.monotonic()
         return self._health
-
-    def caller_with_token(self, db: Database, token: str) -> Caller | None:
-        """The caller with this token; None where there is none."""
-        caller = callers.by_token(db, token)
-        if caller and caller.writes:
-            with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
-                callers.record_visit(db, caller, self.app.time)
-        return caller
 
     def _report_busy(self, busy: bool) -> None:
         if self._worker:
