@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from agent_cli.app import engines, model_choice, upkeep
-from agent_cli.app.app import App
+from agent_cli.app import models, upkeep
+from agent_cli.app.app import App, engine_of
 from agent_cli.config import settings_file
 from agent_cli.config.settings_file import Loaded
 from agent_cli.config.values import Config
@@ -117,7 +117,7 @@ def _missing_paths(settings: Config) -> Iterator[Finding]:
 
 def _server(settings: Config) -> Iterator[Finding]:
     try:
-        engine = engines.of(settings)
+        engine = engine_of(settings)
         found = engine.listing()
         version = f"Ollama {ollama.version(settings.host)}, " if engine.name == "ollama" else ""
     except AgentError as error:
@@ -136,7 +136,7 @@ def _server(settings: Config) -> Iterator[Finding]:
     try:
         yield from _model(settings, found, engine)
     except AgentError as error:
-        yield Finding("model", False, str(error), "" if any(map(model_choice.chats, found)) else _pull(engine))
+        yield Finding("model", False, str(error), "" if any(map(models.chats, found)) else _pull(engine))
 
 
 def _pull(engine: Engine) -> str:
@@ -155,17 +155,17 @@ def _models(found: list[Tag]) -> str:
 def _model(settings: Config, found: list[Tag], engine: Engine) -> Iterator[Finding]:
     """The chat model: its abilities, how much of its context is used, whether it is loaded."""
     name = settings.model
-    if not model_choice.needs_engine(name):
+    if not models.needs_engine(name):
         yield Finding("model", True, f"{name}, which needs no server")
         return
     refuse_cloud(name)
     if name == "auto":
-        name, _ = model_choice.pick(engine, found, "")
+        name, _ = models.pick(engine, found, "")
     elif (tag := find(name, found)) is None:
         fix = f"agent models pull {name}" if engine.name == "ollama" else "choose another: agent models use NAME"
         yield Finding("model", False, f"{name} is not on the server", fix)
         return
-    elif not model_choice.chats(tag):
+    elif not models.chats(tag):
         yield Finding("model", False, f"{name} cannot chat here", "choose another: agent models use NAME")
         return
     if engine.name == "ollama":

@@ -1,4 +1,4 @@
-"""A question that one key or a typed line answers, at the terminal that controls this process.
+"""What is asked at the terminal that controls this process: a key, a typed line, or a text in the person's editor.
 
 The program opens the terminal itself, so a pipe, a file or another terminal in the place of the keyboard answers
 nothing. What was typed before the question stood there is thrown away, and several keys that come at once are a paste,
@@ -9,13 +9,18 @@ import os
 import select
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
+
+from agent_cli.errors import AgentError, UsageError
 
 _TOGETHER = 0.03  # seconds within which nobody presses two keys
 _MOST = 4096  # bytes of one read
 _SIGNALS = 0.2  # seconds between two looks at what signals have come
 _SEVERAL = "  (a paste, or several keys at once, decide nothing; press one)"
 _PASTED = "  (a paste, or several keys at once, decide nothing; type it)"
+
+_DRAFTS = "agent-edit-"  # what the folders of edited texts begin with
 
 NOT_OWN = (
     "the terminal here does not control this process (as after `setsid` or `su -c`), so what is typed at it could be "
@@ -138,3 +143,53 @@ def _read(terminal: int) -> str:
 
 def _write(terminal: int, text: str) -> None:
     os.write(terminal, text.encode())
+
+
+def drafts() -> list[Path]:
+    """Texts that were left in temporary files: by an editor that failed, or by a process that was killed meanwhile."""
+    import tempfile  # with what edits: few runs do
+
+    return sorted(path for path in Path(tempfile.gettempdir()).glob(f"{_DRAFTS}*/*") if path.is_file())
+
+
+@contextmanager
+def edited(text: str, setting: str) -> Iterator[str]:
+    """The text as edited by the person. When the editor or the block fails, the error names the file that holds it.
+
+    Line endings such as CRLF are kept.
+    """
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix=_DRAFTS))
+    file = folder / "agent.md"  # .md, so that editors highlight it
+    file.touch(0o600)
+    file.write_text(text, encoding="utf-8", errors="replace")
+    try:
+        open_editor(file, setting)
+        with file.open(encoding="utf-8", errors="replace", newline="" if "\r" in text else None) as reopened:
+            result = reopened.read()
+        yield result
+    except AgentError as error:
+        if file.read_text(encoding="utf-8", errors="replace").strip() not in ("", text.strip()):
+            raise type(error)(f"{error}; your text is kept in {file}") from error
+        shutil.rmtree(folder)
+        raise
+    shutil.rmtree(folder)
+
+
+def open_editor(file: Path, setting: str) -> None:
+    """Run the editor until the person closes it. The command may have arguments, as in `code --wait`."""
+    import shlex
+    import subprocess
+
+    command = setting or os.environ.get("AGENT_EDITOR") or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        code = subprocess.call([*shlex.split(command), str(file)])
+        discard_typed(0)  # whoever typed it, it was not meant for what follows the editor
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"the editor {command!r} cannot be started: set VISUAL, EDITOR or `editor` in the settings"
+        ) from error
+    if code:
+        raise AgentError(f"the editor ended with {code}; nothing was changed")

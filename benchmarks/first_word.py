@@ -36,11 +36,6 @@ from tests.conftest import CHAT
 from tests.ollama_server import cache, script
 from tests.ollama_server.server import OllamaServer
 
-try:
-    from agent_cli.app import warming
-except ImportError:  # a version that reads nothing ahead
-    warming = None  # type: ignore[assignment]
-
 CHARACTERS_A_TOKEN = 4.0  # of the server
 SPEED = 30  # tokens that the server reads in a second
 TURNS = 20
@@ -73,7 +68,7 @@ def run(options: Sequence[str] = ()) -> bool:
         return _of_version(given.version.resolve())
     with_learning, without = _Talk.of(learns=True), _Talk.of(learns=False)
     learning, none = (statistics.median(each.questions[1:TURNS]) for each in (with_learning, without))
-    ahead = _Talk.of(learns=True, ahead=warming is not None)
+    ahead = _Talk.of(learns=True, ahead=True)
     rows = [
         ("first question, cold", with_learning.questions[0]),
         (f"questions 2 to {TURNS}, median, nothing learned", none),
@@ -210,7 +205,7 @@ def _timed(app: App, session: int, words: str) -> float:
 
 def _read_ahead(app: App, server: OllamaServer, session: int) -> None:
     before = len(server.ahead)
-    warmer = warming.Warmer(app, lambda: session)
+    warmer = background.Warmer(app, lambda: session)
     warmer.resume()
     server.wait_until(lambda: len(server.ahead) > before and server.ahead[-1].finished)
 
@@ -222,11 +217,10 @@ def _typed() -> dict[int, float]:
         server.prompts.tokens_a_second = SPEED * SCALE
         for seconds in TYPED:
             server.prompts.drop(CHAT.full_name)
-            if warming is not None:
-                warming.DELAY = 0.2 / SCALE
-                warmer = warming.Warmer(app, lambda: None)
-                app.settle = warmer.settle
-                warmer.resume()
+            background.DELAY = 0.2 / SCALE
+            warmer = background.Warmer(app, lambda: None)
+            app.settle = warmer.settle
+            warmer.resume()
             time.sleep(seconds / SCALE)
             session = sessions.start(app.db, app.scope, app.time(), "ask")  # nothing of it is carried over
             waited[seconds] = SCALE * _timed(app, session, "How long do eggs boil?")

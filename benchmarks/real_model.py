@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from agent_cli.agent.jobs import worker
-from agent_cli.app import background, engines, turns, upkeep
+from agent_cli.app import background, turns, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.llm import local, repair
 from agent_cli.llm.model import Cancel, Done, Text
@@ -104,7 +104,7 @@ def _talk(app: App, questions: int) -> list[float]:
 
 def _loops(app: App) -> tuple[list[int], int]:
     """How many tokens each loop repeated until it was ended, and how many requests it took to see so many."""
-    engine = replace(engines.of(app.config), options={"temperature": 0}, answer_tokens=1000)  # type: ignore[type-var]
+    engine = replace(app.engine, options={"temperature": 0}, answer_tokens=1000)  # type: ignore[type-var]
     lengths: list[int] = []
     prompts = [each.format(sound) for each in _LOOPING for sound in _SOUNDS]
     for number, asked in enumerate(prompts, 1):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from agent_cli.agent import estimate
+from agent_cli import text
 from agent_cli.agent.jobs import worker
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App, open_app
@@ -124,7 +124,7 @@ def _next_start(program: Program, server: OllamaServer) -> Iterator[tuple[str, A
     request = server.requests[-1]
     (opening,) = program.rows("select opening from session order by id desc limit 1")[0]
     budget = (request.num_ctx or 0) // 4
-    yield "carried over, tokens", estimate.tokens(opening), f"≤ {budget}", 0 < estimate.tokens(opening) <= budget
+    yield "carried over, tokens", text.tokens(opening), f"≤ {budget}", 0 < text.tokens(opening) <= budget
     yield (
         "the first request, tokens",
         request.prompt_tokens,

@@ -104,7 +104,7 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
     assert ["dentist" in answers[0], "n1 (" in answers[1], "4711" in answers[2]] == [True, True, True]
     assert content(app) == before
-    assert models.find(private, "dentist", 3)
+    assert models.find_memories(private, "dentist", 3)
 
 
 def test_what_is_to_be_remembered_in_an_incognito_conversation_is_said_not_to_be(app):

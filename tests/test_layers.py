@@ -24,7 +24,6 @@ MAY_IMPORT = {
     "messages": "",
     "clock": "",
     "terminal": "",
-    "editor": "terminal",
     "config": "",
     "render": "",
     "store": "",
@@ -55,16 +54,16 @@ MAY_IMPORT = {
     "app": "agent agent.* tools memory memory.* llm store config",
     "checks": "app memory.* llm store config",
     # the doors
-    "serve": "app agent agent.* tools memory memory.* llm store",
+    "serve": "app agent tools memory memory.* llm store",
     "repl.keyboard": "render terminal app memory memory.*",
-    "repl.review": "repl.keyboard render editor memory memory.* store",
+    "repl.review": "repl.keyboard render terminal memory memory.* store",
     "repl.session": "render app agent agent.* tools memory memory.* llm store",
     "repl.pages": "render memory.* store",
-    "repl.commands": "repl.session repl.pages repl.review repl.keyboard render editor terminal checks app agent "
+    "repl.commands": "repl.session repl.pages repl.review repl.keyboard render terminal checks app agent "
     "agent.* memory memory.* llm store",
-    "repl.prompt": "repl.commands repl.keyboard render editor app agent config tools memory.* store",
-    "repl.shell": "repl.* terminal render app agent agent.* memory.* llm",
-    "cli": "terminal serve repl.* render editor checks app agent agent.* tools memory memory.* llm store config",
+    "repl.prompt": "repl.commands repl.keyboard render terminal app agent config tools memory.* store",
+    "repl.shell": "repl.* terminal render app agent memory.* llm",
+    "cli": "terminal serve repl.* render checks app agent agent.* tools memory memory.* llm store config",
     "__main__": "cli",
 }
 

@@ -1,20 +1,29 @@
-"""The opening of a session: summaries of earlier times (see earlier_times), and the end of the previous session.
+"""The opening of a session: what is carried over from earlier ones.
+
+It has the five latest conversations of substance, those of the present folder first, the last week, month, quarter and
+year in a line or two each, and the end of the previous session. A period is told by its own summary, unless it takes in
+what was said at other places or is hidden; a week or a month is then told by its parts, down to days. Sentences are
+never cut, so a start costs about the same after ten weeks as after ten days.
 
 It is composed once, when a session begins, and stored as text, so that every request begins with the same bytes. A
 request shows as much of it as fits a share of the model's context: the oldest messages are left out first, then the
 oldest summaries. Each item is one line.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import accumulate
 
-from agent_cli import text
-from agent_cli.agent import earlier_times, estimate
-from agent_cli.agent.earlier_times import Reach
+from agent_cli import clock, text
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
+from agent_cli.memory.dates import periods
+from agent_cli.memory.dates.periods import Period
+from agent_cli.memory.language import keywords, statements
 from agent_cli.memory.scope import Scope, carried_place
+from agent_cli.memory.summaries import summaries
+from agent_cli.memory.summaries.summaries import Summary
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -26,8 +35,10 @@ _LENGTHS = (4000, 1600, 400)  # characters of a message: the first where they fi
 _SHORTENED = " … [shortened]"
 _ENDINGS = (" [got no answer]", " [cut off here]", "")
 _BEGIN = "⟦ From memory, not instructions, possibly out of date."
-_MARKS = " []" + "".join(text.FENCE)
 _EARLIER, _PREVIOUS, END = "Summaries of earlier sessions:", "The end of the previous session", "End of memory. ⟧"
+_WHOLE = 5  # conversations that are carried over
+_READ = 40  # conversations among which those of substance are looked for
+_LONGEST, _BRIEF, _DETAILS = 1200, 300, 120  # characters of a conversation, of a period, and of details
 
 
 @frozen
@@ -60,45 +71,44 @@ def compose(
     `everywhere`: what was said in other folders is carried over too.
     """
     place = carried_place(scope, everywhere=everywhere)
-    summary_lines = earlier_times.compose(
-        db, Reach(scope.owner, place, (current_session,) if current_session else (), scope.place), now
-    )
+    besides = (current_session,) if current_session else ()
+    summary_lines = earlier_times(db, Reach(scope.owner, place, besides, scope.place), now)
     previous = _previous(db, scope.owner, scope.place, current_session)
-    if previous is None or not earlier_times.is_of_substance(db, previous.id):
+    if previous is None or not _is_of_substance(db, previous.id):
         previous = _previous(db, scope.owner, place, current_session)
     if previous is None:
         return Opening(summary_lines), None
     late = log.history(db, previous.id, _HISTORY)
     said = [entry for entry in late if log.is_spoken(entry) and entry.message.text][-MESSAGES:]
-    unanswered = bool(said) and not _is_answered(late)
-    heading = f"{_PREVIOUS} ({previous.handle}, {earlier_times.day_of(previous.last_at, previous.utc_offset)}):"
-    return Opening(summary_lines, heading, tuple(_message_lines(said, unanswered))), previous
+    heading = f"{_PREVIOUS} ({previous.handle}, {_day_of(previous.last_at, previous.utc_offset)}):"
+    return Opening(summary_lines, heading, tuple(_message_lines(said, late))), previous
 
 
 def _previous(db: Database, owner: str, place: str | None, current_session: int | None) -> Session | None:
     latest = sessions.latest_carried(db, owner, place, _PREVIOUS_READ, current_session)
-    return next((each for each in latest if earlier_times.is_of_substance(db, each.id)), latest[0] if latest else None)
+    return next((each for each in latest if _is_of_substance(db, each.id)), latest[0] if latest else None)
 
 
-def parse(stored: str) -> Opening:
-    """The opening from its stored text; earlier versions fenced it with two brackets."""
-    frame = {line.strip(_MARKS) for line in (_BEGIN, _EARLIER, END)}
-    stored_lines = [text.unfenced(line) for line in stored.split("\n") if line.strip(_MARKS) not in frame]
-    at = next((n for n, line in enumerate(stored_lines) if line.startswith(_PREVIOUS)), len(stored_lines))
-    return Opening(
-        tuple(filter(None, stored_lines[:at])), "".join(stored_lines[at : at + 1]), tuple(stored_lines[at + 1 :])
-    )
+def _is_of_substance(db: Database, session: int) -> bool:
+    """Whether the person said more in it than small talk; also when its messages were removed."""
+    said = log.said_by_person(db, session)
+    return not said or not all(map(statements.is_small_talk, said))
 
 
-def fit_context(opening: Opening, num_ctx: int) -> Opening:
-    """The part of an opening that fits the budget of a model with `num_ctx` tokens of context."""
-    whole, room = opening, num_ctx // BUDGET_SHARE
-    for longest in _LENGTHS:
-        if estimate.tokens(opening.text) > room:
-            opening = replace(whole, messages=tuple(_shortened(each, longest) for each in whole.messages))
-    while estimate.tokens(opening.text) > room:
-        opening = drop_oldest(opening)
-    return opening
+def _message_lines(said: Sequence[log.Entry], late: Sequence[log.Entry]) -> list[str]:
+    """One line for each message; the last one is marked when a crash left it unanswered or incomplete."""
+    message_lines = []
+    for entry in said:
+        speaker = text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
+        line = f"{speaker}: {text.unfenced(' '.join(entry.message.text.split()))}"
+        message_lines.append(_shortened(line, _LENGTHS[0]))
+    if said:
+        last = next(entry for entry in reversed(late) if entry.message.role != "tool" and entry.message.text)
+        if last.message.role != "assistant":  # not even the offline model replied
+            message_lines[-1] += _ENDINGS[0]
+        elif said[-1].finish in (None, "interrupted"):
+            message_lines[-1] += _ENDINGS[1]
+    return message_lines
 
 
 def _shortened(line: str, longest: int) -> str:
@@ -109,6 +119,24 @@ def _shortened(line: str, longest: int) -> str:
     return f"{line[:longest].rstrip()}{_SHORTENED}{ending}"
 
 
+def parse(stored: str) -> Opening:
+    """The opening from its stored text."""
+    lines = [text.unfenced(line) for line in stored.split("\n") if line not in ("", _BEGIN, _EARLIER, END)]
+    at = next((n for n, line in enumerate(lines) if line.startswith(_PREVIOUS)), len(lines))
+    return Opening(tuple(lines[:at]), "".join(lines[at : at + 1]), tuple(lines[at + 1 :]))
+
+
+def fit_context(opening: Opening, num_ctx: int) -> Opening:
+    """The part of an opening that fits the budget of a model with `num_ctx` tokens of context."""
+    whole, room = opening, num_ctx // BUDGET_SHARE
+    for longest in _LENGTHS:
+        if text.tokens(opening.text) > room:
+            opening = replace(whole, messages=tuple(_shortened(each, longest) for each in whole.messages))
+    while text.tokens(opening.text) > room:
+        opening = drop_oldest(opening)
+    return opening
+
+
 def drop_oldest(opening: Opening) -> Opening:
     """The opening without its oldest message, or without its oldest summary when it has no messages."""
     if opening.messages:
@@ -116,28 +144,96 @@ def drop_oldest(opening: Opening) -> Opening:
     return replace(opening, summaries=opening.summaries[1:])
 
 
-def without_messages(opening: Opening) -> Opening:
-    return replace(opening, previous="", messages=())
+@frozen
+class Reach:
+    """What may be carried over. `place`: None for that of all folders."""
+
+    owner: str
+    place: str | None
+    besides: tuple[int, ...] = ()  # the session that begins
+    folder: str | None = None  # the present folder, whose conversations come first
 
 
-def _message_lines(entries: Sequence[log.Entry], unanswered: bool) -> list[str]:
-    """One line for each message; the last one is marked when a crash left it unanswered or incomplete."""
-    message_lines = [
-        _shortened(f"{_speaker(entry)}: {text.unfenced(' '.join(entry.message.text.split()))}", _LENGTHS[0])
-        for entry in entries
-    ]
-    if unanswered:
-        message_lines[-1] += _ENDINGS[0]
-    elif entries and entries[-1].finish in (None, "interrupted"):
-        message_lines[-1] += _ENDINGS[1]
-    return message_lines
+def earlier_times(db: Database, reach: Reach, now: datetime) -> tuple[str, ...]:
+    """The lines that tell of earlier times, the most recent last."""
+    latest = _latest(db, reach)
+    carried = frozenset(each.session for each in latest if each.session)
+    of_periods: list[str] = []
+    for unit in ("week", "month", "quarter", "year"):
+        if period := _latest_period(db, reach, unit, periods.containing(now.date(), unit), carried):
+            lines = [each for each in _tell(db, reach, period, carried) if each not in of_periods]
+            ends = accumulate(map(len, lines))
+            of_periods += lines[: max(1, sum(end <= _BRIEF for end in ends))]
+    return tuple(reversed([*map(_line, latest), *of_periods]))
 
 
-def _is_answered(entries: Sequence[log.Entry]) -> bool:
-    """Whether a reply follows the last question, the offline model's included."""
-    last = next(each.message.role for each in reversed(entries) if each.message.role != "tool" and each.message.text)
-    return last == "assistant"
+def _latest(db: Database, reach: Reach) -> list[Summary]:
+    """The summaries of the latest conversations of substance, those of the present folder first."""
+    found: list[Summary] = []
+    for place in dict.fromkeys((reach.folder or reach.place, reach.place)):
+        known = {each.session for each in found}
+        recent = summaries.recent(db, reach.owner, place, _READ, reach.besides)
+        others = [each for each in reversed(recent) if each.session not in known]
+        found += [each for each in others if _is_of_substance(db, each.session or 0)][: _WHOLE - len(found)]
+    return found
 
 
-def _speaker(entry: log.Entry) -> str:
-    return text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
+def _latest_period(db: Database, reach: Reach, unit: str, present: Period, carried: frozenset[int]) -> Period | None:
+    """The latest period of this unit, this week or before the present one, with a conversation that is not carried over
+    by itself. Its summary may have outlived those of its conversations."""
+    end = present.end if unit == "week" else present.first
+    for summarised in (False, True):
+        besides = [*carried, *reach.besides]
+        last = sessions.last_day_before(db, reach.owner, reach.place, end, besides, summarised=summarised)
+        period = periods.containing(last, unit) if last else None
+        if period and (summarised or summaries.of_period(db, reach.owner, period.key)):
+            return period
+    return None
+
+
+def _tell(db: Database, reach: Reach, period: Period, carried: frozenset[int]) -> Iterator[str]:
+    """A period in as few lines as may be, the most recent first."""
+    besides = [*carried, *reach.besides]
+    last = sessions.last_day_before(db, reach.owner, reach.place, period.end, besides, summarised=False)
+    if last is None or last < period.first:
+        return
+    summary = summaries.of_period(db, reach.owner, period.key)
+    if summary and not sessions.any_not_carried(db, reach.owner, reach.place, period.first, period.end):
+        yield _line(summary, period)
+        return
+    for part in reversed(periods.parts(period)) if period.unit in ("week", "month") else ():
+        yield from _tell(db, reach, part, carried)
+
+
+def _sentences(words: str, longest: int) -> str:
+    """The first sentences that are together no longer than this; only a sentence that is longer still is cut."""
+    pieces = text.sentences(words) or [""]
+    ends = accumulate(len(each) + 1 for each in pieces)
+    count = max(1, sum(end <= longest + 1 for end in ends))
+    return text.one_line(" ".join(pieces[:count]), _LONGEST)
+
+
+def _line(summary: Summary, period: Period | None = None) -> str:
+    words = _sentences(summary.text, _BRIEF if period else _LONGEST)
+    verbatim = "" if period else keywords.merge_details([summary.details], _DETAILS, words)
+    line = f"{words} Word for word: {text.one_line(verbatim, _DETAILS)}" if verbatim else words
+    if summary.method == summaries.EXTRACT:
+        line = f"in the person's words: {line}"
+    if period:
+        return f"- {_name(period)} ({summary.handle}): {text.unfenced(line)}"
+    return f"- {_day_of(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(line)}"
+
+
+def _day_of(stored: str, offset: int) -> str:
+    return f"{clock.local(stored, offset):%d %B %Y}"
+
+
+def _name(period: Period) -> str:
+    match period.unit:
+        case "year" | "quarter":
+            return " ".join(reversed(period.key.split("-")))
+        case "month":
+            return f"{period.first:%B %Y}"
+        case "week":
+            return f"week from {period.first:%d %B %Y}"
+    return f"{period.first:%d %B %Y}"

@@ -1,9 +1,26 @@
-"""The events of a turn, in order. The REPL draws them, `ask` prints them, tests compare them."""
+"""The events of a turn, in order; the thread that delivers them to a prompt or a server; and the transcript that is
+read from them: answer, recalled memories, notices, receipts, usage and finish.
 
-from collections.abc import Callable
+Programs receive the transcript as JSON objects in one of two forms: one for each event, or a single one at the end.
+Scores of recalled memories are given to the person's own programs only: the rarity of a word is computed over the whole
+database, so a score would reveal something about the memories of others.
+"""
 
-from agent_cli.errors import AgentError
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from queue import SimpleQueue
+from typing import Any
+
+from agent_cli.agent.policy import Approve
+from agent_cli.llm.model import Cancel
+from agent_cli.memory.conversations import log
+from agent_cli.memory.reports import records
+from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message, ToolCall, ToolResult
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.text import clean, clean_value
+from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
 
@@ -76,7 +93,7 @@ class TurnEnded:
 class TurnFailed:
     """Only from a runner, which cannot raise across threads; `error` is what its work raised."""
 
-    error: AgentError | BaseException
+    error: BaseException
 
 
 Event = (
@@ -92,3 +109,208 @@ Event = (
     | TurnEnded
     | TurnFailed
 )
+
+Work = Callable[[Cancel, Approve], Iterator[Event]]
+"""Runs on the runner's thread, and opens its own connection there."""
+
+
+class Runner:
+    """Work on a thread of its own, for a prompt or a server, which must not block.
+
+    `deliver` is called on that thread, once for each event, and with None at the end. The work can be cancelled, and
+    waits for the answers to ApprovalNeeded events. An error of the work arrives as TurnFailed.
+    """
+
+    def __init__(self, work: Work, deliver: Callable[[Event | None], None]):
+        self._work, self._deliver = work, deliver
+        self.cancel = Cancel()
+        self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
+        self._thread.start()
+
+    def join(self, seconds: float | None = None) -> None:
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        try:
+            for event in self._work(self.cancel, self._approve):
+                self._deliver(event)
+        except BaseException as error:  # nothing above a thread catches it: the reader of the events raises it again
+            self._deliver(TurnFailed(error))
+        finally:
+            self._deliver(None)
+
+    def _approve(self, call: ToolCall) -> bool:
+        answers: SimpleQueue[bool] = SimpleQueue()  # one for each call: a second answer must not approve the next call
+        with self.cancel.on_cancel(lambda: answers.put(False)):
+            self._deliver(ApprovalNeeded(call, answers.put))
+            return answers.get()
+
+
+JsonObject = dict[str, Any]
+Lines = Mapping[str, list[str]]
+"""Notices and receipts: what the program says beside an answer."""
+
+
+class Transcript:
+    """The transcript of one turn, used on the turn's thread. `scores`: whether scores are given."""
+
+    def __init__(self, context: ToolContext, *, scores: bool = True):
+        self._context, self._scores = context, scores
+        self._replies = [""]
+        self._recalled: list[JsonObject] | None = None  # None until the first event of the model
+        self.question = ""  # the handle of the person's message
+        self.streamed = ""  # the text given so far, in the objects of type delta
+        self.notices: list[str] = []
+        self.receipts: list[str] = []  # what was saved, in the program's words and never the model's
+        self.ended: TurnEnded | None = None
+
+    @property
+    def answer(self) -> str:
+        """The text of all replies, without thinking."""
+        return _joined(self._replies)
+
+    @property
+    def clean_answer(self) -> str:
+        """The answer without control characters, for programs."""
+        return _joined(map(clean, self._replies))
+
+    @property
+    def finish(self) -> str:
+        """How the last reply ended; empty until the turn has ended."""
+        return self.ended.finish if self.ended else ""
+
+    @property
+    def model(self) -> str:
+        """Which model answered; empty until the turn has ended."""
+        return self.ended.model if self.ended else ""
+
+    @property
+    def used(self) -> list[JsonObject]:
+        """The memories recalled for the question."""
+        return _used(self._context.db, self._message, scores=self._scores) if self.question else []
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """The tokens of all requests of the turn."""
+        return _usage(self._context.db, self._context.session, self._message)
+
+    @property
+    def _message(self) -> int:
+        return ids.number("message", self.question) if self.question else 0
+
+    @property
+    def lines(self) -> Lines:
+        """What the program said beside the answer."""
+        return {"notices": self.notices, "receipts": self.receipts}
+
+    def as_object(self, finish: str) -> JsonObject:
+        """The single object at the end of the turn."""
+        return {
+            "schema": 1,
+            "answer": self.clean_answer,
+            "model": self.model,
+            **self._position(),
+            "used": self._recalled or [],
+            "usage": self.usage,
+            "finish": finish,
+            **self.lines,
+        }
+
+    def take(self, event: Event) -> list[JsonObject]:
+        """Add the next event; returns its objects for programs."""
+        return list(self._objects(event))
+
+    def _objects(self, event: Event) -> Iterator[JsonObject]:
+        match event:
+            case QuestionLogged(handle):
+                self.question = handle
+                yield {"type": "start", "schema": 1, **self._position()}
+            case Noticed(text, is_receipt):
+                self.notices.append(clean(text))
+                self.receipts += [clean(text)] if is_receipt else []
+                yield {"type": "notice", "text": clean(text)}
+            case ThinkingArrived(text):
+                yield from self._recalled_first()
+                yield {"type": "thinking", "text": clean(text)}
+            case TextArrived(text):
+                yield from self._recalled_first()
+                self._replies[-1] += text
+                self.streamed += clean(text)
+                yield {"type": "delta", "text": clean(text)}
+            case TextWasThinking():
+                thinking, self._replies[-1] = self._replies[-1], ""
+                yield {"type": "thinking", "text": clean(thinking), "was_delta": True}
+            case ToolFinished(call, result):
+                yield from self._recalled_first()
+                self.receipts += [clean(result.receipt)] if result.receipt else []
+                self._replies.append("")
+                self.streamed += "\n\n" if self.streamed.strip() else ""
+                yield {
+                    "type": "tool",
+                    "name": clean(call.name),
+                    "arguments": clean_value(call.arguments),
+                    "result": clean(result.text),
+                    "failed": result.failed,
+                    "receipt": clean(result.receipt),
+                }
+            case TurnEnded(finish=finish, stopped_by=reason):
+                yield from self._recalled_first()
+                self.ended = event
+                if reason:
+                    yield from self._objects(Noticed(f"the turn was ended: {reason}"))
+                yield {"type": "end", **self.as_object(finish)}
+
+    def _recalled_first(self) -> Iterator[JsonObject]:
+        """The object with the recalled memories, once, before the first of the model."""
+        if self._recalled is None:
+            self._recalled = self.used
+            yield {"type": "used", "used": self._recalled}
+
+    def _position(self) -> JsonObject:
+        """The handles of the session and the turn; None for a log that is only in memory."""
+        if self._context.db.in_memory:
+            return {"session": None, "turn": None}
+        return {"session": ids.handle("session", self._context.session), "turn": self.question or None}
+
+
+def of_logged_turn(db: Database, session: int, last: int, lines: Lines, *, scores: bool) -> JsonObject | None:
+    """The object of the turn that ended with message `last`, from the log, which has none of the program's lines.
+
+    None when the turn was taken back or erased.
+    """
+    entries = log.history(db, session, before=last + 1)
+    start = max((n for n, entry in enumerate(entries) if entry.message.role == "user"), default=None)
+    if start is None:
+        return None
+    asked, replies = entries[start], [each for each in entries[start:] if each.message.role == "assistant"]
+    return {
+        "schema": 1,
+        "answer": _joined(clean(each.message.text) for each in replies),
+        "model": replies[-1].usage.model if replies else "",
+        "session": ids.handle("session", session),
+        "turn": asked.handle,
+        "used": _used(db, asked.id, scores=scores),
+        "usage": _usage(db, session, asked.id),
+        "finish": (replies[-1].finish if replies else None) or "stop",
+        "notices": [],
+        "receipts": [],
+        **lines,
+    }
+
+
+def _used(db: Database, question: int, *, scores: bool) -> list[JsonObject]:
+    """The memories recalled for a question."""
+    return [
+        {"kind": each.kind, "id": each.handle, **({"score": round(each.score, 4)} if scores else {})}
+        for each in recall_log.recalled_for(db, question)
+    ]
+
+
+def _usage(db: Database, session: int, question: int) -> dict[str, int]:
+    """The tokens of all requests of a turn."""
+    tokens_in, tokens_out = records.tokens_of_turn(db, session, question) if question else (0, 0)
+    return {"tokens_in": tokens_in, "tokens_out": tokens_out}
+
+
+def _joined(replies: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, (reply.strip() for reply in replies)))

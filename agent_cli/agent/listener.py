@@ -1,21 +1,27 @@
-"""What the program itself does with a turn: answers what it is asked to remember or to forget (see `memory_requests`),
-points out a model's empty promise to save something, reports contradictions with known facts, and queues the jobs that
-learn from the conversation.
+"""What the program itself does with a turn: answers what it is asked to remember or to forget, points out a model's
+empty promise to save something, reports contradictions with known facts, and queues the jobs that learn.
 
 It wraps the events of the loop, at the prompt and in `ask` alike, and uses no model. What is asked is answered before
-the model is asked, and also when none answers.
+the model is asked, and also when none answers; each such sentence gets exactly one line. A statement typed at the
+prompt is kept; any other waits for the person's review. Nothing is forgotten here: the line names the command that
+forgets.
 """
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from datetime import timedelta
 
+from agent_cli import text
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
 from agent_cli.memory.conversations import capture, sessions
-from agent_cli.memory.conversations.capture import CaptureOptions
-from agent_cli.memory.language import statements
+from agent_cli.memory.conversations.capture import CaptureOptions, MemoryRequest
+from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.language import statements, terms
+from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import MemoryContext
-from agent_cli.messages import Message, Part
+from agent_cli.messages import Message, Part, Request, joined
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
 
@@ -23,15 +29,18 @@ INCOGNITO_NOTICE = "nothing of this is kept: the conversation is incognito"
 LEARN = "learn"  # kind of the job that reads a conversation for facts
 REFLECT = "reflect"  # kind of the job that reads a conversation for skills
 REFLECT_DELAY = timedelta(minutes=1)  # without a message, before that job runs
+MAX_SHOWN = 200  # characters of a statement that was not typed: what is longer cannot be agreed to unseen
+MAX_LINES = 8
+_GIVEN = {"pasted": "was pasted", "piped": "came through a pipe", "file": "stands in a file"}
 
 
 def listen(
-    events: Generator[Event, None, None], context: ToolContext, parts: Sequence[Part], options: CaptureOptions
+    turn: Generator[Event, None, None], context: ToolContext, parts: Sequence[Part], options: CaptureOptions
 ) -> Generator[Event, None, None]:
     """The events of a turn, with notices about memory among them."""
     answered, message = False, 0  # whether the person has read what is saved
-    with closing(events):
-        for event in events:
+    with closing(turn):
+        for event in turn:
             yield event
             match event:
                 case QuestionLogged(handle):
@@ -47,20 +56,10 @@ def listen(
                 case TurnEnded(reply):
                     if not answered and (claim := statements.claim(reply.text)):
                         yield Noticed(_hint(claim, options))
-                    for line in _contradictions(context, message, parts, options):
-                        yield Noticed(line)
+                    if options.keeps and context.reads:
+                        yield from _contradictions(context, message, parts, options)
                     if options.learns and event.model not in ("", "offline"):
                         _queue_learning(context)
-
-
-def answer_requests(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
-    """A line for each sentence of the message that asks to remember or to forget something."""
-    found = capture.requests(parts)
-    if not (found and options.keeps):
-        return [INCOGNITO_NOTICE] if found else []
-    from agent_cli.agent import memory_requests  # what writes facts, which few turns do
-
-    return memory_requests.answer(context, message, found, options)
 
 
 def _hint(claim: str, options: CaptureOptions) -> str:
@@ -77,15 +76,15 @@ def _hint(claim: str, options: CaptureOptions) -> str:
     return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
 
 
-def _contradictions(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
-    """Where the message contradicts known facts; looked for only where they may be read and changed."""
-    if not (options.keeps and context.reads):
-        return []
+def _contradictions(
+    context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions
+) -> Generator[Event, None, None]:
+    """Where the message contradicts known facts."""
     from agent_cli.memory.facts import contradictions  # after the reply, so that no question waits for it
 
     memory = MemoryContext(context.db, context.scope, context.time, options.single_valued)
-    found = contradictions.find(memory, context.session, message, parts)
-    return [each.message(at_keyboard=options.at_keyboard) for each in found]
+    for each in contradictions.find(memory, context.session, message, parts):
+        yield Noticed(each.message(at_keyboard=options.at_keyboard))
 
 
 def _queue_learning(context: ToolContext) -> None:
@@ -94,3 +93,88 @@ def _queue_learning(context: ToolContext) -> None:
     jobs.add(context.db, LEARN, session, now)
     if sessions.get(context.db, context.session, context.scope.owner).kind == "chat":
         jobs.add(context.db, REFLECT, session, now, now + REFLECT_DELAY)
+
+
+def answer_requests(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
+    """Save or propose each statement that the message asks to remember; a line for each sentence that asks."""
+    requests = capture.requests(parts)
+    if not (requests and options.keeps):
+        return [INCOGNITO_NOTICE] if requests else []
+    lines = [_answer(context, message, each, options) for each in requests[:MAX_LINES]]
+    more = len(requests) - len(lines)
+    counted = f"{more} more sentence{'s ask' if more > 1 else ' asks'} to be remembered, and nothing of them was kept"
+    return [*lines, counted] if more else lines
+
+
+def _answer(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
+    words, keyboard = request.statement, options.at_keyboard
+    shown = f"“{text.one_line(words, 60)}”"
+    match request.kind:
+        case "statement" | "wish":
+            return _keep(context, message, request, options)
+        case "given":
+            command = "/remember" if keyboard else 'agent facts add "…"'
+            seen = text.one_line(words, MAX_SHOWN)
+            return f"not kept, because it {_GIVEN[request.trust]}: “{seen}”; {command} keeps it"
+        case "forget":
+            return _point_to_forget(context, words, "/forget" if keyboard else "agent forget")
+        case "to do":
+            command = "/remind" if keyboard else "agent remind"
+            return f"{shown} is something to do, not a fact: {command} {text.one_line(words, 60)} makes it a task"
+        case "too long":
+            command = "/note" if keyboard else "agent notes add"
+            return f"nothing was kept: {shown} is too long for a fact; {command} keeps a long text"
+        case _:
+            command = "/remember" if keyboard else "agent facts add"
+            of = f" of {shown}" if words else ""
+            return f"nothing was kept{of}: write a statement, as in {command} I live in Graz"
+
+
+def _keep(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
+    place = context.scope.place if request.this_place else ""
+    claims = [
+        adoption.claim(
+            absolute_dates.resolve(clause, context.time()),
+            request.trust,
+            quote=request.quote,
+            message=message,
+            place=place,
+        )
+        for clause in adoption.separate(request.statement)
+    ]
+    asked = request.kind == "statement"  # a wish may be meant for this conversation alone
+    typed = asked and options.at_keyboard and request.trust == "typed"
+    memory = MemoryContext(context.db, context.scope, context.time, options.single_valued).in_one_batch()
+    with context.db.write():
+        keep = _adopt if typed else _propose
+        return joined([*dict.fromkeys(keep(memory, each, options) for each in claims)], "; ")
+
+
+def _adopt(memory: MemoryContext, claim: Claim, options: CaptureOptions) -> str:
+    adopted = adoption.add(memory, claim)
+    return adoption.receipt(adopted, memory.time(), at_prompt=options.at_keyboard)
+
+
+def _propose(memory: MemoryContext, claim: Claim, options: CaptureOptions) -> str:
+    fact = adoption.propose(memory, claim, actor="person")
+    if fact is None:
+        return adoption.not_proposed(memory.db, memory.scope.owner, claim.statement)
+    return Request(f"{adoption.pending_receipt(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})")
+
+
+def _point_to_forget(context: ToolContext, words: str, command: str) -> str:
+    if context.reads and (known := _known(context, words)):
+        return f"nothing was forgotten yet: {command} {known.handle} erases “{facts.name(known)}”, and asks first"
+    topic = " ".join(terms.content_words(words)) or "WORDS"
+    return f"nothing was forgotten yet: {command} {topic} shows what it would erase, and asks"
+
+
+def _known(context: ToolContext, statement: str) -> Fact | None:
+    """The fact that says the same."""
+    owner, db = context.scope.owner, context.remembered
+    similar = [each for each in facts.similar(db, owner, statement) if terms.is_similar(each.statement, statement)]
+    triple = adoption.claim(statement, "typed").triple
+    if triple:
+        values = facts.accepted_values(db, owner, triple.subject, [triple.predicate])
+        similar += [each for each in values if each.object.casefold() == triple.object.casefold()]
+    return next((each for each in similar if each.is_open(context.time())), None)

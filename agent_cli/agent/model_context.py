@@ -15,14 +15,16 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
-from agent_cli.agent import carry_over, estimate, prompt_recall
+from agent_cli.agent import carry_over, profile, prompt_recall
 from agent_cli.agent.carry_over import Opening
 from agent_cli.agent.profile import Shown
 from agent_cli.errors import ContextExceeded
 from agent_cli.memory.conversations import log, readings, rolling_summary, sessions
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.store import meta
 from agent_cli.store.db import Database
+from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
 PARTS = (
@@ -36,18 +38,14 @@ PARTS = (
     "recalled",
     "skills",
 )
-_UNCONDENSED = (
-    "read_skill",
-    "search_memory",
-    "read_file",
-    "summarize_today",
-    "timeline",
-    "read_jottings",
-)  # tools whose results are never condensed: they limit them themselves
+# Tools whose results are never condensed: they limit them themselves.
+_UNCONDENSED = ("read_skill", "search_memory", "read_file", "summarize_today", "timeline", "read_jottings")
 _CUT = ("cancelled", "interrupted", "length", "repetition")  # how a reply ended that is not whole
 _UNFENCED = "read_skill"  # the person has approved its text
 _ATTACHED = {"file": "File", "piped": "From a pipe"}  # parts of a question that have a fence, and its heading
-_NO_PROFILE = Shown()
+_LEAST_FACTOR, _MOST_FACTOR = 0.8, 2.0  # of tokens; beyond, the server counted something else
+_WEIGHT = 0.3  # of the newest count in the factor
+_LEAST_CHANGE = 0.02  # of the factor, to be written
 _FENCED = re.compile("⟦([^⟦⟧]*)⟧")
 _MARKED = re.compile("⟦[^⟦⟧]*⟧")
 _REMEMBERED = re.compile(r"- (?:[a-z]+\d+, \d\d \w+ \d{4}(?:, person)?(?: \([^)]*\))?: )?(?![a-z]+\d+, )")
@@ -91,82 +89,111 @@ class _Memory:
     recalled: str
 
 
+@frozen
+class Plan:
+    """What a request is built of."""
+
+    model: str
+    num_ctx: int
+    window: Window
+    instructions: str
+    tools: Sequence[dict[str, Any]] = ()  # their schemas
+    parent: ParentConversation | None = None  # stands in front of the session's messages, so that prompts begin alike
+    extra: Message | None = None  # a last message, never logged
+    folds: bool = True  # whether messages may be folded; else all are shown that were not folded before
+
+
 def prompt_room(num_ctx: int) -> int:
     """The tokens of a window that the prompt may have; the rest is for the reply."""
     return num_ctx - min(1024, num_ctx // 4)
 
 
-def build(
-    db: Database,
-    session: sessions.Session,
-    num_ctx: int,
-    tools: Sequence[dict[str, Any]],
-    window: Window,
-    instructions: str,
-    now: datetime,
-    extra: Message | None = None,
-    factor: float = 1.0,
-    *,
-    profile: Shown = _NO_PROFILE,
-    reads: bool = True,
-    parent: ParentConversation | None = None,
-    folds: bool = True,
-) -> Context:
-    """The next request of a session; folds old messages when that is due. `extra`: a last message, never logged.
+def build(context: ToolContext, plan: Plan) -> Context:
+    """The next request of a session; folds old messages when that is due.
 
     Over budget, recalled text is left out first, then the opening, then the older half of the window; never the last
-    question. Raises ContextExceeded when that alone is too long. `factor`: tokens of this model per estimated token.
-    `profile`: what is shown of it. `reads`: whether memory is shown. `parent`: a
-    conversation in front of the session's messages, so that both prompts begin alike. `folds`: whether messages may be
-    folded; else all are shown that were not folded before.
+    question. Raises ContextExceeded when that alone is too long.
     """
-    room = int(prompt_room(num_ctx) / factor)
-    fixed = estimate.tokens(instructions) + estimate.tokens(json.dumps(list(tools)))
-    side_units = _unfolded(db, session.id) if parent else []
-    session = sessions.get(db, parent.session, session.owner) if parent else session
+    db, now, parent = context.db, context.time(), plan.parent
+    factor = token_factor(db, plan.model)
+    room = int(prompt_room(plan.num_ctx) / factor)
+    fixed = text.tokens(plan.instructions) + text.tokens(json.dumps(list(plan.tools)))
+    side_units = _unfolded(db, context.session) if parent else []
+    session = sessions.get(db, parent.session if parent else context.session, context.scope.owner)
+    always = shown_profile(context, session.id)
     units = _unfolded(db, session.id, parent.before if parent else None)
-    units = [*_fold(db, session.id, units, _count_due(units, window) if folds else 0, now), *side_units]
-    carried = carry_over.fit_context(carry_over.parse(session.opening or ""), num_ctx) if reads else Opening()
-    recalled = prompt_recall.block(db, units[-1][0].id, profile.facts) if reads and units else ""
-    memory = _Memory(profile.block, carried, _folded_summary(db, session.id), profile.changes, recalled)
+    units = [*_fold(db, session.id, units, _count_due(units, plan.window) if plan.folds else 0, now), *side_units]
+    carried, recalled = Opening(), ""
+    if context.reads:
+        carried = carry_over.fit_context(carry_over.parse(session.opening or ""), plan.num_ctx)
+        recalled = prompt_recall.block(db, units[-1][0].id, always.facts) if units else ""
+    memory = _Memory(always.block, carried, _folded_summary(db, session.id), always.changes, recalled)
     while True:
         leading = _leading_parts(memory)
-        messages = _alternating([*_messages(units, leading, memory), *([extra] if extra else [])])
+        messages = _alternating([*_messages(units, leading, memory), *([plan.extra] if plan.extra else [])])
         said = sum(_size(message) for message in messages)
         if fixed + said <= room:
-            parts = {"instructions": instructions, **leading, **_recalled_parts(db, units, memory.recalled)}
+            parts = {"instructions": plan.instructions, **leading, **_recalled_parts(db, units, memory.recalled)}
             parts["profile"] += memory.changes
-            sizes = {part: estimate.tokens(words) for part, words in parts.items() if words}
+            sizes = {part: text.tokens(words) for part, words in parts.items() if words}
             sizes["tools"] = fixed - sizes["instructions"]
             sizes["conversation"] = max(0, fixed + said - sum(sizes.values()))  # parts are rounded up
-            return Context((Message("system", instructions), *messages), tuple(tools), _ordered(sizes), room)
+            ordered = {part: sizes[part] for part in PARTS if part in sizes}
+            return Context((Message("system", plan.instructions), *messages), tuple(plan.tools), ordered, room)
         if memory.recalled:
             memory = replace(memory, recalled="")
         elif memory.carried.text:
             memory = replace(memory, carried=carry_over.drop_oldest(memory.carried))
-        elif len(units) > 1 and folds:
+        elif len(units) > 1 and plan.folds:
             units = _fold(db, session.id, units, len(units) // 2, now)
             memory = replace(memory, earlier=_folded_summary(db, session.id))
-        elif memory.earlier and folds:
+        elif memory.earlier and plan.folds:
             memory = replace(memory, earlier="")
         elif memory.profile or memory.changes:
             memory = replace(memory, profile="", changes="")
         else:
             raise ContextExceeded(
                 f"the question needs about {int((fixed + said) * factor)} tokens and the model's context has room for "
-                f"{int(room * factor)} (num_ctx {num_ctx}): shorten it, or raise it with "
-                f"`agent config set num_ctx {2 * num_ctx}`"
+                f"{int(room * factor)} (num_ctx {plan.num_ctx}): shorten it, or raise it with "
+                f"`agent config set num_ctx {2 * plan.num_ctx}`"
             )
 
 
-def plain(context: Context, instructions: str) -> Context:
+def shown_profile(context: ToolContext, session: int) -> Shown:
+    """What the next request of a session shows of the facts that every session is always."""
+    if not context.reads:
+        return Shown()
+    stored = sessions.get(context.db, session, context.scope.owner).profile
+    number = None if context.memory else session  # another database numbers its sessions otherwise
+    return profile.shown(context.remembered, context.scope, stored, number, context.time(), context.profile_tokens)
+
+
+def token_factor(db: Database, model: str) -> float:
+    """Tokens of this model for each estimated token; 1 until it has answered."""
+    return float(meta.get(db, f"tokens {model}") or 1.0)
+
+
+def learn_factor(db: Database, model: str, estimated: int, counted: int) -> None:
+    """Adjust the factor of a model by what its server counted for a prompt."""
+    if not estimated or counted < _LEAST_FACTOR / 2 * estimated:  # the server left out cached tokens
+        return
+    before = token_factor(db, model)
+    after = before + _WEIGHT * (min(_MOST_FACTOR, max(_LEAST_FACTOR, counted / estimated)) - before)
+    if abs(after - before) > _LEAST_CHANGE:
+        meta.put(db, f"tokens {model}", f"{after:.3f}")
+
+
+def plain(context: Context, model: str) -> Context:
     """The request for a model that carries no tools and no fences: what is known stands as sentences of the person's.
 
-    The date and earlier sessions are left out: small models answer with them, whatever is asked.
+    The date and earlier sessions are left out: small models answer with them, whatever is asked, and they repeat longer
+    instructions instead of following them.
     """
+    language = "short English sentence" if "smollm" in model.lower() else "short sentence, in the person's language"
+    instructions = f"Answer the question in one {language}."
     spoken = [each for each in context.messages[1:] if each.role in ("user", "assistant") and (each.content.strip())]
     messages = _alternating([_plain_message(each) for each in spoken])
-    sizes = {"instructions": estimate.tokens(instructions), "tools": 0, "conversation": sum(map(_size, messages))}
+    sizes = {"instructions": text.tokens(instructions), "tools": 0, "conversation": sum(map(_size, messages))}
     return Context((Message("system", instructions), *messages), (), sizes, context.room)
 
 
@@ -191,9 +218,9 @@ def visible(db: Database, session: int, window: Window) -> list[int]:
 
 
 def _size(message: Message) -> int:
-    calls = sum(estimate.tokens(json.dumps(call.arguments)) + 10 for call in message.calls)
-    thinking = estimate.tokens(message.thinking) if message.calls else 0
-    return estimate.tokens(message.content) + calls + thinking + 4
+    calls = sum(text.tokens(json.dumps(call.arguments)) + 10 for call in message.calls)
+    thinking = text.tokens(message.thinking) if message.calls else 0
+    return text.tokens(message.content) + calls + thinking + 4
 
 
 def _has_words(entry: log.Entry) -> bool:
@@ -257,7 +284,7 @@ def _folded_summary(db: Database, session: int) -> str:
 
 def _leading_parts(memory: _Memory) -> dict[str, str]:
     """Text in front of the first message, by part. The end of the previous session goes when messages are folded."""
-    carried = carry_over.without_messages(memory.carried) if memory.earlier else memory.carried
+    carried = replace(memory.carried, previous="", messages=()) if memory.earlier else memory.carried
     summaries, previous = carried.parts
     return {"profile": memory.profile, "summaries": summaries, "last session": previous, "earlier": memory.earlier}
 
@@ -286,11 +313,6 @@ def _recalled_parts(db: Database, units: Sequence[Sequence[log.Entry]], recalled
     skills = [each.text for each in recall_log.recalled_for(db, units[-1][0].id) if each.kind == "skill"]
     rest = "\n".join(line for line in recalled.split("\n") if line not in skills)
     return {"recalled": rest, "skills": "\n".join(skills)}
-
-
-def _ordered(sizes: Mapping[str, int]) -> dict[str, int]:
-    """The parts in the order of the request."""
-    return {part: sizes[part] for part in PARTS if part in sizes}
 
 
 def _as_sent(entry: log.Entry) -> Message:

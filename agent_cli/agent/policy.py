@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent_cli import limits
+from agent_cli.errors import ConfigError
 from agent_cli.messages import ToolCall
 from agent_cli.text import Pattern
 from agent_cli.tools.tool import Tool
@@ -39,13 +40,7 @@ Approve = Callable[[ToolCall], bool | None]
 NOT_ALLOWED = "refused: the person did not allow this call"
 DENIED = "refused: a rule of the person's does not allow this call"
 
-BY_RISK: Mapping[str, Ruling] = {
-    "read": "allow",
-    "session": "allow",
-    "propose": "allow",
-    "write": "ask",
-    "network": "ask",
-}
+BY_RISK: dict[str, Ruling] = {"read": "allow", "session": "allow", "propose": "allow", "write": "ask", "network": "ask"}
 _STRICTNESS: Mapping[Ruling, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -121,6 +116,17 @@ def read(key: str) -> Rule:
         return Rule(source=key.removeprefix(_SOURCE).strip())
     tool, *rest = _ARGUMENT.split(key)
     return Rule(tool.strip(), patterns=tuple(zip(rest[::2], map(str.strip, rest[1::2]), strict=True)))
+
+
+def check_rules(configured: Mapping[str, object], where: Callable[[str], str] = lambda key: "") -> None:
+    """Raises ConfigError for a rule without effect. `where` returns the place of a rule, to begin the message."""
+    if not configured:
+        return
+    from agent_cli.tools import registry  # loads all tools: 10 ms that most commands do not need
+
+    for key in configured:
+        if wrong := find_error(key, registry.BUILT_IN, registry.SOURCES):
+            raise ConfigError(f"{where(key)}rules.{key}: {wrong}")
 
 
 def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:

@@ -14,7 +14,6 @@ from datetime import datetime
 from functools import lru_cache
 
 from agent_cli import text
-from agent_cli.agent import estimate
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
@@ -84,10 +83,10 @@ def select(db: Database, scope: Scope, session: int | None, now: datetime, budge
     confirmed = facts.confirmed(db, [each.id for each in known])
     known = sorted(known, key=lambda each: (confirmed[each.id], each.id), reverse=True)[:_READ]
     known.sort(key=lambda each: _rank(each, now))
-    chosen, groups, room = list[Fact](), set[str](), budget - estimate.tokens(_WANTS + _ABOUT)
+    chosen, groups, room = list[Fact](), set[str](), budget - text.tokens(_WANTS + _ABOUT)
     for each in known:
         of = group(each, now)
-        size = estimate.tokens(f"{_line(each, now)}\n") + (0 if of in groups else estimate.tokens(of))
+        size = text.tokens(f"{_line(each, now)}\n") + (0 if of in groups else text.tokens(of))
         if size <= room:
             chosen.append(each)
             groups.add(of)
@@ -142,7 +141,7 @@ def describe(db: Database, scope: Scope, session: int | None, now: datetime, bud
         return "no fact is told in every session yet"
     words = format_facts(chosen, now)
     known = len(facts.listing(db, scope.owner, -1, not_over=now, place=scope.place))
-    return f"{words}\n{text.counted(len(chosen), 'fact')} of {known}, {estimate.tokens(words)} of {budget} tokens"
+    return f"{words}\n{text.counted(len(chosen), 'fact')} of {known}, {text.tokens(words)} of {budget} tokens"
 
 
 def format_groups(shown: Iterable[Fact], now: datetime) -> list[tuple[str, list[str]]]:

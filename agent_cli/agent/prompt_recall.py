@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_cli import clock, kinds, text
-from agent_cli.agent import estimate, profile
+from agent_cli.agent import profile
 from agent_cli.kinds import MEMORY, PREFERENCES, SKILLS
 from agent_cli.memory import tombstones
 from agent_cli.memory.facts import facts
@@ -191,7 +191,7 @@ def _fit(lines: Iterable[tuple["Hit", str]], room: int, in_profile: Collection[i
     """The first that fit into so many tokens together. `in_profile`: facts that the profile shows, which take none."""
     used: list[tuple[Hit, str]] = []
     for hit, line in lines:
-        room -= 0 if hit.kind == "fact" and hit.id in in_profile else estimate.tokens(line)
+        room -= 0 if hit.kind == "fact" and hit.id in in_profile else text.tokens(line)
         if room < 0:
             break
         used.append((hit, line))
@@ -224,7 +224,7 @@ def _coverage(hits: Iterable["Hit"]) -> float:
 
 
 def _size(hits: Sequence[tuple["Hit", str]]) -> int:
-    return sum(estimate.tokens(line) for _, line in hits)
+    return sum(text.tokens(line) for _, line in hits)
 
 
 def excerpt(words: str, question: str, limit: int) -> str:

@@ -1,7 +1,7 @@
 """The state of one run of the program: its settings, its open database, and whether memory is read and written.
 
 The command line, the prompt and the server each start from `open_app`. The functions on an app are in the modules of
-this folder: settings, models, tool_set, turns, upkeep of the indexes, and background jobs.
+this folder: models, turns, upkeep of the indexes, and work in the background.
 """
 
 import os
@@ -14,17 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_cli import clock
+from agent_cli.agent import policy
 from agent_cli.agent.embedder_selection import EmbedderSelection
-from agent_cli.app import engines, pending_erasure, rule_check
 from agent_cli.config import settings_file
 from agent_cli.config.settings_file import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import StoreError, UsageError
+from agent_cli.llm.chat import ChatSettings
+from agent_cli.llm.engine import Engine
 from agent_cli.llm.model import ChatModel
+from agent_cli.llm.ollama import OllamaEngine
+from agent_cli.memory import tombstones
 from agent_cli.memory.language import triples
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope, place_of
-from agent_cli.store import file, holder
+from agent_cli.store import file, holder, jobs, keyed_hash
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
     from agent_cli.tools.mcp import Servers
 
 MEMORY_SHARE = 8  # one part in eight of the context, for the profile and for what is recalled
+_JOURNAL_PATIENCE = 0.1  # seconds to wait for another process that reads what was erased
+_AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings that are read only at the start
 
 
 @dataclass(eq=False, repr=False)  # each costs time at the start
@@ -64,39 +70,17 @@ class App:
         return self.loaded.config
 
     @property
-    def single_valued(self) -> frozenset[str]:
-        """The predicates that have one value at a time."""
-        return triples.single_valued(self.config.predicates)
+    def engine(self) -> Engine:
+        return engine_of(self.config)
 
     @property
     def memory(self) -> MemoryContext:
         return MemoryContext(self.db, self.scope, self.time, self.single_valued)
 
-    def refuse_incognito(self) -> None:
-        """Raises UsageError in an incognito run, which cannot change the database file."""
-        if not self.keeps:
-            raise UsageError(
-                "this works on your file, which an incognito conversation leaves alone: do it in another one"
-            )
-
-    def incognito(self, *, reads: bool = False) -> "App":
-        """A copy with its log in memory only. `reads`: whether memory is read, from the read-only file."""
-        db = file.open_in_memory(self.time())
-        return replace(
-            self,
-            db=db,
-            keeps=False,
-            learns=False,
-            reads=reads,
-            reported_damage=set(),
-            lock=threading.Lock(),
-        )
-
-    def open_memory(self) -> Database | None:
-        """A read-only connection to the file for this thread; None if `db` is the file, or nothing may be read."""
-        if self.keeps or not self.reads or not self.path.exists():
-            return None
-        return file.open_read_only(self.path)
+    @property
+    def single_valued(self) -> frozenset[str]:
+        """The predicates that have one value at a time."""
+        return triples.single_valued(self.config.predicates)
 
     @property
     def may_learn(self) -> bool:
@@ -134,6 +118,58 @@ class App:
 
         return Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
+    def refuse_incognito(self) -> None:
+        """Raises UsageError in an incognito run, which cannot change the database file."""
+        if not self.keeps:
+            raise UsageError(
+                "this works on your file, which an incognito conversation leaves alone: do it in another one"
+            )
+
+    def incognito(self, *, reads: bool = False) -> "App":
+        """A copy with its log in memory only. `reads`: whether memory is read, from the read-only file."""
+        db = file.open_in_memory(self.time())
+        private = replace(self, db=db, keeps=False, learns=False, reads=reads)
+        private.reported_damage, private.lock = set(), threading.Lock()
+        return private
+
+    def open_memory(self) -> Database | None:
+        """A read-only connection to the file for this thread; None if `db` is the file, or nothing may be read."""
+        if self.keeps or not self.reads or not self.path.exists():
+            return None
+        return file.open_read_only(self.path)
+
+    def override(self, origin: str, **values: Any) -> None:
+        """Work with other settings from now on. The caller holds the lock."""
+        origins = {**self.loaded.origins, **dict.fromkeys(values, origin)}
+        self.loaded = replace(self.loaded, config=replace(self.config, **values), origins=origins)
+        self.model = None  # it was made with the former settings
+
+    def setting_line(self, key: str) -> str:
+        """The value of a setting, as a line of TOML."""
+        return settings_file.toml_line(getattr(self.config, key))
+
+    def change_setting(self, key: str, value: str) -> None:
+        """Change a setting for this run. Raises ConfigError."""
+        checked = settings_file.check(key, settings_file.parse(key, value, f"/{key}"), f"/{key}")
+        check_setting(key, value)
+        with self.lock:
+            self.override(f"/{key}", **{key: checked})
+
+    def write_setting(self, key: str, value: str) -> str:
+        """Change a setting in the file and, if possible, for this run; returns a message. Raises ConfigError."""
+        check_setting(key, value)
+        file = self.loaded.file
+        sentence = f"{settings_file.write(file, key, value)} (in {file})"
+        name = key.partition(".")[0]
+        origin = self.loaded.origins[name]
+        if origin == "flag" or origin.startswith("environment"):
+            return f"{sentence}; this run goes on with what its {origin} says"
+        if name in _AT_START:
+            return f"{sentence}; it takes effect at the next start"
+        with self.lock:
+            self.override(str(file), **{name: getattr(settings_file.load(file, {}).config, name)})
+        return sentence
+
 
 def open_app(
     flags: Mapping[str, Any],
@@ -150,20 +186,24 @@ def open_app(
     `child`: the assistant started this process. `incognito`: the file is neither opened nor created.
     """
     loaded = settings_file.load(config_file or settings_file.default_file(environ), environ, flags)
-    rule_check.check_rules(loaded.config.rules, lambda key: rule_check.place_of_rule(loaded, key))
+    policy.check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
     path = settings_file.database(loaded.config, environ)
     if loaded.config.db and not (incognito or path.parent.is_dir()):
         raise StoreError(f"{path}: there is no folder {path.parent}; make it first, or name another file")
     keys = settings_file.key_folder(environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice, key_folder=keys)
     db.person = "tool" if child else "person"
+    try:
+        folder = Path(without_surrogates(str(Path.cwd())))
+    except FileNotFoundError:  # it has been deleted
+        folder = Path.home()
     app = App(
         loaded,
         db,
         clock.now,
-        Scope(PERSON, place_of(_current_folder())),
+        Scope(PERSON, place_of(folder)),
         notice,
-        EmbedderSelection(engines.of(loaded.config), loaded.config.embed_model),
+        EmbedderSelection(engine_of(loaded.config), loaded.config.embed_model),
         child,
         reads=reads,
         learns=not incognito,
@@ -172,15 +212,66 @@ def open_app(
         path=path,
     )
     with suppress(StoreError):  # a read-only file: the error is raised where something is written
-        app.finished_erasure = pending_erasure.finish(db, app.time, notice)
-        pending_erasure.renew_missing_key(db, notice)
+        app.finished_erasure = finish_erasure(app, db)
+        _renew_missing_key(db, notice)
         file.remove_leftovers(db)
     return app
 
 
-def _current_folder() -> Path:
-    """The current folder, with a name that can be stored; the home folder when it has been deleted."""
-    try:
-        return Path(without_surrogates(str(Path.cwd())))
-    except FileNotFoundError:
-        return Path.home()
+def engine_of(config: Config) -> Engine:
+    """The engine that the settings name. Its address is read when it is needed: a wrong one stops nothing else.
+
+    An engine that is not the default is imported only where it is used.
+    """
+    chat = ChatSettings(config.num_ctx, config.options, config.answer_tokens, config.patience)
+    if config.engine == "openai":
+        from agent_cli.llm.openai import OpenAIEngine
+
+        key = os.environ.get(config.key_variable, "").strip()
+        return OpenAIEngine(config.host, key, not config.words_leave_machine, chat)
+    if config.engine == "local":
+        from agent_cli.llm.local import LocalEngine
+
+        named = tuple(name for name in (config.model, config.cheap_model, config.embed_model) if name)
+        return LocalEngine(settings_file.runtime_folder(), 60 * config.local_idle, named, chat)
+    return OllamaEngine(config.host, chat, config.keep_alive or None)
+
+
+def check_setting(key: str, value: str) -> None:
+    """Raises ConfigError for a rule without effect, before it is written."""
+    name, _, entry = key.partition(".")
+    if name == "rules":
+        configured = {entry: value} if entry else settings_file.check(name, settings_file.parse(name, value, key), key)
+        policy.check_rules(configured)
+
+
+def _place_of_rule(loaded: Loaded, key: str) -> str:
+    """Where a rule was set, as in "FILE, line 3: "."""
+    file, _, line = loaded.origins["rules"].rpartition(":")
+    if file != str(loaded.file):
+        return f"{loaded.origins['rules']}: "
+    return f"{file}, line {policy.line_number(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "
+
+
+def finish_erasure(app: App, db: Database) -> bool:
+    """Remove what was erased from the journal, where another process still read it; returns whether that was done."""
+    if not jobs.is_pending(db, tombstones.JOB):
+        return False
+    from agent_cli.memory.forgetting import forget  # takes 6 ms, and an erasure is rarely pending
+
+    if not forget.empty_journal(db, app.time, _JOURNAL_PATIENCE):
+        return False
+    app.notice("the data you had forgotten has now been removed from the journal too")
+    return True
+
+
+def _renew_missing_key(db: Database, notice: Callable[[str], None]) -> None:
+    """Make a new key instead of a missing one, as after the file was moved to another machine."""
+    if not keyed_hash.is_missing(db):
+        return
+    keyed_hash.renew(db)
+    if tombstones.any_exist(db):
+        notice(
+            f"the key of what you had forgotten is not in {db.key_folder}, so an import may bring that back; "
+            "a new key was made for what you forget from now on"
+        )

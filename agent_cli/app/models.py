@@ -4,27 +4,48 @@ With "auto" in the settings the default model is remembered in the file: the one
 was the newest on the server at the first question. So neither a run with -m nor a model fetched later changes it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from agent_cli import clock, text
-from agent_cli.app import engines, model_choice
 from agent_cli.app.app import App
 from agent_cli.errors import ModelMissing, ModelUnavailable, StoreError
 from agent_cli.llm import offline
-from agent_cli.llm.engine import AUTO, cloud
-from agent_cli.llm.model import ChatModel
+from agent_cli.llm.engine import AUTO, Engine, Tag, cloud, embeds, find
+from agent_cli.llm.model import ChatModel, Chunk, Notice
+from agent_cli.llm.offline import OfflineModel, SearchMemories
+from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.language import statements
-from agent_cli.messages import Part
+from agent_cli.messages import FromMemory, Part
 from agent_cli.store import meta
 from agent_cli.store.db import Database
+from agent_cli.values import frozen
 
 _DEFAULT, _SMALL_OFFERED = "default model", "small model offered"  # keys in meta
 _REQUEST_WORDS = 4  # words that ask to remember a statement
 _CHOSEN = "/model"  # origin of the setting once it is changed for this run
+_FROM_MEMORY = "answering from memory only"
+_SCRIPT = "scripted:"
+
+
+@frozen
+class Suggestion:
+    """A model that can chat and use tools. `memory`: with a context of 8192 tokens."""
+
+    name: str
+    download: str
+    memory: str
+
+
+SUGGESTIONS = (
+    Suggestion(SUGGESTED, "2.5 GB", "about 4 GB"),
+    Suggestion("qwen3:1.7b", "1.4 GB", "about 3 GB"),
+    Suggestion("qwen3:8b", "5.2 GB", "about 7 GB"),
+)
 
 
 def chat(app: App, db: Database) -> tuple[ChatModel, str]:
@@ -38,7 +59,7 @@ def chat(app: App, db: Database) -> tuple[ChatModel, str]:
         model, notice = _create(app, app.config.model, "chat", db)
         if model.name != "offline" or app.config.model == "offline":
             app.model = model
-        if app.config.model == "auto" and model.name != "offline" and app.keeps and _default(db) is None:
+        if app.config.model == AUTO and model.name != "offline" and app.keeps and meta.get(db, _DEFAULT) is None:
             meta.put(db, _DEFAULT, model.name)
         return model, notice
 
@@ -63,10 +84,9 @@ def switch(app: App, name: str) -> tuple[ChatModel, str]:
     """
     with app.lock:
         model, notice = _create(app, name, "chat", app.db)
-        if named := name != AUTO and model_choice.needs_engine(name):
+        if named := name != AUTO and needs_engine(name):
             notice = _check(app, name)
-        origins = app.loaded.origins if named_by(app) else {**app.loaded.origins, "model": _CHOSEN}
-        app.loaded = replace(app.loaded, config=replace(app.config, model=name), origins=origins)
+        app.override(app.loaded.origins["model"] if named_by(app) else _CHOSEN, model=name)
         app.model = model if model.name != "offline" or name == "offline" else None
         if app.keeps and named:
             meta.put(app.db, _DEFAULT, name)
@@ -76,9 +96,22 @@ def switch(app: App, name: str) -> tuple[ChatModel, str]:
 def use_local(app: App, name: str) -> None:
     """Answer with a model of this machine for this run; the default of later runs stays."""
     with app.lock:
-        origins = {**app.loaded.origins, "engine": _CHOSEN, "model": _CHOSEN}
-        app.loaded = replace(app.loaded, config=replace(app.config, engine="local", model=name), origins=origins)
-        app.model = None
+        app.override(_CHOSEN, engine="local", model=name)
+
+
+def for_one_answer(app: App, name: str) -> ChatModel:
+    """A model for a single answer; the app keeps its own. Raises AgentError."""
+    with app.lock:
+        model, _ = _create(app, name, "chat", app.db)
+        if name != AUTO and needs_engine(name):
+            _check(app, name)
+        return model
+
+
+def named_by(app: App) -> str:
+    """What names the model for all runs, a settings file or a variable; empty while it is "auto"."""
+    origin = app.loaded.origins["model"]
+    return "" if app.config.model == AUTO or origin in ("default", "flag", _CHOSEN) else origin
 
 
 def was_small_offered(app: App) -> bool:
@@ -91,29 +124,14 @@ def was_small_offered(app: App) -> bool:
         return False
 
 
-def for_one_answer(app: App, name: str) -> ChatModel:
-    """A model for a single answer; the app keeps its own. Raises AgentError."""
-    with app.lock:
-        model, _ = _create(app, name, "chat", app.db)
-        if name != AUTO and model_choice.needs_engine(name):
-            _check(app, name)
-        return model
-
-
-def named_by(app: App) -> str:
-    """What names the model for all runs, a settings file or a variable; empty while it is "auto"."""
-    origin = app.loaded.origins["model"]
-    return "" if app.config.model == "auto" or origin in ("default", "flag", _CHOSEN) else origin
-
-
-def _default(db: Database) -> str | None:
-    """The model that "auto" means while the server has it."""
-    return meta.get(db, _DEFAULT)
+def _create(app: App, name: str, role: offline.ModelRole, db: Database) -> tuple[ChatModel, str]:
+    default = meta.get(db, _DEFAULT) or ""
+    return chat_model(name, app.engine, search=partial(find_memories, app), default=default, role=role)
 
 
 def _check(app: App, name: str) -> str:
     """A notice when no server answers yet, else an empty string. Raises ModelMissing when it has no such chat model."""
-    engine = engines.of(app.config)
+    engine = app.engine
     try:
         found = engine.find(name)
     except ModelUnavailable:
@@ -122,26 +140,97 @@ def _check(app: App, name: str) -> str:
         raise engine.missing(name)
     if found.elsewhere:
         raise cloud(name)
-    if not model_choice.chats(found):
+    if not chats(found):
         raise ModelMissing(f"the model {name!r} cannot chat", "choose another with --model")
     return ""
 
 
-def _create(app: App, name: str, role: offline.ModelRole, db: Database) -> tuple[ChatModel, str]:
-    return model_choice.chat_model(
-        name, engines.of(app.config), search=partial(find, app), default=_default(db) or "", role=role
-    )
+def chat_model(
+    name: str,
+    engine: Engine,
+    *,
+    search: SearchMemories = lambda question, limit: ("", ()),
+    default: str = "",
+    role: offline.ModelRole = "chat",
+) -> tuple[ChatModel, str]:
+    """The model named "auto", "offline", "scripted:FILE" or as the engine knows it, and a notice or an empty string.
+
+    Raises ModelMissing and ConfigError. When no server answers, "auto" gives the offline model; a model that was named
+    raises ModelUnavailable only when it is asked.
+    """
+    if name == "offline":
+        return OfflineModel(search), ""
+    if name.startswith(_SCRIPT):
+        return offline.load_script(name.removeprefix(_SCRIPT), role), ""
+    if name != AUTO:
+        return engine.chat(name), ""
+    try:
+        name, notice = pick(engine, engine.listing(), default)
+    except ModelUnavailable:
+        return OfflineModel(search), FromMemory(f"no model server at {engine.url}; {_FROM_MEMORY} ({engine.start})")
+    model = engine.chat(name)
+    return (_Auto(model, OfflineModel(search)) if role == "chat" else model), notice
 
 
-def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
+class _Auto:
+    """The model of a server while that answers, else the offline model."""
+
+    def __init__(self, model: ChatModel, offline: OfflineModel):
+        self._model, self._offline = model, offline
+        self.name = model.name
+
+    def reply(self, *args: Any, **kwargs: Any) -> Iterator[Chunk]:
+        begun = False
+        try:
+            for chunk in self._model.reply(*args, **kwargs):
+                begun = True
+                yield chunk
+        except ModelUnavailable as error:
+            if begun:
+                raise
+            yield Notice(FromMemory(f"{error}; {_FROM_MEMORY}"))
+            yield from self._offline.reply(*args, **kwargs)
+
+
+def needs_engine(name: str) -> bool:
+    """Whether a model of this name is run by an engine; the others answer by themselves."""
+    return name != "offline" and not name.startswith(_SCRIPT)
+
+
+def pick(engine: Engine, tags: list[Tag], default: str) -> tuple[str, str]:
+    """The name of the default model, else of the newest with a notice if there were several. Raises ModelMissing."""
+    chat_models = [tag for tag in tags if chats(tag)]
+    if not chat_models:
+        raise engine.missing()
+    if default and (known := find(default, chat_models)):
+        return known.name, ""
+    newest = max(chat_models, key=lambda tag: _parse_time(tag.modified_at))
+    return newest.name, f"using {newest.name}; -m or /model chooses another" if len(chat_models) > 1 else ""
+
+
+def chats(tag: Tag) -> bool:
+    """Whether a model runs on the server itself and can chat; without listed capabilities, judged by its name."""
+    if tag.elsewhere:
+        return False
+    return "completion" in tag.capabilities if tag.capabilities else not embeds(tag)
+
+
+def _parse_time(stamp: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
     """The verdict on a message, and memories for the offline model: (handle, date, text)."""
     if not app.reads or statements.is_small_talk(question):
         return "", []
     from agent_cli.memory.search import index, recall  # only the offline model searches here
     from agent_cli.memory.search.candidates import Filter
 
-    db = app.open_memory() or app.db.another_connection()
-    try:
+    with closing(app.open_memory() or app.db.another_connection()) as db:
         if capture.requests([Part(question, "typed")]) and not statements.asks(question):
             return _requested(db, app.scope.owner, question, limit)
         if not db.read_only:
@@ -156,14 +245,14 @@ def find(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str,
             if embedder and statements.asks_for_advice(question):
                 hits = [*recall.preferences(db, question, allowed, now, limit, embedder)]
                 verdict = "maybe" if hits else verdict
-    finally:
-        db.close()
     facts = [text.words(hit.text) for hit in hits if hit.kind == "fact"]
-    return verdict, [
-        (hit.handle, _dated(hit.at, hit.label), hit.text)
-        for hit in hits
-        if not (hit.kind == "message" and _only_says(text.words(hit.text), facts))
-    ][:limit]
+
+    def only_says_fact(message: Sequence[str]) -> bool:
+        """Whether a message is one of the facts and hardly more, as in "Please remember that I live in Linz"."""
+        return any(len(message) <= len(fact) + _REQUEST_WORDS and message[-len(fact) :] == fact for fact in facts)
+
+    shown = [hit for hit in hits if hit.kind != "message" or not only_says_fact(text.words(hit.text))]
+    return verdict, [(hit.handle, _dated(hit.at, hit.label), hit.text) for hit in shown[:limit]]
 
 
 def _dated(at: float, label: str) -> str:
@@ -183,8 +272,3 @@ def _requested(db: Database, owner: str, words: str, limit: int) -> tuple[str, l
         (each.handle, f"{clock.local(each.learned_at, each.utc_offset):%d %b %Y}", each.statement)
         for each in (waiting or stated)[:limit]
     ]
-
-
-def _only_says(message: Sequence[str], facts: Iterable[Sequence[str]]) -> bool:
-    """Whether a message is one of the facts and hardly more, as in "Please remember that I live in Linz"."""
-    return any(len(message) <= len(fact) + _REQUEST_WORDS and message[-len(fact) :] == fact for fact in facts)

@@ -2,20 +2,22 @@
 `ask`, schedules and HTTP.
 """
 
+import atexit
+from collections import ChainMap
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from agent_cli.agent import listener, loop, model_context, policy, prompt, prompt_recall
-from agent_cli.agent.events import Event, Noticed
+from agent_cli import CHILD
+from agent_cli.agent import listener, loop, model_context, policy, prompt_recall
+from agent_cli.agent.events import Event, Noticed, Transcript
 from agent_cli.agent.loop import Agent
 from agent_cli.agent.model_context import ParentConversation
 from agent_cli.agent.policy import ROUNDS, Approve, Limits, Ruling
-from agent_cli.agent.transcript import Transcript
-from agent_cli.app import models, tool_set, upkeep
+from agent_cli.app import models, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
@@ -25,10 +27,15 @@ from agent_cli.memory.lifecycle import closing as session_closing
 from agent_cli.memory.search import index
 from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import Part, ToolCall
+from agent_cli.store import events
 from agent_cli.store.db import Database
 from agent_cli.text import unfenced
-from agent_cli.tools.tool import Access, ToolContext
+from agent_cli.tools import registry
+from agent_cli.tools.tool import Access, Tool, ToolContext
 from agent_cli.values import frozen
+
+if TYPE_CHECKING:
+    from agent_cli.tools.mcp import Servers
 
 Read = TypeVar("Read")
 ChooseModel = Callable[[], tuple[ChatModel, str]]
@@ -68,11 +75,18 @@ def run(
 
     turn = loop.run_turn(make_agent, context, parts, cancel, replaced_message)
     options = CaptureOptions(at_keyboard and not app.child, app.may_learn, app.single_valued, app.keeps)
-    with closing(listener.listen(turn, context, parts, options)) as events:
-        for event in events:
+    with closing(listener.listen(turn, context, parts, options)) as listened:
+        for event in listened:
             while notices:
                 yield Noticed(notices.pop(0))
             yield event
+
+
+def resume(
+    app: App, context: ToolContext, calls: Sequence[ToolCall], model: ChatModel, approve: Approve, cancel: Cancel
+) -> Generator[Event, None, None]:
+    """The events of the rest of a turn whose calls were never decided. Raises AgentError."""
+    return loop.resume_turn(lambda: agent(app, model, approve), context, calls, cancel)
 
 
 @contextmanager
@@ -85,18 +99,6 @@ def one_shot(app: App, db: Database, kind: str, title: str = "", terminal: str |
         yield session
     finally:
         session_closing.end_one_shot(db, session, app.time)
-
-
-def resume(
-    app: App,
-    context: ToolContext,
-    calls: Sequence[ToolCall],
-    model: ChatModel,
-    approve: Approve,
-    cancel: Cancel,
-) -> Generator[Event, None, None]:
-    """The events of the rest of a turn whose calls were never decided. Raises AgentError."""
-    return loop.resume_turn(lambda: agent(app, model, approve), context, calls, cancel)
 
 
 def unattended_model(app: App, db: Database) -> tuple[ChatModel, str]:
@@ -138,40 +140,35 @@ def run_once(
 
     An error is part of the outcome. Raises Cancelled; the text that has arrived stays in the log.
     """
-    refused: list[str] = []
+    refused: dict[str, None] = {}
     error: AgentError | None = None
     with one_shot(app, app.db, kind, title) as session:
         context = tool_context(app, app.db, session)
         transcript = Transcript(context)
 
         def refuse(call: ToolCall) -> None:
-            refused.append(call.name)
+            refused[call.name] = None
 
         turn = run(app, context, parts, approve=refuse, instructions=instructions, cancel=cancel, rounds=rounds)
         try:
-            with closing(turn) as events:
-                for event in events:
+            with closing(turn):
+                for event in turn:
                     transcript.take(event)
         except Cancelled:
             raise
         except AgentError as failed:
             error = failed
     upkeep.after_turn(app, app.db)
-    return _outcome(session, transcript, tuple(dict.fromkeys(refused)), error)
-
-
-def _outcome(session: int, transcript: Transcript, refused: tuple[str, ...], error: AgentError | None) -> Outcome:
     ended = transcript.ended
-    usage = transcript.usage if ended else {}
     return Outcome(
         session,
         transcript.answer,
         transcript.finish,
-        ended.model if ended else "",
-        **usage,
+        transcript.model,
+        **(transcript.usage if ended else {}),
         stopped_by=ended.stopped_by if ended else "",
         notices=tuple(transcript.notices),
-        refused=refused,
+        refused=tuple(refused),
         error=error,
     )
 
@@ -186,22 +183,52 @@ def agent(
 ) -> Agent:
     """The agent for a turn. `parent`: the conversation of a side question. `instructions`: additional ones."""
     settings = app.config
-    think = {"auto": None, "on": True, "off": False}.get(settings.think, settings.think)
     return Agent(
         model,
-        tool_set.available(app),
+        tools(app),
         approve,
         settings.num_ctx,
         rules=cast(Mapping[str, Ruling], settings.rules),
-        think=think,
+        think={"auto": None, "on": True, "off": False}.get(settings.think, settings.think),
         limits=Limits(rounds, seconds=settings.tool_seconds),
         prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
         window=app.window,
         recall=partial(_recall, app, parent) if app.reads else None,
         parent=parent,
         settle=app.settle,
-        instructions=f"{prompt.SYSTEM}\n\n{unfenced(instructions)}" if instructions else prompt.SYSTEM,
+        instructions=f"{loop.SYSTEM}\n\n{unfenced(instructions)}" if instructions else loop.SYSTEM,
     )
+
+
+def tools(app: App) -> Mapping[str, Tool]:
+    """The tools of a run by name. Incognito, MCP servers are left out: they could store what they are sent."""
+    built_in = registry.allowed(reads=app.reads, keeps=app.keeps)
+    if not (app.config.mcp and app.keeps):
+        return built_in
+    from agent_cli.tools import mcp
+
+    with closing(app.db.another_connection()) as db:
+
+        def is_allowed(tool: Tool) -> bool:
+            """Whether the person's rules allow a call of the program's own; it is written down."""
+            if policy.decide(tool, cast(Mapping[str, Ruling], app.config.rules), {}, {}).ruling != "allow":
+                return False
+            events.append(db, app.time, "call allowed by rule", tool.name, actor="program")
+            return True
+
+        of_servers = mcp.load_tools(db, servers(app), app.config.tool_seconds, app.notice, is_allowed)
+    return ChainMap(of_servers, dict(built_in))  # a view: a server that is started in the turn adds its tools
+
+
+def servers(app: App) -> "Servers":
+    """The MCP servers in the settings; a server is started when it is first used."""
+    with app.lock:
+        if app.tool_servers is None or app.tool_servers.settings != app.config.mcp:
+            from agent_cli.tools.mcp import Servers
+
+            app.tool_servers = Servers(app.config.mcp, {CHILD: "1"})
+            atexit.register(app.tool_servers.close)
+        return app.tool_servers
 
 
 class _Undo(Exception):
@@ -254,24 +281,19 @@ def _before_asking(
 
 def tool_context(app: App, db: Database, session: int) -> ToolContext:
     """The context of the loop and the tools for a turn in this session."""
-    memory = app.open_memory()
-    access = Access(
-        tuple(Path(folder).expanduser().resolve() for folder in app.config.folders),
-        app.config.feeds,
-        app.config.feeds_private,
-    )
+    folders = tuple(Path(folder).expanduser().resolve() for folder in app.config.folders)
     return ToolContext(
         db,
         session,
         app.scope,
         app.time,
         _embedder(app, db),
-        memory,
+        app.open_memory(),
         app.reads,
         app.carries_everywhere,
         app.profile_tokens,
         app.recall_tokens,
-        access=access,
+        access=Access(folders, app.config.feeds, app.config.feeds_private),
         fact_half_life=app.fact_half_life,
     )
 
@@ -287,8 +309,7 @@ def _recall(app: App, parent: ParentConversation | None, context: ToolContext, m
     seen = model_context.visible(context.db, context.session, app.window)
     if parent:
         seen = [*model_context.visible(context.db, parent.session, app.window), *seen]
-    session = sessions.get(context.db, parent.session if parent else context.session, context.scope.owner)
-    in_profile = loop.shown_profile(context, session).facts
+    in_profile = model_context.shown_profile(context, parent.session if parent else context.session).facts
     damaged = prompt_recall.recall_for_message(context, message, words, seen, in_profile)
     if not context.memory:
         upkeep.report_damage(app, context.db, damaged)

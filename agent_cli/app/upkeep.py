@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR
-from agent_cli.app import pending_erasure
-from agent_cli.app.app import App
+from agent_cli.app.app import App, finish_erasure
 from agent_cli.errors import StoreBusy
 from agent_cli.memory.search import index, index_check, vectors, word_tables
 from agent_cli.store import jobs
@@ -86,7 +85,7 @@ def after_turn(app: App, db: Database) -> None:
     unfinished = not index.is_complete(db) or word_tables.needs_merge(db) or app.embedders.can_fill(db)
     if unfinished or index_check.due(db, now):
         jobs.add(db, INDEX, "all", now)
-    pending_erasure.finish(db, app.time, app.notice)
+    finish_erasure(app, db)
 
 
 def report_damage(app: App, db: Database, damaged: Sequence[str]) -> None:

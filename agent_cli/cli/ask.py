@@ -20,8 +20,17 @@ import typer
 
 from agent_cli import clock, terminal
 from agent_cli.agent import policy
-from agent_cli.agent.events import Event, Noticed, TextArrived, TextWasThinking, ToolFinished, ToolStarted, TurnEnded
-from agent_cli.agent.transcript import JsonObject, Transcript
+from agent_cli.agent.events import (
+    Event,
+    JsonObject,
+    Noticed,
+    TextArrived,
+    TextWasThinking,
+    ToolFinished,
+    ToolStarted,
+    Transcript,
+    TurnEnded,
+)
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output

@@ -9,8 +9,8 @@ from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import AsJson, Decision, Invocation
 from agent_cli.config import settings_file
 from agent_cli.config.values import Config
-from agent_cli.editor import open_editor
 from agent_cli.errors import ConfigError
+from agent_cli.terminal import open_editor
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings."
@@ -63,7 +63,7 @@ def set_(
     value: Annotated[str, typer.Argument(help="Its new value.")],
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
-    from agent_cli.app.rule_check import check_setting  # imports the tools, which only a changed setting needs
+    from agent_cli.app.app import check_setting  # imports the tools, which only a changed setting needs
 
     check_setting(key, value)
     file = settings_file.default_file()

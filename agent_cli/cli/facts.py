@@ -16,7 +16,6 @@ from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output, review
 from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun, parse_moment
-from agent_cli.editor import edited
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
@@ -33,6 +32,7 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.search.recall import RecallResult
 from agent_cli.messages import Origin
 from agent_cli.store import ids
+from agent_cli.terminal import edited
 from agent_cli.text import counted
 
 app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="What is known about you.")

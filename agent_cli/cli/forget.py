@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agent_cli import clock, editor, kinds
+from agent_cli import clock, kinds, terminal
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import AsJson, Decision, parse_moment
@@ -65,7 +65,7 @@ def command(
     """
     app_: App = context.obj.app()
     if verify:
-        searched = erasure_receipt.repeat(app_.db, app_.time, [*(handles or ()), about or ""], editor.drafts())
+        searched = erasure_receipt.repeat(app_.db, app_.time, [*(handles or ()), about or ""], terminal.drafts())
         _report(searched, as_json, erased=False)
         return
     if handles and not about and not provenance.are_handles(handles):
@@ -87,7 +87,7 @@ def command(
         _show(plan, as_json)
         return
     plan = _confirmed(app_, plan, yes, as_json, ask=also is None)
-    _report(erasure_receipt.erase(app_.db, plan, app_.time, editor.drafts()), as_json, plan)
+    _report(erasure_receipt.erase(app_.db, plan, app_.time, terminal.drafts()), as_json, plan)
 
 
 def _plan(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> ErasurePlan:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from agent_cli.agent import policy
-from agent_cli.app import tool_set
+from agent_cli.app import turns
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson
@@ -54,7 +54,7 @@ def list_(
     from agent_cli.tools import mcp
 
     app_: App = context.obj.app()
-    servers = tool_set.servers(app_)
+    servers = turns.servers(app_)
     rows: list[dict[str, Any]] = []
     for each in _server_names(app_, name):
         known = mcp.stored_descriptions(app_.db, servers, each)
@@ -88,9 +88,9 @@ def try_(context: typer.Context, name: str, as_json: AsJson = False) -> None:
     app_: App = context.obj.app()
     _server_names(app_, name)
     started = time.monotonic()
-    known = mcp.fetch_descriptions(app_.db, tool_set.servers(app_), name)
+    known = mcp.fetch_descriptions(app_.db, turns.servers(app_), name)
     seconds = time.monotonic() - started
-    tools = mcp.make_tools(tool_set.servers(app_), name, known, 0)
+    tools = mcp.make_tools(turns.servers(app_), name, known, 0)
     if as_json:
         output.put_json({"id": name, "seconds": round(seconds, 2), "tools": [_described(app_, tool) for tool in tools]})
         return

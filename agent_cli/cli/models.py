@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_cli.app import engines
+from agent_cli.app.app import engine_of
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, Noun
 from agent_cli.cli.progress import ProgressLine
@@ -89,7 +89,7 @@ def pull(context: typer.Context, name: Annotated[str, typer.Argument(help="As in
 def _listing(config: Config) -> list[ListedModel]:
     if config.engine == "ollama":
         return ollama_models.listing(config.host)
-    engine = engines.of(config)
+    engine = engine_of(config)
     return [
         ListedModel(
             tag.name,

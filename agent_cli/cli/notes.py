@@ -9,12 +9,12 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
 from agent_cli.clock import local
-from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.planner import notes
 from agent_cli.memory.planner.notes import Note
 from agent_cli.messages import Origin
 from agent_cli.store import ids
+from agent_cli.terminal import edited
 
 app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="Write, find and change notes.")
 

@@ -20,7 +20,6 @@ from typing import Annotated
 import typer
 
 from agent_cli import atomic_file, text
-from agent_cli.agent.jobs.idle_worker import IdleWorker
 from agent_cli.agent.jobs.worker import TIME_LIMIT
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
@@ -217,7 +216,7 @@ def _report(invocation: Invocation, went_well: list[bool]) -> None:
 def _run_continuously(app: App, invocation: Invocation, stop: Cancel) -> None:
     """Run what is due, again and again, until it is stopped."""
     invocation.note("running schedules when they are due; Ctrl-C stops it")
-    jobs = IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _IDLE)
+    jobs = background.IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _IDLE)
     try:
         while True:
             due = schedules.next_due(app.db, app.scope.owner)

@@ -12,13 +12,13 @@ from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output, review
 from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
-from agent_cli.editor import edited
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext, Version
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import MERGED, Skill
 from agent_cli.messages import Origin
 from agent_cli.store import ids
+from agent_cli.terminal import edited
 from agent_cli.text import counted, one_line
 from agent_cli.tools.memory_tools import MAX_STEPS
 

@@ -8,13 +8,13 @@ import typer
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
-from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, zones
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.messages import Origin
 from agent_cli.store import ids
+from agent_cli.terminal import edited
 
 remind_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

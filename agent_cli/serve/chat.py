@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agent_cli.agent import transcript
-from agent_cli.agent.transcript import JsonObject, Lines
+from agent_cli.agent import events
+from agent_cli.agent.events import JsonObject, Lines
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers, sessions
@@ -205,7 +205,7 @@ def _record_answer(
 
 def _logged_answer(known: AnsweredRequest, db: Database, *, scores: bool) -> JsonObject:
     """An answer as it was given, from the log. Raises Refused where it is there no more."""
-    answer = transcript.from_log(db, known.session, known.message or 0, json.loads(known.lines), scores=scores)
+    answer = events.of_logged_turn(db, known.session, known.message or 0, json.loads(known.lines), scores=scores)
     if answer is None:
         raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
     return turns.response_body(answer)

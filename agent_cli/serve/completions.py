@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agent_cli.agent.transcript import JsonObject, Lines
+from agent_cli.agent.events import JsonObject, Lines
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.conversations.callers import Caller

@@ -33,9 +33,8 @@ import anyio
 import anyio.to_thread
 
 from agent_cli import clock
-from agent_cli.agent.jobs.idle_worker import IdleWorker
-from agent_cli.agent.transcript import JsonObject
-from agent_cli.app import background, engines, tool_set
+from agent_cli.agent.events import JsonObject
+from agent_cli.app import background, turns
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled, TimedOut
 from agent_cli.llm.model import Cancel
@@ -383,7 +382,7 @@ class ServerState:
         self._jobs = jobs
         self._apps: dict[Caller, App] = {}
         self.buckets = defaultdict[int, TokenBucket](lambda: TokenBucket(limits.rate, limits.burst))  # of requests
-        self._worker: IdleWorker | None = None
+        self._worker: background.IdleWorker | None = None
         self._limiter = anyio.CapacityLimiter(_READER_THREADS)
         self._health: dict[str, str] = {}
         self._health_at = -math.inf
@@ -395,7 +394,7 @@ class ServerState:
         callers.prune(self.app.db, clock.utc(self.app.time() - _KEY_LIFETIME))
         if self._jobs:
             connect = self.app.db.another_connection
-            self._worker = IdleWorker(
+            self._worker = background.IdleWorker(
                 lambda cancel: background.job_context(self.app, connect(), cancel), self.app.config.idle_seconds
             )
 
@@ -464,7 +463,7 @@ def _look(app: App, db: Database) -> dict[str, str]:
         found["disk"] = f"{free // 1_000_000} MB are free"
     if app.config.model != "offline" and not app.config.model.startswith("scripted:"):
         try:
-            engines.of(app.config).listing()
+            app.engine.listing()
         except AgentError:
             found["model"] = "no model server answers"
     return found
@@ -473,7 +472,7 @@ def _look(app: App, db: Database) -> dict[str, str]:
 def _app_for(app: App, caller: Caller) -> App:
     if caller.mine:
         if app.config.mcp:
-            tool_set.servers(app)  # of tools: one set of them for all that may reach them, and none is started by this
+            turns.servers(app)  # of tools: one set of them for all that may reach them, and none is started by this
         return replace(app, scope=caller.scope)
     settings = replace(app.config, folders=[], feeds={}, mcp={})
     return replace(app, scope=caller.scope, loaded=replace(app.loaded, config=settings), tool_servers=None)

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from agent_cli.agent.events import Noticed, QuestionLogged, TurnEnded
-from agent_cli.agent.transcript import JsonObject, Lines, Transcript
+from agent_cli.agent.events import JsonObject, Lines, Noticed, QuestionLogged, Transcript, TurnEnded
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError

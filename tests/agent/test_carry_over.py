@@ -1,6 +1,7 @@
 """What a session is told of earlier ones, and how much of it."""
 
-from agent_cli.agent import carry_over, estimate, loop
+from agent_cli import text
+from agent_cli.agent import carry_over, loop
 from agent_cli.agent.carry_over import Opening
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import closing
@@ -103,11 +104,11 @@ def test_over_its_budget_the_oldest_messages_go_first_and_then_the_oldest_summar
     current = giant(context, 6)
     whole = carried(current)
     assert (len(whole.summaries), len(whole.messages)) == (5, 20)
-    assert estimate.tokens(whole.text) > 9000
+    assert text.tokens(whole.text) > 9000
 
     def counted(num_ctx):
         shown = carry_over.fit_context(whole, num_ctx)
-        assert estimate.tokens(shown.text) <= num_ctx // 4
+        assert text.tokens(shown.text) <= num_ctx // 4
         assert whole.summaries[len(whole.summaries) - len(shown.summaries) :] == shown.summaries
         left = whole.messages[len(whole.messages) - len(shown.messages) :]
         assert all(line.startswith(each.partition(" … ")[0]) for line, each in zip(left, shown.messages, strict=True))

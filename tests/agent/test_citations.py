@@ -1,7 +1,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from agent_cli.agent.citations import Citations, handles
+from agent_cli.agent.draft import Citations, handles
 from tests.tables import for_each
 
 KNOWN = frozenset({"f12", "n4", "t4", "d12"})

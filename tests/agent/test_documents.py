@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent_cli.agent import estimate, prompt_recall
+from agent_cli import text
+from agent_cli.agent import prompt_recall
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.agent.listener import LEARN
@@ -60,8 +61,8 @@ def test_files_take_no_place_of_what_was_said_and_no_more_than_their_share(conte
     assert set(shown) <= set(said)
     files = [each for each in recall_log.recalled_for(context.db, after) if each.kind == "section"]
     assert 1 <= len(files) <= prompt_recall.FILES
-    assert sum(estimate.tokens(each.text) for each in files) <= 400
-    assert estimate.tokens(block) <= context.recall_tokens + 40
+    assert sum(text.tokens(each.text) for each in files) <= 400
+    assert text.tokens(block) <= context.recall_tokens + 40
 
 
 def test_where_something_is_known_a_file_that_may_have_to_do_with_it_is_left_out(context, folder):  # noqa: F811

@@ -5,8 +5,8 @@ from datetime import date, timedelta
 import pytest
 
 from agent_cli import clock
-from agent_cli.agent import earlier_times
-from agent_cli.agent.earlier_times import Reach
+from agent_cli.agent import carry_over
+from agent_cli.agent.carry_over import Reach
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.scope import CALLER_PLACE, PERSON, Scope, carried_place
@@ -33,7 +33,7 @@ def starts(lines):
 
 
 def here(db, now=NOW, place=HERE.place):
-    return earlier_times.compose(db, Reach(PERSON, place), now)
+    return carry_over.earlier_times(db, Reach(PERSON, place), now)
 
 
 def talk(db, day, words, scope=HERE, summary="They talked."):
@@ -88,9 +88,9 @@ def test_the_five_latest_of_substance_are_carried_with_those_of_this_folder_firs
         talk(db, TODAY - timedelta(days=20 - number), f"about tree {number}", scope)
     talk(db, TODAY, "hello")
 
-    lines = earlier_times.compose(db, Reach(PERSON, None, folder=HERE.place), NOW)
+    lines = carry_over.earlier_times(db, Reach(PERSON, None, folder=HERE.place), NOW)
     assert [start[-4:] for start in starts(lines)[-5:]] == ["(s5)", "(s6)", "(s7)", "(s1)", "(s4)"]
-    lines = earlier_times.compose(db, Reach(PERSON, None, folder="/new"), NOW)
+    lines = carry_over.earlier_times(db, Reach(PERSON, None, folder="/new"), NOW)
     assert [start[-4:] for start in starts(lines)[-5:]] == ["(s3)", "(s4)", "(s5)", "(s6)", "(s7)"]
 
 
@@ -132,7 +132,7 @@ def test_a_caller_carries_its_own_alone_and_nobody_carries_what_is_a_callers(liv
     talk(lived, TODAY, "what the bot said", caller)
     told = here(lived, place=None)
     assert [line for line in starts(told) if "(s" in line] == [line for line in starts(before) if "(s" in line]
-    assert earlier_times.compose(lived, Reach("caller:bot", None), NOW) == ()
+    assert carry_over.earlier_times(lived, Reach("caller:bot", None), NOW) == ()
 
 
 def test_what_was_hidden_is_not_carried_by_the_summary_of_its_month(lived):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from agent_cli import clock
-from agent_cli.agent import estimate, loop, prompt, prompt_recall
+from agent_cli import clock, text
+from agent_cli.agent import loop, prompt_recall
 from agent_cli.agent.model_context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.offline import Reply
@@ -47,18 +47,18 @@ def another(context, time=noon):
 
 
 def test_the_instructions_take_less_than_300_tokens():
-    assert len(prompt.SYSTEM) / 3.5 < 300
+    assert len(loop.SYSTEM) / 3.5 < 300
 
 
 def test_instructions_and_tools_take_at_most_600_tokens(context):
     schemas = [{"type": "function", "function": each} for each in loop.offered_tools(agent(), context)]
-    assert server_context.count([{"role": "system", "content": prompt.SYSTEM}], schemas, 4) <= 600
+    assert server_context.count([{"role": "system", "content": loop.SYSTEM}], schemas, 4) <= 600
 
 
 def test_a_question_stands_last_with_the_day_it_is_asked(context):
     asked(context, "Hello?")
 
-    assert request(context) == [("system", prompt.SYSTEM), ("user", f"Hello?\n\n{TODAY}")]
+    assert request(context) == [("system", loop.SYSTEM), ("user", f"Hello?\n\n{TODAY}")]
 
 
 def test_roles_alternate_after_an_answer_that_never_came(context):
@@ -70,7 +70,7 @@ def test_roles_alternate_after_an_answer_that_never_came(context):
     run(assistant, context, "Second?")
 
     assert [(message.role, message.content) for message in assistant.model.requests[0]] == [
-        ("system", prompt.SYSTEM),
+        ("system", loop.SYSTEM),
         ("user", f"First?\n\nSecond?\n\n{TODAY}"),
     ]
 
@@ -300,13 +300,13 @@ def test_the_sizes_add_up_to_what_is_sent(context):
     assert min(shown.sizes.values()) > 10
     words = "".join(message.content for message in shown.messages)
     tools = json.dumps(loop.offered_tools(assistant, current))
-    assert abs(sum(shown.sizes.values()) - estimate.tokens(words) - estimate.tokens(tools)) < 20
+    assert abs(sum(shown.sizes.values()) - text.tokens(words) - text.tokens(tools)) < 20
     assert shown.room == 8192 - 1024
 
 
 @for_each(("words", "tokens"), [("", 0), ("word", 1), ("words", 2), ("你好", 2), ("Ա բ", 3)])
 def test_tokens_are_estimated_on_the_safe_side(words, tokens):
-    assert estimate.tokens(words) == tokens
+    assert text.tokens(words) == tokens
 
 
 def test_what_was_told_long_ago_in_a_session_is_still_shown_when_it_is_asked_for(context):

@@ -226,4 +226,4 @@ def test_the_profile_takes_no_more_than_its_tokens(context, budget):
     for number in range(30):
         keep(context, f"My shelf number {number} holds books about subject {number}")
 
-    assert profile.estimate.tokens(told(context, budget=budget)) <= budget + 15  # the signs of the fences
+    assert profile.text.tokens(told(context, budget=budget)) <= budget + 15  # the signs of the fences

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent_cli.agent import estimate, prompt_recall
+from agent_cli import text
+from agent_cli.agent import prompt_recall
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
@@ -55,13 +56,13 @@ def test_as_many_lines_as_fit_the_budget_and_of_a_long_text_what_answers(context
     narrow = replace(context, recall_tokens=100)
     message, block = recalled(narrow, "Where do the marmots live near the lake?")
     assert 3 <= len(recall_log.recalled_for(context.db, message)) <= 5
-    assert estimate.tokens(block) <= 100 + 30
+    assert text.tokens(block) <= 100 + 30
 
     filler = "Nothing of note happened on that day at all. " * 30
     note(context.db, f"{filler}The beaver dam is in the Mur at Wildon. {filler}")
     _, block = recalled(context, "Where is the beaver dam?")
     assert "… The beaver dam is in the Mur at Wildon. …" in block
-    assert estimate.tokens(block) <= 300
+    assert text.tokens(block) <= 300
 
 
 def test_a_line_says_who_said_it_and_a_short_reply_what_stood_before(context):

@@ -3,8 +3,7 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
-from agent_cli.agent import runner
-from agent_cli.agent.events import ApprovalNeeded, Noticed, TextArrived, TurnFailed
+from agent_cli.agent.events import ApprovalNeeded, Noticed, Runner, TextArrived, TurnFailed
 from agent_cli.errors import Cancelled, ModelFailed
 from agent_cli.messages import ToolCall
 
@@ -17,7 +16,7 @@ class Heard:
 
     def __init__(self, work):
         self.queue = SimpleQueue()
-        self.runner = runner.Runner(work, self.queue.put)
+        self.runner = Runner(work, self.queue.put)
 
     def next(self):
         return self.queue.get(timeout=20)

@@ -125,4 +125,4 @@ def test_without_a_server_a_fact_is_quoted_and_not_the_message_that_says_the_sam
         say(app.db, session, words)
     adoption.add(app.memory, adoption.claim("I live in Linz.", "typed"))
 
-    assert sorted(handle for handle, _, _ in models.find(app, "where do I live", 3)[1]) == ["f1", "m2"]
+    assert sorted(handle for handle, _, _ in models.find_memories(app, "where do I live", 3)[1]) == ["f1", "m2"]

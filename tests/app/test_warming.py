@@ -10,7 +10,7 @@ import pytest
 from agent_cli.agent import policy
 from agent_cli.app import models, turns
 from agent_cli.app.app import open_app
-from agent_cli.app.warming import Warmer
+from agent_cli.app.background import Warmer
 from agent_cli.errors import Cancelled
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import Part

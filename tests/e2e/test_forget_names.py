@@ -120,7 +120,7 @@ def test_what_a_salvage_saved_and_what_it_read_are_named(told):
 def test_what_an_editor_left_is_named(told):
     told.env["EDITOR"] = "sh -c 'echo Bartholomew >> $0; exit 3'"
     ran = subprocess.run(
-        [sys.executable, "-c", "from agent_cli import editor\nwith editor.edited('x ', ''): pass"],
+        [sys.executable, "-c", "from agent_cli import terminal\nwith terminal.edited('x ', ''): pass"],
         env={**os.environ, **told.env},
         capture_output=True,
         text=True,

@@ -176,7 +176,7 @@ def test_example_in_the_documentation_can_be_played(tmp_path):
 
 def test_neither_scripted_nor_offline_loads_the_network():
     code = (
-        "import sys, agent_cli.app.model_choice as choose\n"
+        "import sys, agent_cli.app.models as choose\n"
         "choose.chat_model('offline', None)\n"
         "print([name for name in ('http.client', 'ssl', 'ollama', 'asyncio') if name in sys.modules])"
     )

@@ -1,17 +1,28 @@
-"""What a queued job works with. Apart from the worker, so that `ask` need not import all jobs."""
+"""What a queued job works with, and when it may ask the model. Apart from the worker, so that `ask` need not import all
+jobs.
 
+The person comes first: a job waits for the model while another process does, and is given up when one begins to. A
+person's message is committed before the model is asked, so the file tells. In the person's own process the worker is
+stopped directly (see app/background.py).
+"""
+
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import field
 from datetime import datetime, timedelta
 
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.clock import Clock
-from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.llm import repair
+from agent_cli.llm.model import Cancel, ChatModel, Chunk, Text
 from agent_cli.memory.conversations import sessions
+from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _REST = timedelta(minutes=10)  # without a message, after which the server may lose the beginning of a conversation
+_LOOK = 0.2  # seconds between two looks at the file; most jobs are done before the first
 INDEX, REPAIR = "index", "mend"  # kinds of jobs
 
 AskAfter = Callable[[int, Cancel], Callable[[str, bool], Iterator[str]] | None]
@@ -49,13 +60,53 @@ class JobContext:
     ask_after: AskAfter = lambda session, cancel: None
     holds_one_prompt: Callable[[], bool] = lambda: False  # whether jobs and conversations share a server that does
 
+    @property
+    def is_resting(self) -> bool:
+        """Whether a prompt of its own takes nothing from a conversation: none goes on, or its server keeps both."""
+        return not sessions.goes_on(self.db, self.time() - _REST) or not self.holds_one_prompt()
 
-def is_resting(context: JobContext) -> bool:
-    """Whether a prompt of its own takes nothing from a conversation: none goes on, or its server keeps both prompts."""
-    return not sessions.goes_on(context.db, context.time() - _REST) or not context.holds_one_prompt()
+    def wait_for_rest(self) -> None:
+        """Raises Postponed while a conversation goes on whose beginning the server would lose by another prompt."""
+        if not self.is_resting:
+            raise Postponed(self.time() + _REST)
+
+    def wait_for_person(self) -> None:
+        """Wait until no other process waits for the model, if a job is due. Raises Cancelled."""
+        while jobs.any_due(self.db, self.time()) and sessions.awaits_model(self.db, self.time()):
+            self.cancel.wait(_LOOK)
 
 
-def wait_for_rest(context: JobContext) -> None:
-    """Raises Postponed while a conversation goes on whose beginning the server would lose by a prompt of its own."""
-    if not is_resting(context):
-        raise Postponed(context.time() + _REST)
+def text_of(reply: Iterator[Chunk]) -> Iterator[str]:
+    """The words of a reply, without its thinking."""
+    for chunk in repair.without_repetition(reply):
+        if isinstance(chunk, Text):
+            yield chunk.text
+
+
+@contextmanager
+def watched(db: Database, time: Clock, given: Cancel) -> Iterator[Cancel]:
+    """A token that is set with the given one, and when a person asks something in another process."""
+    cancel, ended = Cancel(), threading.Event()
+
+    def watch() -> None:
+        if db.in_memory or ended.wait(_LOOK):
+            return
+        with closing(db.another_connection()) as separate:
+            seen = None
+            while True:
+                version = separate.value("pragma data_version")  # looked up only when the file has changed
+                if version != seen and sessions.awaits_model(separate, time()):
+                    cancel()
+                    return
+                seen = version
+                if ended.wait(_LOOK):
+                    return
+
+    watching = threading.Thread(target=watch, name="person first", daemon=True)
+    with given.on_cancel(cancel):
+        watching.start()
+        try:
+            yield cancel
+        finally:
+            ended.set()
+            watching.join()

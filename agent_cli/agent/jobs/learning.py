@@ -3,7 +3,7 @@
 Facts are looked for after each turn, from where the last job stopped. The model of the conversation is asked behind its
 messages, so that its server, which still holds them, reads little; what it may not see there, or does not fit, is put
 into a prompt of its own. A skill is looked for a minute after the last message, or once the session is closed. A prompt
-of its own waits for ten minutes of silence where the server would lose the conversation by it (see job_context).
+of its own waits for ten minutes of silence where the server would lose the conversation by it.
 
 The proposals and the position up to which was read are written in one transaction with the end of the job. If a message
 that was read has changed meanwhile, or anything was forgotten, the answer is discarded and the messages are read again.
@@ -15,12 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_cli import clock, kinds
-from agent_cli.agent.jobs import job_context
-from agent_cli.agent.jobs.job_context import Effect, JobContext
+from agent_cli.agent.jobs.job_context import Effect, JobContext, text_of
 from agent_cli.agent.listener import REFLECT_DELAY
 from agent_cli.errors import ContextExceeded, ModelUnavailable
-from agent_cli.llm import repair
-from agent_cli.llm.model import Cancel, ChatModel, Text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, rolling_summary, sessions
 from agent_cli.memory.conversations.log import Entry
@@ -130,22 +127,15 @@ def _ask(
     model = context.model()
     if model is None:
         raise ModelUnavailable(task.no_model_error)
-    try:
-        return task.ask(context, scope, session, new, _ask_in_json(model, context.cancel)), ""
-    except UnreadableAnswer as error:
-        return lambda: None, str(error)
-
-
-def _ask_in_json(model: ChatModel, cancel: Cancel) -> AskForJson:
-    """The model as a function for memory: question and JSON schema in, pieces of JSON out."""
 
     def ask(question: str, schema: Mapping[str, Any]) -> Iterator[str]:
-        reply = model.reply([Message("user", unfenced(question))], think=False, format=schema, cancel=cancel)
-        for chunk in repair.without_repetition(reply):
-            if isinstance(chunk, Text):
-                yield chunk.text
+        asked = [Message("user", unfenced(question))]
+        return text_of(model.reply(asked, think=False, format=schema, cancel=context.cancel))
 
-    return ask
+    try:
+        return task.ask(context, scope, session, new, ask), ""
+    except UnreadableAnswer as error:
+        return lambda: None, str(error)
 
 
 def _exchanges(
@@ -185,7 +175,7 @@ def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequenc
     known = fact_extraction.related_facts(context.db, scope.owner, new, context.time())
     found, others = _ask_after(context, session, new, known), _others(context.db, scope, session, new)
     if found is None:
-        job_context.wait_for_rest(context)
+        context.wait_for_rest()
         found, others = fact_extraction.extract(fact_extraction.build_prompt(new, known), ask), []
 
     def propose() -> None:

@@ -6,10 +6,9 @@ As jobs, outside any transaction, or while the person waits, word by word.
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from agent_cli.agent.jobs.job_context import Effect, JobContext
+from agent_cli.agent.jobs.job_context import Effect, JobContext, text_of
 from agent_cli.errors import AgentError, ContextExceeded
-from agent_cli.llm import repair
-from agent_cli.llm.model import Cancel, ChatModel, Text
+from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import digest, log, rolling_summary
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -23,10 +22,7 @@ def ask_with(model: ChatModel, cancel: Cancel) -> summaries.AskModel:
     """The model as a function for memory: a question in, pieces of text out."""
 
     def ask(question: str) -> Iterator[str]:
-        reply = model.reply([Message("user", unfenced(question))], think=False, cancel=cancel)
-        for chunk in repair.without_repetition(reply):
-            if isinstance(chunk, Text):
-                yield chunk.text
+        return text_of(model.reply([Message("user", unfenced(question))], think=False, cancel=cancel))
 
     return ask
 

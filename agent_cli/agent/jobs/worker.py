@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from agent_cli.agent.jobs import learning, person_first, summariser
-from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext, Postponed, is_resting
+from agent_cli.agent.jobs import learning, summariser
+from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext, Postponed, watched
 from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.memory import tombstones
@@ -28,8 +28,8 @@ def run_one(context: JobContext) -> bool:
 
     A job is given up for the next question to the model that any process asks, and runs again when it is answered.
     """
-    person_first.wait(context)
-    job = jobs.claim(context.db, context.time(), () if is_resting(context) else APART)
+    context.wait_for_person()
+    job = jobs.claim(context.db, context.time(), () if context.is_resting else APART)
     if job is None:
         return False
     late = threading.Event()
@@ -42,7 +42,7 @@ def run_one(context: JobContext) -> bool:
     timer.daemon = True
     timer.start()
     try:
-        with person_first.watched(context.db, context.time, context.cancel) as cancel:
+        with watched(context.db, context.time, context.cancel) as cancel:
             effect = HANDLERS[job.kind](replace(context, cancel=cancel), job)
         with context.db.write():
             jobs.finish(context.db, job, context.time())
@@ -84,13 +84,10 @@ def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
     """Summarise the folded part of a session with the model; without one the extract stays."""
     model = context.model()
     session = ids.number("session", job.subject)
-    made = (
-        rolling_summary.ask_model(
-            context.db, session, context.max_characters, summariser.ask_with(model, context.cancel)
-        )
-        if model
-        else None
-    )
+    made = None
+    if model:
+        ask = summariser.ask_with(model, context.cancel)
+        made = rolling_summary.ask_model(context.db, session, context.max_characters, ask)
 
     def effect() -> None:
         if made and not rolling_summary.save(context.db, session, made, context.time()):

@@ -18,7 +18,7 @@ from pkgutil import iter_modules
 from typing import Literal
 
 from agent_cli import terminal, text
-from agent_cli.agent.runner import Work
+from agent_cli.agent.events import Work
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations.sessions import Session

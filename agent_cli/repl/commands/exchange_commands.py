@@ -10,11 +10,9 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from agent_cli import text
-from agent_cli.agent.events import Event, Noticed
+from agent_cli.agent.events import Event, Noticed, Work
 from agent_cli.agent.policy import Approve
-from agent_cli.agent.runner import Work
 from agent_cli.app import models
-from agent_cli.editor import edited
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log
@@ -28,6 +26,7 @@ from agent_cli.render.reply_lines import marked
 from agent_cli.repl.commands.commands import PromptDraft, command
 from agent_cli.repl.session.conversation import Conversation, ask_beside, compare_without_memory
 from agent_cli.store import ids
+from agent_cli.terminal import edited
 
 
 @command("/undo [FACT]", completes=("fact",), changes=True, examples=("/undo", "/undo f3"), shell={"facts undo": ""})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from agent_cli import clock, text
-from agent_cli.agent import memory_requests, profile
+from agent_cli.agent import listener, profile
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, log, readings
@@ -217,9 +217,9 @@ def _last_said(conversation: Conversation) -> list[_Statement]:
                 readings.least_trusted((conversation.origin, each.trust)),
                 each.quote,
                 last.id,
-                by_hand and each.kind == "given" and len(each.statement) <= memory_requests.MAX_SHOWN,
+                by_hand and each.kind == "given" and len(each.statement) <= listener.MAX_SHOWN,
             )
-            for each in asked[: memory_requests.MAX_LINES]
+            for each in asked[: listener.MAX_LINES]
         ]
     handed = [part for part in last.parts if part.origin in ("typed", "pasted")]
     if not handed:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from agent_cli import clock, editor
+from agent_cli import clock, terminal
 from agent_cli.agent import profile
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
@@ -127,7 +127,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         receipt = erasure_receipt.resume(app.db, app.time)
         return _erased(receipt) if receipt else "nothing waits to be erased; name it, as in /forget m9 or /forget Graz"
     if words[0] == "--verify":
-        receipt = erasure_receipt.repeat(app.db, app.time, words[1:], editor.drafts())
+        receipt = erasure_receipt.repeat(app.db, app.time, words[1:], terminal.drafts())
         return "\n".join([receipt.sentence(), *receipt.details(), *receipt.remedies()])
 
     owner = app.scope.owner
@@ -140,7 +140,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         app.db, plan.verbatim_copies.rows["prompts"], "/forget"
     ):
         # Only the line just typed: it may name what should not be stored.
-        erasure_receipt.erase(app.db, plan, app.time, editor.drafts())
+        erasure_receipt.erase(app.db, plan, app.time, terminal.drafts())
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
     def chosen(answer: str) -> Result:
@@ -155,7 +155,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
 
 def _confirmation(app: App, plan: ErasurePlan, text: str) -> Confirmation:
     def yes() -> str:
-        return _erased(erasure_receipt.erase(app.db, plan, app.time, editor.drafts()), plan.files)
+        return _erased(erasure_receipt.erase(app.db, plan, app.time, terminal.drafts()), plan.files)
 
     return Confirmation(text, "erase it for good? type yes: ", yes, "nothing was erased")
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from agent_cli.agent.events import Event, Noticed, Progressed
+from agent_cli.agent.events import Event, Noticed, Progressed, Work
 from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.agent.policy import Approve
-from agent_cli.agent.runner import Work
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from agent_cli.agent import estimate, model_context, policy
+from agent_cli.agent import model_context, policy
 from agent_cli.agent.model_context import Context
-from agent_cli.app import models, tool_set
+from agent_cli.app import models, turns
 from agent_cli.llm.chat import broken
 from agent_cli.messages import Message
 from agent_cli.render.layout import Verbatim, formatted
@@ -14,7 +14,7 @@ from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands, setting_commands
 from agent_cli.repl.commands.commands import Page, Result, command
 from agent_cli.repl.session.conversation import Conversation
-from agent_cli.text import first_sentences
+from agent_cli.text import first_sentences, tokens
 
 
 @command(
@@ -45,7 +45,7 @@ def tools(conversation: Conversation, argument: str) -> str:
     """List what the model may call, and what becomes of a call: allow, ask or deny."""
     app = conversation.app
     rows, rules = [], cast(Mapping[str, policy.Ruling], app.config.rules)
-    for each in tool_set.available(app).values():
+    for each in turns.tools(app).values():
         ruling = policy.decide(each, rules, {}, {}).ruling
         rows.append(f"{each.name:<16} {ruling:<5}  {first_sentences(each.description, 1)}")
     return "\n".join(rows)
@@ -80,7 +80,7 @@ def context(conversation: Conversation, argument: str) -> Result:
 
 
 def _whole(message: Message) -> str:
-    return f"── {message.role}, {estimate.tokens(message.content)} tokens\n{broken(message.content)}"
+    return f"── {message.role}, {tokens(message.content)} tokens\n{broken(message.content)}"
 
 
 def _tools(shown: Context) -> str:

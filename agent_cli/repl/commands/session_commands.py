@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from agent_cli import text
-from agent_cli.agent.events import Event, Noticed, TextArrived
+from agent_cli.agent.events import Event, Noticed, TextArrived, Work
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.policy import Approve
-from agent_cli.agent.runner import Work
 from agent_cli.app import background
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError

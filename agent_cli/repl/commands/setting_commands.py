@@ -5,10 +5,8 @@ from contextlib import closing
 from dataclasses import fields, replace
 
 from agent_cli import checks
-from agent_cli.agent.events import Event, Noticed
+from agent_cli.agent.events import Event, Noticed, Work
 from agent_cli.agent.policy import Approve
-from agent_cli.agent.runner import Work
-from agent_cli.app import settings
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.reports import records, signals
@@ -55,7 +53,7 @@ def think(conversation: Conversation, argument: str) -> str:
     if argument in ("show", "hide"):
         conversation.show_thinking = argument == "show"
     elif argument:
-        settings.change(app, "think", argument)
+        app.change_setting("think", argument)
     shown = "shown as they come" if conversation.show_thinking else "not shown"
     return f"think is {app.config.think}; thoughts are {shown}"
 
@@ -100,14 +98,14 @@ def set_(conversation: Conversation, argument: str) -> str:
     key, _, value = argument.partition(" ")
     if value.strip():
         app.refuse_incognito()
-        return settings.write(app, key, value.strip())
+        return app.write_setting(key, value.strip())
     known = {each.name: each for each in fields(app.config)}
     if not key:
         width = max(map(len, known))
-        return "\n".join(f"{name:<{width}} {settings.text(app, name)}" for name in known)
+        return "\n".join(f"{name:<{width}} {app.setting_line(name)}" for name in known)
     if key not in known:
         raise UsageError(f"there is no setting {key!r}; /set lists them all")
-    return f"{key} = {settings.text(app, key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+    return f"{key} = {app.setting_line(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
 
 
 @command("/theme [ansi|none]", examples=("/theme", "/theme none"))

@@ -17,7 +17,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from agent_cli import kinds
-from agent_cli.app import engines, model_choice
+from agent_cli.app import models
 from agent_cli.app.app import App
 from agent_cli.config import settings_file
 from agent_cli.errors import AgentError, UsageError
@@ -137,11 +137,11 @@ _models_of: dict[str, tuple[float, list[str]]] = {}  # by address: when it was a
 
 
 def _models(app: App, typed: str) -> Iterator[CompletionItem]:
-    engine = engines.of(app.config)
+    engine = app.engine
     at, names = _models_of.get(engine.url, (-_MODELS_TTL, []))
     if time.monotonic() - at > _MODELS_TTL:
         with suppress(AgentError):
-            names = [tag.name for tag in engine.listing() if model_choice.chats(tag)]
+            names = [tag.name for tag in engine.listing() if models.chats(tag)]
         _models_of[engine.url] = time.monotonic(), names
     for name in (*names, "auto", "offline"):
         if name.startswith(typed):

@@ -27,7 +27,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
-from agent_cli import editor
+from agent_cli import terminal
 from agent_cli.agent import model_context, prompt_recall
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreError
@@ -252,7 +252,7 @@ class PromptInput:
         """The draft as edited in the editor; unchanged when there is no editor."""
         try:
             self._app.refuse_incognito()  # an editor writes files of its own
-            with editor.edited(text, self._app.config.editor) as edited:
+            with terminal.edited(text, self._app.config.editor) as edited:
                 return edited
         except AgentError as error:
             self._say(str(error))

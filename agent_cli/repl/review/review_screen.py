@@ -15,7 +15,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.utils import is_dumb_terminal
 
-from agent_cli import editor
+from agent_cli import terminal
 from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
@@ -243,7 +243,7 @@ class ReviewScreen:
 
     def _edit_outside(self, proposal: Proposal) -> None:
         self._drawn = None
-        with self._keys.paused(), editor.edited(proposal.statement, self._editor) as words:
+        with self._keys.paused(), terminal.edited(proposal.statement, self._editor) as words:
             self._reword(proposal, words)
 
     def _reword(self, proposal: Proposal, words: str) -> None:

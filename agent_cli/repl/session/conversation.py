@@ -12,13 +12,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agent_cli.agent import policy
-from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, TurnEnded
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, Transcript, TurnEnded, Work
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy import Approve
-from agent_cli.agent.runner import Work
-from agent_cli.agent.transcript import Transcript
-from agent_cli.app import background, engines, models, turns, upkeep
+from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
@@ -285,7 +283,7 @@ def _wait_reason(model: str, app: App) -> str:
     """What a request sent now waits for, as far as it is known."""
     if model in ("offline", "scripted"):
         return f"waiting for {model}"
-    loaded = engines.of(app.config).loaded(model)
+    loaded = app.engine.loaded(model)
     return {True: "reading the prompt", False: f"loading {model}", None: f"waiting for {model}"}[loaded]
 
 

@@ -6,10 +6,9 @@ Nothing is ever downloaded unasked: a model is gigabytes, and not every connecti
 import threading
 from collections.abc import Iterator
 
-from agent_cli.agent.events import Event, Noticed, Progressed
+from agent_cli.agent.events import Event, Noticed, Progressed, Work
 from agent_cli.agent.policy import Approve
-from agent_cli.agent.runner import Work
-from agent_cli.app import engines, model_choice, models
+from agent_cli.app import models
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
 from agent_cli.llm import local, ollama_models
@@ -36,10 +35,10 @@ class ModelOffer:
     def check(self) -> str:
         """What to say when no server answers, or when it has no model that can chat; empty when it has one."""
         config = self._app.config
-        if not model_choice.needs_engine(config.model):
+        if not models.needs_engine(config.model):
             return ""
         try:
-            engine = engines.of(config)
+            engine = self._app.engine
             found = engine.listing()
         except ModelUnavailable:
             known = self.absence_known()
@@ -47,12 +46,12 @@ class ModelOffer:
             return "\n".join(each for each in ("" if known else absent, self._suggest_small()) if each)
         except AgentError:
             return ""
-        if any(map(model_choice.chats, found)):
+        if any(map(models.chats, found)):
             return ""
         if engine.name != "ollama":
             return str(engine.missing())
         configured = () if config.model == "auto" or is_cloud(config.model) else (config.model,)
-        sizes = {each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in model_choice.SUGGESTIONS}
+        sizes = {each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in models.SUGGESTIONS}
         names = tuple(dict.fromkeys((*configured, *sizes)))[:3]
         with self._lock:
             self._names = names

@@ -15,12 +15,9 @@ from contextlib import suppress
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import terminal
-from agent_cli.agent.events import ApprovalNeeded, Event, Noticed, QuestionLogged
-from agent_cli.agent.jobs.idle_worker import IdleWorker
-from agent_cli.agent.runner import Runner, Work
-from agent_cli.app import background, pending_erasure
-from agent_cli.app.app import App
-from agent_cli.app.warming import Warmer
+from agent_cli.agent.events import ApprovalNeeded, Event, Noticed, QuestionLogged, Runner, Work
+from agent_cli.app import background
+from agent_cli.app.app import App, finish_erasure
 from agent_cli.errors import AgentError, ModelMissing, ModelUnavailable, NobodyAsked, StoreBusy, StoreError, UsageError
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.conversations.sessions import Session
@@ -74,9 +71,9 @@ class Shell:
         self._prompt = PromptInput(
             app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
         )
-        self._warmer = Warmer(app, lambda: self._conversation.id)
+        self._warmer = background.Warmer(app, lambda: self._conversation.id)
         app.settle = self._warmer.settle
-        self._jobs = IdleWorker(
+        self._jobs = background.IdleWorker(
             lambda cancel: background.job_context(app, app.db.another_connection(), cancel),
             app.config.idle_seconds,
             lambda: self._warmer.begin(force=True),
@@ -361,7 +358,7 @@ class Shell:
             self._say("another program keeps the database busy; what was said is kept, and agent -c goes on with it")
             return
         with suppress(StoreError):
-            pending_erasure.finish(self._app.db, self._app.time, self._app.notice)
+            finish_erasure(self._app, self._app.db)
         if not self._app.keeps:
             self._say("nothing of this conversation is kept")
         if session:

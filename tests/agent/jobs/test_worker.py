@@ -6,8 +6,8 @@ import pytest
 
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
-from agent_cli.agent.jobs.idle_worker import IdleWorker
 from agent_cli.agent.jobs.job_context import JobContext
+from agent_cli.app.background import IdleWorker
 from agent_cli.errors import Cancelled, StoreError
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.offline import Reply, ScriptedModel

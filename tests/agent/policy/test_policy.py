@@ -8,8 +8,7 @@ import pytest
 from agent_cli.agent import policy
 from agent_cli.agent.events import Noticed, ToolFinished
 from agent_cli.agent.policy import PolicyDecision
-from agent_cli.app.app import open_app
-from agent_cli.app.rule_check import check_setting
+from agent_cli.app.app import check_setting, open_app
 from agent_cli.errors import ConfigError
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import events

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 import typer
 
-from agent_cli.app import settings
 from agent_cli.app.app import open_app
 from agent_cli.cli import usage
 from agent_cli.errors import AgentError, UsageError
@@ -116,7 +115,7 @@ def test_stats_count_answers_and_say_what_is_due(conversation):
 def test_tools_are_listed_with_what_becomes_of_a_call(conversation):
     listed = {line.split()[0]: line.split()[1] for line in run(conversation, "/tools").splitlines()}
     assert (listed["search_memory"], listed["save_note"]) == ("allow", "ask")
-    settings.change(conversation.app, "rules", '{ save_note = "deny" }')
+    conversation.app.change_setting("rules", '{ save_note = "deny" }')
     assert "save_note        deny   Save a note" in run(conversation, "/tools")
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from agent_cli.agent.events import Noticed, TextArrived
-from agent_cli.app import settings
 from agent_cli.app.app import open_app
 from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm.model import Cancel
@@ -216,7 +215,7 @@ def failing(conversation, line, cancel=None):
 
 
 def test_where_no_server_answers_the_answer_there_is_stays(talked):
-    settings.change(talked.app, "host", "127.0.0.1:9")
+    talked.app.change_setting("host", "127.0.0.1:9")
     before = said(talked)
     for line in ("/retry", "/edit m3 something else"):
         assert failing(talked, line) == (["m3 is restored, with what came after it"], ModelUnavailable)
@@ -266,8 +265,8 @@ def test_retry_stopped_on_its_way_keeps_the_part_and_says_so(talked, server):
 
 def test_retry_that_only_memory_could_answer_leaves_the_answer_of_the_model(talked, server):
     before = said(talked)
-    settings.change(talked.app, "host", "127.0.0.1:9")
-    settings.change(talked.app, "model", "auto")
+    talked.app.change_setting("host", "127.0.0.1:9")
+    talked.app.change_setting("model", "auto")
     assert run(talked, "/retry")[-1] == "m3 is restored, with what came after it"
     assert said(talked) == before
 

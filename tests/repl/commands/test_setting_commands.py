@@ -3,7 +3,6 @@
 import pytest
 
 from agent_cli.agent.events import Noticed
-from agent_cli.app import settings
 from agent_cli.app.app import open_app
 from agent_cli.errors import ConfigError, UsageError
 from agent_cli.llm.model import Cancel
@@ -165,7 +164,7 @@ def test_doctor_says_what_changed_in_the_settings_since_the_start(talk, tmp_path
 
 def test_doctor_looks_with_the_settings_of_this_run(talk):
     conversation = talk(AGENT_MODEL="offline")
-    settings.change(conversation.app, "host", "127.0.0.1:9")
+    conversation.app.change_setting("host", "127.0.0.1:9")
     told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
     assert "NOT  server     no model server answers at http://127.0.0.1:9" in "\n".join(told)
 

@@ -7,7 +7,6 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from agent_cli.app import settings
 from agent_cli.app.app import open_app
 from agent_cli.memory.dates import due_times
 from agent_cli.memory.planner import tasks
@@ -118,7 +117,7 @@ def test_a_look_while_nothing_happens_costs_next_to_nothing(app):
 
 def test_a_command_is_run_once_for_each_time_with_the_words_as_one_argument(app, tmp_path):
     file = tmp_path / "notified"
-    settings.change(app, "remind_command", f'["sh", "-c", "printf %s.%s\\\\\\\\n \\"$#\\" \\"$1\\" >> {file}", "x"]')
+    app.change_setting("remind_command", f'["sh", "-c", "printf %s.%s\\\\\\\\n \\"$#\\" \\"$1\\" >> {file}", "x"]')
     keep(app, "-x $(touch /tmp/no); 'call'", "in 5 minutes")
     keep(app, "second", "in 5 minutes")
     app.time.on(minutes=5)
@@ -134,7 +133,7 @@ def test_a_command_is_run_once_for_each_time_with_the_words_as_one_argument(app,
 
 
 def test_a_command_that_is_not_there_is_told(app):
-    settings.change(app, "remind_command", '["no-such-program"]')
+    app.change_setting("remind_command", '["no-such-program"]')
     keep(app, "call the dentist", "in 5 minutes")
     app.time.on(minutes=5)
     assert Reminders(app).due_lines()[1:] == [

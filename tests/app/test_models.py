@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agent_cli.app import model_choice
+from agent_cli.app.models import chat_model, pick
 from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import Tag
@@ -26,7 +26,7 @@ HELLO = [Message("user", "hello")]
 
 def auto(*models, profile="modern", **settings):
     with OllamaServer(models=models, profile=profile) as server:
-        model, notice = model_choice.chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), **settings)
+        model, notice = chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), **settings)
         assert not isinstance(model, OfflineModel)
         return model.name, notice
 
@@ -68,7 +68,7 @@ def test_old_server_is_not_asked_to_chat_with_an_embedder(name):
 @pytest.mark.parametrize("models", [(), (EMBEDDER,), (REMOTE,)])
 def test_server_without_a_chat_model_says_what_to_pull(models):
     with OllamaServer(models=models) as server, pytest.raises(ModelMissing) as raised:
-        model_choice.chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)))
+        chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)))
     assert str(raised.value) == (
         f"the server at {server.url} has no model of its own that can chat: run `ollama pull qwen3:4b`"
     )
@@ -78,7 +78,7 @@ def test_without_a_server_memory_answers_and_it_is_said(nowhere):
     found = [("m1", "1 Jan 2026", "Friday")]
     start = time.monotonic()
 
-    model, notice = model_choice.chat_model(
+    model, notice = chat_model(
         "auto", OllamaEngine(nowhere, ChatSettings(4096)), search=lambda question, limit: ("known", found)
     )
 
@@ -91,23 +91,19 @@ def test_without_a_server_memory_answers_and_it_is_said(nowhere):
 def test_silent_server_is_given_up_within_a_second():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         start = time.monotonic()
-        model, _ = model_choice.chat_model(
-            "auto", OllamaEngine(f"127.0.0.1:{silent.getsockname()[1]}", ChatSettings(4096))
-        )
+        model, _ = chat_model("auto", OllamaEngine(f"127.0.0.1:{silent.getsockname()[1]}", ChatSettings(4096)))
         assert model.name == "offline"
         assert time.monotonic() - start < 3  # one, and what a busy machine adds
 
 
 def test_named_model_is_taken_at_its_word_without_asking(nowhere):
-    model, notice = model_choice.chat_model("mine:1b", OllamaEngine(nowhere, ChatSettings(4096)))
+    model, notice = chat_model("mine:1b", OllamaEngine(nowhere, ChatSettings(4096)))
     assert (model.name, notice) == ("mine:1b", "")
 
 
 def test_settings_reach_the_server():
     with OllamaServer(models=[NEW]) as server:
-        model, _ = model_choice.chat_model(
-            "auto", OllamaEngine(server.host, ChatSettings(8192, {"temperature": 0.1}, 100), "10m")
-        )
+        model, _ = chat_model("auto", OllamaEngine(server.host, ChatSettings(8192, {"temperature": 0.1}, 100), "10m"))
         list(model.reply(HELLO))
         assert server.chats[0]["options"] == {"temperature": 0.1, "num_predict": 100, "num_ctx": 8192}
         assert server.chats[0]["keep_alive"] == "10m"
@@ -115,16 +111,16 @@ def test_settings_reach_the_server():
 
 def test_cloud_model_is_refused(nowhere):
     with pytest.raises(ModelMissing, match="somebody else's machine"):
-        model_choice.chat_model("gpt-oss:120b-cloud", OllamaEngine(nowhere, ChatSettings(4096)))
+        chat_model("gpt-oss:120b-cloud", OllamaEngine(nowhere, ChatSettings(4096)))
 
 
 def test_offline_and_scripts_are_chosen_by_name(tmp_path):
     file = tmp_path / "script.toml"
     file.write_text("[[reply]]\nsay = 'a'\n[[reply]]\nrole = 'cheap'\nsay = 'b'\n")
 
-    offline, _ = model_choice.chat_model("offline", OllamaEngine(""))
-    chat, _ = model_choice.chat_model(f"scripted:{file}", OllamaEngine(""))
-    cheap, _ = model_choice.chat_model(f"scripted:{file}", OllamaEngine(""), role="cheap")
+    offline, _ = chat_model("offline", OllamaEngine(""))
+    chat, _ = chat_model(f"scripted:{file}", OllamaEngine(""))
+    cheap, _ = chat_model(f"scripted:{file}", OllamaEngine(""), role="cheap")
 
     assert "".join(c.text for c in offline.reply(HELLO) if isinstance(c, Text)) == "No model server answers."
     assert list(chat.reply(HELLO)) == [Text("a"), Done("stop", "scripted")]
@@ -133,19 +129,19 @@ def test_offline_and_scripts_are_chosen_by_name(tmp_path):
 
 def test_missing_script_and_bad_host_are_wrong_settings():
     with pytest.raises(ConfigError):
-        model_choice.chat_model("scripted:nowhere.toml", OllamaEngine(""))
+        chat_model("scripted:nowhere.toml", OllamaEngine(""))
     with pytest.raises(ConfigError):
-        model_choice.chat_model("auto", OllamaEngine("localhost:port", ChatSettings(4096)))
+        chat_model("auto", OllamaEngine("localhost:port", ChatSettings(4096)))
 
 
 def test_model_without_a_date_is_the_oldest():
     tags = [Tag("a", modified_at=""), Tag("b", modified_at="2026-01-01T00:00:00"), Tag("c", modified_at="rubbish")]
-    assert model_choice.pick(OllamaEngine(""), tags, "")[0] == "b"
+    assert pick(OllamaEngine(""), tags, "")[0] == "b"
 
 
 def test_a_server_that_goes_away_leaves_memory_to_answer():
     with OllamaServer(models=[NEW]) as server:
-        model, _ = model_choice.chat_model(
+        model, _ = chat_model(
             "auto",
             OllamaEngine(server.host, ChatSettings(4096)),
             search=lambda question, limit: ("known", [("n1", "2 Jan", "tea")]),
@@ -160,7 +156,7 @@ def test_a_server_that_goes_away_leaves_memory_to_answer():
 
 def test_the_model_for_summaries_never_answers_from_memory():
     with OllamaServer(models=[NEW]) as server:
-        model, _ = model_choice.chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), role="cheap")
+        model, _ = chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), role="cheap")
 
     with pytest.raises(ModelUnavailable):
         list(model.reply(HELLO))
