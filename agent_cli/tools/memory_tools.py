@@ -274,7 +274,7 @@ def timeline(context: ToolContext, around: Annotated[str, "as in m12"], first: i
     number = ids.number("message", around)
     near = _CONTEXT_MESSAGES if first <= 1 else 0
     # A tool's result is of this conversation, which may be another than what is remembered.
-    db = context.db if log.is_tool_result(context.db, number) else context.remembered
+    db = context.db if log.roles(context.db, [number]).get(number) == "tool" else context.remembered
     entries = log.context_of(db, context.scope.owner, number, near, near)
     return "\n".join(_shown(entry, first if entry.id == number else None) for entry in entries)
 

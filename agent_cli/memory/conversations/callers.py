@@ -48,14 +48,8 @@ class Caller:
         return Scope(self.owner, f"{CALLER_PLACE}{self.name}")
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "memory": "yours" if self.mine else "its own",
-            "may": self.may,
-            "at": self.at,
-            "seen_at": self.seen_at,
-            "revoked_at": self.revoked_at,
-        }
+        shown = {"name": self.name, "memory": "yours" if self.mine else "its own", "may": self.may}
+        return shown | {"at": self.at, "seen_at": self.seen_at, "revoked_at": self.revoked_at}
 
 
 @frozen
@@ -74,29 +68,23 @@ def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, write
     Raises UsageError for a name that is invalid or in use.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} is not a valid name of a caller: use lower-case letters and digits, as in home-server"
-        )
+        needed = "use lower-case letters and digits, as in home-server"
+        raise UsageError(f"{name!r} is not a valid name of a caller: {needed}")
     import secrets  # 3 ms, rarely needed
 
     token, now = secrets.token_urlsafe(32), time()
-    values = (_hash(token), PERSON if mine else f"caller:{name}", "read write" if writes else "read")
+    owner, may = PERSON if mine else f"caller:{name}", "read write" if writes else "read"
     with db.write():
-        known = db.row("select revoked_at from caller where name = ?", (name,))
-        if known and known[0] is None:
+        if db.value("select 1 from caller where name = ? and revoked_at is null", (name,)):
             raise UsageError(f"there is a caller {name!r} already; `agent serve callers rm {name}` revokes its token")
-        if known:
-            db.execute(
-                "update caller set hash = ?, owner = ?, may = ?, seen_at = null, revoked_at = null where name = ?",
-                (*values, name),
-            )
-        else:
-            db.insert(
-                "insert into caller (hash, owner, may, uid, name, at, utc_offset) values (?, ?, ?, ?, ?, ?, ?)",
-                (*values, ids.new(now), name, clock.utc(now), clock.offset(now)),
-            )
+        db.execute(
+            """insert into caller (hash, owner, may, uid, name, at, utc_offset) values (?, ?, ?, ?, ?, ?, ?)
+               on conflict (name) do update set hash = excluded.hash, owner = excluded.owner, may = excluded.may,
+                  seen_at = null, revoked_at = null""",
+            (_hash(token), owner, may, ids.new(now), name, clock.utc(now), clock.offset(now)),
+        )
         caller = get(db, name)
-        events.append(db, time, f"caller added{' to yours' if mine else ''}", _subject(caller), actor="person")
+        events.append(db, time, f"caller added{' to yours' if mine else ''}", f"caller {caller.id}", actor="person")
     return caller, token
 
 
@@ -120,19 +108,14 @@ def revoke(db: Database, name: str, time: clock.Clock) -> Caller:
         raise UsageError(f"{name} is revoked already")
     with db.write():
         db.execute("update caller set revoked_at = ? where id = ?", (clock.utc(time()), caller.id))
-        events.append(db, time, "caller revoked", _subject(caller), actor="person")
+        events.append(db, time, "caller revoked", f"caller {caller.id}", actor="person")
     return get(db, name)
 
 
 def by_token(db: Database, token: str) -> Caller | None:
-    """The caller with this token, or None. Every hash is compared, each in constant time."""
-    from hmac import compare_digest  # 3 ms, and only a server needs it
-
-    digest, found = _hash(token), None
-    for row in db.rows(f"select {_COLUMNS} from caller where revoked_at is null"):
-        if compare_digest((caller := Caller(*row)).hash, digest):
-            found = caller
-    return found
+    """The caller with this token, or None."""
+    row = db.row(f"select {_COLUMNS} from caller where revoked_at is null and hash = ?", (_hash(token),))
+    return Caller(*row) if row else None
 
 
 def record_visit(db: Database, caller: Caller, time: clock.Clock) -> None:
@@ -157,24 +140,27 @@ def open_sessions(db: Database) -> list[int]:
 
 def begin_request(db: Database, caller: Caller, key: str, request: str, session: int, time: clock.Clock) -> None:
     """Record that a request with this key is being answered in a session; it replaces a failed try."""
+    _save(db, caller, key, keyed_hash.digest(db, request), session, None, time)
+
+
+def _save(
+    db: Database, caller: Caller, key: str, hash: str, session: int, message: int | None, time: clock.Clock
+) -> None:
     db.execute(
-        """insert into answered (owner, key, hash, session_id, at) values (?, ?, ?, ?, ?)
+        """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, ?, ?, ?, ?)
            on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,
-              message_id = null, lines = '{}', at = excluded.at""",
-        (caller.owner, _key(caller, key), keyed_hash.digest(db, request), session, clock.utc(time())),
+              message_id = excluded.message_id, lines = '{}', at = excluded.at""",
+        (caller.owner, _key(caller, key), hash, session, message, clock.utc(time())),
     )
 
 
 def find_request(db: Database, caller: Caller, key: str) -> AnsweredRequest | None:
-    row = db.row(
-        "select hash, session_id, message_id, lines from answered where owner = ? and key = ?",
-        (caller.owner, _key(caller, key)),
-    )
+    query = "select hash, session_id, message_id, lines from answered where owner = ? and key = ?"
+    row = db.row(query, (caller.owner, _key(caller, key)))
     return AnsweredRequest(*row) if row else None
 
 
 def is_same_request(db: Database, answered: AnsweredRequest, request: str) -> bool:
-    """Whether the key was used for this same request."""
     return answered.hash == keyed_hash.digest(db, request)
 
 
@@ -194,7 +180,7 @@ def blank_lines(db: Database, found: Sequence[int]) -> None:
 
 def name_session(db: Database, caller: Caller, name: str, session: int, time: clock.Clock) -> None:
     """Let a caller use a name of its own for a session. Runs in the caller's transaction."""
-    _save_name(db, caller, f"{_NAMED}{name}", session, None, time)
+    _save(db, caller, f"{_NAMED}{name}", "", session, None, time)
 
 
 def named_session(db: Database, caller: Caller, name: str) -> int | None:
@@ -212,21 +198,11 @@ def record_transcript(
             "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?",
             (session, caller.owner, len(like), like),
         )
-        _save_name(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}", session, message, time)
+        _save(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}", "", session, message, time)
 
 
 def find_by_transcript(db: Database, caller: Caller, transcript: str) -> AnsweredRequest | None:
-    """The session with just this transcript."""
     return find_request(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}")
-
-
-def _save_name(db: Database, caller: Caller, key: str, session: int, message: int | None, time: clock.Clock) -> None:
-    db.execute(
-        """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
-           on conflict (owner, key) do update set session_id = excluded.session_id,
-              message_id = excluded.message_id, at = excluded.at""",
-        (caller.owner, _key(caller, key), session, message, clock.utc(time())),
-    )
 
 
 def erase_answered(
@@ -249,11 +225,6 @@ def _hash(token: str) -> str:
     import hashlib  # 3 ms
 
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
-
-
-def _subject(caller: Caller) -> str:
-    """The caller in the audit log, which holds no names chosen by the person."""
-    return f"caller {caller.id}"
 
 
 def _key(caller: Caller, key: str) -> str:

@@ -56,9 +56,8 @@ class CaptureOptions:
 _OPENING = r"(?:<PLEASE>\b[,!]?\s++){0,9}+"
 _LATER = r"(?:\s++<FOR_LATER>\b)*+"
 _REMEMBER = languages.pattern(rf"{_OPENING}(?:(?P<question><REMEMBER_QUESTION>)|<REMEMBER>|(?P<note><NOTE>))\b{_LATER}")
-_REFERENCE = languages.pattern(
-    rf"(?:\s*+,)?\s++<THAT_BEFORE>{_LATER}[\s.!?]*+$"
-)  # "remember that": the sentence before
+# "remember that": the sentence before
+_REFERENCE = languages.pattern(rf"(?:\s*+,)?\s++<THAT_BEFORE>{_LATER}[\s.!?]*+$")
 _BEFOREHAND = languages.pattern(  # "I live in Graz, remember that"
     rf"(?P<statement><STATEMENT>.*?)(?:[,;–—]|\s-)\s*+{_OPENING}<REMEMBER>{_LATER}(?:\s++<THAT_BEFORE>)?{_LATER}[\s.!]*+$"
 )
@@ -110,9 +109,8 @@ def parse_argument(words: str) -> MemoryRequest:
     if to_do and not _STATEMENT.match(words):
         return MemoryRequest(words[to_do.end() :], words, "typed", "to do")
     statement = statements.main_clause(words[clause.end() :]) if clause else words
-    return MemoryRequest(
-        statement, words, "typed", "statement" if statements.states_something(statement) else "unclear"
-    )
+    kind: RequestKind = "statement" if statements.states_something(statement) else "unclear"
+    return MemoryRequest(statement, words, "typed", kind)
 
 
 def capture(parts: Sequence[Part]) -> list[MemoryRequest]:
@@ -125,7 +123,7 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
     whole = "".join(part.text for part in parts)
     if len(whole) > 2 * _PASTE_EDGE:  # too long for a command
         return []
-    plain = _mask_quotations("".join(_mask_untyped(part) for part in parts))
+    plain = _masked(parts)
     found = [slice(*each) for each in _sentences(plain) if _typed(parts, *each) and not _find(plain, each, each, parts)]
     return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].rstrip().endswith("?")]
 
@@ -136,7 +134,7 @@ def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
         return
     parts = [_without_middle(part) for part in parts]
     whole = "".join(part.text for part in parts)
-    plain = _mask_quotations("".join(_mask_untyped(part) for part in parts)).replace("’", "'")
+    plain = _masked(parts).replace("’", "'")
     before = (0, 0)
     for sentence in _sentences(plain):
         if found := _find(plain, sentence, before, parts):
@@ -158,15 +156,22 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     if match is None and (behind := _BEFOREHAND.match(words)) and _typed(parts, start, end):
         return "statement", (start, start + behind.end("statement"))
     if match is None:
-        return _find_forget(plain, sentence, parts)
+        forget = _FORGET.match(words)
+        if forget is None or not _typed(parts, start, end) or _THINGS_PAST.match(words[forget.end() :]):
+            return None
+        return "forget", (start + forget.end(), end)
     is_question = words.rstrip().endswith("?")
     if not _typed(parts, start, start + match.end()) or (is_question and not match["question"]):
         return None
     at = start + match.end()
     rest = plain[at:end]
     strict = match["note"] or match["question"]  # perhaps no request
-    if _REFERENCE.match(rest) and not match["note"]:
-        return _find_before(plain, before, _pasted_after(parts, end), strict=bool(strict))
+    if _REFERENCE.match(rest) and not match["note"]:  # the text pasted behind it, or the sentence before
+        if pasted := _pasted_after(parts, end):
+            return "statement", pasted
+        if before[1] and not plain[slice(*before)].rstrip().endswith("?"):
+            return "statement", before
+        return None if strict else ("unclear", (0, 0))
     if _THINGS_PAST.match(rest):
         return None
     if not match["note"] and len(rest) <= MAX_STATEMENT and (to_do := _TO_DO.match(rest)):
@@ -196,25 +201,6 @@ def begins_statement(words: str) -> bool:
 def _is_wish(words: str) -> bool:
     """Whether words behind "remember to", or a sentence by itself, say how to answer from now on."""
     return bool(_STANDING.match(words) or _ANSWERING.match(words)) and statements.says_how_to_answer(words)
-
-
-def _find_before(
-    plain: str, before: Bounds, pasted: Bounds | None, *, strict: bool
-) -> tuple[RequestKind, Bounds] | None:
-    """What "remember that" stands for: the text pasted behind it, or the sentence before."""
-    if pasted:
-        return "statement", pasted
-    if before[1] and not plain[slice(*before)].rstrip().endswith("?"):
-        return "statement", before
-    return None if strict else ("unclear", (0, 0))
-
-
-def _find_forget(plain: str, sentence: Bounds, parts: Sequence[Part]) -> tuple[RequestKind, Bounds] | None:
-    start, end = sentence
-    match = _FORGET.match(plain[start:end])
-    if match is None or not _typed(parts, start, end) or _THINGS_PAST.match(plain[start + match.end() : end]):
-        return None
-    return "forget", (start + match.end(), end)
 
 
 def _request(whole: str, kind: RequestKind, span: Bounds, parts: Sequence[Part]) -> MemoryRequest:
@@ -264,9 +250,10 @@ def _without_middle(part: Part) -> Part:
     return Part(part.text[:_PASTE_EDGE] + part.text[-_PASTE_EDGE:], part.origin, part.name)
 
 
-def _mask_untyped(part: Part) -> str:
-    """Untyped text replaced by x, keeping blanks and ends of sentences."""
-    return part.text if part.origin == "typed" else re.sub(r"[^\s.!?]", "x", part.text)
+def _masked(parts: Sequence[Part]) -> str:
+    """The text of a message with x for what was not typed, but its blanks and ends of sentences, and for quotations."""
+    typed = (each.text if each.origin == "typed" else re.sub(r"[^\s.!?]", "x", each.text) for each in parts)
+    return _mask_quotations("".join(typed))
 
 
 def _mask_quotations(plain: str) -> str:

@@ -24,6 +24,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 INTERRUPTED = "interrupted"  # the result of a call that a crash left open
+_LAST = 50  # messages at the end of a session; one reply has fewer calls
 _AT_ONCE = 50  # imported messages in a statement, which begins a journal of its own: a third of the time of one by one
 _ORIGIN = ("uid", "session_id", "owner", "place", "at", "utc_offset")  # columns of every message
 _CUT_FINISHES = (None, "interrupted", "failed")  # finish of a reply that an error or a crash cut
@@ -95,12 +96,10 @@ def add_user_message(db: Database, session: int, scope: Scope, parts: Sequence[P
 
 
 def open_reply(db: Database, session: int, scope: Scope, model: str, now: datetime) -> int:
-    """Open a reply; returns its id."""
     return _insert(db, session, scope, now, role="assistant", text="", model=model)
 
 
 def update_reply(db: Database, id: int, text: str, thinking: str) -> None:
-    """Store what has arrived of a reply."""
     with db.write():
         db.execute("update message set text = ?, thinking = ? where id = ?", (text, thinking, id))
 
@@ -124,25 +123,14 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
 def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
     """Log the complete result of a call; returns its id."""
     origin: Origin = "model" if result.failed and not result.quotes else "tool"
-    return _insert(
-        db,
-        session,
-        scope,
-        now,
-        role="tool",
-        text=result.text,
-        parts=encode_parts([Part(result.text, origin, call.name)]),
-        answers=call.id,
-        tool=call.name,
-        failed=int(result.failed),
-        finish="stop",
-    )
+    parts, failed = encode_parts([Part(result.text, origin, call.name)]), int(result.failed)
+    answered = {"answers": call.id, "tool": call.name, "failed": failed, "finish": "stop"}
+    return _insert(db, session, scope, now, role="tool", text=result.text, parts=parts, **answered)
 
 
 def append_imported(db: Database, session: int, scope: Scope, messages: Sequence[ImportedMessage]) -> None:
     """Log imported messages. Runs in the caller's transaction."""
-    place = _place(db, session, scope)
-    owned = session, scope.owner, place
+    owned = session, scope.owner, _place(db, session, scope)
     rows = [
         (uid, *owned, clock.utc(each.at), clock.offset(each.at), each.external_id, *each[2:-1])
         for uid, each in zip(ids.several([each.at for each in messages]), messages, strict=True)
@@ -156,7 +144,7 @@ def append_imported(db: Database, session: int, scope: Scope, messages: Sequence
 
 
 def external_ids(db: Database, session: int) -> dict[int, str]:
-    """{id: external id} of a session's messages."""
+    """The external ids of a session's messages by their ids."""
     return dict(db.rows("select id, coalesce(external_id, uid) from message where session_id = ?", (session,)))
 
 
@@ -198,9 +186,19 @@ def history(
            from said where session_id = ? and id > ? and id < coalesce(?, id + 1) order by id desc limit ?""",
         (session, after, before, -1 if last is None else last),
     )
-    rows.reverse()
-    calls = _calls(db, session, rows[0][0] if rows else 0)
-    return [_entry(row, calls.get(row[0], ())) for row in rows]
+    calls: dict[int, tuple[ToolCall, ...]] = {}
+    for message, call, name, arguments in db.rows(
+        """select c.message_id, c.call_id, c.name, c.arguments from tool_call c join message m on m.id = c.message_id
+           where m.session_id = ? and m.id >= ? order by c.id""",
+        (session, rows[-1][0] if rows else 0),
+    ):
+        calls[message] = (*calls.get(message, ()), ToolCall(call, name, json.loads(arguments)))
+    entries = []
+    for id, at, offset, role, text, thinking, answers, tool, finish, failed, author, parts, *usage in reversed(rows):
+        message = Message(role, text, calls.get(id, ()), answers, tool, thinking)
+        spans = decode_parts(text, parts)
+        entries.append(Entry(id, at, offset, message, finish, bool(failed), author, spans, Usage(*usage)))
+    return entries
 
 
 def nth_last(db: Database, session: int, role: Role, n: int) -> Entry | None:
@@ -219,9 +217,11 @@ def session_of(db: Database, id: int) -> int | None:
     return None if session is None else int(session)
 
 
-def is_tool_result(db: Database, id: int) -> bool:
-    """Whether a message is the result of a tool."""
-    return bool(db.value("select 1 from said where id = ? and role = 'tool'", (id,)))
+def question_of(db: Database, id: int) -> int | None:
+    """The message of the person that a reply answers; of their own message that one."""
+    last = "select max(id) from said where session_id = ? and id <= ? and role = 'user'"
+    question: int | None = db.value(last, (session_of(db, id), id))
+    return question
 
 
 def context_of(db: Database, owner: str, id: int, before: int, after: int) -> list[Entry]:
@@ -244,16 +244,13 @@ def is_spoken(entry: Entry) -> bool:
 
 
 def said_by_person(db: Database, session: int) -> list[str]:
-    """What the person said in a session."""
-    rows = db.rows(
-        "select text from said where session_id = ? and role = 'user' and text <> '' order by id", (session,)
-    )
-    return [words for (words,) in rows]
+    query = "select text from said where session_id = ? and role = 'user' and text <> '' order by id"
+    return [words for (words,) in db.rows(query, (session,))]
 
 
-def has_messages(db: Database, session: int) -> bool:
-    """Whether a session has messages."""
-    return bool(db.value("select exists (select 1 from said where session_id = ?)", (session,)))
+def roles(db: Database, messages: Sequence[int]) -> dict[int, str]:
+    """Who said each message: user, assistant or tool."""
+    return dict(db.rows("select id, role from said where id in (select value from json_each(?))", (messages,)))
 
 
 def count(db: Database, session: int) -> int:
@@ -267,13 +264,8 @@ def last_message(db: Database, session: int) -> int:
 
 def count_spoken(db: Database, session: int, first: int = 0) -> int:
     """The number of messages with text of person and model, from a message on."""
-    return int(
-        db.value(
-            """select count(*) from said
-               where session_id = ? and id >= ? and role in ('user', 'assistant') and text <> ''""",
-            (session, first),
-        )
-    )
+    spoken = "role in ('user', 'assistant') and text <> ''"
+    return int(db.value(f"select count(*) from said where session_id = ? and id >= ? and {spoken}", (session, first)))
 
 
 def undo_from(db: Database, session: int, first: int, now: datetime, by: int | None = None) -> list[int]:
@@ -351,9 +343,8 @@ def exchanges(db: Database, found: Iterable[int]) -> list[int]:
 
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete messages with their calls, after all rows that refer to them. Runs in the caller's transaction."""
-    listed = (found,)
-    db.execute("delete from tool_call where message_id in (select value from json_each(?))", listed)
-    db.execute("delete from message where id in (select value from json_each(?))", listed)
+    db.execute("delete from tool_call where message_id in (select value from json_each(?))", (found,))
+    db.execute("delete from message where id in (select value from json_each(?))", (found,))
 
 
 def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: str) -> None:
@@ -361,15 +352,13 @@ def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: st
 
     Runs in the caller's transaction.
     """
-    instead: tuple[tuple[str, Part], ...]
-    instead = ("role = 'tool'", Part(with_, "tool")), ("model = 'offline'", Part(with_, "model"))
-    for found, part in instead:
-        db.execute(
-            f"""update message set thinking = '', text = ?2, parts = ?3
-                where {found} and id in (select value from json_each(?1))""",
-            (messages, with_, encode_parts([part])),
-        )
-    db.execute("update message set thinking = '' where id in (select value from json_each(?))", (messages,))
+    by_tool, by_model = encode_parts([Part(with_, "tool")]), encode_parts([Part(with_, "model")])
+    db.execute(
+        """update message set thinking = '', text = iif(role = 'tool' or model = 'offline', ?2, text),
+             parts = iif(model = 'offline', ?4, iif(role = 'tool', ?3, parts))
+           where id in (select value from json_each(?1))""",
+        (messages, with_, by_tool, by_model),
+    )
     db.execute("update tool_call set arguments = '{}' where id in (select value from json_each(?))", (calls,))
 
 
@@ -417,26 +406,6 @@ def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: da
         )
 
 
-def _calls(db: Database, session: int, first: int) -> dict[int, tuple[ToolCall, ...]]:
-    found: dict[int, tuple[ToolCall, ...]] = {}
-    for message, id, name, arguments in db.rows(
-        """select c.message_id, c.call_id, c.name, c.arguments from tool_call c join message m on m.id = c.message_id
-           where m.session_id = ? and m.id >= ? order by c.id""",
-        (session, first),
-    ):
-        found[message] = (*found.get(message, ()), ToolCall(id, name, json.loads(arguments)))
-    return found
-
-
-def _entry(row: tuple[Any, ...], calls: tuple[ToolCall, ...]) -> Entry:
-    id, at, offset, role, text, thinking, answers, tool, finish, failed, author, spans, *usage = row
-    message = Message(role, text, calls, answers, tool, thinking)
-    return Entry(id, at, offset, message, finish, bool(failed), author, decode_parts(text, spans), Usage(*usage))
-
-
-_READ = 50  # messages at the end of a session; one reply has fewer calls
-
-
 def undecided_calls(db: Database, session: int) -> tuple[ToolCall, ...]:
     """The calls of the last reply of a repaired session that were never decided; none once something came after it."""
     results = _results(db, session)
@@ -464,6 +433,6 @@ def reopen_calls(db: Database, session: int, calls: Sequence[ToolCall], time: cl
 
 def _results(db: Database, session: int) -> list[Entry]:
     """The results at the end of a session, when a reply with calls is in front of them."""
-    late = history(db, session, last=_READ)
+    late = history(db, session, last=_LAST)
     results = list(takewhile(lambda entry: entry.message.role == "tool", reversed(late)))[::-1]
     return results if len(results) < len(late) and late[-len(results) - 1].message.calls else []

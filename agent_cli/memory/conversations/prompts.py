@@ -19,20 +19,13 @@ def add(db: Database, scope: Scope, session: int | None, text: str, now: datetim
     """
     if not text.strip() or text.startswith(" "):
         return
+    spans = json.dumps([[text.index(piece), len(piece)] for piece in pasted])
     with db.write():
         if text == db.value("select text from prompt where owner = ? order by id desc limit 1", (scope.owner,)):
             return
         db.execute(
             "insert into prompt (uid, owner, place, session_id, text, pasted, at) values (?, ?, ?, ?, ?, ?, ?)",
-            (
-                ids.new(now),
-                scope.owner,
-                scope.place,
-                session,
-                text,
-                json.dumps([[text.index(piece), len(piece)] for piece in pasted]),
-                clock.utc(now),
-            ),
+            (ids.new(now), scope.owner, scope.place, session, text, spans, clock.utc(now)),
         )
         db.execute(
             """delete from prompt where owner = ?1
@@ -43,19 +36,15 @@ def add(db: Database, scope: Scope, session: int | None, text: str, now: datetim
 
 def recent(db: Database, owner: str, limit: int) -> list[str]:
     """The newest lines, the latest first."""
-    return [
-        text for (text,) in db.rows("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
-    ]
+    rows = db.rows("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
+    return [text for (text,) in rows]
 
 
 def pasted(db: Database, owner: str, limit: int) -> dict[str, list[str]]:
-    """{line: pasted parts} of the newest lines, where there are any."""
+    """The pasted parts of those of the newest lines that have any, by the line."""
     rows = db.rows("select text, pasted from prompt where owner = ? order by id desc limit ?", (owner, limit))
-    return {
-        text: [text[start : start + length] for start, length in json.loads(spans)]
-        for text, spans in rows
-        if spans != "[]"
-    }
+    read = ((text, json.loads(spans)) for text, spans in rows)
+    return {text: [text[start : start + length] for start, length in spans] for text, spans in read if spans}
 
 
 def all_are_command(db: Database, found: Sequence[int], command: str) -> bool:

@@ -23,18 +23,15 @@ from agent_cli.store.db import Database
 from agent_cli.text import one_line
 from agent_cli.values import frozen
 
-_TRUSTED: tuple[Origin, ...] = (
-    "typed",
-    "pasted",
-    "piped",
-    "file",
-    "import",
-    "http",
-    "mcp",
-    "schedule",
-    "tool",
-    "model",
-)
+_TRUSTED: tuple[Origin, ...]
+_TRUSTED = ("typed", "pasted", "piped", "file", "import", "http", "mcp", "schedule", "tool", "model")
+ORIGINS: tuple[Origin, ...] = ("file", "piped", "http", "tool")
+# Tools whose results are the program's own text, and those whose results the person has approved.
+PROGRAM_WORDED = ("jot", "save_note", "propose_fact", "create_reminder", "complete_task", "draft_message", "calculate")
+_APPROVED = ("read_skill",)
+_CARRIED = re.compile(r"\(([sy])(\d+)(?=[),])")  # handles of the sessions and summaries that an opening tells of
+_NOTE = "a note"
+_MAX_QUESTIONS = 50  # whose recalled memories are followed
 _MIN_LENGTH = 4  # characters of a meaningful quote
 _MAX_LENGTH = 600
 
@@ -52,15 +49,9 @@ def least_trusted(origins: Iterable[Origin]) -> Origin:
     return max(origins, key=_TRUSTED.index, default="model")
 
 
-def rank(origin: Origin) -> int:
-    """The place of an origin in the order of trust, the most trusted first."""
-    return _TRUSTED.index(origin)
-
-
 def trust(parts: Sequence[Part], start: int, end: int) -> Origin:
     """The least trusted origin of the characters from `start` to `end`."""
-    touched: list[Origin] = []
-    at = 0
+    touched, at = list[Origin](), 0
     for part in parts:
         if part.text[max(0, start - at) : max(0, end - at)].strip():
             touched.append(part.origin)
@@ -80,28 +71,6 @@ def find(entries: Iterable[Entry], quote: str) -> Quote | None:
             origin = trust(entry.parts, match.start(), match.end())
             return Quote(entry.id, match[0], origin, clock.local(entry.at, entry.utc_offset))
     return None
-
-
-def roles(db: Database, messages: Sequence[int]) -> dict[int, str]:
-    """Who said each message: user, assistant or tool."""
-    found = "select id, role from said where id in (select value from json_each(?))"
-    return {int(id): str(role) for id, role in db.rows(found, (messages,))}
-
-
-ORIGINS: tuple[Origin, ...] = ("file", "piped", "http", "tool")
-PROGRAM_WORDED = (  # tools whose results are the program's own text
-    "jot",
-    "save_note",
-    "propose_fact",
-    "create_reminder",
-    "complete_task",
-    "draft_message",
-    "calculate",
-)
-_APPROVED = ("read_skill",)  # tools whose results the person has approved
-_CARRIED = re.compile(r"\(([sy])(\d+)(?=[),])")  # handles of the sessions and summaries that an opening tells of
-_NOTE = "a note"
-_MAX_QUESTIONS = 50  # whose recalled memories are followed
 
 
 @frozen
@@ -153,9 +122,8 @@ def before_proposal(db: Database, message: int, statement: str, quote: Quote | N
         return read
     session = log.session_of(db, message) or 0
     opening = str(db.value("select opening from session where id = ?", (session,)) or "")
-    carried = [(letter, int(number)) for letter, number in _CARRIED.findall(opening)]
-    summaries = [number for letter, number in carried if letter == "y"]
-    sessions = [number for letter, number in carried if letter == "s"]
+    carried = _CARRIED.findall(opening)
+    summaries, sessions = ([int(number) for kind, number in carried if kind == letter] for letter in "ys")
     return _read_in_sessions(db, [session, *sessions, *_summarised(db, summaries)], message)
 
 
@@ -184,24 +152,22 @@ def trust_after(quote: Quote | None, reading: Reading | None) -> Origin:
 
 
 def _description(db: Database, read: Reading) -> str:
-    arguments = _arguments_of(db, read.message) if read.origin == "tool" and not read.row else ""
-    return f"{one_line(f'{read.described} {arguments}', 80)}, {read.handle}"
-
-
-def _arguments_of(db: Database, result: int) -> str:
-    """The arguments of the call that a tool's result answers, as words."""
-    found = db.value(
-        """select c.arguments from said r join said q on q.session_id = r.session_id and q.id < r.id
-           join tool_call c on c.message_id = q.id and c.call_id = r.answers
-           where r.id = ? order by q.id desc limit 1""",
-        (result,),
-    )
-    return " ".join(str(value) for value in json.loads(found).values()) if found else ""
+    """What was read, the arguments of the call that it answers, and the handle."""
+    arguments = "{}"
+    if read.origin == "tool" and not read.row:
+        arguments = db.value(
+            """select c.arguments from said r join said q on q.session_id = r.session_id and q.id < r.id
+               join tool_call c on c.message_id = q.id and c.call_id = r.answers
+               where r.id = ? order by q.id desc limit 1""",
+            (read.message,),
+        )
+    words = " ".join(map(str, json.loads(arguments or "{}").values()))
+    return f"{one_line(f'{read.described} {words}', 80)}, {read.handle}"
 
 
 def _least_trusted(found: Iterable[Reading | None]) -> Reading | None:
     """The least trusted of these, the latest of its kind."""
-    return max(filter(None, found), key=lambda each: (rank(each.origin), each.message), default=None)
+    return max(filter(None, found), key=lambda each: (_TRUSTED.index(each.origin), each.message), default=None)
 
 
 def _read_after(db: Database, message: int) -> Reading | None:
@@ -222,7 +188,7 @@ def _recalled(db: Database, message: int) -> Iterator[Reading | None]:
         for kind, row in db.rows("select kind, row from recollection where message_id = ? order by id", (asked,)):
             if kind != "message":
                 yield _kept_in(db, kind, row, asked)
-            elif row < asked and (before := _question_of(db, row)):
+            elif row < asked and (before := log.question_of(db, row)):
                 read = _read_in_message(db, row) if before == row else _read_after(db, before)
                 yield read
                 if read is None and before not in questions and len(questions) < _MAX_QUESTIONS:
@@ -244,15 +210,6 @@ def _kept_in(db: Database, kind: str, row: int, message: int) -> Reading | None:
             return _read_in_sessions(db, _summarised(db, [row]), message)
         case _:
             return None
-
-
-def _question_of(db: Database, message: int) -> int | None:
-    """The message of the person that a reply answers; of their own message that one."""
-    found = db.value(
-        "select max(id) from said where session_id = ? and id <= ? and role = 'user'",
-        (log.session_of(db, message) or 0, message),
-    )
-    return int(found) if found else None
 
 
 def _read_in_message(db: Database, message: int) -> Reading | None:

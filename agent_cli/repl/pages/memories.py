@@ -12,7 +12,7 @@ from itertools import groupby
 
 from agent_cli import clock, kinds
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log, readings, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts import facts
 from agent_cli.memory.language import terms
@@ -54,7 +54,7 @@ def _groups(db: Database, owner: str, hits: Sequence[Hit]) -> Iterator[tuple[str
         if isinstance(key, int):
             session = sessions.get(db, key, owner)
             day = clock.local(session.last_at, session.utc_offset)
-            roles = readings.roles(db, [hit.id for hit in group])
+            roles = log.roles(db, [hit.id for hit in group])
             shown = [(hit, _SPEAKERS.get(roles.get(hit.id, ""), "")) for hit in group]
             yield f"{session.handle} “{sessions.name(db, session)}”, {day:%-d %B %Y}", shown
         else:

@@ -54,7 +54,7 @@ class Conversation:
     @property
     def session(self) -> Session | None:
         """The session, once it has a message."""
-        if self.id is None or not log.has_messages(self.app.db, self.id):
+        if self.id is None or not log.count(self.app.db, self.id):
             return None
         return sessions.get(self.app.db, self.id, self.app.scope.owner)
 
