@@ -28,23 +28,29 @@ def transcript(entries: Sequence[log.Entry], characters: int) -> str:
         for entry in entries
         if log.is_spoken(entry) and entry.message.text
     ]
-    room = characters
-    while sum(len(words) + 12 for _, words in spoken) > characters and room > 80:
-        room = room // 2
-        spoken = [(who, _middle_out(words, room)) for who, words in spoken]
-    all_lines = [f"{who}: {words}" for who, words in spoken]
-    return "\n".join(_spread(all_lines, characters))[:characters]
+    return _fitting(spoken, characters, 12)[:characters]
 
 
 def shorten(words: str, characters: int) -> str:
     """A text of at most this length; long lines lose their middle first, then whole lines are dropped."""
     if len(words) <= characters:
         return words
-    lines, room = words.splitlines(), characters
-    while sum(len(line) + 1 for line in lines) > characters and room > 80:
+    return _fitting([("", line) for line in words.splitlines()], characters, 1)[:characters]
+
+
+def _fitting(said: list[tuple[str, str]], characters: int, extra: int) -> str:
+    """What these speakers say, a line each; lines lose their middle, then only every n-th and the last one stay."""
+    room = characters
+    while sum(len(words) + extra for _, words in said) > characters and room > 80:
         room = room // 2
-        lines = [_middle_out(line, room) for line in lines]
-    return "\n".join(_spread(lines, characters))[:characters]
+        half = room // 2
+        said = [(who, words if len(words) <= room else f"{words[:half]} … {words[-half:]}") for who, words in said]
+    lines = [f"{who}: {words}" if who else words for who, words in said]
+    for step in range(max(1, len(lines) // characters), len(lines)):
+        chosen = [*lines[:-1:step], lines[-1]]
+        if sum(len(line) + 1 for line in chosen) <= characters:
+            return "\n".join(chosen)
+    return "\n".join(lines[-1:])
 
 
 def escape_end_tag(words: str, element: str) -> str:
@@ -58,7 +64,11 @@ def sentences(transcript: str) -> list[WeightedSentence]:
     A word counts by its frequency, a sentence by the mean over its words (SumBasic), a little more when the person
     said it or when it holds a number.
     """
-    spoken = [(line.split(": ", 1)[0], piece) for line in transcript.splitlines() for piece in _sentences_of(line)]
+    spoken = [
+        (line.split(": ", 1)[0], piece)
+        for line in transcript.splitlines()
+        for piece in text.sentences(line.partition(": ")[2])
+    ]
     frequency = Counter(word for _, piece in spoken for word in _content_words(piece))
     return [
         WeightedSentence(speaker, text.with_full_stop(piece), _weight(speaker, piece, frequency), place)
@@ -94,10 +104,6 @@ def _speaker(entry: log.Entry) -> str:
     return text.one_line(entry.author, 40) or (_PERSON if entry.message.role == "user" else _ASSISTANT)
 
 
-def _sentences_of(line: str) -> list[str]:
-    return text.sentences(line.partition(": ")[2])
-
-
 def _content_words(piece: str) -> list[str]:
     return [word for word in text.words(piece) if word not in STOP_WORDS and len(word) > 2]
 
@@ -109,16 +115,3 @@ def _weight(speaker: str, piece: str, frequency: Counter[str]) -> float:
     weight = sum(frequency[word] for word in words) / len(words)
     weight *= 1.0 if speaker == _ASSISTANT else 1.5
     return weight * (1.3 if any(character.isdigit() for character in piece) else 1.0)
-
-
-def _middle_out(words: str, room: int) -> str:
-    return words if len(words) <= room else f"{words[: room // 2]} … {words[-(room // 2) :]}"
-
-
-def _spread(lines: list[str], characters: int) -> list[str]:
-    """As many lines as fit, spread over the conversation: all, or every n-th and the last."""
-    for step in range(max(1, len(lines) // characters), len(lines)):
-        chosen = [*lines[:-1:step], lines[-1]]
-        if sum(len(line) + 1 for line in chosen) <= characters:
-            return chosen
-    return lines[-1:]

@@ -51,10 +51,15 @@ def get(db: Database, session: int) -> RollingSummary | None:
 
 def fold(db: Database, session: int, up_to: int, now: datetime) -> RollingSummary:
     """Summarise the messages up to this one: extract now, and queue the model's version."""
-    rounds, made = tombstones.erasure_count(db), _extracted(db, session, up_to)
+
+    def extracted() -> RollingSummary:
+        entries = _folded(db, session, up_to)
+        return _made(up_to, extract(entries), entries, "extract")
+
+    rounds, made = tombstones.erasure_count(db), extracted()
     with db.write():
         if tombstones.erasure_count(db) != rounds:  # do not store again what was forgotten meanwhile
-            made = _extracted(db, session, up_to)
+            made = extracted()
         _write(db, session, made, now)
         jobs.add(db, JOB, ids.handle("session", session), now)
     return made
@@ -70,7 +75,14 @@ def ask_model(
     entries = _folded(db, session, present.up_to)
     transcript = digest.escape_end_tag(digest.transcript(entries, characters), "conversation")
     words = " ".join("".join(ask(_QUESTION.format(transcript=transcript))).split())
-    return _with_details(present.up_to, _cut(words), entries, "model") if words else None
+    sentences, room = [], WORDS  # whole sentences, where there are any
+    for sentence in text.sentences(words):
+        room -= len(sentence.split())
+        if room < 0:
+            break
+        sentences.append(sentence)
+    short = text.one_line(" ".join(sentences) or " ".join(words.split()[:WORDS]), _LONGEST)
+    return _made(present.up_to, short, entries, "model") if words else None
 
 
 def folded(db: Database, session: int) -> list[log.Entry]:
@@ -97,47 +109,33 @@ def extract(entries: Sequence[log.Entry]) -> str:
 
     Sentences with few new words are left out.
     """
-    ranked = sorted(
-        digest.sentences(digest.transcript(entries, _EXTRACTED)), key=lambda each: (not _durable(each), -each.weight)
-    )
-    chosen: list[digest.WeightedSentence] = []
-    known: set[str] = set()
-    room = WORDS
-    for each in ranked:
-        words = _short(each.words)
-        size = len(words.split()) + 1
-        sentence_words = set(text.words(words))
+
+    def is_lasting(each: digest.WeightedSentence) -> bool:  # suggests a lasting statement of the person
+        return each.speaker != "assistant" and not each.words.endswith("?") and bool(_DURABLE.search(each.words))
+
+    found = digest.sentences(digest.transcript(entries, _EXTRACTED))
+    chosen, known, room = list[digest.WeightedSentence](), set[str](), WORDS
+    for each in sorted(found, key=lambda each: (not is_lasting(each), -each.weight)):
+        words = each.words.split()
+        if len(words) > _SENTENCE:
+            words = [*words[:_SENTENCE], "…"]
+            each = replace(each, words=" ".join(words))
+        size, sentence_words = len(words) + 1, set(text.words(each.words))
         if each.weight and size <= room and len(sentence_words - known) >= _MIN_NEW * len(sentence_words):
             room -= size
             known |= sentence_words
-            chosen.append(replace(each, words=words))
+            chosen.append(each)
     return " ".join(f"{each.speaker}: {each.words}" for each in sorted(chosen, key=lambda each: each.place))
 
 
-def _durable(sentence: digest.WeightedSentence) -> bool:
-    """Whether its words suggest a lasting statement of the person."""
-    return bool(
-        sentence.speaker != "assistant" and not sentence.words.endswith("?") and _DURABLE.search(sentence.words)
-    )
-
-
-def _extracted(db: Database, session: int, up_to: int) -> RollingSummary:
-    entries = _folded(db, session, up_to)
-    return _with_details(up_to, extract(entries), entries, "extract")
-
-
-def _with_details(up_to: int, words: str, entries: Sequence[log.Entry], method: str) -> RollingSummary:
+def _made(up_to: int, words: str, entries: Sequence[log.Entry], method: str) -> RollingSummary:
+    """The summary with the details, such as numbers and paths, that its words leave out."""
     details = keywords.newest_details((entry.message.text for entry in entries), _DETAILS, words)
     return RollingSummary(up_to, words, details, method)
 
 
 def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:
     return [entry for entry in log.history(db, session) if entry.id <= up_to and log.is_spoken(entry)]
-
-
-def _short(sentence: str) -> str:
-    words = sentence.split()
-    return sentence if len(words) <= _SENTENCE else f"{' '.join(words[:_SENTENCE])} …"
 
 
 def _write(db: Database, session: int, made: RollingSummary, now: datetime) -> None:
@@ -147,14 +145,3 @@ def _write(db: Database, session: int, made: RollingSummary, now: datetime) -> N
               details = excluded.details, method = excluded.method, at = excluded.at""",
         (session, made.up_to, made.text, made.details, made.method, clock.utc(now)),
     )
-
-
-def _cut(words: str) -> str:
-    """At most 150 words, whole sentences where there are any."""
-    sentences, room = [], WORDS
-    for sentence in text.sentences(words):
-        room -= len(sentence.split())
-        if room < 0:
-            break
-        sentences.append(sentence)
-    return text.one_line(" ".join(sentences) or " ".join(words.split()[:WORDS]), _LONGEST)
