@@ -8,9 +8,11 @@ shown whole, a change with every line that differs, and invisible characters are
 import difflib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from agent_cli import clock
@@ -79,20 +81,20 @@ class Proposal:
     edited: bool  # whether the reviewer changed the words
     operation: str
     reach: str  # where it is true, in words
-    since: str  # from which day to which, where that is known
-    until: str
-    filed: str  # subject, predicate and object, where they do not follow from the statement
-    origin: str
-    trust: str
-    inferred: bool
-    quote: str
-    message: int | None
-    known: tuple[ConflictingFact, ...]
-    more: int  # how many further facts it contradicts, which are not shown and not changed
-    at: str = field(compare=False)
-    utc_offset: int = field(compare=False)
-    session: str = field(compare=False)  # the handle of the session it comes from; `title` is its name
-    title: str = field(compare=False)
+    since: str = ""  # from which day to which, where that is known
+    until: str = ""
+    filed: str = ""  # subject, predicate and object, where they do not follow from the statement
+    origin: str = ""
+    trust: str = ""
+    inferred: bool = False
+    quote: str = ""
+    message: int | None = None
+    known: tuple[ConflictingFact, ...] = ()
+    more: int = 0  # how many further facts it contradicts, which are not shown and not changed
+    at: str = field(default="", compare=False)
+    utc_offset: int = field(default=0, compare=False)
+    session: str = field(default="", compare=False)  # the handle of the session it comes from; `title` is its name
+    title: str = field(default="", compare=False)
     read: str = ""  # what was read in the turn that proposed it, with its message
     read_message: int | None = None
     heading: str = ""  # of a skill: its name and description
@@ -140,12 +142,9 @@ def pending(memory: MemoryContext, session: int | None = None) -> list[ProposalK
 
     Of each kind those stand first that were proposed after something foreign was read, then the oldest.
     """
-    owner = memory.scope.owner
-    return [
-        (name, id)
-        for name, kind in _KINDS.items()
-        for id in kind.pending_ids(memory.db, owner, session, readings.ORIGINS)
-    ]
+    db, owner = memory.db, memory.scope.owner
+    waiting = {name: kind.pending_ids(db, owner, session, readings.ORIGINS) for name, kind in _KINDS.items()}
+    return [(name, id) for name, found in waiting.items() for id in found]
 
 
 def read(memory: MemoryContext, key: ProposalKey, words: str = "") -> Proposal | None:
@@ -162,25 +161,29 @@ def parse_edit(key: ProposalKey, words: str) -> str:
     return visible_line(words) if key[0] == "fact" else skill_file.parse(cleaned(words)).text
 
 
-def accept(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
-    """Accept a proposal. Raises UsageError when it was decided or changed since it was read."""
-    return _decide(memory, proposal, lambda memory: _accept(memory, proposal, False))
+def accept(memory: MemoryContext, proposal: Proposal, replacing: bool = False) -> ReviewDecision:
+    """Accept a proposal. Raises UsageError when it was decided or changed since it was read.
+
+    `replacing`: the older facts that it contradicts end too.
+    """
+    memory = memory.in_one_batch()
+    with memory.db.write():
+        _require_unchanged(memory, proposal)
+        return ReviewDecision((proposal,), True, (_accept(memory, proposal, replacing),), memory.batch)
 
 
 def accept_replacing(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
     """Accept a proposal and end the facts it contradicts. Raises UsageError like `accept`."""
-    return _decide(memory, proposal, lambda memory: _accept(memory, proposal, True))
+    return accept(memory, proposal, replacing=True)
 
 
 def reject(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
     """Reject a proposal. Raises UsageError like `accept`."""
-    kind = _KINDS[proposal.kind]
-
-    def decide(memory: MemoryContext) -> str:
-        row = kind.get(memory.db, proposal.id, memory.scope.owner)
-        return f"rejected {kind.reject(memory, row).handle}"
-
-    return replace(_decide(memory, proposal, decide), accepted=False)
+    memory, kind = memory.in_one_batch(), _KINDS[proposal.kind]
+    with memory.db.write():
+        _require_unchanged(memory, proposal)
+        row = kind.reject(memory, kind.get(memory.db, proposal.id, memory.scope.owner))
+        return ReviewDecision((proposal,), False, (f"rejected {row.handle}",), memory.batch)
 
 
 def accept_all(memory: MemoryContext, proposals: Sequence[Proposal]) -> ReviewDecision:
@@ -224,9 +227,17 @@ def last_batch(memory: MemoryContext) -> str:
 
 def undo_batch(memory: MemoryContext, batch: str) -> list[str]:
     """Undo a batch of decisions, whatever it included. Raises UsageError like `undo`."""
+    lines = []
     with memory.db.write():
-        undone = [row for kind in _KINDS.values() for row in kind.undo_batch(memory, batch)]
-    return [_undone(each) for each in undone]
+        for row in [row for kind in _KINDS.values() for row in kind.undo_batch(memory, batch)]:
+            if row.state == PENDING:
+                lines.append(f"{row.handle} waits again")
+            elif row.kind == "fact":
+                lines.append(f"{row.handle} is {'true again' if row.is_accepted else row.state}")
+            else:
+                now = f"version {row.version} again" if row.state == ACCEPTED else row.state
+                lines.append(f"{row.handle} {row.name} is {now}")
+    return lines
 
 
 def changes(memory: MemoryContext, batch: str) -> list[str]:
@@ -243,15 +254,16 @@ def changes(memory: MemoryContext, batch: str) -> list[str]:
 def passage(memory: MemoryContext, proposal: Proposal) -> list[PassageMessage]:
     """The source message with two messages before and after it, or the end of the session. Raises UsageError."""
     source = proposal.read_message or proposal.message
-    if source is None and proposal.session:
+    if source:
+        entries = log.context_of(memory.db, memory.scope.owner, source, 2, 2)
+    elif proposal.session:
         last = log.history(memory.db, ids.number("session", proposal.session), _SESSION_END)
-        shown = [entry for entry in last if entry.message.text]
-        return [PassageMessage(entry.handle, entry.message.role, entry.message.text, False) for entry in shown]
-    if source is None:
+        entries = [entry for entry in last if entry.message.text]
+    else:
         raise UsageError(f"{proposal.handle} comes from no message")
+    sources = [each for each in (source, proposal.message) if each]
     return [
-        PassageMessage(entry.handle, entry.message.role, entry.message.text, entry.id in (source, proposal.message))
-        for entry in log.context_of(memory.db, memory.scope.owner, source, 2, 2)
+        PassageMessage(entry.handle, entry.message.role, entry.message.text, entry.id in sources) for entry in entries
     ]
 
 
@@ -272,10 +284,9 @@ def start_notices(memory: MemoryContext) -> list[str]:
 
 def waiting_notice(waiting: Iterable[ProposalKey]) -> str:
     """How many of each kind are to review: `3 facts and 1 skill to review: /review`; empty where nothing waits."""
-    counts = Counter(kind for kind, _ in waiting)
-    return Request(
-        f"{' and '.join(counted(count, kind) for kind, count in counts.items())} to review: /review" if counts else ""
-    )
+    counts = Counter(kind for kind, _ in waiting).items()
+    listed = " and ".join(counted(count, kind) for kind, count in counts)
+    return Request(f"{listed} to review: /review" if listed else "")
 
 
 def changed_since_opened(db: Database, session: int, owner: str, command: str) -> list[str]:
@@ -329,24 +340,14 @@ def format_receipt(adopted: Adopted, now: datetime) -> str:
 
 def cleaned(text: str) -> str:
     """A text without invisible characters, except for a byte order mark and the line ends."""
+    lines = []
+    for line in text.removeprefix(_BYTE_ORDER_MARK).split("\n"):
+        words = line.removesuffix("\r").replace("\u2028", " ").replace("\u2029", " ")
+        while (seen := visible(words)) != words:  # removing a character may join two others
+            words = seen
+        lines.append(f"{words}\r" if line.endswith("\r") else words)
     mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
-    return mark + "\n".join(_clean_line(line) for line in text.removeprefix(_BYTE_ORDER_MARK).split("\n"))
-
-
-def _clean_line(line: str) -> str:
-    end = "\r" if line.endswith("\r") else ""
-    words = line.removesuffix("\r").replace("\u2028", " ").replace("\u2029", " ")
-    while (seen := visible(words)) != words:  # removing a character may join two others
-        words = seen
-    return words + end
-
-
-def _decide(memory: MemoryContext, proposal: Proposal, decide: Callable[[MemoryContext], str]) -> ReviewDecision:
-    """Decide on a proposal. Raises UsageError when it is not as it was shown."""
-    memory = memory.in_one_batch()
-    with memory.db.write():
-        _require_unchanged(memory, proposal)
-        return ReviewDecision((proposal,), True, (decide(memory),), memory.batch)
+    return mark + "\n".join(lines)
 
 
 def _require_unchanged(memory: MemoryContext, shown: Proposal) -> None:
@@ -361,10 +362,13 @@ def _require_unchanged(memory: MemoryContext, shown: Proposal) -> None:
 
 def _accept(memory: MemoryContext, proposal: Proposal, replacing: bool) -> str:
     """Accept the words that were shown; returns the receipt. `replacing`: the older facts that were shown end too."""
-    return _accept_fact(memory, proposal, replacing) if proposal.kind == "fact" else _accept_skill(memory, proposal)
-
-
-def _accept_fact(memory: MemoryContext, proposal: Proposal, replacing: bool) -> str:
+    if proposal.kind == "skill":
+        skill = skills.get(memory.db, proposal.id, memory.scope.owner)
+        if proposal.statement != skill.text:
+            skill = skills.edit(memory, skill, proposal.statement)
+        now = skills.accept(memory, skill)
+        version = f": {now.handle} {now.name} is version {now.version} now" if now.id != skill.id else f" {now.name}"
+        return f"kept {skill.handle}{version}"
     fact = facts.get(memory.db, proposal.id, memory.scope.owner)
     if proposal.statement != fact.statement:
         fact = adoption.edit(memory, fact, proposal.statement)
@@ -375,25 +379,6 @@ def _accept_fact(memory: MemoryContext, proposal: Proposal, replacing: bool) -> 
     replaced = {each.id for each in adopted.replaced}
     ended = [adoption.end(memory, each) for each in known[1:] if each.id not in replaced]
     return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)), memory.time())
-
-
-def _accept_skill(memory: MemoryContext, proposal: Proposal) -> str:
-    skill = skills.get(memory.db, proposal.id, memory.scope.owner)
-    if proposal.statement != skill.text:
-        skill = skills.edit(memory, skill, proposal.statement)
-    now = skills.accept(memory, skill)
-    if now.id == skill.id:
-        return f"kept {now.handle} {now.name}"
-    return f"kept {skill.handle}: {now.handle} {now.name} is version {now.version} now"
-
-
-def _undone(row: Fact | Skill) -> str:
-    """What became of a row whose last change was undone."""
-    if row.state == PENDING:
-        return f"{row.handle} waits again"
-    if isinstance(row, Fact):
-        return f"{row.handle} is {'true again' if row.is_accepted else row.state}"
-    return f"{row.handle} {row.name} is {f'version {row.version} again' if row.state == ACCEPTED else row.state}"
 
 
 def _source(memory: MemoryContext, session: int | None) -> tuple[str, str]:
@@ -416,6 +401,9 @@ def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     since, until = (
         clock.format_day(moment, fact.utc_offset) if moment else "" for moment in (edited.valid_from, edited.valid_to)
     )
+    # A triple of a model, which is not what the rules make of the statement, is approved too.
+    triple = Triple(edited.subject, edited.predicate, edited.object)
+    as_parsed = not edited.predicate or triple == triples.parse(edited.statement)
     return Proposal(
         "fact",
         fact.id,
@@ -426,7 +414,7 @@ def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
         reach=describe_scope(memory.scope, fact),
         since=since,
         until=until,
-        filed=_unexpected_triple(edited),
+        filed="" if as_parsed else visible_line(f"{edited.subject} · {edited.predicate} · {edited.object}"),
         origin=fact.origin,
         trust=fact.trust,
         inferred=bool(fact.inferred),
@@ -464,18 +452,14 @@ def _conflicts(memory: MemoryContext, fact: Fact) -> list[ConflictingFact]:
     return sorted(known, key=lambda each: (each.outcome == STAYS, -each.id))
 
 
-def _unexpected_triple(fact: Fact) -> str:
-    """The triple in words, where it is not what the rules make of the statement: a model's triple is approved too."""
-    triple = Triple(fact.subject, fact.predicate, fact.object)
-    if not fact.predicate or triple == triples.parse(fact.statement):
-        return ""
-    return visible_line(f"{fact.subject} · {fact.predicate} · {fact.object}")
-
-
 def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
-    shown = words or cleaned(skill.text)
-    name, description = _name_and_description(skill, shown)
-    target = _target(memory.db, skill, name)
+    shown, name, description = words or cleaned(skill.text), skill.name, skill.description
+    with suppress(UsageError):  # it is invalid without the invisible characters: accepting it will raise this
+        file = skill_file.parse(shown)
+        name, description = file.name, file.description
+    known = skills.listing(memory.db, skill.owner)
+    named = [each for each in known if each.name == name]
+    target = next(iter(named or (each for each in known if each.id == skill.target_id)), None)
     session, title = _source(memory, skill.session_id)
     session_id = skill.session_id if skill.trust in readings.ORIGINS else None
     read, message = readings.describe_in_session(memory.db, session_id, skill.at) if session_id else ("", None)
@@ -487,18 +471,10 @@ def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
         edited=bool(words),
         operation="update" if target else "insert",
         reach=_describe_change(skill, target),
-        since="",
-        until="",
-        filed="",
         origin=skill.origin,
         trust=skill.trust,
-        inferred=False,
-        quote="",
-        message=None,
-        known=(),
-        more=0,
         heading=visible_line(f"{name}: {description}"),
-        body=_body(shown, target),
+        body=tuple(_difference(target.text if target else None, shown)) or ("@ nothing that can be seen would change",),
         at=skill.at,
         utc_offset=skill.utc_offset,
         session=session,
@@ -508,23 +484,8 @@ def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
     )
 
 
-def _name_and_description(skill: Skill, text: str) -> tuple[str, str]:
-    """Name and description in the text that would be stored."""
-    try:
-        file = skill_file.parse(text)
-    except UsageError:  # it is invalid without the invisible characters: accepting it will raise this
-        return skill.name, skill.description
-    return file.name, file.description
-
-
-def _target(db: Database, skill: Skill, name: str) -> Skill | None:
-    """The skill that acceptance would change."""
-    known = skills.listing(db, skill.owner)
-    named = next((each for each in known if each.name == name), None)
-    return named or next((each for each in known if each.id == skill.target_id), None)
-
-
 def _describe_change(skill: Skill, target: Skill | None) -> str:
+    """What acceptance would change: a new skill, or which one."""
     if target is None:
         return "new skill"
     change = f"a change to {target.handle} {target.name}"
@@ -534,24 +495,17 @@ def _describe_change(skill: Skill, target: Skill | None) -> str:
     return f"{change}, made from version {skill.base}{now}"
 
 
-def _body(text: str, target: Skill | None) -> tuple[str, ...]:
+def _difference(before: str | None, after: str) -> Iterator[str]:
     """The lines of a new skill, or those that a change adds and removes, each after its sign."""
-    new = _lines(text)
-    if target is None:
-        return tuple(f"+ {line}" for line in new)
-    return tuple(_difference(_lines(target.text), new)) or ("@ nothing that can be seen would change",)
-
-
-def _lines(text: str) -> list[str]:
-    lines = [line.removesuffix("\r") for line in cleaned(text).removeprefix(_BYTE_ORDER_MARK).split("\n")]
-    return lines if lines[-1] else lines[:-1]
-
-
-def _difference(old: list[str], new: list[str]) -> Iterator[str]:
-    lines = difflib.unified_diff(old, new, n=_CONTEXT, lineterm="")
-    for number, line in enumerate(lines):
-        if number < 2:
-            continue  # file names
+    old, new = (
+        [line.removesuffix("\r") for line in cleaned(text or "").removeprefix(_BYTE_ORDER_MARK).split("\n")]
+        for text in (before, after)
+    )
+    old, new = (lines if lines[-1] else lines[:-1] for lines in (old, new))
+    if before is None:
+        yield from (f"+ {line}" for line in new)
+        return
+    for line in islice(difflib.unified_diff(old, new, n=_CONTEXT, lineterm=""), 2, None):  # without the file names
         if line.startswith("@@"):
             yield f"@ from line {line.split()[2][1:].partition(',')[0]}"
         else:
