@@ -25,8 +25,6 @@ MAX_WAIT = timedelta(days=30)
 
 
 class Proposed:
-    """A row that is proposed and decided."""
-
     kind: ClassVar[Literal["fact", "skill"]]
     id: int
     owner: str
@@ -45,7 +43,6 @@ class Proposed:
         return self.state == ACCEPTED and self.hidden_at is None
 
     def local_day(self, moment: str | None) -> str:
-        """The local day of a moment; empty without one."""
         return f"{clock.local(moment, self.utc_offset):%Y-%m-%d}" if moment else ""
 
 
@@ -143,7 +140,6 @@ class Proposals(Generic[Row]):
         return [id for (id,) in rows]
 
     def history(self, db: Database, id: int) -> list[Version]:
-        """The versions of a row, the oldest first."""
         rows = db.rows(
             f"""select change, was, actor, undone, at, utc_offset from {self.kind}_version where {self.kind}_id = ?
                 order by id""",
@@ -155,7 +151,6 @@ class Proposals(Generic[Row]):
         ]
 
     def insert(self, memory: MemoryContext, change: str, *, actor: str, **columns: Any) -> Row:
-        """Store a new row and record it. Runs in the caller's transaction."""
         db, now, owner = memory.db, memory.time(), memory.scope.owner
         decided_at = None if columns["state"] == PENDING else clock.utc(now)
         columns |= {"uid": ids.new(now), "owner": owner, "decided_at": decided_at}

@@ -63,10 +63,7 @@ class AnsweredRequest:
 
 
 def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, writes: bool = True) -> tuple[Caller, str]:
-    """Add a caller; returns it with its token. A revoked name gets its memory back.
-
-    Raises UsageError for a name that is invalid or in use.
-    """
+    """Add a caller, or let a revoked one in again; returns it with its token. Raises UsageError for a name in use."""
     if not _NAME.fullmatch(name):
         needed = "use lower-case letters and digits, as in home-server"
         raise UsageError(f"{name!r} is not a valid name of a caller: {needed}")
@@ -89,7 +86,6 @@ def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, write
 
 
 def get(db: Database, name: str) -> Caller:
-    """Raises UsageError."""
     row = db.row(f"select {_COLUMNS} from caller where name = ?", (name,))
     if row is None:
         raise UsageError(f"there is no caller {name!r}; `agent serve callers list` shows them all")
@@ -97,7 +93,6 @@ def get(db: Database, name: str) -> Caller:
 
 
 def listing(db: Database) -> list[Caller]:
-    """All callers by name, also revoked ones."""
     return [Caller(*row) for row in db.rows(f"select {_COLUMNS} from caller order by name")]
 
 
@@ -113,7 +108,6 @@ def revoke(db: Database, name: str, time: clock.Clock) -> Caller:
 
 
 def by_token(db: Database, token: str) -> Caller | None:
-    """The caller with this token, or None."""
     row = db.row(f"select {_COLUMNS} from caller where revoked_at is null and hash = ?", (_hash(token),))
     return Caller(*row) if row else None
 
@@ -174,7 +168,6 @@ def finish_request(db: Database, caller: Caller, key: str, message: int, lines: 
 
 
 def blank_lines(db: Database, found: Sequence[int]) -> None:
-    """Runs in the caller's transaction."""
     db.execute("update answered set lines = '{}' where id in (select value from json_each(?))", (found,))
 
 

@@ -34,8 +34,6 @@ that the sentence does not say."""
 
 @frozen
 class MemoryRequest:
-    """A sentence that asks to remember or to forget something."""
-
     statement: str  # what it is about, in the person's words and on one line; perhaps empty
     quote: str  # the same exactly as in the message
     trust: Origin
@@ -45,8 +43,6 @@ class MemoryRequest:
 
 @frozen
 class CaptureOptions:
-    """What is captured in a turn."""
-
     at_keyboard: bool = False  # whether the person typed the message
     learns: bool = False  # whether a job may read the turn for facts and skills
     single_valued: frozenset[str] = field(default=SINGLE_VALUED)  # predicates

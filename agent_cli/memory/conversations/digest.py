@@ -59,11 +59,7 @@ def escape_end_tag(words: str, element: str) -> str:
 
 
 def sentences(transcript: str) -> list[WeightedSentence]:
-    """Each sentence with its weight.
-
-    A word counts by its frequency, a sentence by the mean over its words (SumBasic), a little more when the person
-    said it or when it holds a number.
-    """
+    """Each sentence with its weight: the mean frequency of its words (SumBasic), more for the person and numbers."""
     spoken = [
         (line.split(": ", 1)[0], piece)
         for line in transcript.splitlines()

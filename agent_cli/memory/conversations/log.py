@@ -41,8 +41,6 @@ class Usage:
 
 @frozen
 class Entry:
-    """A logged message."""
-
     id: int
     at: str
     utc_offset: int
@@ -121,7 +119,6 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
 
 
 def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, result: ToolResult, now: datetime) -> int:
-    """Log the complete result of a call; returns its id."""
     origin: Origin = "model" if result.failed and not result.quotes else "tool"
     parts, failed = encode_parts([Part(result.text, origin, call.name)]), int(result.failed)
     answered = {"answers": call.id, "tool": call.name, "failed": failed, "finish": "stop"}
@@ -129,7 +126,6 @@ def add_tool_result(db: Database, session: int, scope: Scope, call: ToolCall, re
 
 
 def append_imported(db: Database, session: int, scope: Scope, messages: Sequence[ImportedMessage]) -> None:
-    """Log imported messages. Runs in the caller's transaction."""
     owned = session, scope.owner, _place(db, session, scope)
     rows = [
         (uid, *owned, clock.utc(each.at), clock.offset(each.at), each.external_id, *each[2:-1])
@@ -144,15 +140,11 @@ def append_imported(db: Database, session: int, scope: Scope, messages: Sequence
 
 
 def external_ids(db: Database, session: int) -> dict[int, str]:
-    """The external ids of a session's messages by their ids."""
     return dict(db.rows("select id, coalesce(external_id, uid) from message where session_id = ?", (session,)))
 
 
 def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
-    """Mark replies cut by a crash as interrupted, and answer open calls; returns the number of both.
-
-    Only for a session that no other process has open.
-    """
+    """Mark replies cut by a crash as interrupted, and answer open calls, where no process has the session open."""
     with db.write():
         cut = db.rows("select id from message where session_id = ? and finish is null", (session,))
         db.execute("update message set finish = 'interrupted' where session_id = ? and finish is null", (session,))
@@ -212,7 +204,6 @@ def nth_last(db: Database, session: int, role: Role, n: int) -> Entry | None:
 
 
 def session_of(db: Database, id: int) -> int | None:
-    """The session of a message, or None when there is no such message."""
     session = db.value("select session_id from message where id = ?", (id,))
     return None if session is None else int(session)
 
@@ -249,7 +240,6 @@ def said_by_person(db: Database, session: int) -> list[str]:
 
 
 def roles(db: Database, messages: Sequence[int]) -> dict[int, str]:
-    """Who said each message: user, assistant or tool."""
     return dict(db.rows("select id, role from said where id in (select value from json_each(?))", (messages,)))
 
 
@@ -258,7 +248,6 @@ def count(db: Database, session: int) -> int:
 
 
 def last_message(db: Database, session: int) -> int:
-    """The id of the last message, undone or not; 0 when there is none."""
     return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
 
 
@@ -269,11 +258,7 @@ def count_spoken(db: Database, session: int, first: int = 0) -> int:
 
 
 def undo_from(db: Database, session: int, first: int, now: datetime, by: int | None = None) -> list[int]:
-    """Undo this message and all after it in its session: they stay in the table, but the view `said` excludes them.
-
-    `by`: the message that replaces them. Runs in the caller's transaction; rewind.py handles what was derived from
-    them. Returns their ids.
-    """
+    """Hide a message and all after it from the view `said`; returns their ids. `by`: the message that replaces them."""
     which = "session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1)"
     rows = db.rows(f"select id from said where {which} order by id", (session, first, by))
     db.execute(
@@ -284,11 +269,7 @@ def undo_from(db: Database, session: int, first: int, now: datetime, by: int | N
 
 
 def unanswered_replacement(db: Database, session: int) -> int | None:
-    """The id of the person's last message, when it replaced messages and has no valid answer.
-
-    An answer cut by an error is not valid, one stopped by the person is. The offline model's answer does not replace a
-    model's.
-    """
+    """The last message of the person that replaced others and got no answer; one that an error cut is none."""
     last = db.row(
         "select role, text <> '', finish, model from said where session_id = ? order by id desc limit 1", (session,)
     )
@@ -348,10 +329,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
 
 
 def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: str) -> None:
-    """Blank the text of tool results and offline replies, the thinking of replies, and the arguments of calls.
-
-    Runs in the caller's transaction.
-    """
+    """Blank what tools and the offline model said, what replies thought, and arguments, in the caller's transaction."""
     by_tool, by_model = encode_parts([Part(with_, "tool")]), encode_parts([Part(with_, "model")])
     db.execute(
         """update message set thinking = '', text = iif(role = 'tool' or model = 'offline', ?2, text),

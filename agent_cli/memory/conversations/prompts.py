@@ -13,10 +13,7 @@ MAX_PROMPTS = 5000  # for each owner; older ones are deleted
 
 
 def add(db: Database, scope: Scope, session: int | None, text: str, now: datetime, pasted: Iterable[str] = ()) -> None:
-    """Add a line, unless it repeats the last one or begins with a space (which keeps it out).
-
-    `pasted`: the parts of it that were not typed.
-    """
+    """Add a line with its `pasted` parts, unless it repeats the last one or begins with a space, which keeps it out."""
     if not text.strip() or text.startswith(" "):
         return
     spans = json.dumps([[text.index(piece), len(piece)] for piece in pasted])
@@ -35,7 +32,6 @@ def add(db: Database, scope: Scope, session: int | None, text: str, now: datetim
 
 
 def recent(db: Database, owner: str, limit: int) -> list[str]:
-    """The newest lines, the latest first."""
     rows = db.rows("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
     return [text for (text,) in rows]
 
@@ -48,7 +44,6 @@ def pasted(db: Database, owner: str, limit: int) -> dict[str, list[str]]:
 
 
 def all_are_command(db: Database, found: Sequence[int], command: str) -> bool:
-    """Whether all these lines are calls of this command."""
     return not db.value(
         "select count(*) from prompt where id in (select value from json_each(?)) and text not like ? || ' %'",
         (found, command),
@@ -56,5 +51,4 @@ def all_are_command(db: Database, found: Sequence[int], command: str) -> bool:
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Runs in the caller's transaction."""
     db.execute("delete from prompt where id in (select value from json_each(?))", (found,))

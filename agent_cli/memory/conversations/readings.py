@@ -113,10 +113,7 @@ def after(db: Database, message: int) -> Reading | None:
 
 
 def before_proposal(db: Database, message: int, statement: str, quote: Quote | None) -> Reading | None:
-    """What was read in the turn of a message, recalled for it, or is only carried along since an earlier one.
-
-    What is only carried along has no part in a statement that the person typed.
-    """
+    """What was read in the turn, recalled for it, or, unless the statement was typed, carried along in the session."""
     read = after(db, message)
     if read or (quote and quote.trust == "typed" and terms.is_similar(statement, quote.text)):
         return read
@@ -138,7 +135,6 @@ def describe(db: Database, messages: Sequence[int]) -> tuple[str, int | None]:
 
 
 def describe_in_session(db: Database, session: int, until: str) -> tuple[str, int | None]:
-    """What was read in a session up to a time, as `describe` gives it."""
     last = db.value("select max(id) from said where session_id = ? and at <= ?", (session, until)) or 0
     found = _read_in_sessions(db, [session], last + 1)
     return (_description(db, found), found.message) if found else ("", None)
@@ -171,7 +167,6 @@ def _least_trusted(found: Iterable[Reading | None]) -> Reading | None:
 
 
 def _read_after(db: Database, message: int) -> Reading | None:
-    """What was read in the turn that a message of the person began."""
     entries = log.history(db, log.session_of(db, message) or 0, after=message - 1)
     end = next((n for n, entry in enumerate(entries) if n and entry.message.role == "user"), len(entries))
     return read_in_turn(entries[:end])

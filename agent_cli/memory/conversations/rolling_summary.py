@@ -100,15 +100,11 @@ def save(db: Database, session: int, made: RollingSummary, now: datetime) -> boo
 
 
 def erase(db: Database, sessions: Sequence[int]) -> None:
-    """Delete the summaries of these sessions. Runs in the caller's transaction."""
     db.execute("delete from rolling where session_id in (select value from json_each(?))", (sessions,))
 
 
 def extract(entries: Sequence[log.Entry]) -> str:
-    """The most important sentences in order, in at most 150 words; statements of the person come first.
-
-    Sentences with few new words are left out.
-    """
+    """The most important sentences with new words, in order, in at most 150 words; what the person says comes first."""
 
     def is_lasting(each: digest.WeightedSentence) -> bool:  # suggests a lasting statement of the person
         return each.speaker != "assistant" and not each.words.endswith("?") and bool(_DURABLE.search(each.words))

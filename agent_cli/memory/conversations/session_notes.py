@@ -37,5 +37,4 @@ def erase(db: Database, session: int) -> None:
 
 
 def erase_some(db: Database, found: Sequence[int]) -> None:
-    """Runs in the caller's transaction."""
     db.execute("delete from jotting where id in (select value from json_each(?))", (found,))

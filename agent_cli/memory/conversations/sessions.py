@@ -48,11 +48,7 @@ class Session:
 
 
 def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", terminal: str | None = None) -> int:
-    """Begin a session held by this process; returns its id.
-
-    Kind: "chat", or one of the ONE_SHOTS; a "trial" is discarded when it is over. `terminal`: see holder.terminal; None
-    when it was not begun at a command line.
-    """
+    """Begin a session of this process; returns its id. Kind: "chat" or one of ONE_SHOTS; `terminal`: see holder."""
     moment, holds = clock.utc(now), holder.this_process()
     with db.write():
         session = db.insert(
@@ -68,7 +64,6 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", termina
 def add_imported(
     db: Database, scope: Scope, started: datetime, now: datetime, title: str, kind: str, source: str, external_id: str
 ) -> int:
-    """Add an imported session, as closed. Runs in the caller's transaction."""
     last, owned = clock.utc(min(started, now)), (ids.new(started), scope.owner, scope.place, kind, title)
     return db.insert(
         """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
@@ -157,7 +152,6 @@ def idle(db: Database, before: datetime) -> list[int]:
 
 
 def release(db: Database, id: int) -> None:
-    """Let other processes open it."""
     with db.write():
         db.execute("update session set holder = null where id = ? and holder = ?", (id, holder.this_process()))
 
@@ -191,10 +185,7 @@ def latest(db: Database, owner: str) -> Session | None:
 
 
 def last_here(db: Database, scope: Scope, terminal: str) -> Session | None:
-    """What `-c` continues: the latest conversation or single question of this terminal, else of this place.
-
-    Not side questions, trials and what a schedule ran.
-    """
+    """What `-c` continues: the latest conversation or single question of this terminal, else of this place."""
     typed = "(kind = 'chat' or kind = 'ask' and terminal is not null)"
     for column, value in (("terminal", terminal), ("place", scope.place)):
         where = f"{_SHOWN} and {column} = :value and {typed} {_LATEST} 1"
@@ -217,7 +208,6 @@ def erase(db: Database, found: Sequence[int]) -> None:
 
 
 def blank_titles(db: Database, found: Sequence[int]) -> None:
-    """Runs in the caller's transaction."""
     db.execute("update session set title = '' where id in (select value from json_each(?))", (found,))
 
 
@@ -238,10 +228,7 @@ def opened_with(db: Database, handles: Iterable[str]) -> list[int]:
 
 
 def resolve(db: Database, words: str, owner: str) -> Session:
-    """The session with this handle, else the one whose title or messages contain the text.
-
-    Raises UsageError when there is none, or with the list when there are several.
-    """
+    """The session with this handle, else the one whose title or messages contain the text. Raises UsageError."""
     try:
         return get(db, ids.number("session", words), owner)
     except UsageError:
@@ -264,15 +251,11 @@ def resolve(db: Database, words: str, owner: str) -> Session:
 
 
 def all_of(db: Database, owner: str) -> list[Session]:
-    """All sessions with messages, without hidden ones, oldest first."""
     return _select(db, f"{_SHOWN} order by started_at, id", owner=owner)
 
 
 def name(db: Database, session: Session) -> str:
-    """Its title, else what a model's summary says it was about, else what its first messages ask, else its summary.
-
-    Words of a file are no title.
-    """
+    """Its title, else the topic of a model's summary, else of its first messages without files, else its summary."""
     if session.title:
         return session.title
     summary, method = db.row("select text, method from summary where session_id = ?", (session.id,)) or ("", "")
@@ -294,7 +277,6 @@ def name(db: Database, session: Session) -> str:
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:
-    """Sessions with messages, newest first."""
     rows = db.rows(
         f"""select {_COLUMNS},
                    (select count(*) from said where session_id = s.id and role = 'user') turns,
@@ -322,7 +304,6 @@ def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> li
 
 
 def latest_carried(db: Database, owner: str, place: str | None, limit: int, besides: int | None) -> list[Session]:
-    """The latest conversations with messages that may be carried over, the latest first."""
     where = f"{_SHOWN} and {CARRIED} and id is not :besides {_LATEST} :limit"
     return _select(db, where, owner=owner, place=place, besides=besides, limit=limit)
 

@@ -72,10 +72,7 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **details
 
 
 def add(memory: MemoryContext, claim: Claim) -> Adopted:
-    """Add a fact that the person states, or end those that the statement says are over.
-
-    Raises UsageError when the statement is empty or too long.
-    """
+    """Add a fact that the person states, or end those that the statement says are over. Raises UsageError."""
     memory, db, claim = memory.in_one_batch(), memory.db, _sanitised(claim, memory.time())
     with db.write():
         claim, over = _with_target(memory, claim)
@@ -129,10 +126,7 @@ def accept(memory: MemoryContext, fact: Fact, *, replacing: Fact | None = None) 
 
 
 def edit(memory: MemoryContext, fact: Fact, statement: str) -> Fact:
-    """Change the statement to what the person typed: nothing is masked, and dates in it count.
-
-    Raises UsageError when it is empty.
-    """
+    """Change the statement to what the person typed: nothing is masked, and dates in it count. Raises UsageError."""
     if not statement.strip():
         raise UsageError(f"{fact.handle} was left as it is: an empty fact cannot be kept (`agent facts rm` hides one)")
     edited = reworded(fact, statement, memory.time())
@@ -278,10 +272,7 @@ def _settle(memory: MemoryContext, fact: Fact, ends: Iterable[Fact]) -> Adopted:
 
 
 def _settle_values(memory: MemoryContext, fact: Fact) -> tuple[Fact, ...]:
-    """End each value of the fact's predicate where the next begins; returns the facts whose end has changed.
-
-    A value that is over by a date of its own ends no other. Runs in the caller's transaction.
-    """
+    """End each value of the fact's predicate where the next begins; returns the facts whose end has changed."""
     ended = []
     if fact.state == ACCEPTED and fact.is_over(memory.time()):
         ended.append(facts.change(memory, fact, "ended", state=SUPERSEDED))
@@ -304,10 +295,7 @@ def _end_at(memory: MemoryContext, fact: Fact, until: str) -> Fact:
 
 
 def _redate(memory: MemoryContext, fact: Fact, dates: Mapping[str, str | None]) -> tuple[Fact, ...]:
-    """Correct `valid_from` and `valid_to`. Values that ended where the fact began follow it.
-
-    Returns the facts whose end has changed. Runs in the caller's transaction.
-    """
+    """Correct `valid_from` and `valid_to`; values that ended where it began follow. Returns those with another end."""
     moved: dict[str, Any] = {column: moment for column, moment in dates.items() if moment != getattr(fact, column)}
     if "valid_from" in moved and fact.predicate in memory.single_valued:
         others = [each for each in values(memory, fact) if each.id != fact.id]
@@ -517,10 +505,7 @@ def pending_receipt(fact: Fact) -> str:
 
 
 def format_dates(fact: Fact, now: datetime | None = None) -> str:
-    """From when until when a fact is true, as far as that was stated: `since 3 Mar 2026`, `planned from 1 Jan 2027`.
-
-    Without `now` it is not said whether it is planned or over. Empty when nothing was stated.
-    """
+    """Since and until when a fact is true, as far as that was stated. With `now`: whether it is planned or over."""
     since, until = (moment and clock.format_day(moment, fact.utc_offset) for moment in (fact.valid_from, fact.valid_to))
     if now and fact.is_planned(now):
         return f"planned from {since}{f' until {until}' if until else ''}"

@@ -67,10 +67,7 @@ def find(memory: MemoryContext, session: int, message: int, parts: Sequence[Part
 
 
 def chosen(found: Sequence[Contradiction], handles: str) -> list[Contradiction]:
-    """Those that the person wants done. `handles`: of the facts; without them all that need no choice.
-
-    Raises UsageError where a choice is needed.
-    """
+    """Those with these handles, or all that need no choice. Raises UsageError where a choice is needed."""
     known = [each for each in found if each.known]
     wanted = [each for each in known if (each.known.handle in handles.split() if handles else not each.is_choice)]  # type: ignore[union-attr]
     if known and not wanted:

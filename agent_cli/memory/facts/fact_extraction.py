@@ -189,11 +189,7 @@ def format_person(entry: Entry, typed: int, other: int) -> str:
 def claims(
     db: Database, owner: str, found: Sequence[Operation], exchanges: Sequence[Entry], others: Sequence[str] = ()
 ) -> list[Claim]:
-    """The valid operations as claims; the others are dropped.
-
-    `others`: what the model saw besides the exchanges. A statement without a quote that rather comes from there is
-    dropped.
-    """
+    """The valid operations as claims. What rather comes from the `others` that the model saw is dropped."""
     messages = [entry for entry in exchanges if entry.message.role == "user"]
     if not messages:
         return []

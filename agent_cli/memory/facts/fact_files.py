@@ -64,7 +64,6 @@ class Applied:
 
 
 def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
-    """Each fact as a JSON object, the oldest first, without empty fields."""
     ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
     query = """select m.id, coalesce(m.external_id, m.uid)
                from json_each(?) c cross join message m on m.id = c.value"""
@@ -96,10 +95,7 @@ def documents(found: Sequence[Fact]) -> dict[str, str]:
 
 
 def write_files(folder: Path, files: Mapping[str, str], *, force: bool = False) -> list[Path]:
-    """Write the files, readable by their owner alone.
-
-    Raises UsageError, with nothing written, when a file exists that this program did not write.
-    """
+    """Write the files for their owner alone. Raises UsageError, with nothing written, for one of another program."""
     paths = {folder / name: words for name, words in files.items()}
     for path in paths:
         if not force and path.exists() and not _is_export(path):
@@ -170,7 +166,6 @@ def import_lines(
 
 
 def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
-    """Import one claim; returns whether that changed anything."""
     found = memory.db.value(  # the fact that the same line became in an earlier import
         """select id from fact where owner = ? and source = ? and message_id is ? and statement = ?
              and (message_id is not null or ?5 in ('', learned_at)) order by id desc limit 1""",
@@ -197,7 +192,6 @@ def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
 
 
 def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
-    """The claim of a line. Raises ValueError and UsageError."""
     row = limits.load_json(line)
     if not isinstance(row, dict):
         raise ValueError("it is not a JSON object")

@@ -49,7 +49,6 @@ def add(db: Database, scope: Scope, question: str, mentions: Sequence[str], time
 
 
 def get(db: Database, id: int, owner: str) -> Test:
-    """Raises UsageError when this owner has no such test."""
     row = db.row("select id, question, mention from fact_test where id = ? and owner = ?", (id, owner))
     if row is None:
         raise UsageError(f"there is no test q{id}; `agent facts test list` shows them all")
@@ -57,7 +56,6 @@ def get(db: Database, id: int, owner: str) -> Test:
 
 
 def listing(db: Database, owner: str, limit: int = -1) -> list[Test]:
-    """The oldest first."""
     rows = db.rows("select id, question, mention from fact_test where owner = ? order by id limit ?", (owner, limit))
     return [Test(*row) for row in rows]
 
@@ -69,7 +67,6 @@ def missing(test: Test, find: Callable[[str], RecallResult]) -> list[str]:
 
 
 def erase(db: Database, test_ids: Sequence[int]) -> None:
-    """Delete tests. Runs in the caller's transaction."""
     db.execute("delete from fact_test where id in (select value from json_each(?))", (test_ids,))
 
 

@@ -149,7 +149,6 @@ def stated_last(db: Database, owner: str, words: str) -> list[Fact]:
 
 
 def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
-    """(message id, quote) of every source of a fact."""
     others = "select message_id, quote from fact_source where fact_id = ? and message_id is not ? order by message_id"
     first = [(fact.message_id, fact.quote)] if fact.message_id else []
     return [*first, *db.rows(others, (fact.id, fact.message_id))]
@@ -164,12 +163,10 @@ def confirmed(db: Database, fact_ids: Sequence[int]) -> dict[int, str]:
 
 
 def last_change(db: Database) -> int:
-    """The number of the last change of any fact; 0 when there was none."""
     return int(db.value("select max(id) from fact_version") or 0)
 
 
 def insert(memory: MemoryContext, claim: Claim, state: str, change: str, *, actor: str) -> Fact:
-    """Store a claim as a fact in this state. Runs in the caller's transaction."""
     db, now = memory.db, memory.time()
     fact = FACTS.insert(
         memory,
@@ -195,7 +192,6 @@ def insert(memory: MemoryContext, claim: Claim, state: str, change: str, *, acto
 
 
 def stated(claim: Claim, now: datetime) -> dict[str, Any]:
-    """What a claim states, as columns."""
     triple = claim.triple or Triple("", "", "")
     return {
         "statement": claim.statement.strip(),
@@ -210,7 +206,6 @@ def stated(claim: Claim, now: datetime) -> dict[str, Any]:
 
 
 def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
-    """Add another message that states the fact. Runs in the caller's transaction."""
     if message is not None and message != fact.message_id:
         db.execute(
             "insert into fact_source values (?, ?, ?, ?) on conflict do nothing",
@@ -238,7 +233,6 @@ def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
 
 
 def erase(db: Database, fact_ids: Sequence[int]) -> None:
-    """Delete facts with their versions, sources and marks. Runs in the caller's transaction."""
     for id in fact_ids:
         index.erase(db, "f", id)
         graph.remove_fact(db, id)
@@ -253,10 +247,7 @@ def erase(db: Database, fact_ids: Sequence[int]) -> None:
 
 
 def drop_source(db: Database, messages: Sequence[int], only: Collection[int] | None = None) -> list[int]:
-    """Drop messages that are to be erased as sources; returns the facts without another source, which keep the quote.
-
-    `only`: of these facts. Runs in the caller's transaction.
-    """
+    """Drop erased messages as sources (`only` of these facts); returns the facts without another, which stay."""
     values = (messages, None if only is None else sorted(only))
     of = "message_id in (select value from json_each(?1)) and (?2 is null or {0} in (select value from json_each(?2)))"
     db.execute(f"delete from fact_source where {of.format('fact_id')}", values)

@@ -53,8 +53,6 @@ ProposalKey = tuple[str, int]
 
 @frozen
 class ConflictingFact:
-    """An accepted fact that a proposal contradicts."""
-
     id: int
     statement: str
     since: str
@@ -138,10 +136,7 @@ class PassageMessage:
 
 
 def pending(memory: MemoryContext, session: int | None = None) -> list[ProposalKey]:
-    """The keys of pending proposals, by kind; with a session, those that belong to it.
-
-    Of each kind those stand first that were proposed after something foreign was read, then the oldest.
-    """
+    """The keys of pending proposals by kind, those first that were proposed after something foreign was read."""
     db, owner = memory.db, memory.scope.owner
     waiting = {name: kind.pending_ids(db, owner, session, readings.ORIGINS) for name, kind in _KINDS.items()}
     return [(name, id) for name, found in waiting.items() for id in found]
@@ -162,10 +157,7 @@ def parse_edit(key: ProposalKey, words: str) -> str:
 
 
 def accept(memory: MemoryContext, proposal: Proposal, replacing: bool = False) -> ReviewDecision:
-    """Accept a proposal. Raises UsageError when it was decided or changed since it was read.
-
-    `replacing`: the older facts that it contradicts end too.
-    """
+    """Accept a proposal; `replacing`: also end what it contradicts. Raises UsageError when it is not as it was read."""
     memory = memory.in_one_batch()
     with memory.db.write():
         _require_unchanged(memory, proposal)
@@ -173,7 +165,6 @@ def accept(memory: MemoryContext, proposal: Proposal, replacing: bool = False) -
 
 
 def accept_replacing(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
-    """Accept a proposal and end the facts it contradicts. Raises UsageError like `accept`."""
     return accept(memory, proposal, replacing=True)
 
 
@@ -187,10 +178,7 @@ def reject(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
 
 
 def accept_all(memory: MemoryContext, proposals: Sequence[Proposal]) -> ReviewDecision:
-    """Accept all of these proposals that are unchanged since they were read, and end the facts they contradict.
-
-    What rests on something foreign ends nothing in this way.
-    """
+    """Accept those that are unchanged, and end the facts they contradict, unless they rest on something foreign."""
     memory, done, receipts = memory.in_one_batch(), [], []
     with memory.db.write():
         for each in proposals:
@@ -205,15 +193,11 @@ def accept_all(memory: MemoryContext, proposals: Sequence[Proposal]) -> ReviewDe
 
 
 def undo(memory: MemoryContext, decision: ReviewDecision) -> list[str]:
-    """Undo a decision: its proposals are pending again. Raises UsageError when one was changed since."""
     return undo_batch(memory, decision.batch)
 
 
 def last_batch(memory: MemoryContext) -> str:
-    """The batch of the last decision if it included a skill and the person has changed no fact since; else empty.
-
-    (facts.last_batch has that of a change of facts alone.)
-    """
+    """The batch of the last decision if it included a skill and the person has changed no fact since; else empty."""
     batch = memory.db.value(
         """select v.batch from skill_version v join skill s on s.id = v.skill_id
            where s.owner = ?1 and v.undone = 0 and v.change in ('accepted', 'rejected')
@@ -278,7 +262,6 @@ def expiry_notice(memory: MemoryContext) -> str:
 
 
 def start_notices(memory: MemoryContext) -> list[str]:
-    """The lines shown at the start: expired proposals, and how many are pending."""
     return [line for line in (expiry_notice(memory), waiting_notice(pending(memory))) if line]
 
 
@@ -304,7 +287,6 @@ def changed_since_opened(db: Database, session: int, owner: str, command: str) -
 
 
 def describe_scope(scope: Scope, fact: Fact) -> str:
-    """Where a fact is true, in words."""
     if fact.session_id:
         return f"in session {ids.handle('session', fact.session_id)} alone"
     if not fact.place:
@@ -313,7 +295,6 @@ def describe_scope(scope: Scope, fact: Fact) -> str:
 
 
 def visible_line(words: str) -> str:
-    """The visible characters, on one line."""
     return " ".join(visible(words).split())
 
 

@@ -79,8 +79,6 @@ _ORDER = languages.pattern(  # tells the assistant to ignore its rules or not to
 
 @frozen
 class ExtractedSkill:
-    """A skill in the answer of a model."""
-
     name: str
     description: str
     steps: str
@@ -97,7 +95,6 @@ class SkillRead:
 
 
 def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[SkillRead]) -> str:
-    """The prompt that asks for a skill in this conversation."""
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
     shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skill_file.body(each.text)}\n" for each in used)
     return _PROMPT.format(
@@ -110,12 +107,10 @@ def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequenc
 
 
 def prompt_size(entry: Entry) -> int:
-    """How many characters an entry takes in the prompt."""
     return sum(len(line) + 1 for line in _format_entry(entry))
 
 
 def extract(prompt: str, ask: fact_extraction.AskForJson) -> ExtractedSkill | None:
-    """The skill that the model answers with, or None. Raises AgentError, and UnreadableAnswer after two tries."""
     return fact_extraction.ask_json(prompt, ask, SCHEMA, parse)
 
 
@@ -173,10 +168,7 @@ def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[Skil
 
 
 def _least_trusted(db: Database, entries: Sequence[Entry]) -> Origin:
-    """The least trusted origin of the parts of a conversation and of what was recalled in it.
-
-    Replies and approved skills do not count.
-    """
+    """The least trusted origin of what was said and recalled, without replies and approved skills."""
     used = [entry for entry in entries if entry.message.role != "assistant" and entry.message.tool_name != READ_SKILL]
     read = [readings.after(db, entry.id) for entry in used if entry.message.role == "user"]
     origins = [part.origin for entry in used for part in entry.parts if part.text]
@@ -205,7 +197,6 @@ def propose(
 
 
 def _as_of(db: Database, skill: Skill, at: str) -> SkillRead:
-    """A skill as it was at a moment."""
     later = [each.was for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
     was: Mapping[str, Any] = later[0] if later else {"version": skill.version, "text": skill.text}
     return SkillRead(skill, was["version"], was["text"])
@@ -254,7 +245,6 @@ def _normalised(words: str) -> str:
 
 
 def _format_entry(entry: Entry) -> list[str]:
-    """The lines of an entry in the prompt."""
     message = entry.message
     if message.role == "tool":
         failed = " failed" if entry.failed else ""

@@ -167,7 +167,6 @@ def read_text(path: Path) -> str:
 
 
 def other_files(path: Path) -> list[str]:
-    """The names of the other files in the folder of a SKILL.md."""
     if path.name != FILE_NAME:
         return []
     try:

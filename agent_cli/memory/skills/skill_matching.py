@@ -49,7 +49,6 @@ class _QueryTerms:
 
 
 def has_skills(db: Database, owner: str) -> bool:
-    """Whether this owner has any accepted skill."""
     return bool(
         db.value("select 1 from skill where owner = ? and state = ? and hidden_at is null limit 1", (owner, ACCEPTED))
     )

@@ -56,7 +56,6 @@ class Skill(Proposed):
 
 
 def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False) -> Skill:
-    """The skill of a name or handle. Raises UsageError when there is none."""
     where = f"""owner = ? and name = ? and state = 'accepted' and hidden_at is {"not null" if hidden else "null"}
                 order by id desc limit 1"""
     if found := SKILLS.select(db, where, (owner, name_or_handle.strip())):
@@ -70,7 +69,6 @@ def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False
 def listing(
     db: Database, owner: str, limit: int = -1, *, states: Sequence[str] = (ACCEPTED,), hidden: bool = False
 ) -> list[Skill]:
-    """Skills, ordered by name."""
     where = f"""owner = ? and state in (select value from json_each(?))
                 and hidden_at is {"not null" if hidden else "null"} order by name, id limit ?"""
     return SKILLS.select(db, where, (owner, states, limit))
@@ -172,7 +170,6 @@ def restore(memory: MemoryContext, skill: Skill, version: int | None = None) -> 
 
 
 def erase(db: Database, skill_ids: Sequence[int]) -> None:
-    """Delete skills with their versions and index entries. Runs in the caller's transaction."""
     index.erase_many(db, "k", skill_ids)
     SKILLS.drop_versions(db, skill_ids, "skill_id")
     SKILLS.clear(db, "target_id", skill_ids, target_id=None)
@@ -213,17 +210,13 @@ def _target(db: Database, proposal: Skill) -> Skill | None:
 
 
 def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
-    """Whether a skill or proposal has exactly this text; expired ones do not count.
-
-    A former version may be proposed again by the person, but not by a model.
-    """
+    """Whether a skill or proposal has exactly this text. The person may propose a former version again, a model not."""
     query = """select 1 from skill where owner = ? and text = ? and state <> 'expired'
                and (state <> 'merged' or ? = 'model') limit 1"""
     return bool(db.value(query, (owner, text, origin)))
 
 
 def _insert(memory: MemoryContext, file: SkillFile, state: str, change: str, **columns: Any) -> Skill:
-    """Store the skill of a file in this state. Runs in the caller's transaction."""
     now, actor = memory.time(), "model" if columns["origin"] == "model" else "person"
     columns |= {"name": file.name, "description": file.description, "text": file.text, "state": state}
     columns |= {"at": clock.utc(now), "utc_offset": clock.offset(now), "changed_at": clock.utc(now)}
