@@ -32,10 +32,8 @@ MAX_SIZE = 20_000_000  # bytes of a file, characters of a PDF
 MAX_HEADING = 400  # characters of a heading; a longer one is a paragraph
 _SNIFFED = 8192
 _EXTRA = "install it with: pip install 'agent-cli[documents]'"
-UNREADABLE, NEEDS = (
-    "it cannot be read",
-    "it needs a package that is missing",
-)  # errors that may disappear although the file is the same
+# Errors that may disappear although the file is the same.
+_UNREADABLE, _NEEDS = "it cannot be read", "it needs a package that is missing"
 
 
 def _set(names: str) -> frozenset[str]:
@@ -105,8 +103,7 @@ def read(path: str) -> RawFile:
     end = os.path.splitext(path)[1].lower()
     if end in _NO_TEXT:
         raise UnreadableFile(f"it is not text: {end} files are not read")
-    try:
-        # Not blocking, in case it is a pipe.
+    try:  # not blocking, in case it is a pipe
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
@@ -116,11 +113,12 @@ def read(path: str) -> RawFile:
                     f"it is too large: {found.st_size / 1e6:.0f} MB, and at most {MAX_SIZE // 10**6} are read"
                 )
             data = file.read(_SNIFFED)
-            if end != ".pdf" and _is_binary(data):
+            is_wide = _utf16_without_mark(data) or any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS)
+            if end != ".pdf" and b"\0" in data and not is_wide:
                 raise UnreadableFile("it is not text but binary")
             data += file.read(MAX_SIZE - len(data) + 1)
     except OSError as error:
-        raise UnreadableFile(f"{UNREADABLE}: {error.strerror or 'the disk cannot be read'}") from error
+        raise UnreadableFile(f"{_UNREADABLE}: {error.strerror or 'the disk cannot be read'}") from error
     import hashlib  # 3 ms, and the start of a conversation reads no file
 
     return RawFile(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)
@@ -128,7 +126,7 @@ def read(path: str) -> RawFile:
 
 def may_disappear(error: str) -> bool:
     """Whether the error may have disappeared although the file is the same."""
-    return error.startswith(UNREADABLE) or (error.startswith(NEEDS) and find_spec("pypdf") is not None)
+    return error.startswith(_UNREADABLE) or (error.startswith(_NEEDS) and find_spec("pypdf") is not None)
 
 
 def decode(data: bytes) -> str:
@@ -151,7 +149,7 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
     try:
         import pypdf  # an extra
     except ImportError as error:
-        raise UnreadableFile(f"{NEEDS}, pypdf: {_EXTRA}") from error
+        raise UnreadableFile(f"{_NEEDS}, pypdf: {_EXTRA}") from error
     import io
     import logging  # pypdf logs warnings on standard error
 
@@ -162,15 +160,13 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
             reader = pypdf.PdfReader(io.BytesIO(data))
             if reader.is_encrypted and not _opens_without_password(reader):
                 raise UnreadableFile("it is encrypted: save it once without a password, and add that")
-            pages = list(_pages(reader))
+            pages = list(_pdf_pages(reader))
             title = str((reader.metadata.title if reader.metadata else "") or "").strip()
     except (UnreadableFile, MemoryError):
         raise
     except Exception as error:  # the parser may raise anything
         raise UnreadableFile(f"it cannot be parsed as PDF ({type(error).__name__})") from error
-    blocks = [
-        block for number, words in pages for block in paragraphs(without_surrogates(words.replace("\0", " ")), number)
-    ]
+    blocks = [block for number, words in enumerate(pages, 1) for block in paragraphs(words, number)]
     if not blocks:
         raise UnreadableFile("it holds no text: a scanned PDF has to go through OCR first")
     return without_surrogates(title), blocks
@@ -179,29 +175,24 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
 def paragraphs(text: str, page: int | None = None, first: int = 1) -> Iterator[Block]:
     """Paragraphs separated by blank lines, with their line numbers."""
     start, line = 0, first
-    for gap in _GAP.finditer(text):
-        yield from _paragraph(text[start : gap.start()], line, page)
-        line += text.count("\n", start, gap.end())
-        start = gap.end()
-    yield from _paragraph(text[start:], line, page)
+    for end, following in (*((gap.start(), gap.end()) for gap in _GAP.finditer(text)), (len(text), len(text))):
+        begun = text[start:end].lstrip("\n")
+        if begun.strip():
+            yield Block(line + end - start - len(begun), begun.rstrip(), page=page)
+        line += text.count("\n", start, following)
+        start = following
 
 
-def _paragraph(text: str, line: int, page: int | None) -> Iterator[Block]:
-    begun = text.lstrip("\n")
-    if begun.strip():
-        yield Block(line + len(text) - len(begun), begun.rstrip(), page=page)
-
-
-def _pages(reader: Any) -> Iterator[tuple[int, str]]:
-    """(number, text) of each page. Raises UnreadableFile when that is too much: a small file can repeat a page a
-    million times."""
+def _pdf_pages(reader: Any) -> Iterator[str]:
+    """The text of each page. Raises UnreadableFile when that is too much: a small file can repeat a page a million
+    times."""
     size = 0
-    for number, page in enumerate(reader.pages, 1):
+    for page in reader.pages:
         words = page.extract_text() or ""
         size += len(words)
         if size > MAX_SIZE:
             raise UnreadableFile(f"it holds more than {MAX_SIZE:,} characters")
-        yield number, words
+        yield without_surrogates(words.replace("\0", " "))
 
 
 def _opens_without_password(reader: Any) -> bool:
@@ -210,14 +201,6 @@ def _opens_without_password(reader: Any) -> bool:
         return bool(reader.decrypt(""))
     except Exception:
         return False
-
-
-def _is_binary(data: bytes) -> bool:
-    return (
-        b"\0" in data
-        and not _utf16_without_mark(data)
-        and not any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS)
-    )
 
 
 def _utf16_without_mark(data: bytes) -> str | None:
@@ -269,18 +252,15 @@ class HtmlPage(HTMLParser):
     def blocks(self) -> Iterator[Block]:
         """Raises UnreadableFile."""
         for start in range(0, len(self._html), _CHUNK):
-            self._take(self._html[start : start + _CHUNK])
+            try:
+                self.feed(self._html[start : start + _CHUNK])
+            except (AssertionError, ValueError) as error:
+                raise UnreadableFile("it cannot be parsed as HTML") from error
             yield from self._ended
             self._ended = []
         self.close()
         self._end_block()
         yield from self._ended
-
-    def _take(self, piece: str) -> None:
-        try:
-            self.feed(piece)
-        except (AssertionError, ValueError) as error:
-            raise UnreadableFile("it cannot be parsed as HTML") from error
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         if tag in _EMPTY:
@@ -409,21 +389,20 @@ def _split(path: str, data: bytes) -> tuple[str, list[SectionText]]:
     else:
         parse = {"markdown": markdown, "code": code, "plain": paragraphs}[form]
         blocks = parse(decode(data))
-    headings = list[str]()
-    cut = code_sections(blocks) if form == "code" else sections(_noting(blocks, headings))
+    headings = list[str]()  # the first of the highest level
+
+    def noted() -> Iterator[Block]:
+        for block in blocks:
+            if block.level == 1 and not headings:
+                headings.append(block.text)
+            yield block
+
+    cut = _code_sections(blocks) if form == "code" else _pack(_placed(noted()))
     name = without_surrogates(os.path.splitext(os.path.basename(path))[0])
     pieces = [replace(piece, heading=piece.heading or name) for piece in islice(cut, _MAX_SECTIONS + 1)]
     if len(pieces) > _MAX_SECTIONS:
         raise UnreadableFile(f"it has more than {_MAX_SECTIONS:,} sections")
     return title or (page.title if page else "") or "".join(headings), pieces
-
-
-def _noting(blocks: Iterable[Block], headings: list[str]) -> Iterator[Block]:
-    """The blocks; the first heading of the highest level is noted."""
-    for block in blocks:
-        if block.level == 1 and not headings:
-            headings.append(block.text)
-        yield block
 
 
 def markdown(text: str) -> Iterator[Block]:
@@ -458,18 +437,17 @@ def markdown(text: str) -> Iterator[Block]:
 def code(text: str) -> Iterator[Block]:
     """The text before the first top-level definition, and each definition with the comments and decorators above it."""
     lines = text.split("\n")
-    starts = [0]
-    names = [""]
+    starts, names = [0], [""]
     for at, line in enumerate(lines):
         if line[:1].strip() and len(line) <= _MAX_LINE and _DEFINITION.match(line):
-            start = at
+            start, name = at, line.strip().rstrip("{:").rstrip()[:_MAX_NAME]
             while start > starts[-1] and lines[start - 1][:1].strip() and _BELONGS_TO_NEXT.match(lines[start - 1]):
                 start -= 1
             if start == starts[-1]:
-                names[-1] = names[-1] or _name(line)
+                names[-1] = names[-1] or name
             else:
                 starts.append(start)
-                names.append(_name(line))
+                names.append(name)
     for start, end, name in zip(starts, [*starts[1:], len(lines)], names, strict=True):
         block = "\n".join(lines[start:end])
         begun = block.lstrip("\n")
@@ -477,12 +455,8 @@ def code(text: str) -> Iterator[Block]:
             yield Block(start + 1 + len(block) - len(begun), begun.rstrip(), name=name)
 
 
-def sections(blocks: Iterable[Block]) -> Iterator[SectionText]:
-    """Join blocks below their headings. Headings with nothing below them are joined below those above them."""
-    return _pack(_placed(blocks))
-
-
 def _placed(blocks: Iterable[Block]) -> Iterator[tuple[_Place, Block]]:
+    """Each block with the headings above it. Headings with nothing below them stand below those above them."""
     above = list[Block]()
     alone = False  # whether nothing stands below the last heading yet
     for block in blocks:
@@ -498,41 +472,41 @@ def _placed(blocks: Iterable[Block]) -> Iterator[tuple[_Place, Block]]:
         yield (_path(above[:-1]), -1), above[-1]
 
 
-def code_sections(blocks: Iterable[Block]) -> Iterator[SectionText]:
+def _path(above: Sequence[Block]) -> str:
+    return ABOVE.join(block.text for block in above)
+
+
+def _code_sections(blocks: Iterable[Block]) -> Iterator[SectionText]:
     """A section for each definition; small ones, such as constants, are joined."""
     held, size = list[Block](), 0
-    for block in blocks:
-        full = size >= MIN_SECTION or size + len(block.text) > MAX_SECTION
-        if held and (full or not held[0].name):  # text before the first definition
-            yield from _pack(_named(held), "\n\n\n")
+    for block in (*blocks, None):
+        is_full = block is None or size >= MIN_SECTION or size + len(block.text) > MAX_SECTION
+        if held and (is_full or not held[0].name):  # text before the first definition
+            names = ", ".join(each.name for each in held if each.name)[:_MAX_NAMES]
+            yield from _pack((((names, 0), each) for each in held), "\n\n\n")
             held, size = [], 0
-        held.append(block)
-        size += len(block.text) + len(BETWEEN)
-    yield from _pack(_named(held), "\n\n\n")
-
-
-def _named(held: Sequence[Block]) -> Iterator[tuple[_Place, Block]]:
-    names = ", ".join(block.name for block in held if block.name)[:_MAX_NAMES]
-    return (((names, 0), block) for block in held)
+        if block is not None:
+            held.append(block)
+            size += len(block.text) + len(BETWEEN)
 
 
 def _pack(placed: Iterable[tuple[_Place, Block]], between: str = BETWEEN) -> Iterator[SectionText]:
     """Join blocks of the same place and page into as few sections as possible."""
     held, size, last = list[Block](), 0, ("", 0)
+
+    def section() -> SectionText:
+        return SectionText(held[0].line, held[0].page, last[0], between.join(block.text for block in held))
+
     for place, block in ((place, part) for place, each in placed for part in _split_block(each)):
-        full = size >= MIN_SECTION and size + len(block.text) > MAX_SECTION
-        if held and (full or place != last or held[0].page != block.page):
-            yield _section(last[0], held, between)
+        is_full = size >= MIN_SECTION and size + len(block.text) > MAX_SECTION
+        if held and (is_full or place != last or held[0].page != block.page):
+            yield section()
             held, size = [], 0
         held.append(block)
         size += len(block.text) + len(BETWEEN)
         last = place
     if held:
-        yield _section(last[0], held, between)
-
-
-def _section(heading: str, held: Sequence[Block], between: str) -> SectionText:
-    return SectionText(held[0].line, held[0].page, heading, between.join(block.text for block in held))
+        yield section()
 
 
 def _split_block(block: Block) -> Iterator[Block]:
@@ -565,14 +539,6 @@ def _split_line(line: str) -> Iterator[str]:
         yield line[start:end].strip()
         start = end
     yield line[start:].strip() if start else line
-
-
-def _path(above: Sequence[Block]) -> str:
-    return ABOVE.join(block.text for block in above)
-
-
-def _name(line: str) -> str:
-    return line.strip().rstrip("{:").rstrip()[:_MAX_NAME]
 
 
 def _front_matter(lines: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ what it has read. Ids follow the order of the names, so interruptions do not cha
 import os
 import time as seconds
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,53 +30,37 @@ _BATCH, _BYTES, _SECONDS = 50, 2_000_000, 0.25  # most files, bytes and seconds 
 
 @dataclass
 class SyncResult:
-    """The progress of a sync. `warnings`: sentences about unreachable paths."""
+    """The progress of a sync."""
 
     new: int = 0
     changed: int = 0
     moved: int = 0
-    deleted: int = 0
+    gone: int = 0
     failed: int = 0
-    same: int = 0
-    out: int = 0
+    unchanged: int = 0
     elsewhere: int = 0  # files of another collection
-    erased: int = 0  # files of which something was erased
-    warnings: list[str] = field(default_factory=list)
+    taken_out: int = 0
+    forgotten: int = 0  # files of which something was erased
+    kept: list[str] = field(default_factory=list)  # sentences about unreachable paths, of which all is kept
 
     @property
     def anything(self) -> bool:
-        return bool(self.new or self.changed or self.moved or self.deleted or self.failed)
+        return bool(self.new or self.changed or self.moved or self.gone or self.failed)
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "new": self.new,
-            "changed": self.changed,
-            "moved": self.moved,
-            "gone": self.deleted,
-            "failed": self.failed,
-            "unchanged": self.same,
-            "elsewhere": self.elsewhere,
-            "taken_out": self.out,
-            "forgotten": self.erased,
-            "kept": self.warnings,
-        }
+        return asdict(self)
 
     def sentence(self) -> str:
-        counts = [
-            f"{many} {name}"
-            for many, name in (
-                (self.new, "new"),
-                (self.changed, "changed"),
-                (self.moved, "moved"),
-                (self.deleted, "gone"),
-                (self.failed, "not readable (`agent docs list --failed` says why)"),
-                (self.same, "unchanged"),
-                (self.elsewhere, "added before with something else"),
-            )
-            if many
-        ]
-        of = f"of {counted(self.erased, 'file')} what you had erased is not read again; write it anew to have it back"
-        return "\n".join([f"documents: {', '.join(counts) or 'no files'}", *([of] if self.erased else [])])
+        names = {
+            "failed": "not readable (`agent docs list --failed` says why)",
+            "elsewhere": "added before with something else",
+        }
+        told = ("new", "changed", "moved", "gone", "failed", "unchanged", "elsewhere")
+        counts = [f"{many} {names.get(name, name)}" for name in told if (many := getattr(self, name))]
+        of = (
+            f"of {counted(self.forgotten, 'file')} what you had erased is not read again; write it anew to have it back"
+        )
+        return "\n".join([f"documents: {', '.join(counts) or 'no files'}", *([of] if self.forgotten else [])])
 
 
 @dataclass
@@ -94,24 +78,29 @@ def sync(
     db: Database, owner: str, time: clock.Clock, tally: SyncResult, only: Sequence[str] | None = None
 ) -> Iterator[str]:
     """Synchronize the collections of an owner, or those with these patterns; yields progress."""
-    looked, taken = [], documents.paths(db, owner)
+    compared, taken = [], documents.paths(db, owner)
     for each in documents.collections(db, owner):
-        if only is None or each.pattern in only:
-            yield f"{short_path(each.pattern)}: looking for files"
-            found = _compare(db, each, taken)
-            tally.erased += _skip_erased(db, found, asked=only is not None)
-            if warning := _missing_warning(each, found):
-                tally.warnings.append(warning)
-                continue
-            yield from _store(db, owner, each, found, time, tally)
-            taken |= dict.fromkeys(found.waiting, each.id)
-            looked.append((each, found.left))
-    for each, left in looked:  # at the end: a file may have moved between collections
-        known = documents.stamps(db, each.id)
-        deleted = {path: id for path, id in left.items() if path in known and known[path][0] == id}
-        tally.deleted += sum(known[path][3] != LEFT_OUT for path in deleted)
-        if deleted:
-            documents.delete(db, list(deleted.values()))
+        if only is not None and each.pattern not in only:
+            continue
+        yield f"{short_path(each.pattern)}: looking for files"
+        found = _compare(db, each, taken)
+        erased = documents.erased_paths(db, found.waiting)
+        for path in erased:
+            del found.waiting[path]
+        if only is not None:
+            tally.forgotten += len(erased) + len(documents.partly_erased(db, found.same))
+        if warning := _missing_warning(each, found):
+            tally.kept.append(warning)
+            continue
+        yield from _store(db, owner, each, found, time, tally)
+        taken |= dict.fromkeys(found.waiting, each.id)
+        compared.append((each, found.left))
+    for each, left in compared:  # at the end: a file may have moved between collections
+        stamps = documents.stamps(db, each.id)
+        gone = {path: id for path, id in left.items() if path in stamps and stamps[path][0] == id}
+        tally.gone += sum(stamps[path][3] != LEFT_OUT for path in gone)
+        if gone:
+            documents.delete(db, list(gone.values()))
         documents.mark_synced(db, each.id, time())
 
 
@@ -138,7 +127,7 @@ def refresh(db: Database, owner: str, sections: Sequence[int], time: clock.Clock
         except OSError:  # a sync tells whether it was deleted, or its disk is away
             continue
         if (now.st_size, now.st_mtime_ns) != (size, at):
-            changed.append((among[collection], read((path, path, now.st_size, now.st_mtime_ns))))
+            changed.append((among[collection], _read((path, path, now.st_size, now.st_mtime_ns))))
     if not changed:
         return False
     with db.write():
@@ -164,7 +153,7 @@ def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comp
                 found.waiting[path] = each
             elif taken[path] != among.id:  # else a link to a file seen already
                 found.elsewhere += 1
-        elif stamp[1] == size and stamp[2] == changed and not (stamp[3] and document_sections.may_disappear(stamp[3])):
+        elif stamp[1:3] == (size, changed) and not (stamp[3] and document_sections.may_disappear(stamp[3])):
             found.same.append(path)
         elif stamp[3] != LEFT_OUT:
             found.waiting[path] = each
@@ -173,27 +162,19 @@ def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comp
     return found
 
 
-def _skip_erased(db: Database, found: _Comparison, *, asked: bool) -> int:
-    """Skip files erased by their path. With `asked`, return their number plus that of partly erased files, else 0."""
-    out = documents.erased_paths(db, found.waiting)
-    for path in out:
-        del found.waiting[path]
-    return len(out) + len(documents.partly_erased(db, found.same)) if asked else 0
-
-
 def _missing_warning(among: Collection, found: _Comparison) -> str:
     """Why a collection is left unchanged (its folder is missing, or seems an unmounted disk), or empty."""
     root, name = documents.base(among.pattern), short_path(among.pattern)
     closed = next((each for each in found.closed if each.path == without_surrogates(root)), None)
     if closed:
         return f"{name} cannot be found now ({closed.why}): what was read from it is kept; `agent docs rm` removes it"
-    if found.left and not (found.waiting or found.same or found.closed) and _unmounted(root, among.synced_at):
+    if found.left and not (found.waiting or found.same or found.closed) and _seems_unmounted(root, among.synced_at):
         warning = f"{name} is empty, as if a disk were not mounted: what was read from it is kept"
         return f"{warning}; `agent docs rm` removes it"
     return ""
 
 
-def _unmounted(root: str, synced_at: str | None) -> bool:
+def _seems_unmounted(root: str, synced_at: str | None) -> bool:
     """Whether an empty folder has not changed since the last sync, so that nothing was deleted from it."""
     try:
         empty, changed = not os.listdir(root), os.stat(root).st_mtime
@@ -205,15 +186,15 @@ def _unmounted(root: str, synced_at: str | None) -> bool:
 def _store(
     db: Database, owner: str, among: Collection, found: _Comparison, time: clock.Clock, tally: SyncResult
 ) -> Iterator[str]:
-    tally.same += len(found.same)
+    tally.unchanged += len(found.same)
     tally.elsewhere += found.elsewhere
     for each in found.closed:
-        tally.warnings.append(f"{short_path(each.path)} cannot be opened ({each.why}): what was read from it is kept")
+        tally.kept.append(f"{short_path(each.path)} cannot be opened ({each.why}): what was read from it is kept")
     done = 0
     for batch in _batches(list(found.waiting.values())):
         with db.write():
-            for read in batch:
-                for outcome in documents.store(db, owner, among, read, time):
+            for file in batch:
+                for outcome in documents.store(db, owner, among, file, time):
                     setattr(tally, outcome, getattr(tally, outcome) + 1)
         index.refresh_all(db)
         done += len(batch)
@@ -222,10 +203,9 @@ def _store(
 
 def _batches(waiting: Sequence[File]) -> Iterator[list[ReadFile]]:
     """Files read, in batches for one transaction."""
-    held: list[ReadFile] = []
-    size, since = 0, seconds.monotonic()
+    held, size, since = list[ReadFile](), 0, seconds.monotonic()
     for each in waiting:
-        held.append(read(each))
+        held.append(_read(each))
         size += each[2]
         if len(held) == _BATCH or size > _BYTES or seconds.monotonic() - since > _SECONDS:
             yield held
@@ -234,7 +214,7 @@ def _batches(waiting: Sequence[File]) -> Iterator[list[ReadFile]]:
         yield held
 
 
-def read(file: File) -> ReadFile:
+def _read(file: File) -> ReadFile:
     """A file split into sections, or why it cannot be."""
     path, real, size, changed = file
     try:

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
@@ -35,6 +36,9 @@ from agent_cli.values import frozen
 File = tuple[str, str, int, int]
 """(path as stored, path to open, size in bytes, time in nanoseconds)."""
 
+LEFT_OUT = "removed by you"
+_MANY_SECTIONS = 20  # sections from which a removal leaves words in the index until it is condensed
+_PASSAGES_PER_SECTION = 2500  # passages that can be reindexed in the time it takes to erase one section at once
 _GENERATED_FOLDERS = frozenset(("node_modules", "__pycache__", "site-packages", "$RECYCLE.BIN"))
 _GENERATED_MARKERS = ("CACHEDIR.TAG", "pyvenv.cfg")  # a folder with one of these is generated
 _WILDCARD = re.compile(r"[*?\[]")
@@ -48,269 +52,6 @@ class Unreachable:
     path: str
     why: str
 
-
-def absolute(typed: str, folder: str) -> str:
-    """A typed path or glob as stored: absolute, links resolved up to the first wildcard."""
-    path = os.path.join(folder, os.path.expanduser(typed))
-    if os.path.lexists(path) or not _WILDCARD.search(typed):
-        return without_surrogates(os.path.realpath(path))
-    base, pattern = _split_glob(os.path.normpath(path))
-    return without_surrogates(os.path.join(os.path.realpath(base), pattern))
-
-
-def base(pattern: str) -> str:
-    """The file or folder to walk for a pattern."""
-    return pattern if os.path.lexists(pattern) else _split_glob(pattern)[0]
-
-
-def covers(pattern: str) -> Callable[[str], bool]:
-    """A test whether a path belongs to a pattern: the file itself, in the folder, or matching the glob."""
-    if _WILDCARD.search(pattern) and not os.path.lexists(pattern):
-        return _glob_matcher(pattern)
-    inside = pattern.rstrip("/") + "/"
-    return lambda path: path == pattern or path.startswith(inside)
-
-
-def walk(pattern: str) -> Iterator[File | Unreachable]:
-    """The files in order of name, and unreachable paths, among them a missing root."""
-    root = base(pattern)
-    try:
-        found = os.stat(root)
-    except OSError as error:
-        yield Unreachable(root, error.strerror or "it does not exist")
-        return
-    if S_ISREG(found.st_mode):
-        yield without_surrogates(root), root, found.st_size, found.st_mtime_ns
-        return
-    wanted = None if root == pattern else _glob_matcher(pattern)
-    for each in _walk_folder(root):
-        if wanted is None or isinstance(each, Unreachable) or wanted(each[0]):
-            yield each
-
-
-def _walk_folder(root: str) -> Iterator[File | Unreachable]:
-    """Walks without recursion, because folders may be nested deeper than the recursion limit."""
-    entered = [_entries(root, root)]
-    while entered:
-        each = next(entered[-1], None)
-        if each is None:
-            entered.pop()
-        elif isinstance(each, str):
-            entered.append(_entries(each, root))
-        else:
-            yield each
-
-
-def _entries(folder: str, root: str) -> Iterator[File | Unreachable | str]:
-    """The entries of a folder; a string is a subfolder."""
-    try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except OSError as error:
-        yield Unreachable(without_surrogates(folder), error.strerror or "the disk cannot be read")
-        return
-    if folder != root and any(entry.name in _GENERATED_MARKERS for entry in entries):
-        return
-    for entry in entries:
-        name = entry.name
-        if name[0] == ".":
-            continue
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                if name not in _GENERATED_FOLDERS:
-                    yield entry.path
-            elif entry.is_symlink():
-                yield from _link_target(entry.path, root)
-            elif entry.is_file(follow_symlinks=False):
-                status = entry.stat(follow_symlinks=False)
-                path = entry.path if entry.path.isascii() else without_surrogates(entry.path)
-                yield path, entry.path, status.st_size, status.st_mtime_ns
-        except OSError as error:  # deleted meanwhile, or no permission to enter its folder
-            yield Unreachable(without_surrogates(entry.path), error.strerror or "the disk cannot be read")
-
-
-def _link_target(path: str, root: str) -> Iterator[File]:
-    """The target of a link, if it is a file within the root."""
-    target = os.path.realpath(path)
-    if target.startswith(root.rstrip("/") + "/") and os.path.isfile(target):
-        status = os.stat(target)
-        yield without_surrogates(target), target, status.st_size, status.st_mtime_ns
-
-
-def _split_glob(pattern: str) -> tuple[str, str]:
-    """The folder before the first wildcard, and the rest."""
-    parts = pattern.split("/")
-    first = next((n for n, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
-    return "/".join(parts[:first]) or "/", "/".join(parts[first:])
-
-
-def _glob_matcher(pattern: str) -> Callable[[str], bool]:
-    """A test for a glob: * within a name, ** over any number of folders."""
-    folder, rest = _split_glob(pattern)
-    pattern_text = "".join(
-        "(?:.*/)?" if part == "**" else _name_regex(part) + "/" for part in rest.split("/")
-    ).removesuffix("/")
-    if rest.endswith("**"):
-        pattern_text = pattern_text.removesuffix("(?:.*/)?") + ".*"
-    compiled = re.compile(re.escape(folder.rstrip("/") + "/") + pattern_text, re.DOTALL)
-    return lambda path: compiled.fullmatch(path) is not None
-
-
-def _name_regex(part: str) -> str:
-    """The regular expression of one path component; no wildcard matches a slash."""
-    return "".join(_piece_regex(found) for found in _PIECE.finditer(part))
-
-
-def _piece_regex(found: re.Match[str]) -> str:
-    if found[2] is not None:
-        letters = re.sub(r"([\\\[\]^])", r"\\\1", found[2])  # except the - of a range
-        return f"[{'^/' if found[1] else ''}{letters}]"
-    return {"*": "[^/]*", "?": "[^/]"}.get(found[0][0]) or re.escape(found[0])
-
-
-_NAMES = ", "
-_MARKS = " \t-*+>#|_`~•"
-
-
-@frozen
-class Remaining:
-    """A file without its erased parts. `less`: whether there were any."""
-
-    title: str
-    pieces: Sequence[SectionText]
-    less: bool = False
-
-
-def to_remember(db: Database, sections: Sequence[int], documents: Sequence[int]) -> list[str]:
-    """The keys to remember of sections and whole documents before they are erased."""
-    found = dict.fromkeys(
-        _path_key(path)
-        for (path,) in db.rows("select path from document where id in (select value from json_each(?))", (documents,))
-    )
-    erased = set(sections)
-    rows = db.rows(
-        """select distinct d.id, d.path from section s join document d on d.id = s.document_id
-           where s.id in (select value from json_each(?))""",
-        (sections,),
-    )
-    for document, path in rows:
-        parts: dict[bool, dict[str, None]] = {True: {}, False: {}}
-        for id, heading, text in db.rows("select id, heading, text from section where document_id = ?", (document,)):
-            parts[id in erased] |= dict.fromkeys(_small_parts(heading, text))
-            if id in erased:
-                found |= dict.fromkeys(_large_parts(text))
-        found |= dict.fromkeys(
-            [_file_key(path), *(_part_key(path, each) for each in parts[True] if each not in parts[False])]
-        )
-    return list(found)
-
-
-def erased_paths(db: Database, paths: Iterable[str]) -> set[str]:
-    """The files among these that were erased by their path."""
-    return _known(db, {_path_key(each): each for each in paths})
-
-
-def partly_erased(db: Database, paths: Iterable[str]) -> set[str]:
-    """The files among these of which parts were erased."""
-    return _known(db, {_file_key(each): each for each in paths})
-
-
-def without_erased(
-    db: Database, path: str, was: str, title: str, pieces: Sequence[SectionText], now: datetime
-) -> Remaining:
-    """Remove the erased parts of a file. `was`: its former path. Runs in the caller's transaction."""
-    if not tombstones.any_exist(db):
-        return Remaining(title, pieces)
-    large = tombstones.erased_among(
-        db, {part for each in pieces for part in _large_parts(each.text)} | {*_large_parts(title)}
-    )
-    small = _erased_parts(db, path, was, title, pieces, now)
-    if not (large or small):
-        return Remaining(title, pieces)
-    remaining = [made for each in pieces if (made := _clean_section(each, large, small)).text.strip()]
-    return Remaining("" if title in large | small else title, remaining, remaining != list(pieces))
-
-
-def _clean_section(piece: SectionText, large: set[str], small: set[str]) -> SectionText:
-    """A section without erased parts; empty when all of it was erased."""
-    parts = _paragraphs(piece.text)
-    stay = [] if piece.text in large else [_clean_paragraph(part, small) for part in parts if part not in large]
-    text = piece.text if stay == parts else BETWEEN.join(filter(None, stay))
-    above = [_clean_heading(part, small) for part in piece.heading.split(ABOVE) if part not in small]
-    return replace(piece, heading=ABOVE.join(filter(None, above)), text=text)
-
-
-def _clean_heading(heading: str, erased: set[str]) -> str:
-    """A heading without erased names; headings of code have several."""
-    names = heading.split(_NAMES)
-    return heading if erased.isdisjoint(names) else _NAMES.join(name for name in names if name not in erased)
-
-
-def _erased_parts(
-    db: Database, path: str, was: str, title: str, pieces: Sequence[SectionText], now: datetime
-) -> set[str]:
-    """The erased lines, sentences and headings of this file; remembered for its new path when it has moved."""
-    places = partly_erased(db, {path, was} - {""})
-    if not places:
-        return set()
-    every = {title, *(small for each in pieces for small in _small_parts(each.heading, each.text))} - {""}
-    found = _known(db, {_part_key(place, each): each for place in places for each in every})
-    if path not in places:
-        tombstones.add(db, [_file_key(path), *(_part_key(path, each) for each in found)], now)
-    return found
-
-
-def _clean_paragraph(paragraph: str, erased: set[str]) -> str:
-    """A paragraph without these lines and sentences; when it loses a sentence, also without line breaks."""
-    if not erased:
-        return paragraph
-    lines_left = "\n".join(line for line in paragraph.split("\n") if _without_markup(line) not in erased)
-    all_sentences = sentences(" ".join(lines_left.split()))
-    stay = [each for each in all_sentences if _without_markup(each) not in erased]
-    return lines_left if len(stay) == len(all_sentences) else " ".join(stay)
-
-
-def _large_parts(text: str) -> list[str]:
-    """The parts recognized in any file: the whole text and its paragraphs, without short ones."""
-    return [part for part in (text, *_paragraphs(text)) if len(part.strip()) >= tombstones.SHORT]
-
-
-def _small_parts(heading: str, text: str) -> list[str]:
-    """The parts recognized in their own file: headings, lines and sentences."""
-    above = heading.split(ABOVE)
-    names = [name for each in above for name in each.split(_NAMES)]
-    all_sentences = [each for part in _paragraphs(text) for each in sentences(" ".join(part.split()))]
-    return [each for each in (*above, *names, *map(_without_markup, (*text.split("\n"), *all_sentences))) if each]
-
-
-def _without_markup(line: str) -> str:
-    """The line without the markup of a list, quotation, heading or table cell."""
-    return line.strip(_MARKS)
-
-
-def _paragraphs(text: str) -> list[str]:
-    return text.split(BETWEEN)
-
-
-def _known(db: Database, by_key: dict[str, str]) -> set[str]:
-    return {by_key[each] for each in tombstones.erased_among(db, by_key)}
-
-
-def _path_key(path: str) -> str:
-    return f"file {path}"
-
-
-def _file_key(path: str) -> str:
-    return f"parts of {path}"
-
-
-def _part_key(path: str, part: str) -> str:
-    return f"in {path}: {part}"
-
-
-LEFT_OUT = "removed by you"
-_MANY_SECTIONS = 20  # sections from which a removal leaves words in the index until it is condensed
-_PASSAGES_PER_SECTION = 2500  # passages that can be reindexed in the time it takes to erase one section at once
 
 Stamp = tuple[int, int, int, str]
 """(document id, size, time in nanoseconds, error) of a file."""
@@ -345,15 +86,8 @@ class Section:
         return file_location(self.path, self.line, self.page)
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "id": self.handle,
-            "path": self.path,
-            "line": self.line,
-            "page": self.page,
-            "title": self.title,
-            "heading": self.heading,
-            "text": self.text,
-        }
+        names = ("path", "line", "page", "title", "heading", "text")
+        return {"id": self.handle} | {name: getattr(self, name) for name in names}
 
 
 @frozen
@@ -367,6 +101,203 @@ class ReadFile:
     title: str = ""
     pieces: Sequence[SectionText] = ()
     error: str = ""
+
+
+def absolute(typed: str, folder: str) -> str:
+    """A typed path or glob as stored: absolute, links resolved up to the first wildcard."""
+    path = os.path.join(folder, os.path.expanduser(typed))
+    if os.path.lexists(path) or not _WILDCARD.search(typed):
+        return without_surrogates(os.path.realpath(path))
+    base, pattern = _split_glob(os.path.normpath(path))
+    return without_surrogates(os.path.join(os.path.realpath(base), pattern))
+
+
+def base(pattern: str) -> str:
+    """The file or folder to walk for a pattern."""
+    return pattern if os.path.lexists(pattern) else _split_glob(pattern)[0]
+
+
+def covers(pattern: str) -> Callable[[str], bool]:
+    """A test whether a path belongs to a pattern: the file itself, in the folder, or matching the glob."""
+    if _WILDCARD.search(pattern) and not os.path.lexists(pattern):
+        return _glob_matcher(pattern)
+    inside = pattern.rstrip("/") + "/"
+    return lambda path: path == pattern or path.startswith(inside)
+
+
+def walk(pattern: str) -> Iterator[File | Unreachable]:
+    """The files in order of name, and unreachable paths, among them a missing root."""
+    root = base(pattern)
+    try:
+        found = os.stat(root)
+    except OSError as error:
+        yield Unreachable(root, error.strerror or "it does not exist")
+        return
+    if S_ISREG(found.st_mode):
+        yield _file(root, found)
+        return
+    wanted = None if root == pattern else _glob_matcher(pattern)
+    for each in _walk_folder(root):
+        if wanted is None or isinstance(each, Unreachable) or wanted(each[0]):
+            yield each
+
+
+def _walk_folder(root: str) -> Iterator[File | Unreachable]:
+    """Depth first and without recursion, because folders may be nested deeper than the recursion limit."""
+    waiting: list[os.DirEntry[str] | None] = [None]  # None: the root
+    while waiting:
+        entry = waiting.pop()
+        path = entry.path if entry else root
+        try:
+            if entry is None or entry.is_dir(follow_symlinks=False):
+                with os.scandir(path) as found:
+                    entries = sorted(found, key=lambda each: each.name, reverse=True)
+                if entry is None or not any(each.name in _GENERATED_MARKERS for each in entries):
+                    waiting += (each for each in entries if each.name[0] != "." and each.name not in _GENERATED_FOLDERS)
+            elif entry.is_symlink():
+                target = os.path.realpath(path)
+                if target.startswith(root.rstrip("/") + "/") and os.path.isfile(target):
+                    yield _file(target, os.stat(target))
+            elif entry.is_file(follow_symlinks=False):
+                yield _file(path, entry.stat(follow_symlinks=False))
+        except OSError as error:  # deleted meanwhile, or no permission to enter its folder
+            yield Unreachable(without_surrogates(path), error.strerror or "the disk cannot be read")
+
+
+def _file(path: str, found: os.stat_result) -> File:
+    return path if path.isascii() else without_surrogates(path), path, found.st_size, found.st_mtime_ns
+
+
+def _split_glob(pattern: str) -> tuple[str, str]:
+    """The folder before the first wildcard, and the rest."""
+    parts = pattern.split("/")
+    first = next((n for n, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
+    return "/".join(parts[:first]) or "/", "/".join(parts[first:])
+
+
+def _glob_matcher(pattern: str) -> Callable[[str], bool]:
+    """A test for a glob: * within a name, ** over any number of folders."""
+    folder, rest = _split_glob(pattern)
+    names = ("(?:.*/)?" if part == "**" else _PIECE.sub(_piece_regex, part) + "/" for part in rest.split("/"))
+    expression = "".join(names).removesuffix("/")
+    if rest.endswith("**"):
+        expression = expression.removesuffix("(?:.*/)?") + ".*"
+    compiled = re.compile(re.escape(folder.rstrip("/") + "/") + expression, re.DOTALL)
+    return lambda path: compiled.fullmatch(path) is not None
+
+
+def _piece_regex(found: re.Match[str]) -> str:
+    """The regular expression of a token of a glob; no wildcard matches a slash."""
+    if found[2] is not None:
+        letters = re.sub(r"([\\\[\]^])", r"\\\1", found[2])  # except the - of a range
+        return f"[{'^/' if found[1] else ''}{letters}]"
+    return {"*": "[^/]*", "?": "[^/]"}.get(found[0][0]) or re.escape(found[0])
+
+
+_NAMES = ", "
+_MARKS = " \t-*+>#|_`~•"  # of a list, quotation, heading or table cell
+
+
+def to_remember(db: Database, sections: Sequence[int], documents: Sequence[int]) -> list[str]:
+    """The keys to remember of sections and whole documents before they are erased."""
+    sql = "select path from document where id in (select value from json_each(?))"
+    found = dict.fromkeys(_path_key(path) for (path,) in db.rows(sql, (documents,)))
+    erased = set(sections)
+    rows = db.rows(
+        """select distinct d.id, d.path from section s join document d on d.id = s.document_id
+           where s.id in (select value from json_each(?))""",
+        (sections,),
+    )
+    for document, path in rows:
+        gone, left = dict[str, None](), set[str]()
+        for id, heading, text in db.rows("select id, heading, text from section where document_id = ?", (document,)):
+            if id in erased:
+                gone |= dict.fromkeys(_small_parts(heading, text))
+                found |= dict.fromkeys(_large_parts(text))
+            else:
+                left.update(_small_parts(heading, text))
+        found |= dict.fromkeys([_file_key(path), *(_part_key(path, each) for each in gone if each not in left)])
+    return list(found)
+
+
+def erased_paths(db: Database, paths: Iterable[str]) -> set[str]:
+    """The files among these that were erased by their path."""
+    return _known(db, {_path_key(each): each for each in paths})
+
+
+def partly_erased(db: Database, paths: Iterable[str]) -> set[str]:
+    """The files among these of which parts were erased."""
+    return _known(db, {_file_key(each): each for each in paths})
+
+
+def _without_erased(db: Database, read: ReadFile, was: str, now: datetime) -> tuple[str, Sequence[SectionText]]:
+    """The title and the sections without the erased parts of a file. `was`: its former path."""
+    title, pieces = read.title, read.pieces
+    if not tombstones.any_exist(db):
+        return title, pieces
+    wide = {part for text in (title, *(each.text for each in pieces)) for part in _large_parts(text)}
+    large, small = tombstones.erased_among(db, wide), set[str]()
+    if places := partly_erased(db, {read.path, was} - {""}):
+        every = {title, *(part for each in pieces for part in _small_parts(each.heading, each.text))} - {""}
+        small = _known(db, {_part_key(place, each): each for place in places for each in every})
+        if places == {was}:  # it has moved
+            tombstones.add(db, [_file_key(read.path), *(_part_key(read.path, each) for each in small)], now)
+    if not (large or small):
+        return title, pieces
+    cleaned = [_clean_section(each, large, small) for each in pieces]
+    return "" if title in large | small else title, [each for each in cleaned if each.text.strip()]
+
+
+def _clean_section(piece: SectionText, large: set[str], small: set[str]) -> SectionText:
+    """A section without erased parts; empty when all of it was erased."""
+    parts = piece.text.split(BETWEEN)
+    stay = [] if piece.text in large else [_clean_paragraph(part, small) for part in parts if part not in large]
+    text = piece.text if stay == parts else BETWEEN.join(filter(None, stay))
+    above = []
+    for heading in piece.heading.split(ABOVE):
+        names = heading.split(_NAMES)
+        if heading not in small and (left := [name for name in names if name not in small]):
+            above.append(heading if left == names else _NAMES.join(left))
+    return replace(piece, heading=ABOVE.join(filter(None, above)), text=text)
+
+
+def _clean_paragraph(paragraph: str, erased: set[str]) -> str:
+    """A paragraph without these lines and sentences; when it loses a sentence, also without line breaks."""
+    if not erased:
+        return paragraph
+    lines_left = "\n".join(line for line in paragraph.split("\n") if line.strip(_MARKS) not in erased)
+    all_sentences = sentences(" ".join(lines_left.split()))
+    stay = [each for each in all_sentences if each.strip(_MARKS) not in erased]
+    return lines_left if len(stay) == len(all_sentences) else " ".join(stay)
+
+
+def _large_parts(text: str) -> list[str]:
+    """The parts recognized in any file: the whole text and its paragraphs, without short ones."""
+    return [part for part in (text, *text.split(BETWEEN)) if len(part.strip()) >= tombstones.SHORT]
+
+
+def _small_parts(heading: str, text: str) -> list[str]:
+    """The parts recognized in their own file: headings and the names in them, lines and sentences without markup."""
+    above = heading.split(ABOVE)
+    names = [name for each in above for name in each.split(_NAMES)]
+    all_sentences = [each for part in text.split(BETWEEN) for each in sentences(" ".join(part.split()))]
+    return [each for each in (*above, *names, *(e.strip(_MARKS) for e in (*text.split("\n"), *all_sentences))) if each]
+
+
+def _known(db: Database, by_key: dict[str, str]) -> set[str]:
+    return {by_key[each] for each in tombstones.erased_among(db, by_key)}
+
+
+def _path_key(path: str) -> str:
+    return f"file {path}"
+
+
+def _file_key(path: str) -> str:
+    return f"parts of {path}"
+
+
+def _part_key(path: str, part: str) -> str:
+    return f"in {path}: {part}"
 
 
 _SECTION = """select s.id, s.document_id, s.position, s.line, s.page, s.heading, s.text, d.path, d.title
@@ -388,14 +319,15 @@ def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collecti
     with db.write():
         found = db.value("select id from collection where owner = ? and pattern = ?", (scope.owner, pattern))
         if found is None:
-            place = place_of(_folder(pattern))
+            root = Path(base(pattern))
+            place = place_of(root if root.is_dir() else root.parent)
             found = db.insert(
                 "insert into collection (uid, owner, place, pattern, at, utc_offset) values (?, ?, ?, ?, ?, ?)",
                 (ids.new(now), scope.owner, place, pattern, clock.utc(now), clock.offset(now)),
             )
             events.append(db, time, "documents added", str(found), actor="person", content=pattern)
-        back = [id for id, path in _left_out(db, scope.owner) if covered(path)]
-        db.execute_many("delete from document where id = ?", [(id,) for id in back])
+        out = db.rows("select id, path from document where owner = ? and error = ?", (scope.owner, LEFT_OUT))
+        db.execute_many("delete from document where id = ?", [(id,) for id, path in out if covered(path)])
     return next(each for each in collections(db, scope.owner) if each.id == found)
 
 
@@ -413,41 +345,94 @@ def paths(db: Database, owner: str) -> dict[str, int]:
 
 
 def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clock.Clock) -> tuple[str, ...]:
-    """Store a file; returns the counters of SyncResult to increase: new, changed, moved, same, failed, out, erased.
+    """Store a file; returns the counters of SyncResult to increase.
 
     Runs in the caller's transaction, and compares with the present rows, so that two concurrent syncs store a file
     once.
     """
-    known = db.row(
-        "select id, hash, error, collection_id from document where owner = ? and path = ?", (owner, read.path)
+    now, columns = time(), "select id, hash, error, collection_id, path from document where owner = ?"
+    known = db.row(f"{columns} and path = ?", (owner, read.path))
+    outcome = "changed" if known else "new"
+    if known is None and erased_paths(db, [read.path]):
+        return ("forgotten",)
+    if known is None and read.hash:  # one with the same bytes whose old path no longer exists
+        same = db.rows(f"{columns} and hash = ? order by id", (owner, read.hash))
+        known = next((row for row in same if "\ufffd" not in row[4] and not os.path.lexists(row[4])), None)
+        outcome = "moved" if known else "new"
+    if known is None:
+        id = db.insert(
+            """insert into document (uid, owner, collection_id, path, size, changed_ns, at, utc_offset, read_at)
+               values (?, ?, ?, ?, 0, 0, ?, ?, ?)""",
+            (ids.new(now), owner, among.id, read.path, clock.utc(now), clock.offset(now), clock.utc(now)),
+        )
+        known = (id, "", "", among.id, "")
+    id, hash, error, collection, was = known
+    if error == LEFT_OUT and was == read.path:
+        return ("taken_out",)
+    db.execute(
+        "update document set path = ?, size = ?, changed_ns = ?, read_at = ? where id = ?",
+        (read.path, read.size, read.changed_ns, clock.utc(now), id),
     )
-    if known and known[2] == LEFT_OUT:
-        return ("out",)
-    if known and read.hash and known[1] == read.hash and not known[2] and not read.error:
-        _stamp(db, known[0], read, time)
-        return ("same",)
-    outcome, was = "changed", ""
-    if known is None:
-        if erased_paths(db, [read.path]):
-            return ("erased",)
-        known, outcome = _moved(db, owner, read), "moved"
-        if known:
-            was = db.value("select path from document where id = ?", (known[0],))
-        if known and known[2] == LEFT_OUT:
-            _stamp(db, known[0], read, time)
-            return ("out",)
-    if known is None:
-        known, outcome = (_insert(db, owner, among, read, time), "", "", among.id), "new"
-    _stamp(db, known[0], read, time)
-    left = without_erased(db, read.path, was, read.title, read.pieces, time())
+    if error == LEFT_OUT:
+        return ("taken_out",)
+    if was == read.path and hash and hash == read.hash and not error and not read.error:
+        return ("unchanged",)
+    title, pieces = _without_erased(db, read, was, now)
     db.execute(
         "update document set hash = ?, title = ?, error = ?, collection_id = ? where id = ?",
-        (read.hash, left.title, read.error, among.id, known[0]),
+        (read.hash, title, read.error, among.id, id),
     )
-    unchanged = _update_sections(db, owner, known[0], read, left.pieces)
-    if unchanged and known[3] != among.id:
+    unchanged = _update_sections(db, owner, id, read.changed_ns, pieces)
+    if unchanged and collection != among.id:
         index.reindex(db, "d", unchanged)  # their place has changed
-    return ("failed" if read.error else outcome, *(["erased"] if left.less else []))
+    is_less = list(pieces) != list(read.pieces)
+    return ("failed" if read.error else outcome, *(["forgotten"] if is_less else []))
+
+
+def _update_sections(
+    db: Database, owner: str, document: int, changed_ns: int, pieces: Sequence[SectionText]
+) -> list[int]:
+    """Update the sections of a document; returns the ids that are kept."""
+    old = db.rows(
+        "select id, position, line, page, heading, text from section where document_id = ? order by position",
+        (document,),
+    )
+    paired, rows = _pair(old, pieces), {row[0]: row for row in old}
+    kept = set(paired.values())
+    erase(db, [id for id in rows if id not in kept], lazily=True)
+    moment = clock.from_timestamp(changed_ns / 1e9)
+    for position, piece in enumerate(pieces):
+        if position not in paired:
+            db.execute(
+                """insert into section (owner, document_id, position, line, page, heading, text, at, utc_offset)
+                   values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                (owner, document, position, *vars(piece).values(), clock.utc(moment), clock.offset(moment)),
+            )
+            continue
+        id, *place, heading, _ = rows[paired[position]]
+        if heading != piece.heading:
+            index.erase(db, "d", id)
+            db.execute("update section set heading = ? where id = ?", (piece.heading, id))
+        if place != [position, piece.line, piece.page]:
+            sql = "update section set position = ?, line = ?, page = ? where id = ?"
+            db.execute(sql, (position, piece.line, piece.page, id))
+    return list(paired.values())
+
+
+def _pair(old: Sequence[tuple[Any, ...]], pieces: Sequence[SectionText]) -> dict[int, int]:
+    """{position: section id} of unchanged sections: the same text below the same heading, else the same text."""
+    paired: dict[int, int] = {}
+    for with_heading in (True, False):
+        free: dict[tuple[str, str], list[int]] = {}
+        kept = set(paired.values())
+        for id, _, _, _, heading, text in reversed(old):  # so that the first of equal sections is used first
+            if id not in kept:
+                free.setdefault((heading if with_heading else "", text), []).append(id)
+        for position, piece in enumerate(pieces):
+            waiting = free.get((piece.heading if with_heading else "", piece.text))
+            if position not in paired and waiting:
+                paired[position] = waiting.pop()
+    return paired
 
 
 def delete(db: Database, documents: Sequence[int]) -> None:
@@ -498,8 +483,8 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
 def erase(db: Database, found: Sequence[int], *, lazily: bool = False) -> None:
     """Delete sections, and their index entries first. Runs in the caller's transaction.
 
-    They come back when their file changes, unless py knows them. `lazily`: their words leave the
-    index when it is merged; erasing them at once takes 0.1 s a section, which is needed only for forgetting.
+    They come back when their file changes, unless tombstones know them. `lazily`: their words leave the index when it
+    is merged; erasing them at once takes 0.1 s a section, which is needed only for forgetting.
     """
     if found:
         (index.erase_lazily if lazily else index.erase_many)(db, "d", found)
@@ -567,114 +552,6 @@ def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, A
     ]
 
 
-def _folder(pattern: str) -> Any:
-    from pathlib import Path
-
-    root = Path(base(pattern))
-    return root if root.is_dir() else root.parent
-
-
-def _left_out(db: Database, owner: str) -> list[tuple[int, str]]:
-    return [
-        (id, path)
-        for id, path in db.rows("select id, path from document where owner = ? and error = ?", (owner, LEFT_OUT))
-    ]
-
-
 def _sections_of(db: Database, found: Sequence[int]) -> list[int]:
     sql = "select id from section where document_id in (select value from json_each(?))"
     return [id for (id,) in db.rows(sql, (found,))]
-
-
-def _moved(db: Database, owner: str, read: ReadFile) -> tuple[int, str, str, int] | None:
-    """A document with the same bytes whose old path no longer exists."""
-    if not read.hash:
-        return None
-    rows = db.rows(
-        "select id, hash, error, collection_id, path from document where owner = ? and hash = ? order by id",
-        (owner, read.hash),
-    )
-    found = next((row[:4] for row in rows if "\ufffd" not in row[4] and not os.path.lexists(row[4])), None)
-    return (found[0], found[1], found[2], found[3]) if found else None
-
-
-def _insert(db: Database, owner: str, among: Collection, read: ReadFile, time: clock.Clock) -> int:
-    now = time()
-    return db.insert(
-        """insert into document (uid, owner, collection_id, path, size, changed_ns, at, utc_offset, read_at)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (
-            ids.new(now),
-            owner,
-            among.id,
-            read.path,
-            read.size,
-            read.changed_ns,
-            clock.utc(now),
-            clock.offset(now),
-            clock.utc(now),
-        ),
-    )
-
-
-def _stamp(db: Database, id: int, read: ReadFile, time: clock.Clock) -> None:
-    db.execute(
-        "update document set path = ?, size = ?, changed_ns = ?, read_at = ? where id = ?",
-        (read.path, read.size, read.changed_ns, clock.utc(time()), id),
-    )
-
-
-def _update_sections(
-    db: Database, owner: str, document: int, read: ReadFile, pieces: Sequence[SectionText]
-) -> list[int]:
-    """Update the sections of a document; returns the ids that are kept."""
-    old = db.rows(
-        "select id, position, line, page, heading, text from section where document_id = ? order by position",
-        (document,),
-    )
-    paired = _pair(old, pieces)
-    stay = set(paired.values())
-    going = [row[0] for row in old if row[0] not in stay]
-    erase(db, going, lazily=True)
-    rows = {row[0]: row for row in old}
-    moment, minutes = _moment(read.changed_ns)
-    for position, piece in enumerate(pieces):
-        if position not in paired:
-            db.execute(
-                """insert into section (owner, document_id, position, line, page, heading, text, at, utc_offset)
-                   values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-                (owner, document, position, piece.line, piece.page, piece.heading, piece.text, moment, minutes),
-            )
-            continue
-        id, _, _, _, heading, _ = rows[paired[position]]
-        if heading != piece.heading:
-            index.erase(db, "d", id)
-            db.execute("update section set heading = ? where id = ?", (piece.heading, id))
-        if rows[id][1:4] != (position, piece.line, piece.page):
-            db.execute(
-                "update section set position = ?, line = ?, page = ? where id = ?",
-                (position, piece.line, piece.page, id),
-            )
-    return list(paired.values())
-
-
-def _pair(old: Sequence[tuple[Any, ...]], pieces: Sequence[SectionText]) -> dict[int, int]:
-    """{position: section id} of unchanged sections: the same text below the same heading, else the same text."""
-    paired: dict[int, int] = {}
-    for heading in (True, False):
-        free: dict[tuple[str, str], list[int]] = {}
-        stay = set(paired.values())
-        for row in reversed(old):  # so that the first of equal sections is used first
-            if row[0] not in stay:
-                free.setdefault((row[4] if heading else "", row[5]), []).append(row[0])
-        for position, piece in enumerate(pieces):
-            waiting = free.get((piece.heading if heading else "", piece.text))
-            if position not in paired and waiting:
-                paired[position] = waiting.pop()
-    return paired
-
-
-def _moment(changed_ns: int) -> tuple[str, int]:
-    """(UTC time, offset) of a file, as stored."""
-    moment = clock.from_timestamp(changed_ns / 1e9)
-    return clock.utc(moment), clock.offset(moment)
