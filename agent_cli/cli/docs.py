@@ -133,7 +133,7 @@ def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bo
                 line.step("vectors", done, total, "sections")
     except KeyboardInterrupt:
         raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None
-    for notice in tally.kept:
+    for notice in tally.warnings:
         output.note(notice)
     if tally.anything:
         jobs.add(app_.db, INDEX, "all", app_.time())  # merges what was added into the index

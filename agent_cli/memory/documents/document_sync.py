@@ -25,6 +25,7 @@ from agent_cli.text import counted, without_surrogates
 
 JOB = "documents"  # kind of the job
 EVERY = timedelta(minutes=5)  # how long after the last sync of a collection the job is queued again
+_SHOWN = {"deleted": "gone", "erased": "forgotten", "warnings": "kept"}  # in JSON
 _BATCH, _BYTES, _SECONDS = 50, 2_000_000, 0.25  # most files, bytes and seconds of reading in a transaction
 
 
@@ -35,32 +36,31 @@ class SyncResult:
     new: int = 0
     changed: int = 0
     moved: int = 0
-    gone: int = 0
+    deleted: int = 0
     failed: int = 0
     unchanged: int = 0
     elsewhere: int = 0  # files of another collection
     taken_out: int = 0
-    forgotten: int = 0  # files of which something was erased
-    kept: list[str] = field(default_factory=list)  # sentences about unreachable paths, of which all is kept
+    erased: int = 0  # files of which something was erased
+    warnings: list[str] = field(default_factory=list)  # sentences about unreachable paths
 
     @property
     def anything(self) -> bool:
-        return bool(self.new or self.changed or self.moved or self.gone or self.failed)
+        return bool(self.new or self.changed or self.moved or self.deleted or self.failed)
 
     def describe(self) -> dict[str, Any]:
-        return asdict(self)
+        return {_SHOWN.get(name, name): value for name, value in asdict(self).items()}
 
     def sentence(self) -> str:
         names = {
+            "deleted": "gone",
             "failed": "not readable (`agent docs list --failed` says why)",
             "elsewhere": "added before with something else",
         }
-        told = ("new", "changed", "moved", "gone", "failed", "unchanged", "elsewhere")
-        counts = [f"{many} {names.get(name, name)}" for name in told if (many := getattr(self, name))]
-        of = (
-            f"of {counted(self.forgotten, 'file')} what you had erased is not read again; write it anew to have it back"
-        )
-        return "\n".join([f"documents: {', '.join(counts) or 'no files'}", *([of] if self.forgotten else [])])
+        counted_names = ("new", "changed", "moved", "deleted", "failed", "unchanged", "elsewhere")
+        counts = [f"{many} {names.get(name, name)}" for name in counted_names if (many := getattr(self, name))]
+        of = f"of {counted(self.erased, 'file')} what you had erased is not read again; write it anew to have it back"
+        return "\n".join([f"documents: {', '.join(counts) or 'no files'}", *([of] if self.erased else [])])
 
 
 @dataclass
@@ -88,19 +88,19 @@ def sync(
         for path in erased:
             del found.waiting[path]
         if only is not None:
-            tally.forgotten += len(erased) + len(documents.partly_erased(db, found.same))
+            tally.erased += len(erased) + len(documents.partly_erased(db, found.same))
         if warning := _missing_warning(each, found):
-            tally.kept.append(warning)
+            tally.warnings.append(warning)
             continue
         yield from _store(db, owner, each, found, time, tally)
         taken |= dict.fromkeys(found.waiting, each.id)
         compared.append((each, found.left))
     for each, left in compared:  # at the end: a file may have moved between collections
         stamps = documents.stamps(db, each.id)
-        gone = {path: id for path, id in left.items() if path in stamps and stamps[path][0] == id}
-        tally.gone += sum(stamps[path][3] != LEFT_OUT for path in gone)
-        if gone:
-            documents.delete(db, list(gone.values()))
+        deleted = {path: id for path, id in left.items() if path in stamps and stamps[path][0] == id}
+        tally.deleted += sum(stamps[path][3] != LEFT_OUT for path in deleted)
+        if deleted:
+            documents.delete(db, list(deleted.values()))
         documents.mark_synced(db, each.id, time())
 
 
@@ -189,7 +189,7 @@ def _store(
     tally.unchanged += len(found.same)
     tally.elsewhere += found.elsewhere
     for each in found.closed:
-        tally.kept.append(f"{short_path(each.path)} cannot be opened ({each.why}): what was read from it is kept")
+        tally.warnings.append(f"{short_path(each.path)} cannot be opened ({each.why}): what was read from it is kept")
     done = 0
     for batch in _batches(list(found.waiting.values())):
         with db.write():

@@ -209,14 +209,14 @@ def to_remember(db: Database, sections: Sequence[int], documents: Sequence[int])
         (sections,),
     )
     for document, path in rows:
-        gone, left = dict[str, None](), set[str]()
+        erased_parts, left = dict[str, None](), set[str]()
         for id, heading, text in db.rows("select id, heading, text from section where document_id = ?", (document,)):
             if id in erased:
-                gone |= dict.fromkeys(_small_parts(heading, text))
+                erased_parts |= dict.fromkeys(_small_parts(heading, text))
                 found |= dict.fromkeys(_large_parts(text))
             else:
                 left.update(_small_parts(heading, text))
-        found |= dict.fromkeys([_file_key(path), *(_part_key(path, each) for each in gone if each not in left)])
+        found |= dict.fromkeys([_file_key(path), *(_part_key(path, each) for each in erased_parts if each not in left)])
     return list(found)
 
 
@@ -354,7 +354,7 @@ def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clo
     known = db.row(f"{columns} and path = ?", (owner, read.path))
     outcome = "changed" if known else "new"
     if known is None and erased_paths(db, [read.path]):
-        return ("forgotten",)
+        return ("erased",)
     if known is None and read.hash:  # one with the same bytes whose old path no longer exists
         same = db.rows(f"{columns} and hash = ? order by id", (owner, read.hash))
         known = next((row for row in same if "\ufffd" not in row[4] and not os.path.lexists(row[4])), None)
@@ -386,7 +386,7 @@ def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clo
     if unchanged and collection != among.id:
         index.reindex(db, "d", unchanged)  # their place has changed
     is_less = list(pieces) != list(read.pieces)
-    return ("failed" if read.error else outcome, *(["forgotten"] if is_less else []))
+    return ("failed" if read.error else outcome, *(["erased"] if is_less else []))
 
 
 def _update_sections(
@@ -398,8 +398,8 @@ def _update_sections(
         (document,),
     )
     paired, rows = _pair(old, pieces), {row[0]: row for row in old}
-    kept = set(paired.values())
-    erase(db, [id for id in rows if id not in kept], lazily=True)
+    staying = set(paired.values())
+    erase(db, [id for id in rows if id not in staying], lazily=True)
     moment = clock.from_timestamp(changed_ns / 1e9)
     for position, piece in enumerate(pieces):
         if position not in paired:
@@ -424,9 +424,9 @@ def _pair(old: Sequence[tuple[Any, ...]], pieces: Sequence[SectionText]) -> dict
     paired: dict[int, int] = {}
     for with_heading in (True, False):
         free: dict[tuple[str, str], list[int]] = {}
-        kept = set(paired.values())
+        staying = set(paired.values())
         for id, _, _, _, heading, text in reversed(old):  # so that the first of equal sections is used first
-            if id not in kept:
+            if id not in staying:
                 free.setdefault((heading if with_heading else "", text), []).append(id)
         for position, piece in enumerate(pieces):
             waiting = free.get((piece.heading if with_heading else "", piece.text))

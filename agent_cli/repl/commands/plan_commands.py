@@ -149,7 +149,7 @@ def _sync(conversation: Conversation, only: list[str] | None) -> Work:
                 yield Progressed(f"vectors: {done} of {total} sections")
             if tally.anything:
                 jobs.add(db, INDEX, "all", app.time())  # merges what was added
-            for line in tally.kept:
+            for line in tally.warnings:
                 yield Noticed(line)
             yield Noticed(tally.sentence())
         finally:

@@ -197,13 +197,15 @@ def test_a_folder_that_is_not_there_now_loses_nothing(db, folder, tmp_path):
     add(db, folder)
     folder.rename(tmp_path / "elsewhere")
 
-    [kept] = sync(db).kept
+    [kept] = sync(db).warnings
     assert kept.startswith(f"{folder} cannot be found now")
     assert found(db, "alpha") == [("d1", "a.txt:1")]
 
     folder.mkdir()  # the place of a disk that is not mounted: empty since before it was read
     os.utime(folder, (5, 5))
-    assert [kept.partition(":")[0] for kept in sync(db).kept] == [f"{folder} is empty, as if a disk were not mounted"]
+    assert [kept.partition(":")[0] for kept in sync(db).warnings] == [
+        f"{folder} is empty, as if a disk were not mounted"
+    ]
     assert found(db, "alpha") == [("d1", "a.txt:1")]
 
 

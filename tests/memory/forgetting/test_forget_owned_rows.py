@@ -186,7 +186,7 @@ def test_a_forgotten_section_stays_out_whatever_becomes_of_the_file(db, folder):
     assert sync(db).unchanged == 1
     path.write_text("# Bank\n\nThe vault is deep.\n\nPIN: 4711\n\nOpen till five.\n\n# Garden\n\nBeans in June.\n")
     tally = sync(db)
-    assert (tally.changed, tally.forgotten) == (1, 1)
+    assert (tally.changed, tally.erased) == (1, 1)
     assert tally.sentence().endswith("\nof 1 file what you had erased is not read again; write it anew to have it back")
     assert texts(db) == ["Open till five.", "Beans in June."]
     moved = folder / "moved.md"
@@ -243,11 +243,11 @@ def test_a_file_that_was_forgotten_by_its_name_is_not_read_again_even_when_it_is
 
     for words in ("Wool is sold in May.\n", "Wool is sold in June.\n"):
         path.write_text(words)
-        assert (sync(db).forgotten, texts(db)) == (0, ["Beans in May."])
+        assert (sync(db).erased, texts(db)) == (0, ["Beans in May."])
     documents.add(db, HERE, str(path), noon)
     tally = document_sync.SyncResult()
     assert list(document_sync.sync(db, "person", noon, tally, [str(path)]))
-    assert (tally.forgotten, texts(db)) == (1, ["Beans in May."])
+    assert (tally.erased, texts(db)) == (1, ["Beans in May."])
 
 
 def test_a_file_that_is_added_once_more_says_what_stays_out(db, folder):
@@ -257,7 +257,7 @@ def test_a_file_that_is_added_once_more_says_what_stays_out(db, folder):
     documents.add(db, HERE, str(folder), noon)
     tally = document_sync.SyncResult()
     assert list(document_sync.sync(db, "person", noon, tally, [str(folder)]))
-    assert (tally.unchanged, tally.forgotten, texts(db)) == (1, 1, ["Beans in May."])
+    assert (tally.unchanged, tally.erased, texts(db)) == (1, 1, ["Beans in May."])
 
 
 def test_a_collection_that_says_it_goes_with_all_its_files(db, tmp_path):
