@@ -45,11 +45,7 @@ POSING = (
 ROLES = (YOU, PROGRAM, NEEDS_YOU, DONE, FAILED)
 NEVER = (YOU.sign, DONE.sign, FAILED.sign)  # signs that no reply can write
 AT_THE_MARGIN = (PROGRAM.sign, NEEDS_YOU.sign, "··", "??", *"\u0387‧⋅∙･・？﹖⸱")  # no line of a reply begins so
-LOOKS = {
-    "Markdown": Display(colour=True, markdown=True),
-    "plain": Display(),
-    "aloud": Display(screen_reader=True),
-}
+LOOKS = {"Markdown": Display(colour=True, markdown=True), "plain": Display(), "aloud": Display(screen_reader=True)}
 
 
 def shown(text, look, cuts=()):

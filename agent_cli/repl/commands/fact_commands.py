@@ -42,23 +42,14 @@ class _Statement:
     agreed: bool = False  # the person has read it, and typed /remember by hand
 
 
-@command(
-    "/review",
-    on_file=True,
-    decides=True,
-    examples=("/review",),
-    shell={"facts review": "", "skills review": ""},
-)
+@command("/review", on_file=True, decides=True, examples=("/review",), shell={"facts review": "", "skills review": ""})
 def review_(conversation: Conversation, argument: str) -> Screen:
     """Decide on what waits for your yes."""
     app = conversation.app
 
     async def show() -> None:
         if await ReviewScreen(
-            conversation.app.memory,
-            app.config.editor,
-            screen_reader=bool(os.environ.get("ACCESSIBLE")),
-            at_prompt=True,
+            conversation.app.memory, app.config.editor, screen_reader=bool(os.environ.get("ACCESSIBLE")), at_prompt=True
         ).run():
             upkeep.after_turn(app, app.db)
 

@@ -280,12 +280,7 @@ def test_export_writes_a_new_file_and_never_over_another(conversation, tmp_path)
 def test_context_shows_what_the_model_sees(conversation):
     say(conversation, "hello")
     shown = run(conversation, "/context").draw(Display()).splitlines()
-    assert [line.split()[0] for line in shown[:-1]] == [
-        "instructions",
-        "tools",
-        "conversation",
-        "free",
-    ]
+    assert [line.split()[0] for line in shown[:-1]] == ["instructions", "tools", "conversation", "free"]
     full = run(conversation, "/context --full")
     assert re.match(r"── system, \d+ tokens\nYou are agent", full)
     assert re.search(r"\n\n── tools, \d+ tokens\n\{\"name\": \"save_note\"", full)

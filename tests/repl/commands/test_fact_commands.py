@@ -169,10 +169,7 @@ def test_facts_are_listed_and_found(conversation):
         "1 fact to review: /review",
     ]
     assert run(conversation, "/facts tea").splitlines()[1].endswith("  I like green tea")
-    assert run(conversation, "/facts zebra").splitlines() == [
-        "no fact has these words",
-        "1 fact to review: /review",
-    ]
+    assert run(conversation, "/facts zebra").splitlines() == ["no fact has these words", "1 fact to review: /review"]
 
 
 def test_review_is_a_screen(conversation):

@@ -344,11 +344,7 @@ def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("alpha\n")
     (tmp_path / "b c.txt").write_text("beta")
     said = [Part('compare @a.txt, @"b c.txt" (@a.txt)', "typed")]
-    assert completion.attach(said) == [
-        Part("alpha\n\n", "file", "a.txt"),
-        Part("beta\n\n", "file", "b c.txt"),
-        *said,
-    ]
+    assert completion.attach(said) == [Part("alpha\n\n", "file", "a.txt"), Part("beta\n\n", "file", "b c.txt"), *said]
 
 
 @pytest.mark.parametrize("words", ["mail me@a.txt", "@anna said so", "@types/node", "meet @ noon", "@", "@x" * 3000])

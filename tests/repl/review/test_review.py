@@ -421,8 +421,7 @@ def test_what_a_model_files_it_as_and_how_long_it_holds_is_shown(db, walk):
     triple = Triple("person", "lives_in", "Moscow")
     month = timedelta(days=30)
     adoption.propose(
-        memory_of(db),
-        Claim("I like tea", "model", triple, valid_from=NOON - month, valid_to=NOON + month),
+        memory_of(db), Claim("I like tea", "model", triple, valid_from=NOON - month, valid_to=NOON + month)
     )
     assert """
   + I like tea (since 3 Dec 2025, until 1 Feb 2026)

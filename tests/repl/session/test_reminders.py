@@ -147,10 +147,7 @@ def test_slash_commands_keep_list_and_change_what_is_to_be_done(app, monkeypatch
         "kept t1 “call the dentist”, Friday 2 Jan 2026, "
     )
     assert said(app, "/remind read Proust") == "kept t2 “read Proust”, any time"
-    assert said(app, "/tasks").splitlines() == [
-        "t1  today, 14:00  call the dentist",
-        "t2  any time      read Proust",
-    ]
+    assert said(app, "/tasks").splitlines() == ["t1  today, 14:00  call the dentist", "t2  any time      read Proust"]
     assert said(app, "/tasks snooze t1 2 days").startswith("snoozed t1 “call the dentist”, ")
     assert said(app, "/tasks done t1 t2") == "done t1 “call the dentist”\ndone t2 “read Proust”"
     assert said(app, "/tasks rm t1") == "hidden t1 “call the dentist” (/tasks restore t1)"
