@@ -26,10 +26,10 @@ from agent_cli.memory.conversations import log, prompts, sessions
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard import toolkit
-from agent_cli.repl.prompt import prompt_input
-from agent_cli.repl.prompt.completion import PromptCompleter
-from agent_cli.repl.prompt.prompt_input import PromptInput
+from agent_cli.repl.keyboard import keys
+from agent_cli.repl.shell import prompt_input
+from agent_cli.repl.shell.completion import PromptCompleter
+from agent_cli.repl.shell.prompt_input import PromptInput
 from benchmarks.quiet import percentile_95
 from benchmarks.world import PORTION, World
 
@@ -122,7 +122,7 @@ def _drafts(world: World) -> dict[str, list[str]]:
 
 async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) -> Times:
     line = PromptInput(app, lambda: None, lambda text: None)
-    toolkit.spare_loaded()  # as a session does
+    keys.spare_loaded()  # as a session does
     asking = asyncio.create_task(line.ask())
     key = _key(line.application, keyboard)
     while line.buffer.working_index < LINES:  # the history is read once the prompt stands

@@ -19,7 +19,7 @@ OLLAMA_ALONE = {
     "llm/test_repair.py::*": "the parser, which both clients share, fed by one of them",
     "e2e/test_v1.py::*": "what only /v1 asks of a person, with a server of its own kind",
     "e2e/test_commands.py::*": "the models that Ollama lists, pulls and has elsewhere",
-    "repl/shell/test_first_run.py::*": "the first model is pulled",
+    "repl/test_first_run.py::*": "the first model is pulled",
     "agent/test_embedder_selection.py::test_a_model_that_*": "the digest of a model, which tells that it was changed",
     "agent/test_embedder_selection.py::test_a_model_with_a_name_that_tells_nothing*": "what a model can do is listed",
     "agent/test_embedder_selection.py::test_while_the_vectors_of_a_changed_model_*": "the digest of a model",

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyte
 
-from agent_cli.repl.keyboard.pastes import BURST_KEYS, BURST_SECONDS
+from agent_cli.repl.keyboard.keys import BURST_KEYS, BURST_SECONDS
 from tests import warm
 
 ROWS, COLUMNS = 50, 100

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("scripts_decide")
 SLASH = '''"""The slash command for a toast: /toast."""
 
 from agent_cli.repl.commands.commands import command
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
 
 
 @command("/toast [NAME]")

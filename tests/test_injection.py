@@ -33,9 +33,9 @@ from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, ToolCall, ToolResult
+from agent_cli.render.reply_lines import question
 from agent_cli.render.styles import Display
-from agent_cli.repl.keyboard import toolkit
-from agent_cli.repl.shell.approval import question
+from agent_cli.repl.keyboard.key_reader import LineReader
 from agent_cli.repl.shell.turn_renderer import TurnRenderer
 from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, Program
@@ -262,7 +262,7 @@ def test_no_command_drives_the_terminal(kept, number):
 def test_a_draft_drives_no_dumb_terminal(capsys):
     ours, theirs = os.pipe()
     os.write(theirs, b"\n")
-    assert asyncio.run(toolkit.LineReader(ours).read_message("> ", HOSTILE)) == HOSTILE
+    assert asyncio.run(LineReader(ours).read_message("> ", HOSTILE)) == HOSTILE
     told = capsys.readouterr().out
     assert harmless(told)
     assert "\x1b" not in told

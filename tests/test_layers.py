@@ -56,14 +56,10 @@ MAY_IMPORT = {
     # the doors
     "serve": "app agent tools memory memory.* llm store",
     "repl.keyboard": "render terminal app memory memory.*",
-    "repl.review": "repl.keyboard render terminal memory memory.* store",
-    "repl.session": "render app agent agent.* tools memory memory.* llm store",
-    "repl.pages": "render memory.* store",
-    "repl.commands": "repl.session repl.pages repl.review repl.keyboard render terminal checks app agent "
-    "agent.* memory memory.* llm store",
-    "repl.prompt": "repl.commands repl.keyboard render terminal app agent config tools memory.* store",
-    "repl.shell": "repl.* terminal render app agent memory.* llm",
-    "cli": "terminal serve repl.* render checks app agent agent.* tools memory memory.* llm store config",
+    "repl": "repl.keyboard render terminal app agent agent.* tools memory memory.* llm store",
+    "repl.commands": "repl repl.keyboard render terminal checks app agent agent.* memory memory.* llm store",
+    "repl.shell": "repl repl.* terminal render app agent config tools memory.* llm store",
+    "cli": "terminal serve repl repl.* render checks app agent agent.* tools memory memory.* llm store config",
     "__main__": "cli",
 }
 
@@ -83,7 +79,7 @@ LIBRARIES = {
     "numpy": "arrays",
     "ollama": "llm",
     "platformdirs": "config",
-    "prompt_toolkit": "cli repl.keyboard repl.prompt repl.review repl.shell",
+    "prompt_toolkit": "cli repl repl.keyboard repl.shell",
     "pydantic": "serve",
     "pygments": "render",
     "pypdf": "memory.documents",

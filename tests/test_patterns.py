@@ -37,7 +37,7 @@ from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Part
 from agent_cli.render.markdown import MarkdownWriter
-from agent_cli.render.plain_writer import PlainWriter
+from agent_cli.render.reply_lines import PlainWriter
 from agent_cli.render.styles import Display
 from agent_cli.store.db import Database
 from tests.conftest import NOON
@@ -85,7 +85,7 @@ READ_TEXT = (  # folders and modules whose public functions read what somebody w
     *("agent_cli.text", "agent_cli.memory.language.", "agent_cli.memory.dates.", "agent_cli.render."),
     *("agent_cli.memory.conversations.capture", "agent_cli.memory.conversations.digest", "agent_cli.memory.entities."),
     *("agent_cli.memory.documents.document_sections", "agent_cli.memory.facts.fact_extraction"),
-    *("agent_cli.memory.skills.skill_", "agent_cli.memory.summaries.summaries", "agent_cli.repl.prompt."),
+    *("agent_cli.memory.skills.skill_", "agent_cli.memory.summaries.summaries", "agent_cli.repl.shell."),
 )
 
 

@@ -43,7 +43,7 @@ from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Failure, Message, Part, ToolCall, join_parts
-from agent_cli.render.plain_writer import PlainWriter
+from agent_cli.render.reply_lines import PlainWriter
 from agent_cli.store import ids
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
@@ -182,15 +182,15 @@ def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> polic
 
 def _decided(call: ToolCall, display: "Display") -> str:
     """The key that was pressed after the call was shown; `o` shows what was folded, and is asked again."""
-    from agent_cli.repl.shell import approval  # few questions lead to a call
+    from agent_cli.render import reply_lines  # few questions lead to a call
 
     width = display.width()
-    is_folded = approval.is_folded(call, width)
-    output.write_stderr(approval.question(call, width))
-    key = terminal.key(approval.styled(approval.MORE if is_folded else approval.QUESTION, display))
+    is_folded = reply_lines.is_folded(call, width)
+    output.write_stderr(reply_lines.question(call, width))
+    key = terminal.key(reply_lines.styled(reply_lines.MORE if is_folded else reply_lines.QUESTION, display))
     if key == "o" and is_folded:
-        output.write_stderr(approval.question(call, width, whole=True))
-        key = terminal.key(approval.styled(approval.QUESTION, display))
+        output.write_stderr(reply_lines.question(call, width, whole=True))
+        key = terminal.key(reply_lines.styled(reply_lines.QUESTION, display))
     return key
 
 
@@ -233,9 +233,9 @@ def print_code(transcript: Transcript) -> None:
 
     The code may be run unread, and half of a command is another command.
     """
-    from agent_cli.render import copying  # rarely asked for
+    from agent_cli.render import markdown  # rarely asked for
 
-    blocks = copying.code_blocks(transcript.answer)
+    blocks = markdown.code_blocks(transcript.answer)
     if not blocks:
         raise AgentError("no block of code is in the answer; ask without -x to see it")
     if not blocks[-1].closed and transcript.finish != "stop":
@@ -436,7 +436,7 @@ def _remind(app: App, invocation: Invocation, asked: AskOptions) -> None:
     """Print a line of the reminders that are due, where a person reads it."""
     if not app.keeps or invocation.quiet or invocation.child or asked.form in ("json", "events"):
         return
-    from agent_cli.repl.session import reminders  # loaded after the answer, which it must not delay
+    from agent_cli.repl import reminders  # loaded after the answer, which it must not delay
 
     with suppress(StoreError):  # the next run prints it
         if line := reminders.due_line(app):

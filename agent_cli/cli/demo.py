@@ -17,8 +17,8 @@ from agent_cli.app.app import App, open_app
 from agent_cli.cli import output
 from agent_cli.llm.model import Cancel
 from agent_cli.messages import Part
-from agent_cli.render.plain_writer import PlainWriter
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.render.reply_lines import PlainWriter
+from agent_cli.repl.conversation import Conversation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 SCRIPT = Path(__file__).with_name("demo.toml")

@@ -601,10 +601,10 @@ def _table(rows: Sequence[Fact], as_json: bool, now: datetime, empty: str, *, ma
     ]
     display = output.look(sys.stdout)
     if lines and display:
-        from agent_cli.repl.pages import lists  # a pipe needs none of it
+        from agent_cli.repl import pages  # a pipe needs none of it
 
         words = [f"{line['fact']}{f' ({mark})' if (mark := line['mark']) else ''}" for line in lines]
-        print(lists.facts_page(list(zip(rows, words, strict=True)), display))
+        print(pages.facts_page(list(zip(rows, words, strict=True)), display))
         return
     marked = ["mark"] if any(line["mark"] for line in lines) else []
     output.listing(lines, ["id", "day", *marked, "fact"], as_json=False, empty=empty)

@@ -14,7 +14,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, Noun
 from agent_cli.llm.model import Cancel
-from agent_cli.repl.session import reminders
+from agent_cli.repl import reminders
 from agent_cli.store import ids, jobs
 from agent_cli.text import counted
 

@@ -131,9 +131,9 @@ def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: 
     ]
     display = look(sys.stdout)
     if display and display.wrap:
-        from agent_cli.render import drawing  # imports rich
+        from agent_cli.render import layout
 
-        print(drawing.table([name.replace("_", " ") for name in columns], cells, display))
+        print(layout.table([name.replace("_", " ") for name in columns], cells, display))
     else:
         for line in _columns(cells):
             say(line)
@@ -143,9 +143,9 @@ def tree(lines: Sequence[tuple[int, str]]) -> None:
     """Print (depth, line) as indented lines, at a terminal as a tree."""
     display = look(sys.stdout)
     if lines and display and display.wrap:
-        from agent_cli.render import drawing  # imports rich
+        from agent_cli.render import layout
 
-        print(drawing.tree([(depth, clean(line)) for depth, line in lines], display))
+        print(layout.tree([(depth, clean(line)) for depth, line in lines], display))
     else:
         for depth, line in lines:
             say("  " * depth + line)

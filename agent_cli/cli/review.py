@@ -53,13 +53,13 @@ def _print(proposals: list[Proposal], app: App, as_json: bool) -> None:
     if as_json:
         output.put_json([proposal.describe() for proposal in proposals])
         return
-    from agent_cli.repl.review import review_page  # needed only for printing
+    from agent_cli.repl import pages  # needed only for printing
 
     for kind in dict.fromkeys(proposal.kind for proposal in proposals):
         of_kind = [proposal for proposal in proposals if proposal.kind == kind]
         for number, proposal in enumerate(of_kind, 1):
             place = (number, len(of_kind))
-            for line, _ in review_page.proposal_lines(proposal, place, app.time(), None, more=True):
+            for line, _ in pages.proposal_lines(proposal, place, app.time(), None, more=True):
                 output.say(line)
 
 
@@ -68,8 +68,8 @@ def _decide(app: App, reviewer: MemoryContext, session: int | None, screen_reade
 
     from prompt_toolkit.utils import is_dumb_terminal
 
-    from agent_cli.repl.keyboard.toolkit import LineReader
-    from agent_cli.repl.review.review_screen import (
+    from agent_cli.repl.keyboard.key_reader import LineReader
+    from agent_cli.repl.review import (
         ReviewScreen,  # prompt-toolkit: 100 ms that only a person's decisions need
     )
 

@@ -32,7 +32,7 @@ from agent_cli.memory.planner import notes, schedules
 from agent_cli.memory.planner.schedules import Schedule, Target
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Failure, Part
-from agent_cli.repl.session import reminders
+from agent_cli.repl import reminders
 from agent_cli.store import ids
 from agent_cli.text import one_line
 from agent_cli.tools import memory_tools

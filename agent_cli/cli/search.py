@@ -113,9 +113,9 @@ def search(
 def _print(app_: App, query: str, hits: Sequence[Hit], explain: bool) -> None:
     display = output.look(sys.stdout)
     if hits and display and not explain:
-        from agent_cli.repl.pages import memories  # a pipe needs none of it
+        from agent_cli.repl import pages  # a pipe needs none of it
 
-        print(memories.hits_page(app_.db, app_.scope.owner, query, hits, display))
+        print(pages.hits_page(app_.db, app_.scope.owner, query, hits, display))
     else:
         _print_lines(hits, explain)
 
@@ -210,9 +210,9 @@ def _why(app_: App, scores: bool, as_json: bool, message: int) -> str:
     if display is None:
         page = clean(recall_log.explain(app_.db, message))
     else:
-        from agent_cli.repl.pages import memories  # a pipe needs none of it
+        from agent_cli.repl import pages  # a pipe needs none of it
 
-        page = memories.why_page(app_.db, app_.scope.owner, message, display, scores=scores)
+        page = pages.why_page(app_.db, app_.scope.owner, message, display, scores=scores)
     return "\n".join([page, *([profile.always_told(always)] if always else [])])
 
 

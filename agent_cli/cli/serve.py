@@ -10,7 +10,7 @@ from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import AsJson, Decision, Invocation
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
-from agent_cli.repl.session import reminders
+from agent_cli.repl import reminders
 
 _ABOUT = "Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may connect."
 _MISSING = "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"

@@ -29,7 +29,7 @@ from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.messages import Receipt
-from agent_cli.repl.pages import lists
+from agent_cli.repl import pages
 from agent_cli.store import events
 from agent_cli.text import clean, counted
 
@@ -56,7 +56,7 @@ def list_(
     app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
     if rows and not as_json and (look := output.look(sys.stdout)) and look.wrap:
-        output.say(lists.sessions_page(rows, app_.time()))
+        output.say(pages.sessions_page(rows, app_.time()))
         return
     if not as_json:
         rows = [{**row, "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}"} for row in rows]

@@ -88,9 +88,9 @@ def list_(
         return
     display = output.look(sys.stdout)
     if display:
-        from agent_cli.repl.pages import lists  # a pipe needs none of it
+        from agent_cli.repl import pages  # a pipe needs none of it
 
-        print(lists.tasks_page(found, app_.time(), display))
+        print(pages.tasks_page(found, app_.time(), display))
     else:
         for each in found:
             output.say(tasks.format_line(each, app_.time()))

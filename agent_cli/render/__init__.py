@@ -1,6 +1,4 @@
-"""Text on its way to a terminal: answers in Markdown, what the program itself says, code, tables, a spinner.
+"""Text on its way to a terminal: answers in Markdown, what the program itself says, code, tables. Owns no tables.
 
-Colours and styles stand in `styles`, code is coloured in `highlight`; `display` decides whether colours are shown.
-
-Used by the prompt and by the commands, so it knows only `text`, `values` and `errors`. Owns no tables.
+Colours stand in `styles`, and whether they are shown. Used by the prompt and the commands, so it knows neither.
 """

@@ -1,4 +1,4 @@
-"""Text wrapped to the width of the window: styled text while it arrives, and what the program itself says.
+"""Text wrapped to the width of the window: styled text while it arrives, what the program itself says, and tables.
 
 A word is written when it is complete, on a new line where it would not fit; nothing written is changed again. The width
 is read at the beginning of each line, so that a window may be resized at any time. A word wider than the line (an
@@ -7,17 +7,23 @@ without a blank. Each line ends in the plain style: what follows an answer is ne
 
 Of what the program says only lines that are too long are changed. A line with columns continues below its last column
 that leaves enough room. A command, as in `agent -r s4` or /resume s4, stays on one line, so that it can be read and
-copied as a whole.
+copied as a whole. Tables and trees stand still, so they are drawn with `rich`; importing it takes 50 to 100 ms, so only
+what draws one does.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_cli import kinds
-from agent_cli.render.styles import NEEDS_YOU, PROGRAM, Display
+from agent_cli.render.styles import BOLD, DIM, NEEDS_YOU, PROGRAM, Display
 from agent_cli.text import Pattern, clean, visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
 
 MAX_WORD = 256  # characters; a longer word is written in parts
 
@@ -59,12 +65,24 @@ def cell_width(text: str) -> int:
 
 def cut(line: str, cells: int) -> str:
     """The line; where it is wider than so many cells, its beginning with an ellipsis."""
-    if cell_width(line) <= cells:
-        return line
-    beginning = line[:cells]
-    while cell_width(beginning) >= cells:
+    return line if cell_width(line) <= cells else f"{fitting(line, cells - 1).rstrip()}…"
+
+
+def fitting(line: str, cells: int) -> str:
+    """The longest beginning of a line that takes at most so many cells."""
+    beginning = line[: max(0, cells)]
+    while beginning and cell_width(beginning) > cells:
         beginning = beginning[:-1]
-    return f"{beginning.rstrip()}…"
+    return beginning
+
+
+def pieces(word: str, cells: int) -> Iterator[str]:
+    """A word without blanks in pieces of at most so many cells, one character at least."""
+    while cell_width(word) > cells:
+        piece = fitting(word, cells) or word[:1]
+        yield piece
+        word = word[len(piece) :]
+    yield word
 
 
 def split_words(text: str, style: str = "") -> Iterator[StyledText]:
@@ -74,7 +92,7 @@ def split_words(text: str, style: str = "") -> Iterator[StyledText]:
 
 
 class LineWrapper:
-    """Writes spans with `write` in lines of `width()` cells."""
+    """Writes spans with `write` in lines of `width()` cells; `shown` gives what of a style is shown."""
 
     def __init__(self, write: Callable[[str], None], width: Callable[[], int], shown: Callable[[str], str]):
         self._write, self._width, self._shown = write, width, shown
@@ -94,12 +112,14 @@ class LineWrapper:
 
     def put(self, span: StyledText) -> None:
         if span.kind == "space":
-            self._flush()
+            self._end_word()
             if len(self._space) < MAX_WORD:
                 self._space += span.text
             return
-        if self._word and self._can_break_before(span):
-            self._flush()
+        before = self._word[-1] if self._word else None
+        between = before and "wide" in (span.kind, before.kind) and before.text[-1] not in _NOT_LAST
+        if between and span.text[0] not in _NOT_FIRST:
+            self._end_word()
         self._word.append(span)
         self._length += len(span.text)
         if self._length >= MAX_WORD:
@@ -107,18 +127,12 @@ class LineWrapper:
 
     def end(self) -> None:
         """End the line in the plain style."""
-        self._flush()
+        self._end_word()
         self._set_style("")
         self._write("\n")
         self._space, self._column = "", 0
 
-    def _can_break_before(self, span: StyledText) -> bool:
-        before = self._word[-1]
-        if before.kind != "wide" and span.kind != "wide":
-            return False
-        return span.text[0] not in _NOT_FIRST and before.text[-1] not in _NOT_LAST
-
-    def _flush(self) -> None:
+    def _end_word(self) -> None:
         self._write_word()
         self._length = 0
 
@@ -174,40 +188,115 @@ def formatted(text: str, display: Display, indent: int = 0) -> str:
 
 def wrap(text: str, width: int) -> str:
     """The text in lines of at most `width` cells, except for longer words."""
-    return "\n".join(line if _fits(line, width) else _wrap_line(line.expandtabs(), width) for line in text.split("\n"))
+    return "\n".join(wrapped(text, width))
 
 
-def _fits(line: str, width: int) -> bool:
-    return cell_width(line.expandtabs()) <= width
+def wrapped(text: str, width: int) -> list[str]:
+    """The same as a list of lines."""
+    lines = list[str]()
+    for line in text.split("\n"):
+        expanded = line.expandtabs()
+        lines += [line] if cell_width(expanded) <= width else _wrap_line(expanded, width).split("\n")
+    return lines
 
 
 def _wrap_line(line: str, width: int) -> str:
+    columns = [line[: gap.end()] for gap in _COLUMN.finditer(line)]
+    if leads := [lead for lead in columns if cell_width(lead) <= width // 3]:  # the line goes on below this column
+        lead, indent = leads[-1], cell_width(leads[-1])
+    else:
+        lead = line[: len(line) - len(line.lstrip(" "))]
+        indent = len(lead) + (_INDENT if columns else 0)
     chunks: list[str] = []
     wrapper = LineWrapper(chunks.append, lambda: width, lambda style: "")
-    lead, indent = _lead(line, width // 3)
     wrapper.begin(lead, indent)
-    for span in _spans(line[len(lead) :], 2 * width // 3):
+    words, done = line[len(lead) :], 0
+    for command in _COMMAND.finditer(words):
+        if len(command[0]) <= 2 * width // 3:
+            for span in (*split_words(words[done : command.start()]), StyledText(command[0])):
+                wrapper.put(span)
+            done = command.end()
+    for span in split_words(words[done:]):
         wrapper.put(span)
     wrapper.end()
     return "".join(chunks).removesuffix("\n")
 
 
-def _lead(line: str, most: int) -> tuple[str, int]:
-    """The text before the column below which the line continues, at most `most` cells, and the cells up to there."""
-    indent = line[: len(line) - len(line.lstrip(" "))]
-    columns = [line[: gap.end()] for gap in _COLUMN.finditer(line)]
-    leads = [lead for lead in columns if cell_width(lead) <= most]
-    if leads:
-        return leads[-1], cell_width(leads[-1])
-    return indent, len(indent) + (_INDENT if columns else 0)
+_GAP = 2  # blanks between two columns of a table
+_MIN_LAST = 24  # cells that the last column needs beside the others
+_NUMBER = re.compile(r"-?[\d,.]*")
 
 
-def _spans(line: str, most: int) -> Iterator[StyledText]:
-    """The words of a line; a command of at most `most` characters is one span."""
-    done = 0
-    for command in _COMMAND.finditer(line):
-        if len(command[0]) <= most:
-            yield from split_words(line[done : command.start()])
-            yield StyledText(command[0])
-            done = command.end()
-    yield from split_words(line[done:])
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], display: Display) -> str:
+    """Rows below their headings, numbers to the right, the last column wrapped; where that is too narrow, one value
+    below the other."""
+    from rich.table import Table
+    from rich.text import Text
+
+    filled = [n for n in range(len(columns)) if any(row[n] for row in rows)]
+    columns, rows = [columns[n] for n in filled], [[row[n] for n in filled] for row in rows]
+    widths = [max(map(cell_width, [name, *(row[n] for row in rows)])) for n, name in enumerate(columns)]
+    left = display.width() - sum(widths[:-1]) - _GAP * (len(widths) - 1)
+    longest = max((cell_width(word) for row in rows for word in row[-1:] for word in word.split()), default=0)
+    if left < min(widths[-1], max(_MIN_LAST, longest)):
+        return _stacked(columns, rows, display)
+    drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False)
+    for n, name in enumerate(columns):
+        last = n == len(columns) - 1
+        numbers = not last and all(_NUMBER.fullmatch(row[n]) for row in rows)
+        drawn.add_column(_heading(name, display), no_wrap=not last, justify="right" if numbers else "left")
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    return _printed(drawn, display)
+
+
+def tree(lines: Iterable[tuple[int, str]], display: Display) -> str:
+    """Trees of (depth, line); the lines at depth 0 are the roots."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    roots: list[Tree] = []
+    path: list[Tree] = []
+    for depth, line in lines:
+        if depth == 0:
+            roots.append(Tree(_heading(line, display)))
+            path = roots[-1:]
+        else:
+            path = [*path[:depth], path[depth - 1].add(Text(line))]
+    return "\n".join(_printed(each, display) for each in roots)
+
+
+def _stacked(columns: Sequence[str], rows: Sequence[Sequence[str]], display: Display) -> str:
+    """Each row in lines of its own: the first value alone, the others with their names below it."""
+    names = max(map(len, columns[1:]), default=0)
+    lines = []
+    for row in rows:
+        named = [(name, value) for name, value in zip(columns[1:], row[1:], strict=True) if value]
+        lines.append(display.styled(row[0], BOLD))
+        lines += [wrap(f"  {name:<{names}}  {value}", display.width()) for name, value in named]
+    return "\n".join(lines)
+
+
+def _heading(text: str, display: Display) -> "Text":
+    from rich.text import Text
+
+    return Text.from_ansi(display.styled(text, BOLD))
+
+
+def _printed(drawing: "RenderableType", display: Display) -> str:
+    """The drawing as lines without blanks at their ends."""
+    from rich.console import Console
+
+    styled = bool(display.shown(DIM))
+    console = Console(
+        file=StringIO(),
+        width=display.width(),
+        color_system="standard" if styled else None,
+        force_terminal=styled,
+        no_color=not display.colour,
+        highlight=False,
+        legacy_windows=False,
+    )
+    with console.capture() as drawn:
+        console.print(drawing)
+    return "\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n"))

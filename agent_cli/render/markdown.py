@@ -21,16 +21,16 @@ with a bar.
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import chain, groupby, zip_longest
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
-from agent_cli.render import styles
-from agent_cli.render.layout import MAX_WORD, WIDE, LineWrapper, StyledText, cell_width, split_words
-from agent_cli.render.plain_writer import PlainWriter, SentenceWriter
-from agent_cli.render.reply_lines import ReplyCleaner
+from agent_cli.render.layout import MAX_WORD, WIDE, LineWrapper, StyledText, cell_width, pieces, split_words
+from agent_cli.render.reply_lines import PlainWriter, ReplyCleaner, SentenceWriter
 from agent_cli.render.styles import BLUE, BOLD, CODE, CYAN, DIM, GREEN, ITALIC, MAGENTA, RED, STRUCK, Display, styled
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 _WINDOW = 240  # characters within which a delimiter must be closed
 
@@ -71,14 +71,9 @@ class InlineParser:
         self._previous = " "  # the character before the pending text
         self._unclosed: dict[str, int] = {}  # by delimiter: how far into the pending text none closes it
 
-    def feed(self, text: str) -> Iterator[StyledText]:
+    def feed(self, text: str, *, final: bool = False) -> Iterator[StyledText]:
+        """The spans that are complete with this text; `final`: no more comes, so all of them."""
         self._pending += text
-        return self._read(final=False)
-
-    def end(self) -> Iterator[StyledText]:
-        return self._read(final=True)
-
-    def _read(self, final: bool) -> Iterator[StyledText]:
         text, at = self._pending, 0
         while at < len(text):
             match = _TOKEN.match(text, at)
@@ -101,11 +96,14 @@ class InlineParser:
 
     def _delimited(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
         """Where the construct that a delimiter opens ends, and its spans."""
-        match text[at]:
-            case "[" | "!":
-                return self._link(text, at, final)
-            case "\\":
-                return self._escape(text, at, final)
+        if text[at] in "[!":
+            return self._link(text, at, final)
+        if text[at] == "\\":
+            after = text[at + 1 : at + 2]
+            if not (after or final):
+                raise _Incomplete
+            escaped = after != "" and after in _ESCAPABLE
+            return (at + 2, self._literal(after)) if escaped else (at + 1, self._literal("\\"))
         run = _RUN.match(text, at)
         assert run
         if run.end() == len(text) and not final and len(run.group()) < _WINDOW:
@@ -121,7 +119,12 @@ class InlineParser:
         content = text[inner:close]
         if delimiter == "__" and content.isidentifier():  # a Python name such as __init__
             return close + 2, self._literal(text[at : close + 2])
-        return close + len(delimiter), self._code(content) if delimiter[0] == "`" else self._styled(content, delimiter)
+        end = close + len(delimiter)
+        if delimiter[0] == "`":
+            blanks = content.startswith(" ") and content.endswith(" ") and content.strip()
+            return end, split_words(content[1:-1] if blanks else content, _joined(self._style, CODE))
+        style = STRUCK if delimiter == "~~" else {1: ITALIC, 2: BOLD, 3: f"{BOLD};{ITALIC}"}[len(delimiter)]
+        return end, InlineParser(_joined(self._style, style)).feed(content, final=True)
 
     def _can_open(self, delimiter: str, after: str) -> bool:
         if delimiter[0] == "`":
@@ -139,39 +142,13 @@ class InlineParser:
             raise _Incomplete
         return at + 1, self._literal(text[at])
 
-    def _escape(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
-        if at + 1 == len(text) and not final:
-            raise _Incomplete
-        after = text[at + 1 : at + 2]
-        if after and after in _ESCAPABLE:
-            return at + 2, self._literal(after)
-        return at + 1, self._literal("\\")
-
-    def _styled(self, text: str, delimiter: str) -> Iterator[StyledText]:
-        style = STRUCK if delimiter == "~~" else {1: ITALIC, 2: BOLD, 3: f"{BOLD};{ITALIC}"}[len(delimiter)]
-        return InlineParser(_combined(self._style, style))._whole(text)
-
     def _labelled(self, text: str, to: str) -> Iterator[StyledText]:
-        yield from InlineParser(self._style)._whole(text)
+        yield from InlineParser(self._style).feed(text, final=True)
         yield StyledText(" ", self._style, "space")
         yield StyledText(f"({to})", self._style)
 
-    def _code(self, text: str) -> Iterator[StyledText]:
-        if text.startswith(" ") and text.endswith(" ") and text.strip():
-            text = text[1:-1]
-        return split_words(text, _combined(self._style, CODE))
-
     def _literal(self, text: str) -> Iterator[StyledText]:
         return split_words(text, self._style)
-
-    def _whole(self, text: str) -> Iterator[StyledText]:
-        yield from self.feed(text)
-        yield from self.end()
-
-
-def parse(text: str, style: str = "") -> list[StyledText]:
-    """The spans of a whole text."""
-    return list(InlineParser(style)._whole(text))
 
 
 def _find_closing(text: str, start: int, delimiter: str, unclosed: int, limit: int, final: bool) -> tuple[int, int]:
@@ -188,8 +165,9 @@ def _find_closing(text: str, start: int, delimiter: str, unclosed: int, limit: i
                 return run.start(), at
             if run.group()[0] == "\\":
                 at = run.start() + 1  # nothing is escaped in code
-        elif run.group()[0] == "`":
-            close = _code_end(text, at, run.group(), stop, final)
+        elif run.group()[0] == "`":  # code within emphasis: where it ends
+            ends = (each.end() for each in _TICKS.finditer(text, at, stop) if each.group() == run.group())
+            close = next((end for end in ends if end < stop or (final and stop == len(text))), None)
             if close is None and not complete:
                 raise _Incomplete
             at = close or at
@@ -200,15 +178,6 @@ def _find_closing(text: str, start: int, delimiter: str, unclosed: int, limit: i
     return -1, run.start() if run else stop
 
 
-def _code_end(text: str, start: int, delimiter: str, stop: int, final: bool) -> int | None:
-    """Where code within emphasis ends."""
-    for run in _TICKS.finditer(text, start, stop):
-        whole = run.end() < stop or (final and stop == len(text))
-        if run.group() == delimiter and whole:
-            return run.end()
-    return None
-
-
 def _can_close(run: re.Match[str], delimiter: str, text: str) -> bool:
     found = run.group()
     if found != delimiter and not (found == 3 * delimiter[0] and len(delimiter) < 3 and delimiter[0] != "~"):
@@ -217,8 +186,8 @@ def _can_close(run: re.Match[str], delimiter: str, text: str) -> bool:
     return not text[run.start() - 1].isspace() and not (delimiter[0] == "_" and after.isalnum())
 
 
-def _combined(outer: str, inner: str) -> str:
-    return ";".join(dict.fromkeys([*filter(None, outer.split(";")), *inner.split(";")]))
+def _joined(*styles: str) -> str:
+    return ";".join(dict.fromkeys(code for style in styles for code in style.split(";") if code))
 
 
 _SEPARATOR = re.compile(r"(?<!\\)\|")
@@ -229,31 +198,32 @@ _NARROWEST = 12  # cells to which a column may be wrapped
 Cell = list[StyledText]
 
 
-def has_header(rows: Sequence[str]) -> bool:
-    """Whether the rows are a table: the second one gives the alignment of its columns."""
-    return len(rows) > 1 and all(_RULE.fullmatch(cell) for cell in _cells(rows[1]))
-
-
-def layout(rows: Sequence[str], width: int) -> list[list[StyledText]]:
-    """The lines of a table in Markdown `rows`, at most `width` cells wide."""
-    alignments = _cells(rows[1])
-    head, *body = [_cells(row) for row in (rows[0], *rows[2:])]
-    count = max(len(head), len(alignments), *(len(row) for row in body), 1)
-    table = [[parse(cell, styles.BOLD if row is head else "") for cell in _padded(row, count)] for row in (head, *body)]
+def _table_lines(rows: Sequence[str], width: int) -> list[list[StyledText]]:
+    """The lines of a table in Markdown `rows`, at most `width` cells wide; none where the rows are no table: the second
+    one gives the alignment of its columns."""
+    if len(rows) < 2 or not all(_RULE.fullmatch(cell) for cell in _cells(rows[1])):
+        return []
+    cells = [_cells(row) for row in rows]
+    count = max(map(len, cells))
+    head, alignments, *body = [row + [""] * (count - len(row)) for row in cells]
+    table = [
+        [list(InlineParser(BOLD if row is head else "").feed(cell, final=True)) for cell in row]
+        for row in (head, *body)
+    ]
     widths = [max(3, *(_width(row[n]) for row in table)) for n in range(count)]
     room = width - len(_GAP) * (count - 1)
     if sum(widths) > room and sum(min(each, _NARROWEST) for each in widths) > room:
         return _records(table, width)
     while sum(widths) > room:
         widths[widths.index(max(widths))] -= 1
-    alignments = _padded(alignments, count)
-    lines = [[_line(line, widths, alignments) for line in _broken(row, widths)] for row in table]
+    lines = [
+        [
+            _line(line, widths, alignments)
+            for line in zip_longest(*(_wrapped(*each) for each in zip(row, widths, strict=True)), fillvalue=[])
+        ]
+        for row in table
+    ]
     return [*lines[0], [StyledText(_GAP.join("-" * each for each in widths))], *chain.from_iterable(lines[1:])]
-
-
-def _broken(row: list[Cell], widths: list[int]) -> Iterator[list[Cell]]:
-    """The lines of a row whose cells are wrapped to these widths."""
-    return map(list, zip_longest(*(_wrapped(*each) for each in zip(row, widths, strict=True)), fillvalue=[]))
 
 
 def _records(table: list[list[Cell]], width: int) -> list[list[StyledText]]:
@@ -272,26 +242,16 @@ def _wrapped(cell: Cell, width: int) -> list[Cell]:
     """The lines of a cell; a word that is wider than the cell is broken."""
     lines, used = [Cell()], 0
     for span in cell:
-        for piece in _pieces(span, width):
-            cells = cell_width(piece.text)
-            if used + cells > width and lines[-1]:
-                lines.append([])
-                used = 0
-            if lines[-1] or piece.kind != "space":
-                lines[-1].append(piece)
-                used += cells
+        for word in split_words(span.text, span.style):
+            for piece in pieces(word.text, width):
+                cells = cell_width(piece)
+                if used + cells > width and lines[-1]:
+                    lines.append([])
+                    used = 0
+                if lines[-1] or word.kind != "space":
+                    lines[-1].append(StyledText(piece, word.style, word.kind))
+                    used += cells
     return lines
-
-
-def _pieces(span: StyledText, width: int) -> Iterator[StyledText]:
-    """The words of a span, none wider than so many cells."""
-    for piece in split_words(span.text, span.style):
-        words = piece.text
-        while cell_width(words) > width:
-            end = max(1, next(n for n in range(len(words)) if cell_width(words[: n + 1]) > width))
-            yield StyledText(words[:end], span.style)
-            words = words[end:]
-        yield StyledText(words, span.style, piece.kind)
 
 
 def _cells(row: str) -> list[str]:
@@ -300,33 +260,20 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in _SEPARATOR.split(inner)]
 
 
-def _padded(row: list[str], count: int) -> list[str]:
-    return row + [""] * (count - len(row))
-
-
 def _width(cell: Cell) -> int:
     return sum(cell_width(span.text) for span in cell)
 
 
-def _line(row: list[Cell], widths: list[int], alignments: list[str]) -> list[StyledText]:
+def _line(row: Sequence[Cell], widths: list[int], alignments: list[str]) -> list[StyledText]:
     line: list[StyledText] = []
     for n, (cell, width, alignment) in enumerate(zip(row, widths, alignments, strict=True)):
-        left, right = _margins(width - _width(cell), alignment)
-        line += [
-            StyledText((_GAP if n else "") + " " * left, kind="space"),
-            *cell,
-            StyledText(" " * right, kind="space"),
-        ]
+        room = width - _width(cell)
+        left = 0 if not alignment.endswith(":") else room // 2 if alignment.startswith(":") else room
+        gap = StyledText((_GAP if n else "") + " " * left, kind="space")
+        line += [gap, *cell, StyledText(" " * (room - left), kind="space")]
     while line and not line[-1].text.strip():
         line.pop()
     return line
-
-
-def _margins(room: int, alignment: str) -> tuple[int, int]:
-    """The blanks left and right of a cell whose column is `room` wider."""
-    if alignment.endswith(":"):
-        return (room // 2, room - room // 2) if alignment.startswith(":") else (room, 0)
-    return 0, room
 
 
 _STYLES = {
@@ -351,7 +298,12 @@ class Highlighter:
     """Colours one code block, line by line; an unknown language gets no colours."""
 
     def __init__(self, language: str):
-        self._lexer = _lexer(language)
+        from pygments.lexers import get_lexer_by_name
+        from pygments.util import ClassNotFound
+
+        self._lexer: Any = None
+        with suppress(ClassNotFound):
+            self._lexer = get_lexer_by_name(language)
         self._stack = ["root"]
 
     def line(self, text: str) -> str:
@@ -384,17 +336,6 @@ class Highlighter:
             yield from ((str(kind), value) for _, kind, value in self._lexer.get_tokens_unprocessed(text))
 
 
-def _lexer(language: str) -> Any:
-    """The lexer of a language, None when there is none."""
-    from pygments.lexers import get_lexer_by_name
-    from pygments.util import ClassNotFound
-
-    try:
-        return get_lexer_by_name(language)
-    except ClassNotFound:
-        return None
-
-
 @cache
 def _style(kind: str) -> str:
     """The SGR codes of a token type such as "Token.Literal.String.Doc": its own, or those of a parent type."""
@@ -409,7 +350,7 @@ _MAX_ROW = 4_000  # characters of a table row
 _MAX_TABLE = 40_000  # characters of a table
 _MAX_CODE_LINE = 4_000  # characters of a line of code that is coloured
 
-_FENCE = re.compile(r" {0,60}(?P<mark>`{3,60}|~{3,60})(?P<info>[^`]*)")
+_FENCE = re.compile(r"(?P<indent> {0,60})(?P<mark>`{3,60}|~{3,60})(?P<info>[^`]*)")
 _THEMATIC_BREAK = re.compile(r" {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})")
 _TABLE_ROW = re.compile(r" {0,60}\|")
 _HEADING = re.compile(r" {0,3}#{1,6} ")
@@ -494,18 +435,15 @@ class MarkdownWriter:
         elif self._mode == "verbatim":
             self._written.append(text)
         else:
-            self._start += text
-            if not self._kind_undecided():
-                self._begin_line()
+            line, self._start = self._start + text, ""
+            most = _MAX_ROW if _TABLE_ROW.match(line) else _MAX_LINE_START if _UNDECIDED.fullmatch(line) else 0
+            if len(line) <= most:
+                self._start = line
+            else:
+                self._begin_line(line)
 
-    def _kind_undecided(self) -> bool:
-        if _TABLE_ROW.match(self._start):
-            return len(self._start) <= _MAX_ROW
-        return len(self._start) <= _MAX_LINE_START and _UNDECIDED.fullmatch(self._start) is not None
-
-    def _begin_line(self) -> None:
+    def _begin_line(self, line: str) -> None:
         """Begin the line as a heading, item, quote, paragraph or indented code."""
-        line, self._start = self._start, ""
         self._end_table()
         self._separate_from_previous()
         indent = len(line) - len(line.lstrip(" "))
@@ -516,12 +454,12 @@ class MarkdownWriter:
             return
         prefix = "" if heading else lead[0] if lead else line[:indent]
         self._in_list = _LIST_ITEM.match(line) is not None or (self._in_list and indent > 0)
-        self._mode, self._inline = "prose", InlineParser(_join_styles(BOLD, self._style) if heading else self._style)
+        self._mode, self._inline = "prose", InlineParser(_joined(BOLD, self._style) if heading else self._style)
         self._wrapper.begin(prefix, len(prefix), self._style or (DIM if ">" in prefix else ""))
         self._put(line[len(heading[0] if heading else prefix) :])
 
-    def _put(self, text: str) -> None:
-        for span in self._inline.feed(text):
+    def _put(self, text: str, *, final: bool = False) -> None:
+        for span in self._inline.feed(text, final=final):
             self._wrapper.put(span)
 
     def _newline(self) -> None:
@@ -530,8 +468,7 @@ class MarkdownWriter:
             return
         match self._mode:
             case "prose":
-                for span in self._inline.end():
-                    self._wrapper.put(span)
+                self._put("", final=True)
                 self._wrapper.end()
             case "verbatim":
                 self._written.append("\n")
@@ -541,23 +478,19 @@ class MarkdownWriter:
 
     def _write_complete_line(self) -> None:
         """Write a line that ended before its kind was decided."""
-        line = self._start
+        line, self._start = self._start, ""
         if not line.strip():
-            self._start = ""
             self._end_table()
             self._blank_before = True
         elif _TABLE_ROW.match(line):
-            self._start = ""
             self._add_row(line)
         elif fence := _FENCE.fullmatch(line):
-            self._start = ""
             self._begin_code(fence)
         elif _THEMATIC_BREAK.fullmatch(line):
-            self._start = ""
             self._end_table()
             self._write_unwrapped(line.strip(), DIM)
         else:
-            self._begin_line()
+            self._begin_line(line)
             self._newline()
 
     def _separate_from_previous(self) -> None:
@@ -568,17 +501,13 @@ class MarkdownWriter:
         self._wrote_any = True
 
     def _write_unwrapped(self, line: str, style: str = "") -> None:
-        """Write a line without wrapping it."""
         self._separate_from_previous()
-        style = _join_styles(style, self._style)
-        self._written.append(f"{self._display.styled(line, style)}\n")
-
-    # Code
+        self._written.append(f"{self._display.styled(line, _joined(style, self._style))}\n")
 
     def _begin_code(self, fence: re.Match[str]) -> None:
         self._end_table()
         self._separate_from_previous()
-        self._fence, self._indent = fence["mark"], len(fence[0]) - len(fence[0].lstrip(" "))
+        self._fence, self._indent = fence["mark"], len(fence["indent"])
         language = (fence["info"].split() or [""])[0]
         if self._display.colour and not self._style and language:
             self._highlighter = Highlighter(language)
@@ -604,8 +533,6 @@ class MarkdownWriter:
         shown = self._highlighter.line(line) if self._highlighter else line
         self._written.append(f"{self._display.styled(shown, self._style) if shown.strip() else ''}\n")
 
-    # Tables
-
     def _add_row(self, line: str) -> None:
         if self._table_overflowed:
             self._write_unwrapped(line)
@@ -617,45 +544,25 @@ class MarkdownWriter:
             self._table_overflowed = True
 
     def _end_table(self) -> None:
-        rows, self._table_overflowed, self._table_size = self._rows, False, 0
-        if not rows:
-            return
-        lines = layout(rows, self._display.width()) if has_header(rows) else []
+        self._table_overflowed, self._table_size = False, 0
+        lines = _table_lines(self._rows, self._display.width())
         if not lines:
             self._write_rows_unwrapped()
             return
         self._rows = []
         self._separate_from_previous()
         for line in lines:
-            self._written.append(self._styled(line) + "\n")
+            for style, spans in groupby(line, lambda span: _joined(span.style, self._style)):
+                self._written.append(self._display.styled("".join(span.text for span in spans), style))
+            self._written.append("\n")
 
     def _write_rows_unwrapped(self) -> None:
         rows, self._rows = self._rows, []
         for row in rows:
             self._write_unwrapped(row)
 
-    def _styled(self, line: list[StyledText]) -> str:
-        text = ""
-        for style, spans in groupby(line, lambda span: _join_styles(span.style, self._style)):
-            words = "".join(span.text for span in spans)
-            text += self._display.styled(words, style)
-        return text
 
-
-def _join_styles(*styles: str) -> str:
-    return ";".join(style for style in styles if style)
-
-
-class AnswerWriter(Protocol):
-    def write(self, text: str) -> None: ...
-
-    def new_section(self) -> None:
-        """Separate the text before a tool call from the text after it by a blank line."""
-        ...
-
-    def end(self) -> None:
-        """Write what is held back, and end the line if it has text."""
-        ...
+AnswerWriter = MarkdownWriter | PlainWriter
 
 
 def answer_writer(out: TextIO, display: Display, style: str = "") -> AnswerWriter:
@@ -663,3 +570,32 @@ def answer_writer(out: TextIO, display: Display, style: str = "") -> AnswerWrite
     if display.markdown:
         return MarkdownWriter(out, display, style)
     return (SentenceWriter if display.screen_reader else PlainWriter)(out, ReplyCleaner())
+
+
+@frozen
+class CodeBlock:
+    language: str
+    code: str  # ends with a newline, unless it is empty
+    closed: bool  # whether its closing fence was found
+
+
+def code_blocks(text: str) -> list[CodeBlock]:
+    """The fenced blocks, in order, exactly as they are meant to be run. As in CommonMark, a fence is closed by one of
+    the same character that is at least as long, and the indentation of an opening fence (in a list) is removed from
+    each line."""
+    blocks: list[CodeBlock] = []
+    opening: re.Match[str] | None = None
+    lines: list[str] = []
+    for line in [*text.split("\n"), None]:
+        fence = _FENCE.fullmatch(line.rstrip()) if line is not None else None
+        if opening is None:
+            opening, lines = fence, []
+        elif line is None or (fence and fence["mark"].startswith(opening["mark"]) and not fence["info"].strip()):
+            while fence is None and lines and not lines[-1].strip():
+                lines.pop()
+            code = "".join(f"{each}\n" for each in lines)
+            blocks.append(CodeBlock((opening["info"].split() or [""])[0], code, closed=fence is not None))
+            opening = None
+        else:
+            lines.append(line[min(len(opening["indent"]), len(line) - len(line.lstrip(" "))) :])
+    return blocks

@@ -1,21 +1,30 @@
-"""What the program says beside a reply, and how a reply is kept from posing as it: its receipts, questions and prompt.
+"""What the program says beside a reply, and how a reply is written so that it cannot pose as it: its receipts,
+questions and prompt.
 
 The program's own lines begin with the sign of a role. A reply cannot write those signs: a tick, a cross and a prompt
 are shown as others of their kind, and a line of it that begins with a dot or a question mark, or is worded like one of
 the program, gets a bar in front of it. Whether it does follows from its first characters alone, so how the stream was
 cut into pieces makes no difference. What is stored, piped and copied stays as the model wrote it.
+
+The question whether a tool call may run shows its arguments as a person reads them. Every line of an argument is
+indented, wrapped lines too, and only the program begins a line at the margin. So no argument, however it is filled up
+with blanks, can look like the question or its keys. A long text is folded in its middle, and the line that says so
+stands further out than the text; `o` shows it all.
 """
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any, TextIO
 
+from agent_cli.messages import ToolCall
 from agent_cli.render import styles
-from agent_cli.render.layout import folded, formatted
-from agent_cli.render.plain_writer import StreamCleaner
-from agent_cli.render.styles import Display, LineRole
-from agent_cli.text import Pattern
+from agent_cli.render.layout import Verbatim, folded, formatted, wrapped
+from agent_cli.render.styles import NEEDS_YOU, Display, LineRole
+from agent_cli.text import Pattern, clean, split_sentences, visible
 
-SIGNS = "".join(each.sign for each in (styles.YOU, styles.PROGRAM, styles.NEEDS_YOU, styles.DONE, styles.FAILED))
+SIGNS = "".join(each.sign for each in (styles.YOU, styles.PROGRAM, NEEDS_YOU, styles.DONE, styles.FAILED))
 _OTHERS = str.maketrans({styles.YOU.sign: "›", styles.DONE.sign: "√", styles.FAILED.sign: "×"})
 _BAR = "│ "
 _DECIDED = 48  # characters of a line, apart from its decoration, after which it is decided
@@ -47,7 +56,7 @@ def announced(text: str, display: Display, role: LineRole | None = None) -> str:
     """
     if display.screen_reader:
         return f"Program: {formatted(text, display)}"
-    role, lines = role or styles.role_of(text), formatted(text, display, 2).split("\n")
+    role, lines = role or styles.ROLES.get(type(text), styles.PROGRAM), formatted(text, display, 2).split("\n")
     if role is not styles.PROGRAM or "\n" in text:
         return with_sign(lines, display, role)
     plain = with_sign(lines, replace(display, colour=False, weight=False), role)  # a remark stands back as a whole
@@ -62,10 +71,100 @@ def with_sign(lines: Sequence[str], display: Display, role: LineRole) -> str:
     return "\n".join([first, *(f"  {line}".rstrip() for line in lines[1:])])
 
 
-def marked(reply: str) -> str:
-    """A whole reply as it may stand on the screen."""
-    cleaner = ReplyCleaner()
-    return cleaner.feed(reply) + cleaner.end()
+QUESTION = f"{NEEDS_YOU.sign} allow it? y once, a for this session, anything else no: "
+MORE = f"{NEEDS_YOU.sign} allow it? y once, a for this session, o shows it all, anything else no: "
+NUMBERED = {"1": "y", "2": "a"}  # keys that people know from other programs; 3 refuses, as any other does
+_FOLDED, _WHOLE = 10, 400  # lines that are shown of a value
+_MAX_TEXT = 20_000  # characters that are shown of a value at most
+_MAX_ARGUMENTS = 40
+_INDENT = "    "
+_LINE_BREAKS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n", "\r": "", "\x0b": "\n", "\x0c": "\n"})
+
+
+def question(call: ToolCall, width: int, *, whole: bool = False) -> str:
+    """The call, in lines of at most `width` cells. `QUESTION` asks for the keys, `MORE` where something is folded."""
+    first = f"{NEEDS_YOU.sign} The model wants to call {_plain(call.name)}:"
+    lines = [first, *_arguments(call.arguments, width, whole)]
+    if call.resolved:
+        lines += ["  and that is:", *_arguments(call.resolved, width, whole)]
+    return Verbatim("\n".join(lines))
+
+
+def styled(text: str, display: Display) -> str:
+    """The call, or the question for the keys, as it stands on the screen: the sign in its colour, words not broken."""
+    sign, _, rest = text.partition(" ")
+    if not isinstance(text, Verbatim):
+        words = rest.rstrip(" ")
+        rest = formatted(words, display, 3).replace("\n", "\n  ") + rest[len(words) :]
+    return f"{display.styled(sign, NEEDS_YOU.style)} {rest}"
+
+
+def is_folded(call: ToolCall, width: int) -> bool:
+    """Whether something of the call is not shown until it is asked for."""
+    return question(call, width) != question(call, width, whole=True)
+
+
+def _arguments(arguments: dict[str, Any], width: int, whole: bool) -> Iterator[str]:
+    """Each argument behind its name, or below it where it has several lines."""
+    names = {name: _plain(" ".join(name.split())) or "?" for name in [*arguments][:_MAX_ARGUMENTS]}
+    margin = max((len(name) for name in names.values() if len(name) <= width // 4), default=0)
+    most = _WHOLE if whole else _FOLDED
+    for name, shown in names.items():
+        lines = _value_lines(arguments[name], max(12, width - 1 - len(_INDENT) - margin - 2))
+        if (omitted := len(lines) - most) > 1:
+            lines = [*lines[: most - 3], f"… {omitted:,} lines are not shown …", *lines[-3:]]
+        first = f"{_INDENT}{shown:<{margin}}"
+        if len(shown) > margin:
+            yield from (f"{_INDENT}{line}" for line in _value_lines(shown, max(12, width - 1 - len(_INDENT))))
+            first = _INDENT + " " * margin
+        yield f"{first}  {lines[0]}"
+        yield from (f"{_INDENT}{' ' * margin}  {line}" for line in lines[1:])
+    if len(arguments) > _MAX_ARGUMENTS:
+        yield f"  … {len(arguments) - _MAX_ARGUMENTS:,} more arguments are not shown"
+
+
+def _value_lines(value: Any, width: int) -> list[str]:
+    """A value as lines that fit: texts as they are, yes and no, all else as JSON."""
+    if isinstance(value, bool):
+        return ["yes" if value else "no"]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    cut = len(text) - _MAX_TEXT
+    if cut > 0:
+        text = f"{text[: _MAX_TEXT // 2]}\n… {cut:,} characters are not shown …\n{text[-_MAX_TEXT // 2 :]}"
+    lines = wrapped(_plain(text), width) if text.strip() else ["(empty)" if not text else "(blanks)"]
+    return [piece for line in lines for piece in _pieces(line, width)]
+
+
+def _pieces(line: str, width: int) -> Iterator[str]:
+    """A line in pieces that fit on any terminal: characters beyond ASCII, on which terminals differ, count twice."""
+    piece, used = "", 0
+    for character in line:
+        cells = 1 if character.isascii() else 2
+        if used + cells > width:
+            yield piece
+            piece, used = "", 0
+        piece, used = piece + character, used + cells
+    yield piece
+
+
+def _plain(text: str) -> str:
+    return visible(text.translate(_LINE_BREAKS)).expandtabs(4)
+
+
+class StreamCleaner:
+    """Removes control characters from text that arrives in pieces: CR and LF may come in different ones."""
+
+    def __init__(self) -> None:
+        self._pending = ""
+
+    def feed(self, text: str) -> str:
+        text = self._pending + text
+        self._pending = "\r" if text.endswith("\r") else ""
+        return clean(text[: len(text) - len(self._pending)])
+
+    def end(self) -> str:
+        pending, self._pending = self._pending, ""
+        return clean(pending)
 
 
 class ReplyCleaner(StreamCleaner):
@@ -79,16 +178,13 @@ class ReplyCleaner(StreamCleaner):
         return self._mark(super().feed(text))
 
     def end(self) -> str:
-        rest = self._mark(super().end())
-        held, self._start = self._start, ""
-        return rest + _decided(held)
+        return self._mark(super().end()) + self._take_start()
 
     def _mark(self, text: str) -> str:
         first, *lines = text.translate(_OTHERS).split("\n")
         shown = [self._extend(first)]
         for line in lines:
-            held, self._start = self._start, ""
-            shown.append(_decided(held) + "\n" + self._extend(line))
+            shown += [self._take_start(), "\n", self._extend(line)]
         return "".join(shown)
 
     def _extend(self, text: str) -> str:
@@ -96,27 +192,90 @@ class ReplyCleaner(StreamCleaner):
         if self._start is None:
             return text
         self._start += text
-        if len(self._start) < _MOST_HELD and _is_open(self._start):
-            return ""
-        held, self._start = self._start, None
-        return _decided(held)
+        words = _words(self._start)
+        undecided = len(self._start) < _MOST_HELD and len(words) < _DECIDED
+        if undecided and (not any(map(str.isspace, words)) or _FIRST_WORDS.match(words)):
+            return ""  # it may turn out to be worded like the program's
+        held = self._take_start()
+        self._start = None
+        return held
+
+    def _take_start(self) -> str:
+        """The beginning that was held back, with a bar where it poses as the program's; a new line begins."""
+        start, self._start = self._start or "", ""
+        if not start or start.isspace():
+            return start
+        head = folded(start[:_MOST_HELD])
+        return _BAR + start if _LIKE_PROGRAM.match(_words(head)) or _PROMPT.match(head) or _SIGN.match(head) else start
 
 
-def _plain(line: str) -> str:
+def _words(line: str) -> str:
     return folded(line).translate(_MARKUP).lstrip(_DECORATION).casefold()[:_DECIDED]
 
 
-def _is_open(start: str) -> bool:
-    """Whether a line that begins so may turn out to be worded like the program's."""
-    words = _plain(start)
-    return len(words) < _DECIDED and (
-        not any(character.isspace() for character in words) or _FIRST_WORDS.match(words) is not None
-    )
+def marked(reply: str) -> str:
+    """A whole reply as it may stand on the screen."""
+    cleaner = ReplyCleaner()
+    return cleaner.feed(reply) + cleaner.end()
 
 
-def _decided(start: str | None) -> str:
-    if not start or start.isspace():
-        return start or ""
-    head = folded(start[:_MOST_HELD])
-    posing = _LIKE_PROGRAM.match(_plain(head)) or _PROMPT.match(head) or _SIGN.match(head)
-    return _BAR + start if posing else start
+class PlainWriter:
+    """Writes clean text as the model wrote it, without blank lines before it and with one newline at its end."""
+
+    def __init__(self, out: TextIO, cleaner: StreamCleaner | None = None) -> None:
+        self._out = out
+        self._cleaner = cleaner or StreamCleaner()
+        self._pending = ""  # white space that may turn out to be the end
+        self._separator = ""  # written before the next text
+        self._in_line = False  # text stands on a line that is not ended
+
+    def write(self, text: str) -> None:
+        self._put(self._cleaner.feed(text))
+
+    def _put(self, text: str) -> None:
+        text = self._pending + text
+        if not self._in_line:
+            text = re.sub(r"\A\s*\n", "", text)
+        stripped = text.rstrip()
+        self._pending = text[len(stripped) :]
+        if stripped:
+            self._out.write(self._separator + stripped)
+            self._out.flush()
+            self._in_line, self._separator = True, ""
+
+    def new_section(self) -> None:
+        """Separate the text before a tool call from the text after it by a blank line."""
+        self._put(self._cleaner.end())
+        if self._in_line:
+            self.end()
+            self._separator = "\n"
+
+    def end(self) -> None:
+        """Write what is held back, and end the line if it has text."""
+        self._put(self._cleaner.end())
+        if self._in_line:
+            self._out.write("\n")
+        self._in_line, self._pending = False, ""
+
+
+_MAX_SENTENCE = 2_000  # characters
+
+
+class SentenceWriter(PlainWriter):
+    """Writes whole sentences, as a screen reader speaks them."""
+
+    _rest = ""
+
+    def write(self, text: str) -> None:
+        *sentences, self._rest = split_sentences(self._rest + text)
+        if sentences and not self._rest and not sentences[-1].endswith("\n"):
+            self._rest = sentences.pop()  # "3." may become 3.5
+        if len(self._rest) > _MAX_SENTENCE:
+            sentences, self._rest = [*sentences, self._rest], ""
+        if sentences:
+            super().write("".join(sentences))
+
+    def end(self) -> None:
+        rest, self._rest = self._rest, ""
+        super().write(rest)
+        super().end()

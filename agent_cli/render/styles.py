@@ -19,16 +19,8 @@ from typing import Literal, TextIO
 from agent_cli.messages import Failure, Receipt, Request
 from agent_cli.values import frozen
 
-BOLD = "1"
-DIM = "2"
-ITALIC = "3"
-STRUCK = "9"
-RED = "31"
-GREEN = "32"
-YELLOW = "33"
-BLUE = "34"
-MAGENTA = "35"
-CYAN = "36"
+BOLD, DIM, ITALIC, STRUCK = "1", "2", "3", "9"
+RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN = "31", "32", "33", "34", "35", "36"
 CODE = CYAN
 
 _COLOUR = re.compile(r"3[0-7]|9[0-7]")
@@ -47,12 +39,7 @@ NEEDS_YOU = LineRole("?", YELLOW)
 DONE = LineRole("✓", GREEN)
 FAILED = LineRole("✗", RED)
 
-_ROLES: dict[type[str], LineRole] = {Receipt: DONE, Request: NEEDS_YOU, Failure: FAILED}
-
-
-def role_of(line: str) -> LineRole:
-    """The role of a line of the program."""
-    return _ROLES.get(type(line), PROGRAM)
+ROLES: Mapping[type[str], LineRole] = {Receipt: DONE, Request: NEEDS_YOU, Failure: FAILED}
 
 
 def styled(text: str, style: str) -> str:
@@ -71,10 +58,6 @@ _MIN_WIDTH = 20  # cells; below it nothing is worth wrapping
 _DEFAULT_WIDTH = 80
 
 
-def _default_width() -> int:
-    return _DEFAULT_WIDTH
-
-
 @frozen
 class Display:
     colour: bool = False
@@ -83,13 +66,11 @@ class Display:
     spinner: bool = False
     screen_reader: bool = False
     wrap: bool = False  # whether the program's own messages are wrapped between words
-    width: Callable[[], int] = _default_width  # cells of a line now: windows are resized
+    width: Callable[[], int] = lambda: _DEFAULT_WIDTH  # cells of a line now: windows are resized
 
     def shown(self, style: str) -> str:
         """What of a style is shown; empty: nothing."""
-        if self.colour:
-            return style
-        return without_colours(style) if self.weight else ""
+        return style if self.colour else without_colours(style) if self.weight else ""
 
     def styled(self, text: str, style: str) -> str:
         """The text in what is shown of a style."""
@@ -109,7 +90,10 @@ def detect(
     terminal, dumb = stream.isatty(), environ.get("TERM") == "dumb"
     screen_reader = screen_reader or environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
     simple = plain or dumb or screen_reader
-    colour = not simple and _wants_colour(environ, color, terminal or render)
+    wanted = color == "always"
+    if color == "auto" and not environ.get("NO_COLOR"):
+        wanted = terminal or render or environ.get("FORCE_COLOR", "0") not in ("", "0")
+    colour = wanted and not simple
     return Display(
         colour=colour,
         weight=terminal and not simple,
@@ -117,7 +101,7 @@ def detect(
         spinner=terminal and not simple,
         screen_reader=screen_reader,
         wrap=terminal and not screen_reader,
-        width=lambda: terminal_width(stream),
+        width=lambda: _terminal_width(stream),
     )
 
 
@@ -126,21 +110,12 @@ def with_theme(display: Display, theme: str) -> Display:
     return replace(display, colour=theme == "ansi", weight=theme == "ansi", markdown=theme == "ansi")
 
 
-def terminal_width(stream: TextIO) -> int:
-    """The cells of a line now; 80 where there is no terminal."""
+def _terminal_width(stream: TextIO) -> int:
     try:
         columns = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError, AttributeError):  # no terminal, closed, or no file at all
         columns = 0
     return max(_MIN_WIDTH, columns or _DEFAULT_WIDTH)
-
-
-def _wants_colour(environ: Mapping[str, str], color: Color, default: bool) -> bool:
-    if color != "auto":
-        return color == "always"
-    if environ.get("NO_COLOR"):
-        return False
-    return default or environ.get("FORCE_COLOR", "0") not in ("", "0")
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"

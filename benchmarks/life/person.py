@@ -26,8 +26,8 @@ from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Proposal
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Confirmation
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.commands.commands import Question
+from agent_cli.repl.conversation import Conversation
 from agent_cli.store import ids
 from agent_cli.values import frozen
 
@@ -85,12 +85,12 @@ class Person:
         assert found, line
         try:
             result: Any = commands.run(self._conversation, *found)
-            while hasattr(result, "answer"):  # a question, which an older version does not ask
+            while isinstance(result, Question):
+                if "type yes" in result.ask:
+                    return f"{result.text}\n{result.answer('yes')}"
                 result = result.answer(" ".join(_chosen(result.text, telling)) or "none")
         except UsageError as error:
             return str(error)
-        if isinstance(result, Confirmation):
-            return f"{result.text}\n{result.yes()}"
         if callable(result):
             return "\n".join(event.text for event in result(Cancel(), lambda call: False) if isinstance(event, Noticed))
         return str(result)

@@ -16,7 +16,7 @@ from agent_cli.memory.documents import document_sync
 from agent_cli.memory.facts import facts
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall_log
-from agent_cli.repl.prompt import prompt_input
+from agent_cli.repl.shell import prompt_input
 from agent_cli.store import jobs
 from tests.agent.jobs.test_learning import Answers
 from tests.agent.jobs.test_learning import job_context as learning

@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli.app import background
 from agent_cli.app.app import open_app
-from agent_cli.repl.session import reminders
+from agent_cli.repl import reminders
 from agent_cli.store import jobs
 
 

@@ -1,7 +1,7 @@
 """The code in an answer, exactly as it is meant to be run."""
 
-from agent_cli.render import copying
-from agent_cli.render.copying import CodeBlock
+from agent_cli.render import markdown
+from agent_cli.render.markdown import CodeBlock
 from tests.tables import for_each
 
 BLOCKS = {
@@ -21,4 +21,4 @@ BLOCKS = {
 
 @for_each("answer", BLOCKS)
 def test_the_code_of_an_answer_is_found_without_its_fences(answer):
-    assert copying.code_blocks(answer) == BLOCKS[answer]
+    assert markdown.code_blocks(answer) == BLOCKS[answer]

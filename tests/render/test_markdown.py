@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agent_cli.render.layout import cell_width
 from agent_cli.render.markdown import MarkdownWriter
-from agent_cli.render.plain_writer import PlainWriter, SentenceWriter
+from agent_cli.render.reply_lines import PlainWriter, SentenceWriter
 from agent_cli.render.styles import Display
 from tests import torture
 from tests.tables import for_each

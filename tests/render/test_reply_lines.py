@@ -6,8 +6,7 @@ import random
 from agent_cli.messages import Failure, Receipt, Request
 from agent_cli.render import markdown
 from agent_cli.render.markdown import MarkdownWriter
-from agent_cli.render.plain_writer import PlainWriter
-from agent_cli.render.reply_lines import ReplyCleaner, announced, marked
+from agent_cli.render.reply_lines import PlainWriter, ReplyCleaner, announced, marked
 from agent_cli.render.styles import DONE, FAILED, NEEDS_YOU, PROGRAM, YOU, Display
 from tests import torture
 from tests.tables import for_each

@@ -14,7 +14,7 @@ from agent_cli.memory.review import review
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
-from agent_cli.repl.review import review_page
+from agent_cli.repl import pages
 from agent_cli.tools.registry import BUILT_IN
 from tests.conftest import HERE, NOON, memory_of, noon
 from tests.forgetting import sync
@@ -119,7 +119,7 @@ def page(context):
     reviewer = memory_of(context.db)
     proposal = review.read(reviewer, review.pending(reviewer)[0])
     passage = review.passage(reviewer, proposal)
-    return review_page.tainted(proposal), [(each.handle, each.source) for each in passage if each.source]
+    return "".join(pages.tainted(proposal)), [(each.handle, each.source) for each in passage if each.source]
 
 
 @pytest.mark.parametrize("quote", ["", "I live in Graz"])

@@ -4,12 +4,13 @@
 `_commands` is loaded: nothing else has to name it. Completion, /help and docs/ use the registry.
 
 What a command returns is carried out by the shell. Work is run and drawn like a turn; a resumed session is shown with
-its last exchange, and goes on; a screen has the terminal until the person leaves it; a confirmation is asked for; a
-draft is put into the prompt; a page is drawn; a theme is applied; a text is printed; None prints nothing.
+its last exchange, and goes on; a screen has the terminal until the person leaves it; a question is asked; a draft is
+put into the prompt; a page is drawn; a theme is applied; a text is printed; None prints nothing.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from functools import cache
 from importlib import import_module
@@ -23,27 +24,17 @@ from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.messages import Part
-from agent_cli.render.layout import Verbatim, wrap
+from agent_cli.render.layout import Verbatim, wrapped
 from agent_cli.render.styles import BOLD, DIM, Display
 from agent_cli.repl import commands as folder
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
 from agent_cli.text import Pattern, nearest
 from agent_cli.values import frozen
 
 
 @frozen
-class Confirmation:
-    """An action to be confirmed by a typed "yes": `yes` does it and returns what to print; `no` is printed else."""
-
-    text: str
-    ask: str
-    yes: Callable[[], str]
-    no: str
-
-
-@frozen
 class Question:
-    """A question whose typed answer, in lower case, leads to the result."""
+    """A question whose typed answer, in lower case, leads to the result; `text` stands above it."""
 
     text: str
     ask: str
@@ -88,7 +79,7 @@ class Resumed:
     unfinished: Work | None
 
 
-Result = Work | Resumed | Screen | Page | Confirmation | Question | PromptDraft | Theme | str | None
+Result = Work | Resumed | Screen | Page | Question | PromptDraft | Theme | str | None
 
 
 class Leave(Exception):
@@ -148,14 +139,13 @@ def command(
     examples: tuple[str, ...] = (),
     shell: Mapping[str, str] | None = None,
 ) -> Callable[[CommandFunction], Command]:
-    """Register `/name ARGUMENTS` and its aliases."""
+    """Register `/name ARGUMENTS` and its aliases. For the others see Command."""
 
     def register(function: CommandFunction) -> Command:
-        name = usage.split()[0]
+        name, deciding = usage.split()[0], decides or changes
         help = re.sub(r"(?<=\S)\n(?=\S)", " ", getdoc(function) or "")  # a paragraph is one line
-        COMMANDS[name] = Command(
-            name, usage, help, function, aliases, completes, on_file, decides or changes, changes, examples, shell or {}
-        )
+        found = (name, usage, help, function, aliases, completes, on_file, deciding, changes, examples, shell or {})
+        COMMANDS[name] = Command(*found)
         return COMMANDS[name]
 
     return register
@@ -200,8 +190,7 @@ def find(line: str) -> tuple[Command, str] | None:
             raise unexpected(found.name, argument)
         return found, argument
     similar = " or ".join(sorted(candidates)) or nearest(typed, names)
-    hint = f"; did you mean {similar}?" if similar else "; /help lists them all"
-    raise UsageError(f"there is no {typed}{hint}")
+    raise UsageError(f"there is no {typed}; {f'did you mean {similar}?' if similar else '/help lists them all'}")
 
 
 def in_session(message: str) -> str:
@@ -209,19 +198,19 @@ def in_session(message: str) -> str:
 
     One that has no slash command is said to be typed in a shell.
     """
-    return message if isinstance(message, Verbatim) else type(message)(_SHELL_COMMAND.sub(_slash_command, message))
 
+    def slash_command(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        names = {shell: (each.name, begin) for each in registry().values() for shell, begin in each.shell.items()}
+        words = found[1].split()
+        for count in range(len(words), 0, -1):
+            rest, name = words[count:], names.get(" ".join(words[:count]))
+            if name and not any(each.startswith("--") for each in rest):
+                return " ".join(filter(None, (*name, *rest)))
+        return f"{found[0]} in a shell"
 
-def _slash_command(found: re.Match[str]) -> str:
-    if found[1] is None:
-        return found[0]
-    names = {shell: (each.name, begin) for each in registry().values() for shell, begin in each.shell.items()}
-    words = found[1].split()
-    for count in range(len(words), 0, -1):
-        rest = words[count:]
-        if (name := names.get(" ".join(words[:count]))) and not any(each.startswith("--") for each in rest):
-            return " ".join(filter(None, (*name, *rest)))
-    return f"{found[0]} in a shell"
+    return message if isinstance(message, Verbatim) else type(message)(_SHELL_COMMAND.sub(slash_command, message))
 
 
 def listing() -> list[Command]:
@@ -254,28 +243,10 @@ def help(conversation: Conversation, argument: str) -> Result:
 def _overview(display: Display) -> str:
     """All commands by what they are for, on one screen."""
     lines = []
-    for (name, purpose), found in _grouped():
+    known = {module: name for name, _, modules in GROUPS for module in modules.split()}
+    for name, purpose, _ in GROUPS:
+        names = [each.name for each in listing() if known.get(each.module, GROUPS[-1][0]) == name]
         beside = display.styled(f"  {purpose}", DIM) if len(name) + 4 + len(purpose) <= display.width() else ""
         lines.append(f"{display.styled(name, BOLD)}{beside}")
-        lines += [f"  {line}" for line in _filled([each.name for each in found], display.width() - 4)]
-    return "\n".join([*lines, *wrap("/help NAME says more of one, with examples", display.width() - 2).split("\n")])
-
-
-def _filled(names: Sequence[str], width: int) -> list[str]:
-    lines = [names[0]]
-    for name in names[1:]:
-        if len(lines[-1]) + 2 + len(name) > width:
-            lines.append(name)
-        else:
-            lines[-1] += f"  {name}"
-    return lines
-
-
-def _grouped() -> Iterator[tuple[tuple[str, str], list[Command]]]:
-    for name, purpose, _ in GROUPS:
-        if found := [each for each in listing() if _group(each) == name]:
-            yield (name, purpose), found
-
-
-def _group(each: Command) -> str:
-    return next((name for name, _, modules in GROUPS if each.module in modules.split()), GROUPS[-1][0])
+        lines += textwrap.wrap("  ".join(names), display.width() - 2, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join([*lines, *wrapped("/help NAME says more of one, with examples", display.width() - 2)])

@@ -2,12 +2,20 @@
 
 A message that is taken back stays in the log, but the model and memory do not read it any more. /edit puts a command
 into the prompt that names the message and its text: sending it replaces the message, deleting it changes nothing.
+
+A clipboard program of the system reports whether it worked. Over ssh it would fill the clipboard of the wrong machine:
+there, and where no such program exists, the terminal is asked with an OSC 52 sequence, which gives no answer and may be
+refused. The sequence holds base64, so nothing that a model writes can become one.
 """
 
+import base64
 import os
 import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TextIO
 
 from agent_cli import text
 from agent_cli.agent.events import Event, Noticed, Work
@@ -20,11 +28,11 @@ from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part, Receipt
-from agent_cli.render import copying
+from agent_cli.render import markdown
 from agent_cli.render.layout import Verbatim
 from agent_cli.render.reply_lines import marked
 from agent_cli.repl.commands.commands import PromptDraft, command
-from agent_cli.repl.session.conversation import Conversation, ask_beside, compare_without_memory
+from agent_cli.repl.conversation import Conversation
 from agent_cli.store import ids
 from agent_cli.terminal import edited
 
@@ -36,8 +44,12 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     Once more takes back the message before it too. Reminders that it asked for are hidden. All of it stays in the log,
     but is not used any more. With the handle of a fact: take back your last change of that fact.
     """
-    if argument:
-        return _undo_change(conversation, argument)
+    if argument:  # a fact: its last change, with all that it changed
+        app = conversation.app
+        app.refuse_incognito()
+        fact = facts.get(app.db, ids.number("fact", argument), app.scope.owner)
+        undone = {each.id: each for each in facts.undo(app.memory, fact)}  # its last state
+        return Receipt("\n".join(map(adoption.undone_receipt, undone.values())))
     asked = _asked(conversation)
     stay, hidden = conversation.take_back(asked.id)
     notice = f"{asked.handle} and its answer are taken back"
@@ -46,15 +58,6 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     for each in hidden:
         notice += f"; {rewind.format_hidden(each)}"
     return PromptDraft(notice, asked.message.text, asked.parts)
-
-
-def _undo_change(conversation: Conversation, handle: str) -> str:
-    """Take back the person's last change of a fact, with all that it changed."""
-    app = conversation.app
-    app.refuse_incognito()
-    fact = facts.get(app.db, ids.number("fact", handle), app.scope.owner)
-    undone = {each.id: each for each in facts.undo(app.memory, fact)}  # its last state
-    return Receipt("\n".join(map(adoption.undone_receipt, undone.values())))
 
 
 @command("/retry [OPTIONS]", examples=("/retry", "/retry --no-memory"))
@@ -77,7 +80,7 @@ def retry(conversation: Conversation, argument: str) -> Work:
     answer = log.nth_last(conversation.app.db, conversation.reopen(), "assistant", 1)
     if answer is None or answer.id < asked.id:
         raise UsageError(f"{asked.handle} has no answer yet to be compared with: /retry asks it again")
-    return compare_without_memory(conversation, asked, answer, model)
+    return conversation.compare_without_memory(asked, answer, model)
 
 
 @command("/edit [N|ID WORDS]", examples=("/edit", "/edit 3"))
@@ -91,7 +94,14 @@ def edit(conversation: Conversation, argument: str) -> PromptDraft | Work:
     if match is None:
         raise UsageError("say which: /edit for your last message, /edit 3 for the third last, or its handle, /edit m12")
     handle, words, number = match.groups()
-    asked = _named(conversation, handle) if handle else _asked(conversation, int(number or 1))
+    if handle:
+        id = ids.number("message", handle)
+        found = log.history(conversation.app.db, conversation.id or 0, after=id - 1, before=id + 1)
+        if not found or found[0].message.role != "user":
+            raise UsageError(f"{handle} is no message of yours in this session, or was taken back; nothing was sent")
+        asked = found[0]
+    else:
+        asked = _asked(conversation, int(number or 1))
     if words:
         conversation.reopen()
         files = [part for part in asked.parts if part.origin == "file" and part.name in words]
@@ -128,7 +138,7 @@ def btw(conversation: Conversation, argument: str) -> Work:
     """
     if not argument:
         raise UsageError("write the question after it, as in /btw what does idempotent mean?")
-    return ask_beside(conversation, _argument(conversation, argument))
+    return conversation.ask_beside(_argument(conversation, argument))
 
 
 def _asked(conversation: Conversation, n: int = 1) -> Entry:
@@ -139,15 +149,6 @@ def _asked(conversation: Conversation, n: int = 1) -> Entry:
             raise UsageError("/edit 1 is your last message, /edit 2 the one before")
         raise UsageError("you have said nothing in this session" if n == 1 else f"you have not said {n} messages here")
     return found
-
-
-def _named(conversation: Conversation, handle: str) -> Entry:
-    """The person's message with this handle in the session. Raises UsageError."""
-    id = ids.number("message", handle)
-    found = log.history(conversation.app.db, conversation.id or 0, after=id - 1, before=id + 1)
-    if not found or found[0].message.role != "user":
-        raise UsageError(f"{handle} is no message of yours in this session, or was taken back; nothing was sent")
-    return found[0]
 
 
 def _argument(conversation: Conversation, words: str) -> Sequence[Part]:
@@ -168,9 +169,14 @@ def copy(conversation: Conversation, argument: str) -> str:
     """Copy the last answer, the N-th last, or the last code in it."""
     code = argument == "code"
     answer = _answer(conversation, "" if code else argument)
-    words = _last_code(answer) if code else answer.message.text.strip()
+    words = answer.message.text.strip()
+    if code:
+        blocks = markdown.code_blocks(answer.message.text)
+        if not blocks:
+            raise UsageError(f"there is no code in {answer.handle}; /copy takes all of it")
+        words = blocks[-1].code.removesuffix("\n")
     words = text.clean(words)  # what is pasted into a shell must not be able to steer its terminal
-    how = copying.copy(words, os.environ, sys.stdout)
+    how = to_clipboard(words, os.environ, sys.stdout)
     return Receipt(f"copied {'the code of ' if code else ''}{answer.handle}, {len(words):,} characters, {how}")
 
 
@@ -192,9 +198,43 @@ def _answer(conversation: Conversation, argument: str) -> Entry:
     return found
 
 
-def _last_code(answer: Entry) -> str:
-    """The text of the last fenced block, without the end of its last line. Raises UsageError."""
-    blocks = copying.code_blocks(answer.message.text)
-    if not blocks:
-        raise UsageError(f"there is no code in {answer.handle}; /copy takes all of it")
-    return blocks[-1].code.removesuffix("\n")
+_MAX_BASE64 = 74_994  # characters; some terminals silently drop longer sequences
+_TIMEOUT = 3.0  # seconds
+_ALTERNATIVES = "/raw shows it to be selected, /export FILE writes the session"
+
+
+def to_clipboard(text: str, environ: Mapping[str, str], out: TextIO) -> str:
+    """Copy the text and return by what means, as in "with xclip". Raises UsageError when nothing can copy."""
+    for program in _clipboard_programs(environ):
+        encoded = text.encode("utf-16" if program[0] == "clip.exe" else "utf-8", "replace")
+        null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
+        try:
+            subprocess.run(
+                program, input=encoded, stdout=null, stderr=null, timeout=_TIMEOUT, check=True, start_new_session=True
+            )
+            return f"with {program[0]}"
+        except (OSError, subprocess.SubprocessError):
+            continue
+    if not out.isatty() or environ.get("TERM", "dumb") == "dumb" or environ.get("STY"):
+        raise UsageError(f"there is nothing here to copy with: {_ALTERNATIVES}")
+    encoded = base64.b64encode(text.encode("utf-8", "replace"))
+    if len(encoded) > _MAX_BASE64:
+        raise UsageError(f"{len(text):,} characters are more than a terminal takes at once: {_ALTERNATIVES}")
+    sequence = f"\x1b]52;c;{encoded.decode()}\x07"
+    if environ.get("TMUX"):  # an old tmux without load-buffer -w: pass the sequence through
+        sequence = f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\"
+    out.write(sequence)
+    out.flush()
+    return "through the terminal; if nothing arrives, it is set to refuse that: /raw shows the words to be selected"
+
+
+def _clipboard_programs(environ: Mapping[str, str]) -> list[list[str]]:
+    """The commands that are installed and may work here, the most reliable first."""
+    commands = [["tmux", "load-buffer", "-w", "-"]] if environ.get("TMUX") else []  # also to the clipboard outside
+    if not (environ.get("SSH_CONNECTION") or environ.get("SSH_TTY")):
+        commands += [["pbcopy"]] if sys.platform == "darwin" else []
+        commands += [["wl-copy"]] if environ.get("WAYLAND_DISPLAY") else []
+        if environ.get("DISPLAY"):
+            commands += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
+        commands += [["clip.exe"]] if environ.get("WSL_DISTRO_NAME") else []
+    return [command for command in commands if shutil.which(command[0])]

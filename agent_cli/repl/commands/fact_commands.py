@@ -22,10 +22,10 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Origin, Receipt, Request, joined
 from agent_cli.render.layout import Verbatim
+from agent_cli.repl import pages
 from agent_cli.repl.commands.commands import Page, Result, Screen, command
-from agent_cli.repl.pages import lists
-from agent_cli.repl.review.review_screen import ReviewScreen
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.review import ReviewScreen
 from agent_cli.store import ids
 from agent_cli.values import frozen
 
@@ -116,7 +116,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
         nothing = "no fact has these words" if argument else "there are no facts; /remember TEXT keeps one"
         return "\n".join([nothing, *waits])
     rows = [(each, f"{facts.name(each, 200)}{_notes(app.scope, each, now)}") for each in found]
-    return Page(lambda display: "\n\n".join([lists.facts_page(rows, display), *waits]))
+    return Page(lambda display: "\n\n".join([pages.facts_page(rows, display), *waits]))
 
 
 @command(

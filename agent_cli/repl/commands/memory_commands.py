@@ -6,7 +6,6 @@ from functools import partial
 from agent_cli import clock, terminal
 from agent_cli.agent import profile
 from agent_cli.app import turns, upkeep
-from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import prompts
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
@@ -16,9 +15,9 @@ from agent_cli.memory.search import recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Receipt
 from agent_cli.render.styles import Display
-from agent_cli.repl.commands.commands import Confirmation, Page, Question, Result, command
-from agent_cli.repl.pages import memories
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl import pages
+from agent_cli.repl.commands.commands import Page, Question, Result, command
+from agent_cli.repl.conversation import Conversation
 
 
 @command(
@@ -71,7 +70,7 @@ def search(conversation: Conversation, argument: str) -> Result:
     if not hits:
         return "nothing is known of it"
     above = "" if known else "nothing is known of it, only that it was mentioned:\n\n"
-    return Page(lambda display: above + memories.hits_page(app.db, app.scope.owner, argument, hits, display))
+    return Page(lambda display: above + pages.hits_page(app.db, app.scope.owner, argument, hits, display))
 
 
 @command("/why [MESSAGE|WORDS] [--score]", examples=("/why m12 --score", "/why when is the dentist?"))
@@ -87,7 +86,7 @@ def why(conversation: Conversation, argument: str) -> Result:
     def page(display: Display, message: int) -> str:
         always = profile.shown_with(app.db, app.scope, message, app.time(), app.profile_tokens)
         below = f"\n\n{profile.always_told(always)}; /profile shows them" if always else ""
-        return memories.why_page(app.db, app.scope.owner, message, display, scores=scores) + below
+        return pages.why_page(app.db, app.scope.owner, message, display, scores=scores) + below
 
     if asked and not recall_log.is_handle(asked):
         return Page(lambda display: turns.recall_preview(app, conversation.id, asked, partial(page, display)))
@@ -103,7 +102,7 @@ def show(conversation: Conversation, argument: str) -> Result:
     app = conversation.app
     if not argument:
         raise UsageError("name what to show by its handle, as in /show m12; /search finds handles")
-    return Page(lambda display: memories.row_page(app.db, app.scope.owner, argument, app.time(), display))
+    return Page(lambda display: pages.row_page(app.db, app.scope.owner, argument, app.time(), display))
 
 
 @command(
@@ -143,21 +142,22 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         erasure_receipt.erase(app.db, plan, app.time, terminal.drafts())
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
+    def confirmed(plan: ErasurePlan, lines: Sequence[str]) -> Question:
+        def decided(answer: str) -> str:
+            if answer != "yes":
+                return "nothing was erased"
+            return _erased(erasure_receipt.erase(app.db, plan, app.time, terminal.drafts()), plan.files)
+
+        return Question("\n".join(lines), "erase it for good? type yes: ", decided)
+
     def chosen(answer: str) -> Result:
         taken = related_rows.choose(plan.related, answer)
         with_taken = forget.with_related(app.db, plan, taken)
-        return _confirmation(app, with_taken, "\n".join(with_taken.format_lines()) if taken else "")
+        return confirmed(with_taken, with_taken.format_lines() if taken else [])
 
     if not plan.related:
-        return _confirmation(app, plan, "\n".join(plan.format_lines()))
+        return confirmed(plan, plan.format_lines())
     return Question("\n".join([*plan.format_lines(), *plan.format_related()]), related_rows.QUESTION, chosen)
-
-
-def _confirmation(app: App, plan: ErasurePlan, text: str) -> Confirmation:
-    def yes() -> str:
-        return _erased(erasure_receipt.erase(app.db, plan, app.time, terminal.drafts()), plan.files)
-
-    return Confirmation(text, "erase it for good? type yes: ", yes, "nothing was erased")
 
 
 def _erased(receipt: erasure_receipt.Receipt, files: Sequence[str] = ()) -> str:

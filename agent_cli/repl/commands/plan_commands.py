@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -9,6 +10,7 @@ from agent_cli.agent.events import Event, Noticed, Progressed, Work
 from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.agent.policy import Approve
 from agent_cli.app import upkeep
+from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import due_times, zones
@@ -17,9 +19,9 @@ from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import word_tables
 from agent_cli.messages import Receipt
+from agent_cli.repl import pages
 from agent_cli.repl.commands.commands import Page, Result, command
-from agent_cli.repl.pages import lists
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
 from agent_cli.store import jobs
 from agent_cli.text import counted
 
@@ -52,44 +54,36 @@ def remind(conversation: Conversation, argument: str) -> str:
     on_file=True,
     changes=True,
     examples=("/tasks done t4", "/tasks snooze t4 1 hour"),
-    shell={"tasks list": "", **{f"tasks {verb}": verb for verb in ("done", "snooze", "rm", "restore", "reopen")}},
+    shell={"tasks list": "", **{f"tasks {verb}": verb for verb in VERBS}},
 )
 def tasks_(conversation: Conversation, argument: str) -> Result:
     """List what is to be done, or change it.
 
     /tasks done t4 t5 · /tasks snooze t4 1 hour · /tasks rm t4 (hides it) · /tasks restore t4 · /tasks reopen t4"""
     verb, _, rest = argument.partition(" ")
+    app = conversation.app
+    owner, now = app.scope.owner, app.time()
     if not argument:
-        return _listed(conversation)
+        found = tasks.listing(app.db, owner, limit=_SHOWN + 1)
+        if not found:
+            return "there are no open tasks; /remind TEXT WHEN adds one"
+        more = "\nand more: `agent tasks` in a shell lists all" if len(found) > _SHOWN else ""
+        return Page(lambda display: pages.tasks_page(found[:_SHOWN], now, display) + more)
     if verb not in VERBS:
         raise UsageError(f"/tasks takes {', '.join(VERBS)}, not {verb[:40]!r}; alone it lists them")
     if not rest.strip():
         raise UsageError(f"name a task, as in /tasks {verb} t4{' 1 hour' if verb == 'snooze' else ''}")
-    if verb == "snooze":
-        return _snooze(conversation, rest.strip())
-    app = conversation.app
-    lines = tasks.change(app.db, app.scope.owner, cast(tasks.Verb, verb), rest.split(), app.time, "/tasks")
-    return Receipt("\n".join(lines))
-
-
-def _listed(conversation: Conversation) -> Result:
-    app = conversation.app
-    found, now = tasks.listing(app.db, app.scope.owner, limit=_SHOWN + 1), app.time()
-    if not found:
-        return "there are no open tasks; /remind TEXT WHEN adds one"
-    more = "\nand more: `agent tasks` in a shell lists all" if len(found) > _SHOWN else ""
-    return Page(lambda display: lists.tasks_page(found[:_SHOWN], now, display) + more)
-
-
-def _snooze(conversation: Conversation, argument: str) -> str:
-    app = conversation.app
-    match = re.fullmatch(r"(\d+|(?:t\d+\s*)+)(?:\s+|$)(.*)", argument, re.IGNORECASE | re.DOTALL)
+    if verb != "snooze":
+        return Receipt("\n".join(tasks.change(app.db, owner, cast(tasks.Verb, verb), rest.split(), app.time, "/tasks")))
+    match = re.fullmatch(r"(\d+|(?:t\d+\s*)+)(?:\s+|$)(.*)", rest.strip(), re.IGNORECASE | re.DOTALL)
     if match is None:
         raise UsageError("write the task and until when, as in /tasks snooze t4 1 hour")
-    found = tasks.named(app.db, app.scope.owner, match[1].split())
-    when = due_times.parse_moment(match[2], app.time(), zones.local_name())
-    snoozed = [tasks.snooze(app.db, each, when, app.time) for each in found]
-    return Receipt("\n".join(f"snoozed {tasks.receipt(each, app.time())}" for each in snoozed))
+    named, when = (
+        tasks.named(app.db, owner, match[1].split()),
+        due_times.parse_moment(match[2], now, zones.local_name()),
+    )
+    snoozed = [tasks.snooze(app.db, each, when, app.time) for each in named]
+    return Receipt("\n".join(f"snoozed {tasks.receipt(each, now)}" for each in snoozed))
 
 
 @command(
@@ -108,7 +102,12 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
     verb, _, path = argument.partition(" ")
     pattern = documents.absolute(path.strip().strip('"'), str(Path.cwd())) if path.strip() else ""
     if verb == "":
-        return _listing(conversation)
+        lines = [
+            f"{short_path(row['pattern'])}: {counted(row['files'], 'file')}, {counted(row['sections'], 'section')}"
+            + (f", {row['failed']} not readable (`agent docs list --failed` in a shell says why)" * bool(row["failed"]))
+            for row in documents.listing(app.db, app.scope.owner)
+        ]
+        return "\n".join(lines) or "there are no documents; /docs add PATH reads a file or a folder"
     if verb == "rm" and pattern:
         count, condense = documents.remove(app.db, app.scope.owner, pattern, app.time)
         for _ in word_tables.condense(app.db) if condense else ():
@@ -119,28 +118,16 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
         if not Path(documents.base(pattern)).exists():
             raise UsageError(f"there is no file or folder {path.strip()!r}")
         documents.add(app.db, app.scope, pattern, app.time)
-        return _sync(conversation, [pattern])
+        return _sync(app, [pattern])
     if argument == "sync":
-        return _sync(conversation, None)
+        return _sync(app, None)
     raise UsageError("say /docs, /docs add PATH, /docs sync or /docs rm PATH")
 
 
-def _listing(conversation: Conversation) -> str:
-    app = conversation.app
-    lines = [
-        f"{short_path(row['pattern'])}: {counted(row['files'], 'file')}, {counted(row['sections'], 'section')}"
-        + (f", {row['failed']} not readable (`agent docs list --failed` in a shell says why)" if row["failed"] else "")
-        for row in documents.listing(app.db, app.scope.owner)
-    ]
-    return "\n".join(lines) or "there are no documents; /docs add PATH reads a file or a folder"
-
-
-def _sync(conversation: Conversation, only: list[str] | None) -> Work:
-    app = conversation.app
-
+def _sync(app: App, only: list[str] | None) -> Work:
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        db, tally = app.db.another_connection(), document_sync.SyncResult()
-        try:
+        tally = document_sync.SyncResult()
+        with closing(app.db.another_connection()) as db:
             for step in document_sync.sync(db, app.scope.owner, app.time, tally, only):
                 cancel.check()
                 yield Progressed(step)
@@ -152,7 +139,5 @@ def _sync(conversation: Conversation, only: list[str] | None) -> Work:
             for line in tally.warnings:
                 yield Noticed(line)
             yield Noticed(tally.sentence())
-        finally:
-            db.close()
 
     return work

@@ -13,7 +13,7 @@ from agent_cli.render.layout import Verbatim, formatted
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands, setting_commands
 from agent_cli.repl.commands.commands import Page, Result, command
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
 from agent_cli.text import first_sentences, tokens
 
 

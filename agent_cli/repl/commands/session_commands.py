@@ -21,12 +21,12 @@ from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
 from agent_cli.render.layout import Verbatim, cut
+from agent_cli.repl import pages
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Leave, Result, Resumed, Screen, command
+from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import picker
 from agent_cli.repl.keyboard.picker import PickerList, PickerRow
-from agent_cli.repl.pages import lists
-from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import ids
 from agent_cli.text import clean, one_line
 
@@ -46,11 +46,11 @@ async def choose(app: App) -> Session | None:
         raise UsageError("there is no session to resume yet; start one without -r")
     rows.sort(key=lambda row: row["kind"] in sessions.ONE_SHOTS)
     now = app.time()
-    width = max(len(lists.last_said(row, now)) for row in rows)
+    width = max(len(pages.last_said(row, now)) for row in rows)
     choices = [
         PickerRow(row["id"], line, line.casefold(), (row["id"], row["id"][1:]))
         for row in rows
-        for line in [lists.session_line(row, now, width)]
+        for line in [pages.session_line(row, now, width)]
     ]
     offered = PickerList("which one?", choices, _NOTHING, partial(_preview, app), elsewhere=True)
     while typed := await picker.choose(offered):
@@ -90,7 +90,7 @@ def close(conversation: Conversation, argument: str) -> Result:
 def sessions_(conversation: Conversation, argument: str) -> Result:
     """List the latest sessions."""
     rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, commands.count(argument))
-    return lists.sessions_page(rows, conversation.app.time()) or "there are no sessions"
+    return pages.sessions_page(rows, conversation.app.time()) or "there are no sessions"
 
 
 @command("/resume [SESSION|TEXT]", completes=("session",), on_file=True, examples=("/resume s4", "/resume tax return"))

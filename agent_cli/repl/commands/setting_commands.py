@@ -11,11 +11,11 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.reports import records, signals
 from agent_cli.render.layout import Verbatim, formatted
+from agent_cli.repl import pages
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Page, Result, Theme, command
+from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import keys as prompt_keys
-from agent_cli.repl.pages import lists
-from agent_cli.repl.session.conversation import Conversation
 from agent_cli.store import events
 
 _LEARNED_ALONE = "nothing is recalled, and what you say is read for facts, which wait for your yes"
@@ -137,7 +137,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 def log(conversation: Conversation, argument: str) -> Result:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     rows = events.listing(conversation.app.db, commands.count(argument))
-    return Page(lambda display: lists.log_page(rows, display)) if rows else "there are no events"
+    return Page(lambda display: pages.log_page(rows, display)) if rows else "there are no events"
 
 
 @command("/stats", examples=("/stats",))
@@ -148,7 +148,7 @@ def stats(conversation: Conversation, argument: str) -> Result:
     lines = signals.format_lines(signals.read(app.db, app.scope.owner, app.time(), app.time() - signals.PERIOD))
     if not rows:
         return "\n".join(["there are no answers to count", *lines])
-    return Page(lambda display: f"{lists.stats_page(rows, display)}\n\n{formatted(chr(10).join(lines), display, 2)}")
+    return Page(lambda display: f"{pages.stats_page(rows, display)}\n\n{formatted(chr(10).join(lines), display, 2)}")
 
 
 @command("/keys", examples=("/keys",))

@@ -1,4 +1,5 @@
-"""The keys of a raw terminal: single ones for questions, and those that come while an answer does.
+"""The keys of a raw terminal: single ones for questions, and those that come while an answer does; and lines from a
+terminal that moves no cursor.
 
 A key counts as an answer when it arrives alone and after its question is on the screen: what was typed ahead, a paste,
 several keys in one read and a key that is held down are ignored. The terminal is raw from the first question to the
@@ -8,7 +9,7 @@ While an answer comes, Ctrl-C and Esc stop it, Ctrl-Z suspends, and the others a
 shown below the answer and can be edited. An Enter sends them after the answer, unless the answer was stopped: then all
 of it is a draft. Keys are read on a thread of their own, which notes when each arrived: however long drawing takes,
 typing is told from a paste. A dumb terminal keeps its mode: there Ctrl-C is a signal, and the terminal itself buffers
-what is typed ahead.
+what is typed ahead; a key is a line of one character, and several lines at once are ignored.
 """
 
 import asyncio
@@ -16,12 +17,12 @@ import errno
 import os
 import select
 import signal
+import sys
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Self
+from typing import ClassVar, Self
 
 from prompt_toolkit.application import get_app_session
 from prompt_toolkit.input import Input
@@ -31,24 +32,27 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import terminal
-from agent_cli.repl.keyboard import keys
-from agent_cli.repl.keyboard.keys import NEWLINE, SEND
-from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT, KeyAhead, PasteRecovery
+from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, PASTE_TIMEOUT, KeyAhead, PasteRecovery, typed_ahead
 from agent_cli.text import clean
 
+STOP, END, ENTER, ESC = "stop", "end", "enter", "Esc"  # Ctrl-C; Ctrl-D, or the input has ended
+_REPEAT = 0.1  # seconds: the same key again within them is held down, not pressed twice
+_ESC_TIMEOUT = 0.1  # seconds after which Esc is a key of its own, and not the beginning of another's code
+_NAMES = {Keys.ControlC: STOP, Keys.ControlD: END, Keys.ControlM: ENTER, Keys.ControlJ: ENTER, Keys.Escape: ESC}
 
-class RawKeyboard(ABC):
+
+class _Keyboard:
     """A context manager that holds the keyboard while it is entered."""
 
-    _input: Input
+    def __init__(self, input: Input):
+        self._input = input
+        self._recovery = PasteRecovery(input)
 
-    @abstractmethod
     def _acquire(self) -> None:
-        """Take the keyboard."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _release(self) -> None:
-        """Give the keyboard back in its former mode."""
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         self._acquire()
@@ -66,28 +70,21 @@ class RawKeyboard(ABC):
         finally:
             self._acquire()
 
-    def _hung_up(self) -> bool:
-        """Whether the terminal is closed, in a process that received no signal for it."""
+    def _has_ended(self) -> bool:
+        """Whether the terminal is closed, perhaps in a process that received no signal for it."""
         try:
-            os.tcgetpgrp(self._input.fileno())
+            return self._input.closed or not os.tcgetpgrp(self._input.fileno())
         except OSError as error:
             return error.errno == errno.EIO
-        return False
 
 
-STOP, END, ENTER, ESC = "stop", "end", "enter", "Esc"  # Ctrl-C; Ctrl-D, or the input has ended
-_REPEAT = 0.1  # seconds: the same key again within them is held down, not pressed twice
-_NAMES = {Keys.ControlC: STOP, Keys.ControlD: END, Keys.ControlM: ENTER, Keys.ControlJ: ENTER, Keys.Escape: ESC}
-
-
-class KeyReader(RawKeyboard):
+class KeyReader(_Keyboard):
     """Reads single keys while it is entered. `say` prints a line, `echo` shows what is typed."""
 
     def __init__(self, say: Callable[[str], None], echo: Callable[[str], None]):
-        self._say, self._echo = say, echo
-        self._input, self._output = get_app_session().input, get_app_session().output
-        self._recovery = PasteRecovery(self._input)
-        self._arrived: asyncio.Queue[list[KeyPress] | None] = asyncio.Queue()
+        super().__init__(get_app_session().input)
+        self._say, self._echo, self._output = say, echo, get_app_session().output
+        self._arrived: asyncio.Queue[list[KeyPress]] = asyncio.Queue()  # an empty list: the input has ended
         self._exit_stack = ExitStack()
         self._last, self._pressed = "", 0.0
         self._read_last = 0.0
@@ -103,22 +100,26 @@ class KeyReader(RawKeyboard):
         while not self._arrived.empty():
             self._arrived.get_nowait()
         if self._input.closed:
-            self._arrived.put_nowait(None)
+            self._arrived.put_nowait([])
 
     async def read_key(self) -> str:
         """The next key that counts: a character, STOP, END or ENTER."""
         while True:
             pressed = await self._arrived.get()
-            if pressed is None:
-                return END
-            if any(each.key == Keys.ControlC for each in pressed):
-                return STOP  # always counts: it decides nothing
+            names, now = list(map(_name, pressed)), time.monotonic()
+            if not pressed or STOP in names:
+                return STOP if pressed else END  # which always count: they decide nothing
             if any(each.key == Keys.BracketedPaste for each in pressed):
                 self._say("  (a paste decides nothing; press one key)")
-            elif len(pressed) > 1:
+            elif len(names) > 1:
                 self._say("  (several keys at once decide nothing; press one)")
-            elif key := self._single(pressed[0]):
-                return key
+            else:
+                held = names[0] == self._last and now - self._pressed < _REPEAT
+                self._last, self._pressed = names[0], now
+                if names[0] and not held:
+                    return names[0]
+                if held and names[0] != ENTER:
+                    self._say("  (a key that is held down decides once)")
 
     async def read_line(self, question: str) -> str:
         """A line whose Enter was pressed by itself; STOP after Ctrl-C, END after Ctrl-D and Esc."""
@@ -126,11 +127,10 @@ class KeyReader(RawKeyboard):
         typed = ""
         while True:
             pressed = await self._arrived.get()
-            names = [END] if pressed is None else [_name(each) for each in pressed]
+            names = list(map(_name, pressed)) or [END]
             if STOP in names or END in names or names == [ESC]:
                 self._echo("\n")
                 return STOP if STOP in names else END
-            pressed = pressed or []
             if (ENTER in names and len(names) > 1) or any(each.key == Keys.BracketedPaste for each in pressed):
                 typed = ""
                 self._say("\n  (a paste, or several keys at once, decide nothing; type it)")
@@ -146,40 +146,27 @@ class KeyReader(RawKeyboard):
                 self._echo(characters)
                 typed += characters
 
-    def _single(self, press: KeyPress) -> str:
-        """The name of the key; empty when it is held down or has no meaning."""
-        name, now = _name(press), time.monotonic()
-        held = name == self._last and now - self._pressed < _REPEAT
-        self._last, self._pressed = name, now
-        if held and name != ENTER:
-            self._say("  (a key that is held down decides once)")
-        return "" if held else name
-
     def _acquire(self) -> None:
         self._exit_stack = ExitStack()
         self._exit_stack.enter_context(self._input.raw_mode())
         self._exit_stack.enter_context(self._input.attach(self._read))
-        if not is_dumb_terminal():
-            self._output.enable_bracketed_paste()
-            self._output.flush()
+        self._output.enable_bracketed_paste()
+        self._output.flush()
 
     def _release(self) -> None:
         with suppress(OSError):  # the terminal may be closed
-            if not is_dumb_terminal():
-                self._output.disable_bracketed_paste()
-                self._output.flush()
+            self._output.disable_bracketed_paste()
+            self._output.flush()
         self._input.read_keys()  # else they would reach the shell
         self._exit_stack.close()
 
     def _read(self) -> None:
         pressed = self._input.read_keys()
-        if pressed:
+        if pressed or self._has_ended():
             self._arrived.put_nowait(pressed)
-        elif self._input.closed or self._hung_up():
-            self._arrived.put_nowait(None)
         else:  # Esc also begins the codes of other keys
             loop = asyncio.get_running_loop()
-            loop.call_later(0.1, self._read_flushed)
+            loop.call_later(_ESC_TIMEOUT, self._read_flushed)
             self._read_last = time.monotonic()
             loop.call_later(PASTE_TIMEOUT, self._end_lost_paste)
 
@@ -199,13 +186,12 @@ def _name(press: KeyPress) -> str:
     return press.key if press.key.isprintable() else ""
 
 
-_ENTERS = (Keys.ControlM, SEND)
 _ERASING = (Keys.ControlH, Keys.Delete)
 _SIGN, _HINT = "⏎", "   sent after the answer; Backspace takes it back"
 _LONGEST = 2000  # characters of a paste that are shown
 
 
-def edited_draft(draft: list[KeyPress], key: KeyPress) -> list[KeyPress]:
+def _edited(draft: list[KeyAhead], key: KeyAhead) -> list[KeyAhead]:
     """The draft after this key: Backspace takes back the last character, paste or Enter, Ctrl-W a word, Ctrl-U a line.
 
     A key of another kind becomes part of the draft, and so does a key that erases behind one.
@@ -213,66 +199,53 @@ def edited_draft(draft: list[KeyPress], key: KeyPress) -> list[KeyPress]:
     if key.key in _ERASING and (not draft or _is_text(draft[-1])):
         return draft[:-1]
     if key.key in (Keys.ControlU, Keys.ControlW):
-        start = _word_start(draft, word=key.key == Keys.ControlW)
+        word, start = key.key == Keys.ControlW, len(draft)
+        while word and start and draft[start - 1].key == " ":
+            start -= 1
+        while start and draft[start - 1].key not in (*ENTERS, " " if word else ""):
+            start -= 1
         if all(map(_is_text, draft[start:])):
             return draft[:start]
     return [*draft, key]
 
 
-def shown_draft(draft: Sequence[KeyPress]) -> str:
+def _shown(draft: Sequence[KeyPress]) -> str:
     """The draft as one line, with a sign for each Enter that will send it."""
-    line = "".join(map(_words, draft))
+    line = ""
+    for key in draft:
+        if key.key in ENTERS:
+            line += f" {_SIGN}"
+        elif key.key in (Keys.ControlJ, NEWLINE):
+            line += " "
+        elif key.key == Keys.BracketedPaste:
+            line += " ".join(clean(key.data[:_LONGEST]).split())
+        elif _is_text(key):
+            line += clean(key.key)
     return line + _HINT if line.endswith(_SIGN) else line
-
-
-def _word_start(draft: Sequence[KeyPress], *, word: bool) -> int:
-    """Where the last line of the draft begins, or its last word."""
-    start = len(draft)
-    while word and start and draft[start - 1].key == " ":
-        start -= 1
-    while start and draft[start - 1].key not in (*_ENTERS, " " if word else ""):
-        start -= 1
-    return start
-
-
-def _words(key: KeyPress) -> str:
-    """What a key adds to the line; nothing where it is not text."""
-    if key.key in _ENTERS:
-        return f" {_SIGN}"
-    if key.key in (Keys.ControlJ, NEWLINE):
-        return " "
-    if key.key == Keys.BracketedPaste:
-        return " ".join(clean(key.data[:_LONGEST]).split())
-    return clean(key.key) if _is_text(key) else ""
 
 
 def _is_text(key: KeyPress) -> bool:
     """Whether the key is a character, an Enter or a paste."""
     if isinstance(key.key, Keys):
-        return key.key in (*_ENTERS, Keys.ControlJ, NEWLINE, Keys.BracketedPaste)
+        return key.key in (*ENTERS, Keys.ControlJ, NEWLINE, Keys.BracketedPaste)
     return key.key.isprintable()
 
 
-_ESC_TIMEOUT = 0.1  # seconds after which Esc is a key of its own, and not the beginning of another's code
-
-
-class TurnKeyboard(RawKeyboard):
+class TurnKeyboard(_Keyboard):
     """Calls `cancel` at Ctrl-C and Esc, on its own thread, and leaves the other keys for the next prompt.
 
     `show` is called with what is typed ahead, whenever it changes, on that thread too.
     """
 
     def __init__(self, input: Input, cancel: Callable[[], None], show: Callable[[str], None] = lambda _: None):
-        self._input, self._show = input, show
-        self._recovery = PasteRecovery(input)
-        self._cancel = cancel
-        self._ahead: list[KeyPress] = []
+        super().__init__(input)
+        self._cancel, self._show = cancel, show
+        self._ahead: list[KeyAhead] = []
         self._cancelled = False
 
     def __exit__(self, *_: object) -> None:
-        super().__exit__()
-        ahead = [key for key in self._ahead if isinstance(key, KeyAhead)]
-        store_typeahead(self._input, [*keys.typed_ahead(ahead, send=not self._cancelled)])
+        self._release()
+        store_typeahead(self._input, [*typed_ahead(self._ahead, send=not self._cancelled)])
 
     def _acquire(self) -> None:
         if is_dumb_terminal():
@@ -303,7 +276,7 @@ class TurnKeyboard(RawKeyboard):
                 return
             if ready:
                 pressed = self._input.read_keys()
-                if not pressed and (self._input.closed or self._hung_up()):
+                if not pressed and self._has_ended():
                     return
                 wait = _ESC_TIMEOUT if self._recovery.held() is None else PASTE_TIMEOUT
             else:
@@ -323,13 +296,12 @@ class TurnKeyboard(RawKeyboard):
                 self._keep([key])
 
     def _keep(self, pressed: Sequence[KeyPress]) -> None:
-        now = time.monotonic()
-        before = len(self._ahead)
+        now, before = time.monotonic(), bool(self._ahead)
         for key in pressed:
             ahead = key if isinstance(key, KeyAhead) else KeyAhead(key.key, key.data, now)
-            self._ahead = edited_draft(self._ahead, ahead)
+            self._ahead = _edited(self._ahead, ahead)
         if pressed or before:
-            self._show(shown_draft(self._ahead))
+            self._show(_shown(self._ahead))
 
     def _suspend(self) -> None:
         """Stop the program, as Ctrl-Z does in a shell, with the terminal as it was before; `fg` brings it back."""
@@ -338,4 +310,118 @@ class TurnKeyboard(RawKeyboard):
         os.kill(0, signal.SIGTSTP)
         self._raw = self._input.raw_mode()
         self._raw.__enter__()
-        self._show(shown_draft(self._ahead))
+        self._show(_shown(self._ahead))
+
+
+_TOGETHER = 0.05  # seconds within which the next line of a paste arrives
+_DOUBLE_PRESS = 2.0  # seconds within which a second Ctrl-C leaves
+_READ = 65536
+
+
+class LineReader:
+    """Reads lines from a terminal in its usual mode, for questions in the place of KeyReader.
+
+    `interrupt` is to be called at Ctrl-C, which comes as a signal.
+    """
+
+    _waiting: ClassVar["asyncio.Future[str] | None"] = None  # of any instance: there is one terminal and one Ctrl-C
+
+    def __init__(self, input: int, say: Callable[[str], None] = print):
+        self._input, self._say = input, say
+        self._last_interrupt = -_DOUBLE_PRESS
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Does nothing: the terminal is always in its usual mode."""
+        yield
+
+    def discard_typed(self) -> None:
+        """Does nothing: what was typed before a question is dropped when it is asked."""
+
+    async def read_message(self, prompt: str, default: str = "") -> str:
+        """A message; with a `default`, Enter alone returns it. Raises EOFError when the person leaves."""
+        if default:
+            prompt = f"{default}\n(Enter alone sends that)\n{prompt}"
+        while True:
+            try:
+                line = await self._read_line(prompt)
+                while line.endswith("\\"):
+                    line = f"{line[:-1]}\n{await self._read_line('  ')}"
+                return line or default
+            except KeyboardInterrupt:
+                if time.monotonic() - self._last_interrupt < _DOUBLE_PRESS:
+                    raise EOFError from None
+                self._last_interrupt = time.monotonic()
+                _write("\npress Ctrl-C again to leave, or Ctrl-D\n")
+
+    async def read_answer(self, question: str) -> str:
+        """A line typed from now on. Raises EOFError, KeyboardInterrupt."""
+        terminal.discard_typed(self._input)
+        return (await self._read_line(question)).strip()
+
+    async def read_key(self) -> str:
+        """The next key that counts: a character, STOP, END or ENTER."""
+        while True:
+            typed = await self.read_line("key and Enter: ")
+            if len(typed) <= 1:
+                return typed or ENTER
+            if typed in (STOP, END):
+                return typed
+            self._say("  (several keys decide nothing; type one, then Enter)")
+
+    async def read_line(self, question: str) -> str:
+        """One line; or STOP after Ctrl-C, END when the input has ended."""
+        while True:
+            try:
+                typed = await self.read_answer(question)
+            except (KeyboardInterrupt, EOFError) as error:
+                _write("\n")
+                return STOP if isinstance(error, KeyboardInterrupt) else END
+            if "\n" not in typed:
+                return typed
+            self._say("  (a paste decides nothing; type it)")
+
+    @classmethod
+    def interrupt(cls) -> None:
+        if cls._waiting and not cls._waiting.done():
+            cls._waiting.set_exception(KeyboardInterrupt())
+
+    async def _read_line(self, prompt: str) -> str:
+        _write(prompt)
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Future[str] = loop.create_future()
+        LineReader._waiting = arrived
+        loop.add_reader(self._input, self._read, arrived)
+        try:
+            return await arrived
+        finally:
+            loop.remove_reader(self._input)
+            LineReader._waiting = None
+
+    def _read(self, arrived: "asyncio.Future[str]") -> None:
+        """Called when a line has arrived; takes the lines that arrive together with it."""
+        if arrived.done():
+            return
+        try:
+            data = chunk = os.read(self._input, _READ)
+            while chunk and select.select([self._input], [], [], _TOGETHER)[0]:
+                chunk = os.read(self._input, _READ)
+                data += chunk
+        except OSError as error:
+            arrived.set_exception(error)
+            return
+        if data:
+            arrived.set_result(data.decode(errors="replace").removesuffix("\n"))
+        else:
+            arrived.set_exception(EOFError())
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(clean(text))
+    sys.stdout.flush()

@@ -1,14 +1,21 @@
-"""The key bindings of the prompt.
+"""The keys of the prompt: what each does, which parts of a line were pasted, and what prompt-toolkit is told for them.
 
 Enter sends, unless more keys are waiting: then it is the newline of a paste from a terminal that does not bracket
 pastes. Among keys typed ahead during an answer each Enter sends, and a line counts as typed unless keys of it arrived
-faster than anyone types. Ctrl-C clears a draft; on an empty prompt twice
-within two seconds it leaves.
+faster than anyone types. Ctrl-C clears a draft; on an empty prompt twice within two seconds it leaves.
+
+Pasted text never counts as typed, and is never a command. A large paste is shown as a placeholder,
+`[pasted 212 lines #1]`, and replaced by its text when the line is sent, stored in the history or opened in the editor.
+A placeholder that was edited is ordinary text. From a terminal that does not bracket pastes, what came faster than
+anyone types is one.
 """
 
 import asyncio
+import gc
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -22,20 +29,24 @@ from prompt_toolkit.filters import (
     vi_insert_mode,
     vi_navigation_mode,
 )
+from prompt_toolkit.input import Input
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout.screen import Char
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard import pastes
-from agent_cli.repl.keyboard.pastes import KeyAhead, Pastes
 from agent_cli.text import clean
+
+if TYPE_CHECKING:
+    from prompt_toolkit.application import Application
+    from prompt_toolkit.layout.screen import Screen
 
 SEND = Keys.F23  # stands for an Enter that was typed ahead; no keyboard has this key
 NEWLINE = Keys.F24  # stands for an Enter that is a new line; nor this one
 _AT_ONCE = Keys.F22  # stands before a line that came too fast to be typed; nor does it have this one
-_ENTERS = (Keys.ControlM, SEND)
+ENTERS = (Keys.ControlM, SEND)
 _DOUBLE_PRESS = 2.0  # seconds
 _MENU_PAUSE = 0.02  # seconds between looks at a menu that is being made
 
@@ -68,26 +79,37 @@ Ctrl-L          redraw the screen
 Ctrl-Z          suspend the program, also during an answer; fg brings it back
 @FILE           send a file along with a message"""
 
+BURST_KEYS = 8  # keys that arrive together
+BURST_SECONDS = 0.1  # within which they do: a fast typist needs three times as long
+LARGE_LINES = 15  # a paste of so many lines is large, whatever the setting says about characters
+PASTE_TIMEOUT = 1.0  # seconds without input after which the end mark of a paste counts as lost
 
-@Condition
-def _line_is_empty() -> bool:
-    return not get_app().current_buffer.text
+
+class KeyAhead(KeyPress):
+    """A key that arrived before its prompt was shown, `at` these seconds of the monotonic clock."""
+
+    def __init__(self, key: Keys | str, data: str | None = None, at: float = 0.0):
+        super().__init__(key, data)
+        self.at = at
 
 
-@Condition
-def _no_key_follows() -> bool:
-    """No key follows at once: Esc followed by another key is Alt."""
-    return not get_app().key_processor.input_queue
+def bursts(arrivals: Sequence[float]) -> list[bool]:
+    """Which of the keys that arrived at these times, in seconds, came faster than anyone types."""
+    fast = [False] * len(arrivals)
+    for first in range(len(arrivals) - BURST_KEYS + 1):
+        if arrivals[first + BURST_KEYS - 1] - arrivals[first] < BURST_SECONDS:
+            fast[first : first + BURST_KEYS] = [True] * BURST_KEYS
+    return fast
 
 
 def typed_ahead(pressed: Sequence[KeyAhead], send: bool = True) -> list[KeyAhead]:
     """Keys for the next prompts. An Enter among them sends, unless it belongs to Alt-Enter; else, without `send`, it is
     a new line, and none at the end."""
     if not send:
-        pressed = [KeyAhead(NEWLINE, "", key.at) if key.key in _ENTERS else key for key in pressed]
+        pressed = [KeyAhead(NEWLINE, "", key.at) if key.key in ENTERS else key for key in pressed]
         while pressed and pressed[-1].key == NEWLINE:
             pressed = pressed[:-1]
-    fast = pastes.bursts([key.at for key in pressed])
+    fast = bursts([key.at for key in pressed])
     ahead: list[KeyAhead] = []
     start = 0
     for n, key in enumerate(pressed):
@@ -107,6 +129,157 @@ def text_of(pressed: Sequence[KeyPress]) -> str:
     return clean("".join(typed)).strip()
 
 
+class Pastes:
+    """The pasted pieces of the current line, also of one that came back from the history.
+
+    A paste of `collapse` characters, or of LARGE_LINES, is large; with 0 none is.
+    """
+
+    def __init__(self, collapse: int = 0) -> None:
+        self.pieces: list[str] = []
+        self._collapse = collapse
+        self._collapsed: dict[str, str] = {}  # the large pastes, by placeholder
+        self._count = 0
+        self._known_pieces: dict[str, None] = {}
+        self._history_pieces: Mapping[str, Sequence[str]] = {}
+        self._previous_text, self._index = "", 0  # the line as last seen, and its index in the history
+        self._burst, self.at_once = 0, False  # keys that came together; whether the line came faster than anyone types
+
+    def add(self, piece: str) -> str:
+        """Note a paste; returns what to insert into the line: the piece, or its placeholder."""
+        self._burst = 0
+        self._known_pieces[piece] = None
+        lines = piece.count("\n") + 1
+        if not self._collapse or (len(piece) < self._collapse and lines < LARGE_LINES):
+            self.pieces.append(piece)
+            return piece
+        self._count += 1
+        size = f"{len(piece.splitlines())} lines" if lines > 1 else f"{len(piece):,} characters"
+        placeholder = f"[pasted {size} #{self._count}]"
+        self._collapsed[placeholder] = piece
+        return placeholder
+
+    def expanded(self, line: str) -> str:
+        """The line with its placeholders replaced by the pasted text."""
+        return "".join(piece for piece, _ in self._split(line, self.pieces))
+
+    def collapsed(self, line: str) -> str:
+        """The line with its large pastes, where unchanged, replaced by placeholders."""
+        for placeholder, piece in self._collapsed.items():
+            line = line.replace(piece, placeholder)
+        return line
+
+    def forget_others(self, line: str = "") -> None:
+        """Drop all pastes but those of the current line."""
+        self._collapsed = {placeholder: piece for placeholder, piece in self._collapsed.items() if placeholder in line}
+        self._known_pieces, self._history_pieces = dict.fromkeys([*self.pieces, *self._collapsed.values()]), {}
+
+    def load(self, lines: Mapping[str, Sequence[str]]) -> None:
+        """Take the pasted pieces of lines of earlier runs, by line."""
+        self._history_pieces = lines
+
+    def add_parts(self, parts: Sequence[Part]) -> None:
+        """Note the parts of an earlier message: what was not typed then does not count as typed now."""
+        foreign = (part.text for part in parts if part.origin != "typed" and part.text.strip())
+        self._known_pieces |= {text.strip("\n"): None for text in foreign}
+
+    @property
+    def came_whole(self) -> bool:
+        """Whether all keys of the line came together: too few, perhaps, to tell a paste, but nobody types so."""
+        return self.at_once or self._burst >= len(self._previous_text) > 1
+
+    def edited(self, before: str, after: str) -> None:
+        """Note that an editor changed the expanded line: large pastes that it changed still count as pasted."""
+        self.pieces += [piece for piece in self._collapsed.values() if piece in before and piece not in after]
+
+    def pasted_in(self, line: str) -> list[str]:
+        """The pieces of an expanded line that were not typed; the whole line where they cannot be separated."""
+        pieces = [piece for piece in self.pieces if piece.strip()]
+        large = [piece for piece in self._collapsed.values() if piece in line and piece not in pieces]
+        return [line] if self.at_once or any(piece not in line for piece in pieces) else pieces + large
+
+    def follow(self, buffer: Buffer, waiting: bool = False) -> None:
+        """Note that the line changed; `waiting`: more keys are in the queue.
+
+        Text that appears at once (by Up, a search or a yank) counts as pasted if it was pasted before.
+        """
+        text, before = buffer.text, self._previous_text
+        self._burst = self._burst + 1 if waiting else 0
+        self.at_once = bool(text) and (self.at_once or self._burst >= BURST_KEYS)
+        if not text or buffer.working_index != self._index:
+            self.pieces.clear()
+            before = ""
+        at = buffer.cursor_position
+        if text[: max(0, at - 1)] + text[at:] != before:  # more than a key was typed
+            appeared = [piece for piece in self._known_pieces if piece in text and piece not in before]
+            appeared += self._history_pieces.get(text, ())
+            self.pieces += [piece for piece in appeared if piece not in self.pieces]
+        self._previous_text, self._index = text, buffer.working_index
+
+    def parts(self, line: str) -> list[Part]:
+        """The line as typed and pasted parts; all of it counts as pasted when a paste in it was changed."""
+        if self.at_once:
+            self._known_pieces[line] = None
+        self._burst, self.at_once = 0, False
+        pieces, self.pieces = [piece for piece in self.pieces if piece.strip()], []
+        self._previous_text = ""
+        split = self._split(line, pieces)
+        whole = "".join(piece for piece, _ in split)
+        if any(piece not in whole for piece in pieces):
+            return [Part(whole, "pasted")]
+        return [Part(piece, "pasted" if pasted else "typed") for piece, pasted in split]
+
+    def _split(self, line: str, pieces: Sequence[str]) -> list[tuple[str, bool]]:
+        """The expanded line in pieces, each with whether it was pasted."""
+        known = {placeholder: piece for placeholder, piece in self._collapsed.items() if placeholder in line}
+        known |= {piece: piece for piece in pieces}
+        if not known:
+            return [(line, False)] if line else []
+        longest = sorted(known, key=len, reverse=True)
+        split = re.split(f"({'|'.join(map(re.escape, longest))})", line)
+        return [(known.get(piece, piece), piece in known) for piece in split if piece]
+
+
+class PasteRecovery:
+    """Ends a paste whose end mark was lost in transmission, as by ssh or a serial line.
+
+    prompt-toolkit would wait for it for ever, and swallow every key, Ctrl-C too. The attributes read here are private
+    to it: a missing one is tolerated, and a test fails.
+    """
+
+    def __init__(self, input: Input):
+        self._input = input
+        self._seen: int | None = None
+
+    def poll(self) -> list[KeyPress]:
+        """Call every PASTE_TIMEOUT seconds: ends a paste of which nothing came since the last call. Its keys."""
+        held = self.held()
+        lost, self._seen = held is not None and held == self._seen, held
+        return self.end() if lost else []
+
+    def held(self) -> int | None:
+        """How many characters of an unfinished paste have come; None when there is none."""
+        parser = getattr(self._input, "vt100_parser", None)
+        return len(getattr(parser, "_paste_buffer", "")) if getattr(parser, "_in_bracketed_paste", False) else None
+
+    def end(self) -> list[KeyPress]:
+        """End the unfinished paste; returns its keys."""
+        self._seen = None
+        self._input.vt100_parser.feed("\x1b[201~")  # type: ignore[attr-defined]
+        return self._input.read_keys()
+
+
+@Condition
+def _line_is_empty() -> bool:
+    return not get_app().current_buffer.text
+
+
+@Condition
+def _no_key_follows() -> bool:
+    """No key follows at once: Esc followed by another key is Alt."""
+    return not get_app().key_processor.input_queue
+
+
 def bindings(
     pastes: Pastes,
     say: Callable[[str], None],
@@ -120,23 +293,64 @@ def bindings(
     `search` shows the list of what was sent.
     """
     keys = KeyBindings()
-    _send(keys)
-    _paste(keys, pastes)
-    _complete(keys)
-    _move(keys)
-    _change_word(keys)
-    _leave(keys, pastes, say)
-    _open(keys, pastes, edit, last)
-    _search(keys, search)
+    _bind_line(keys, pastes)
+    _bind_menu_and_vi(keys)
+    last_stop = 0.0
 
     @keys.add("?", filter=_line_is_empty & _no_key_follows & ~vi_navigation_mode)
     def _(event: KeyPressEvent) -> None:
         run_in_terminal(lambda: say(HELP))
 
+    @keys.add("c-c")
+    def _(event: KeyPressEvent) -> None:
+        nonlocal last_stop
+        buffer = event.current_buffer
+        if buffer.text:
+            buffer.append_to_history()
+            buffer.reset()
+            event.app.vi_state.input_mode = InputMode.INSERT  # as for every new line
+            pastes.follow(buffer)
+        elif time.monotonic() - last_stop < _DOUBLE_PRESS:
+            event.app.exit(exception=EOFError)
+        else:
+            last_stop = time.monotonic()
+            run_in_terminal(lambda: say("press Ctrl-C again to leave, or Ctrl-D"))
+
+    @keys.add("c-x", "c-e")
+    @keys.add("c-g", filter=~has_selection)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+
+        def edit_draft() -> None:  # large pastes that come back unchanged are collapsed again
+            before = pastes.expanded(buffer.text)
+            text = clean(edit(before)).rstrip("\n")
+            if text != before:
+                buffer.save_to_undo_stack()
+                pastes.edited(before, text)
+                buffer.document = Document(pastes.collapsed(text))
+
+        run_in_terminal(edit_draft)
+
+    @keys.add("escape", "escape", filter=_line_is_empty & ~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        line, parts = last()
+        pastes.add_parts(parts)
+        event.current_buffer.document = Document(pastes.collapsed(line))
+
+    @keys.add("c-r")
+    @keys.add("c-s")
+    @keys.add("/", filter=vi_navigation_mode)
+    @keys.add("?", filter=vi_navigation_mode)
+    def _(event: KeyPressEvent) -> None:
+        search()
+
     return keys
 
 
-def _send(keys: KeyBindings) -> None:
+def _bind_line(keys: KeyBindings, pastes: Pastes) -> None:
+    """Enter, new lines and pastes. Ctrl-P and Ctrl-N move in the history, in a draft of several lines too, or in an
+    open menu."""
+
     @keys.add("enter")
     @keys.add(SEND)
     def _(event: KeyPressEvent) -> None:
@@ -157,20 +371,28 @@ def _send(keys: KeyBindings) -> None:
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
-
-def _paste(keys: KeyBindings, pastes: Pastes) -> None:
     @keys.add(Keys.BracketedPaste, eager=True)
     def _(event: KeyPressEvent) -> None:
-        piece = clean(event.data)
-        event.current_buffer.insert_text(pastes.add(piece))
+        event.current_buffer.insert_text(pastes.add(clean(event.data)))
 
     @keys.add(_AT_ONCE)
     def _(event: KeyPressEvent) -> None:
         pastes.at_once = True
 
+    @keys.add("c-p")
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.complete_previous() if buffer.complete_state else buffer.history_backward(event.arg)
 
-def _complete(keys: KeyBindings) -> None:
-    """Tab while the menu is being made does when it is ready what it does in an open menu; the library ignores it."""
+    @keys.add("c-n")
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.complete_next() if buffer.complete_state else buffer.history_forward(event.arg)
+
+
+def _bind_menu_and_vi(keys: KeyBindings) -> None:
+    """Tab while the menu is being made does when it is ready what it does in an open menu; the library ignores it. In
+    vi mode cw leaves the blanks after the word, as in vi; the library deletes them too."""
 
     async def complete(buffer: Buffer, document: Document) -> None:
         state = buffer.complete_state
@@ -186,29 +408,13 @@ def _complete(keys: KeyBindings) -> None:
         buffer = event.current_buffer
         event.app.create_background_task(complete(buffer, buffer.document))  # behind one that typing has just begun
 
-
-def _move(keys: KeyBindings) -> None:
-    """Ctrl-P and Ctrl-N move in the history, in a draft of several lines too, or in an open menu."""
-
-    @keys.add("c-p")
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        buffer.complete_previous() if buffer.complete_state else buffer.history_backward(event.arg)
-
-    @keys.add("c-n")
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        buffer.complete_next() if buffer.complete_state else buffer.history_forward(event.arg)
-
     @keys.add("escape", filter=has_completions & _no_key_follows, eager=True)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.cancel_completion()
 
-
-def _change_word(keys: KeyBindings) -> None:
-    """In vi mode cw leaves the blanks after the word, as in vi; the library deletes them too."""
-
-    def change(event: KeyPressEvent) -> None:
+    @keys.add("c", "w", filter=vi_navigation_mode)
+    @keys.add("c", "W", filter=vi_navigation_mode)
+    def _(event: KeyPressEvent) -> None:
         buffer, whole = event.current_buffer, event.key_sequence[-1].key == "W"
         document = buffer.document
         if document.current_char.isspace():
@@ -218,56 +424,44 @@ def _change_word(keys: KeyBindings) -> None:
         event.app.clipboard.set_text(buffer.delete(end or len(document.text_after_cursor)))
         event.app.vi_state.input_mode = InputMode.INSERT
 
-    keys.add("c", "w", filter=vi_navigation_mode)(change)
-    keys.add("c", "W", filter=vi_navigation_mode)(change)
+
+_BLOCKS = (0x061C, *range(0x2000, 0x2070), *range(0xE0000, 0xE0080))  # where characters that hide text are found
 
 
-def _leave(keys: KeyBindings, pastes: Pastes, say: Callable[[str], None]) -> None:
-    last_stop = [0.0]
-
-    @keys.add("c-c")
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        if buffer.text:
-            buffer.append_to_history()
-            buffer.reset()
-            event.app.vi_state.input_mode = InputMode.INSERT  # as for every new line
-            pastes.follow(buffer)
-        elif time.monotonic() - last_stop[0] < _DOUBLE_PRESS:
-            event.app.exit(exception=EOFError)
-        else:
-            last_stop[0] = time.monotonic()
-            run_in_terminal(lambda: say("press Ctrl-C again to leave, or Ctrl-D"))
+def show_invisible() -> None:
+    """Have every prompt of this process draw a sign for each character that would hide text."""
+    hidden = (chr(code) for code in _BLOCKS if not clean(chr(code)))
+    Char.display_mappings.update((each, f"<{ord(each):x}>") for each in hidden)
 
 
-def _open(keys: KeyBindings, pastes: Pastes, edit: Callable[[str], str], last: Callable[[], LastMessage]) -> None:
-    @keys.add("c-x", "c-e")
-    @keys.add("c-g", filter=~has_selection)
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        run_in_terminal(lambda: _edit_draft(buffer, pastes, edit))
-
-    @keys.add("escape", "escape", filter=_line_is_empty & ~has_completions)
-    def _(event: KeyPressEvent) -> None:
-        line, parts = last()
-        pastes.add_parts(parts)
-        event.current_buffer.document = Document(pastes.collapsed(line))
+_THRESHOLDS = 20_000, 20, 20  # values made since the last search, and searches before a deeper one
 
 
-def _search(keys: KeyBindings, search: Callable[[], None]) -> None:
-    @keys.add("c-r")
-    @keys.add("c-s")
-    @keys.add("/", filter=vi_navigation_mode)
-    @keys.add("?", filter=vi_navigation_mode)
-    def _(event: KeyPressEvent) -> None:
-        search()
+def spare_loaded() -> None:
+    """Keep the garbage collector from holding keys up: call it when a session begins, and when more is loaded."""
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
 
 
-def _edit_draft(buffer: Buffer, pastes: Pastes, edit: Callable[[str], str]) -> None:
-    """Open the draft in the editor; large pastes that come back unchanged are collapsed again."""
-    before = pastes.expanded(buffer.text)
-    text = clean(edit(before)).rstrip("\n")
-    if text != before:
-        buffer.save_to_undo_stack()
-        pastes.edited(before, text)
-        buffer.document = Document(pastes.collapsed(text))
+def spare_drawn(app: "Application[Any]") -> None:
+    """Empty each drawing of the screen when the next one makes it useless.
+
+    A function of prompt-toolkit that names itself holds all of it until it is searched for: the characters, and two
+    values for where each of them stood.
+    """
+    last: Screen | None = None
+
+    def forget_places(app: "Application[Any]") -> None:
+        for window in app.layout.visible_windows:
+            if window.render_info:
+                getattr(window.render_info, "_rowcol_to_yx", {}).clear()  # its own matter: another version may lack it
+
+    def forget_characters(app: "Application[Any]") -> None:
+        nonlocal last
+        drawn = app.renderer.last_rendered_screen
+        if last is not None and last is not drawn:
+            last.data_buffer.clear()
+        last = drawn
+
+    app.before_render += forget_places
+    app.after_render += forget_characters

@@ -8,7 +8,6 @@ The history is stored in the database: it outlives the program, and forgotten li
 before the first prompt is drawn: prompt-toolkit loads the lines afterwards.
 """
 
-import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -16,35 +15,29 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import Application, get_app, get_app_session
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
-from prompt_toolkit.input import DummyInput
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, VSplit, Window
 from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.output import DummyOutput
-from prompt_toolkit.renderer import Renderer
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import prompts
-from agent_cli.render.layout import cut, wrap
+from agent_cli.render.layout import cut, wrap, wrapped
 from agent_cli.render.styles import YOU
-from agent_cli.repl.keyboard import toolkit
-from agent_cli.repl.keyboard.pastes import Pastes
+from agent_cli.repl.keyboard.key_reader import LineReader
+from agent_cli.repl.keyboard.keys import SEND, Pastes
 from agent_cli.text import clean, without_surrogates
 from agent_cli.values import frozen
 
 _SHOWN = 10  # lines of the list
 _NUMBERED = 15  # lines of a printed list
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc is complete: the rest of a key code follows at once
-_IDLE = 0.1  # seconds after a choice until the next is prepared
-_blank: "list[Application[str]]" = []  # made ahead, one at most
 
 
 class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a preview each, they set off the collector
@@ -82,10 +75,7 @@ async def choose(offered: PickerList) -> str:
     """The key of the choice; empty when the person leaves."""
     if is_dumb_terminal() or os.environ.get("ACCESSIBLE"):
         return await _choose_by_number(offered)
-    try:
-        return await application(offered).run_async(handle_sigint=False)
-    finally:
-        asyncio.get_running_loop().call_later(_IDLE, _prepare_next)
+    return await application(offered).run_async(handle_sigint=False)
 
 
 def matching(rows: Sequence[PickerRow], typed: str) -> Sequence[PickerRow]:
@@ -101,36 +91,9 @@ def matching(rows: Sequence[PickerRow], typed: str) -> Sequence[PickerRow]:
 
 def application(offered: PickerList) -> "Application[str]":
     """The screen of the choice; it is gone when the choice is made."""
-    app, screen = _take_blank(), _Screen(offered)
-    app.layout, app.key_bindings = screen.layout(), screen.keys()
-    return app
-
-
-def prepare() -> None:
-    """Make a blank screen ahead for the next choice: all keys and styles that prompt-toolkit knows take 5 ms."""
-    if not _blank:
-        _blank.append(_make_blank())
-
-
-def _prepare_next() -> None:
-    toolkit.search_recent()  # what the last screen leaves
-    prepare()
-
-
-def _take_blank() -> "Application[str]":
-    """The blank screen, put on the terminal of now."""
-    app, session = _blank.pop() if _blank else _make_blank(), get_app_session()
-    app.input, app.output = session.input, session.output
-    warn = app.cpr_not_supported_callback
-    app.renderer = Renderer(app.renderer.style, app.output, cpr_not_supported_callback=warn)
-    return app
-
-
-def _make_blank() -> "Application[str]":
-    """On no terminal: to make one resets its cursor, which the prompt may have shaped."""
-    app = Application[str](erase_when_done=True, input=DummyInput(), output=DummyOutput())
+    screen = _Screen(offered)
+    app = Application[str](screen.layout(), key_bindings=screen.keys(), erase_when_done=True)
     app.ttimeoutlen = _ESC_TIMEOUT
-    app.renderer.style.get_attrs_for_style_str("")  # joins the styles, which it keeps
     return app
 
 
@@ -157,7 +120,7 @@ class _Screen:
         keys = KeyBindings()
 
         @keys.add("enter", eager=True)
-        @keys.add(Keys.F23)  # an Enter that was typed ahead
+        @keys.add(SEND)
         def _(event: KeyPressEvent) -> None:
             event.app.exit(result=self._offered.chosen(self._found, self._at, self._typed.text))
 
@@ -222,7 +185,7 @@ async def _choose_by_number(offered: PickerList) -> str:
     ask = f"{offered.question} number, handle or words; Enter alone leaves: "
     try:
         if is_dumb_terminal():
-            typed = await toolkit.LineReader(sys.stdin.fileno()).read_answer(ask)
+            typed = await LineReader(sys.stdin.fileno()).read_answer(ask)
         else:
             typed = await PromptSession[str]().prompt_async(ask)
     except (EOFError, KeyboardInterrupt):
@@ -238,19 +201,13 @@ _PREVIEW = 6  # lines
 _PREVIEWED = 4000  # characters of which they are made
 
 
-async def choose_line(lines: Sequence[str]) -> str:
-    """The line that the person chose; empty when the person leaves."""
-    chosen = await choose(offered_lines(lines))
-    return lines[int(chosen)] if chosen else ""
-
-
 def offered_lines(lines: Sequence[str]) -> PickerList:
     """The list of these lines, which stand in their order."""
     nothing = "nothing that you sent has these words" if lines else "nothing was sent yet"
     rows = [PickerRow(str(number), line[:_SHOWN_CHARACTERS], line.casefold()) for number, line in enumerate(lines)]
 
     def preview(key: str, width: int) -> Sequence[str]:
-        return wrap(clean(lines[int(key)][:_PREVIEWED]), width).split("\n")
+        return wrapped(clean(lines[int(key)][:_PREVIEWED]), width)
 
     return PickerList("which line?", rows, nothing, preview, _PREVIEW)
 
@@ -299,13 +256,9 @@ class PromptHistory(History):
             self._version = version
             if rounds != self._rounds:
                 self._rounds = rounds
-                self.clear()
+                self._loaded, self._loaded_strings = False, []
                 return True
         return False
-
-    def clear(self) -> None:
-        """Drop all lines; those that still exist are read again from the file."""
-        self._loaded, self._loaded_strings = False, []
 
     def _database_version(self) -> object:
         """A value that changes with each commit, of this or another process; takes 2 µs."""

@@ -23,21 +23,18 @@ from agent_cli.memory.conversations import capture
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
 from agent_cli.messages import FromMemory, Part
-from agent_cli.render import layout
+from agent_cli.render import layout, reply_lines
 from agent_cli.render.layout import Verbatim
-from agent_cli.render.reply_lines import announced, with_sign
 from agent_cli.render.styles import FAILED, PROGRAM, Display, LineRole, detect, with_theme
+from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Confirmation, Page, PromptDraft, Question, Result, Resumed, Screen, Theme
-from agent_cli.repl.keyboard import toolkit
+from agent_cli.repl.commands.commands import Page, PromptDraft, Question, Result, Resumed, Screen, Theme
+from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.keyboard import keys
 from agent_cli.repl.keyboard.key_reader import TurnKeyboard
-from agent_cli.repl.prompt import completion
-from agent_cli.repl.prompt.prompt_input import PromptInput
-from agent_cli.repl.session import greeting
-from agent_cli.repl.session.conversation import Conversation
-from agent_cli.repl.session.greeting import Notices
-from agent_cli.repl.session.reminders import Reminders
-from agent_cli.repl.shell import approval, first_run
+from agent_cli.repl.reminders import Reminders
+from agent_cli.repl.shell import completion
+from agent_cli.repl.shell.prompt_input import PromptInput
 from agent_cli.repl.shell.turn_renderer import TurnRenderer
 from agent_cli.text import one_line
 
@@ -52,7 +49,7 @@ def run(app: App, session: Session | None, first: Sequence[Part] = (), display: 
     if not terminal.is_own(sys.stdin.fileno(), sys.stdout.fileno()):
         raise NobodyAsked(terminal.NOT_OWN)
     shell = Shell(app, session, display)
-    toolkit.spare_loaded()
+    keys.spare_loaded()
     code = asyncio.run(shell.run(first))
     while shell.next_app:
         shell = Shell(shell.next_app, None, shell.display)
@@ -66,7 +63,7 @@ class Shell:
         self._app = app
         self._conversation = Conversation(app, session)
         self.display = display or detect(sys.stdout, os.environ)
-        self._model_offer = first_run.ModelOffer(app)
+        self._model_offer = greeting.ModelOffer(app)
         self._runner: Runner | None = None
         self._prompt = PromptInput(
             app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
@@ -79,7 +76,7 @@ class Shell:
             lambda: self._warmer.begin(force=True),
         )
         self._prompt.buffer.on_text_changed += lambda _: self._typed()
-        self._notices = Notices(lambda: self._conversation.app.memory)
+        self._notices = greeting.Notices(app)
         self._reminders = Reminders(app)
         self._ended_by = 0
         self.next_app: App | None = None  # with which the person goes on in a new shell
@@ -87,16 +84,19 @@ class Shell:
 
     async def run(self, first: Sequence[Part] = ()) -> int:
         """Run one conversation after another; returns the exit code: 0, or that of the signal that ended it."""
-        self._install_signal_handlers(asyncio.get_running_loop(), asyncio.current_task())
+        self._install_signal_handlers()
         self._greet()
         line = ""
         watch = asyncio.create_task(self._watch())
         preparation = asyncio.create_task(self._prepare())
         try:
-            if not first and (unfinished := self._conversation.unfinished()):
-                await self._finish(unfinished)
             if first:
                 line = await self._run_line("".join(part.text for part in first), first)
+            elif unfinished := self._conversation.unfinished():
+                try:
+                    await self._work(unfinished)
+                except AgentError as error:
+                    await self._report("", error)
             while True:
                 self._prompt.drop_forgotten()
                 self._warmer.resume()
@@ -121,6 +121,26 @@ class Shell:
             self._leave()
             _print("")  # flush what prompt-toolkit wrote last
         return self._ended_by
+
+    def _install_signal_handlers(self) -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def end(code: int) -> None:
+            self._ended_by = code
+            if task:
+                task.cancel()
+
+        def interrupt() -> (
+            None
+        ):  # Ctrl-C as a signal: while a line is printed above the prompt, the terminal is not raw
+            if self._runner:
+                self._runner.cancel()
+            self._prompt.interrupt()  # a dumb terminal may be waiting for an answer during the turn
+
+        with suppress(NotImplementedError, AttributeError):  # Windows has neither
+            loop.add_signal_handler(signal.SIGTERM, end, _TERMINATED)
+            loop.add_signal_handler(signal.SIGHUP, end, _HUNG_UP)
+            loop.add_signal_handler(signal.SIGINT, interrupt)
 
     async def _run_line(self, line: str, given: Sequence[Part] = ()) -> str:
         """Run a line, or the parts `given` on the command line; the next draft: the line, if it was not stored."""
@@ -150,13 +170,6 @@ class Shell:
             return await self._report(line, error)
         return ""
 
-    async def _finish(self, unfinished: Work) -> None:
-        """Finish the turn in which the program ended."""
-        try:
-            await self._work(unfinished)
-        except AgentError as error:
-            await self._report("", error)
-
     async def _carry_out(self, result: Result) -> str:
         """Do what a command returned; returns the next draft."""
         match result:
@@ -165,18 +178,29 @@ class Shell:
             case str():
                 self._say(result)
             case Page():
-                _print(f"{with_sign(result.draw(self.display).split(chr(10)), self.display, PROGRAM)}\n")
+                _print(f"{reply_lines.with_sign(result.draw(self.display).split(chr(10)), self.display, PROGRAM)}\n")
             case Resumed():
                 self._show_resumed(result.session)
                 return await self._carry_out(result.unfinished)
             case Screen():
-                return await self._carry_out(await self._show_screen(result))
-            case Confirmation():
-                await self._confirm(result)
+                self._jobs.touch(busy=True)  # no job runs meanwhile
+                try:
+                    following = await result.show()
+                finally:
+                    self._jobs.touch(busy=False)
+                return await self._carry_out(following)
             case Question():
-                return await self._carry_out(result.answer(await self._answer(result.text, result.ask)))
+                self._say(result.text)
+                with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():
+                    answer = await self._prompt.answer(result.ask)
+                return await self._carry_out(result.answer(answer))
             case Theme():
-                self._set_theme(result)
+                if result.name == "ansi" and (self.display.screen_reader or is_dumb_terminal()):
+                    raise UsageError("this terminal, or its screen reader, is shown no colours; nothing was changed")
+                if result.name:
+                    self.display = with_theme(self.display, result.name)
+                name = "ansi" if self.display.colour else "none: answers stand as the model wrote them"
+                self._say(f"the theme is {name}")
             case PromptDraft():
                 self._say(result.notice)
                 self._prompt.pastes.add_parts(result.parts)
@@ -222,7 +246,7 @@ class Shell:
         """Once the prompt stands, load the commands, and say above it when no server or no chat model is there."""
         await asyncio.sleep(_POLL_INTERVAL / 4)
         await asyncio.to_thread(commands.registry)
-        self._prompt.prepare()
+        keys.spare_loaded()
         message = await asyncio.to_thread(self._model_offer.check)
         while self._runner or not (self._prompt.application.is_running or is_dumb_terminal()):
             await asyncio.sleep(0.1)
@@ -232,55 +256,33 @@ class Shell:
         self._jobs.touch()
         self._warmer.typed()
 
-    async def _show_screen(self, screen: Screen) -> Result:
-        """Give the terminal to a screen until it is left; no job runs meanwhile."""
-        self._jobs.touch(busy=True)
-        try:
-            return await screen.show()
-        finally:
-            self._jobs.touch(busy=False)
-
-    def _set_theme(self, theme: Theme) -> None:
-        if theme.name == "ansi" and (self.display.screen_reader or is_dumb_terminal()):
-            raise UsageError("this terminal, or its screen reader, is shown no colours; nothing was changed")
-        if theme.name:
-            self.display = with_theme(self.display, theme.name)
-        name = "ansi" if self.display.colour else "none: answers stand as the model wrote them"
-        self._say(f"the theme is {name}")
-
-    async def _confirm(self, question: Confirmation) -> None:
-        """Ask, and do it when the person types just "yes"."""
-        self._say(question.yes() if await self._answer(question.text, question.ask) == "yes" else question.no)
-
-    async def _answer(self, text: str, question: str) -> str:
-        """What the person types to a question."""
-        self._say(text)
-        with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():
-            return await self._prompt.answer(question)
-
     async def _watch(self) -> None:
-        """Notice what was forgotten in another process, a paste that was never ended, reminders and other news."""
+        """Notice what was forgotten in another process, a paste that was never ended, and reminders and other news:
+        they are said above the prompt, never during an answer."""
         while True:
             await asyncio.sleep(_POLL_INTERVAL)
             self._prompt.end_lost_paste()
-            if self._runner is None:
-                self._prompt.drop_forgotten()
-                self._say_news()
-
-    def _say_news(self) -> None:
-        """Print news above the prompt, never during an answer."""
-        with suppress(StoreError):  # the next command reports what is wrong with the file
-            waiting = self._prompt.application.is_running  # not while a review or a question has the terminal
-            for line in [*self._notices.news(), *self._reminders.due_lines()] if self._app.keeps and waiting else ():
-                self._say(line)
+            if self._runner:
+                continue
+            self._prompt.drop_forgotten()
+            if not self._app.keeps or not self._prompt.application.is_running:  # a review or a question is on screen
+                continue
+            with suppress(StoreError):  # the next command reports what is wrong with the file
+                for line in [*self._notices.news(), *self._reminders.due_lines()]:
+                    self._say(line)
 
     async def _work(self, work: Work) -> None:
         """Draw the events of the work until it ends; Ctrl-C and Esc stop it."""
         loop = asyncio.get_running_loop()
         events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+        def post(event: Event | None) -> None:
+            with suppress(RuntimeError):  # the program has ended; the turn ends on its own
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
         self._jobs.touch(busy=True)
         self._warmer.pause()
-        runner = self._runner = Runner(work, lambda event: _post(loop, events, event))
+        runner = self._runner = Runner(work, post)
         renderer = TurnRenderer(
             sys.stdout,
             self.display,
@@ -313,14 +315,17 @@ class Shell:
         """
         if self._app.child:
             return False
-        call, display, width = needed.call, self.display, self.display.width()
-        folded = approval.is_folded(call, width)
-        _print(f"{approval.styled(approval.question(call, width), display)}\n")
-        answer = await self._prompt.key(approval.styled(approval.MORE if folded else approval.QUESTION, display), stop)
+        call, width = needed.call, self.display.width()
+
+        async def key(question: str, offered: str) -> str:
+            _print(f"{reply_lines.styled(question, self.display)}\n")
+            return await self._prompt.key(reply_lines.styled(offered, self.display), stop)
+
+        folded = reply_lines.is_folded(call, width)
+        answer = await key(reply_lines.question(call, width), reply_lines.MORE if folded else reply_lines.QUESTION)
         if answer == "o" and folded:
-            _print(f"{approval.styled(approval.question(call, width, whole=True), display)}\n")
-            answer = await self._prompt.key(approval.styled(approval.QUESTION, display), stop)
-        answer = approval.NUMBERED.get(answer, answer)
+            answer = await key(reply_lines.question(call, width, whole=True), reply_lines.QUESTION)
+        answer = reply_lines.NUMBERED.get(answer, answer)
         if answer == "a":
             self._conversation.allowed_tools.add(call.name)
         return answer in ("y", "a")
@@ -337,7 +342,7 @@ class Shell:
         for line in [] if session else greeting.opening(self._app):
             self._say(line)
         with suppress(StoreBusy):  # it is said at the next start instead
-            for line in review.start_notices(self._conversation.app.memory):
+            for line in review.start_notices(self._app.memory):
                 self._say(line)
         with suppress(StoreError):  # they appear above the prompt later
             for line in self._reminders.start_lines():
@@ -365,32 +370,10 @@ class Shell:
             self._say(f"resume: agent -r {session.handle}")
         background.start(self._app)  # also when /close has ended the session before
 
-    def _install_signal_handlers(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[int] | None") -> None:
-        def end(code: int) -> None:
-            self._ended_by = code
-            if task:
-                task.cancel()
-
-        with suppress(NotImplementedError, AttributeError):  # Windows has neither
-            loop.add_signal_handler(signal.SIGTERM, end, _TERMINATED)
-            loop.add_signal_handler(signal.SIGHUP, end, _HUNG_UP)
-            loop.add_signal_handler(signal.SIGINT, self._interrupt)
-
-    def _interrupt(self) -> None:
-        """Handle Ctrl-C as a signal: while a line is printed above the prompt, the terminal is not raw."""
-        if self._runner:
-            self._runner.cancel()
-        self._prompt.interrupt()  # a dumb terminal may be waiting for an answer during the turn
-
     def _say(self, text: str, role: LineRole | None = None) -> None:
         """Print what the program says; nothing when it is empty."""
         if text:
-            _print(f"{announced(text, self.display, role)}\n")
-
-
-def _post(loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event | None) -> None:
-    with suppress(RuntimeError):  # the program has ended; the turn ends on its own
-        loop.call_soon_threadsafe(events.put_nowait, event)
+            _print(f"{reply_lines.announced(text, self.display, role)}\n")
 
 
 def _print(text: str) -> None:

@@ -10,9 +10,8 @@ from agent_cli.app.app import open_app
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.messages import Message, Part
-from agent_cli.render import copying
-from agent_cli.repl.commands import commands
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.commands import commands, exchange_commands
+from agent_cli.repl.conversation import Conversation
 from tests.conftest import place
 from tests.tables import for_each
 
@@ -99,7 +98,7 @@ def test_a_program_that_keeps_the_clipboard_is_not_left_at_the_terminal(conversa
 
 def test_without_a_program_the_terminal_is_asked_and_nothing_but_base64_is_in_it():
     screen = Screen()
-    told = copying.copy("evil \x1b]0;title\x07 é", {"TERM": "xterm"}, screen)
+    told = exchange_commands.to_clipboard("evil \x1b]0;title\x07 é", {"TERM": "xterm"}, screen)
     assert told.startswith("through the terminal; if nothing arrives")
     begin, end = "\x1b]52;c;", "\x07"
     written = screen.getvalue()
@@ -109,7 +108,7 @@ def test_without_a_program_the_terminal_is_asked_and_nothing_but_base64_is_in_it
 
 def test_over_ssh_no_program_of_the_other_machine_is_used(clip):
     screen = Screen()
-    copying.copy("words", {"TERM": "xterm", "DISPLAY": ":10", "SSH_CONNECTION": "1 2 3 4"}, screen)
+    exchange_commands.to_clipboard("words", {"TERM": "xterm", "DISPLAY": ":10", "SSH_CONNECTION": "1 2 3 4"}, screen)
     assert screen.getvalue().startswith("\x1b]52;")
     assert not clip.exists()
 
@@ -117,7 +116,7 @@ def test_over_ssh_no_program_of_the_other_machine_is_used(clip):
 def test_inside_a_tmux_that_cannot_the_sequence_is_handed_through(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     screen = Screen()
-    copying.copy("words", {"TERM": "screen", "TMUX": "/tmp/x,1,0"}, screen)
+    exchange_commands.to_clipboard("words", {"TERM": "screen", "TMUX": "/tmp/x,1,0"}, screen)
     assert screen.getvalue() == "\x1bPtmux;\x1b\x1b]52;c;d29yZHM=\x07\x1b\\"
 
 
@@ -132,14 +131,16 @@ def test_inside_a_tmux_that_cannot_the_sequence_is_handed_through(monkeypatch):
 )
 def test_what_cannot_be_copied_is_said_with_what_to_do(words, environ, screen):
     with pytest.raises(UsageError, match="/raw shows it to be selected, /export FILE writes the session"):
-        copying.copy(words, environ, screen)
+        exchange_commands.to_clipboard(words, environ, screen)
     assert screen.getvalue() == ""
 
 
 def test_a_program_that_fails_leaves_it_to_the_terminal(clip):
     (clip.parent / "bin" / "xclip").write_text("#!/bin/sh\nexit 1\n")
     screen = Screen()
-    assert copying.copy("words", {"TERM": "xterm", "DISPLAY": ":0"}, screen).startswith("through the terminal")
+    assert exchange_commands.to_clipboard("words", {"TERM": "xterm", "DISPLAY": ":0"}, screen).startswith(
+        "through the terminal"
+    )
 
 
 def test_what_is_copied_cannot_steer_the_terminal_it_is_pasted_into(conversation, clip):

@@ -16,7 +16,7 @@ from agent_cli.memory.planner import notes, tasks
 from agent_cli.messages import Message, Part
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
 from agent_cli.store import jobs
 from tests.conftest import place
 from tests.llm.asking import engine_of
@@ -358,7 +358,7 @@ def test_forgetting_names_tasks_and_sections_and_says_that_the_file_stays(conver
     assert list(document_sync.sync(app.db, app.scope.owner, app.time, document_sync.SyncResult()))
     asked = run(conversation, "/forget t1 d1")
     assert asked.text.splitlines()[2] == "to be erased: 1 task, 1 section of a file"
-    told = asked.yes().splitlines()
+    told = asked.answer("yes").splitlines()
     assert re.fullmatch(r"Erased\. Searched the file for \d phrases: 0 left", told[0])  # words of the path among them
     assert told[1] == f"{file} stays on the disk: no sync brings these words of it back"
     assert told[3].endswith("copies elsewhere, swap and freed blocks of the disk cannot be searched")

@@ -17,7 +17,7 @@ from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import PromptDraft
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
 from agent_cli.store import events
 from tests.conftest import place
 from tests.ollama_server import script

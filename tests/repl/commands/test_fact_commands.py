@@ -12,7 +12,7 @@ from agent_cli.messages import Part
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Page, Screen
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
 from tests.conftest import place
 
 

@@ -12,8 +12,8 @@ from agent_cli.memory.language.triples import Claim
 from agent_cli.messages import Part
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
+from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import keys
-from agent_cli.repl.session.conversation import Conversation
 from tests.ollama_server import script
 
 

@@ -10,14 +10,14 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from agent_cli.repl.keyboard import toolkit
+from agent_cli.repl.keyboard import keys
 
 
 def test_what_is_loaded_when_a_session_begins_is_not_searched():
     before = gc.get_threshold()
     try:
         gc.unfreeze()
-        toolkit.spare_loaded()
+        keys.spare_loaded()
         assert gc.get_freeze_count() > 10_000
         assert gc.get_threshold() == (20_000, 20, 20)
     finally:
@@ -31,7 +31,7 @@ def test_a_drawing_is_emptied_when_the_next_one_stands():
     async def draw_twice():
         window = Window(FormattedTextControl("a draft of some words"))
         app = Application(layout=Layout(window))
-        toolkit.spare_drawn(app)
+        keys.spare_drawn(app)
         running = asyncio.create_task(app.run_async())
         drawings = []
         for _ in range(2):

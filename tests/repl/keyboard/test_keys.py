@@ -12,8 +12,8 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard import keys, pastes
-from agent_cli.repl.keyboard.pastes import KeyAhead, Pastes
+from agent_cli.repl.keyboard import keys
+from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
 
 
 class Whole(InMemoryHistory):
@@ -279,5 +279,5 @@ def test_of_two_lines_typed_ahead_the_one_that_came_at_once_is_pasted(typist):
 
 
 def test_a_few_keys_that_arrive_late_together_are_typing_and_eight_are_not():
-    assert not any(pastes.bursts([0.0, 0.2, *[0.5] * 7, 0.7]))
-    assert pastes.bursts([0.0, *[0.5] * 8, 0.7]) == [False, *[True] * 8, False]
+    assert not any(keys.bursts([0.0, 0.2, *[0.5] * 7, 0.7]))
+    assert keys.bursts([0.0, *[0.5] * 8, 0.7]) == [False, *[True] * 8, False]

@@ -8,7 +8,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard.pastes import PasteRecovery, Pastes
+from agent_cli.repl.keyboard.keys import PasteRecovery, Pastes
 from tests.repl.keyboard.test_keys import Typist
 
 LOG = "\n".join(f"line {number}" for number in range(212))

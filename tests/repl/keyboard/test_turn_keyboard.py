@@ -8,8 +8,8 @@ import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.input.typeahead import get_typeahead
 
-from agent_cli.repl.keyboard import pastes
 from agent_cli.repl.keyboard.key_reader import TurnKeyboard
+from agent_cli.repl.keyboard.keys import bursts
 
 TYPED = "I play the cello"
 
@@ -37,7 +37,7 @@ def typed_during(pieces, pause):
 def test_typing_is_typing_also_while_the_program_is_busy_drawing():
     keys = typed_during(TYPED, 0.04)
     assert "".join(key.data for key in keys) == TYPED
-    assert not any(pastes.bursts([key.at for key in keys]))
+    assert not any(bursts([key.at for key in keys]))
     assert len(keys) == len(TYPED), "no mark"
 
 
@@ -45,5 +45,5 @@ def test_typing_is_typing_also_while_the_program_is_busy_drawing():
 def test_a_paste_that_arrives_meanwhile_is_none(pieces):
     keys = typed_during(pieces, 0.01)
     assert "".join(key.data for key in keys) == TYPED
-    assert all(pastes.bursts([key.at for key in keys]))
+    assert all(bursts([key.at for key in keys]))
     assert len(keys) == len(TYPED) + 1, "the line is marked"

@@ -19,9 +19,9 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import triples
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard.pastes import PASTE_TIMEOUT
-from agent_cli.repl.review import review_page
-from agent_cli.repl.review.review_screen import ReviewScreen
+from agent_cli.render.layout import cell_width
+from agent_cli.repl.keyboard.keys import PASTE_TIMEOUT
+from agent_cli.repl.review import ReviewScreen
 from tests.conftest import HERE, NOON, memory_of
 
 PASTE = "\x1b[200~{}\x1b[201~"
@@ -436,7 +436,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkey
     words = "I keep 日本語のとても長いメモ under https://example.org/" + "x" * 90 + " for " + "many words " * 9 + "now"
     adoption.propose(memory_of(db), Claim(words, "model", quote="q " * 400))
     screen = walk("q")
-    assert max(review_page._cells(line) for line in screen.splitlines()) <= width
+    assert max(cell_width(line) for line in screen.splitlines()) <= width
     assert words.replace(" ", "") in screen.replace("\n", "").replace(" ", "")
 
 

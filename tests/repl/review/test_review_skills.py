@@ -11,7 +11,7 @@ from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.review import review
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.messages import Part
-from agent_cli.repl.review import review_page
+from agent_cli.render.layout import cell_width
 from tests.conftest import HERE, NOON, memory_of
 from tests.recalling import reply, say
 from tests.repl.review.test_review import reviewer, walk, wide
@@ -228,7 +228,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_lost(db, walk, monkey
     step = "14. keep 日本語のとても長いメモ under https://example.org/" + "x" * 90 + " and many words " * 9
     propose(db, f"{DEPLOY}{step}\n" + "".join(f"{n}. more\n" for n in range(15, 90)))
     screen = walk("q")
-    assert max(review_page._cells(line) for line in screen.splitlines()) <= width
+    assert max(cell_width(line) for line in screen.splitlines()) <= width
     assert step.replace(" ", "") in screen.replace("\n", "").replace(" ", "")
     assert "\n  + 89. more\n" in screen
 

@@ -19,17 +19,17 @@ from agent_cli import terminal
 from agent_cli.errors import AgentError, StoreBusy, StoreError
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import LATER, STAYS, Proposal, ProposalKey, ReviewDecision
+from agent_cli.memory.review.review import STAYS, Proposal, ProposalKey, ReviewDecision
 from agent_cli.render import styles
-from agent_cli.render.layout import cut, wrap
+from agent_cli.render.layout import cut, wrapped
 from agent_cli.render.reply_lines import announced
 from agent_cli.render.styles import BOLD, DIM, DONE, PROGRAM, LineRole
-from agent_cli.repl.keyboard import toolkit
-from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader
-from agent_cli.repl.review import review_page
-from agent_cli.repl.review.review_page import StyledLine
+from agent_cli.repl import pages
+from agent_cli.repl.keyboard import keys
+from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader, LineReader
+from agent_cli.repl.pages import StyledLine
 from agent_cli.store import ids
-from agent_cli.text import clean, one_line
+from agent_cli.text import clean, counted, one_line
 
 _KEY = re.compile(r"(?<=  )\S(?= |$)")  # a key in the line that lists them
 _CLEAR_BELOW = "\r\x1b[{}A\x1b[J"
@@ -60,7 +60,7 @@ class ReviewScreen:
         self._wordings: dict[ProposalKey, str] = {}  # the person's wording of a proposal, until it is decided
         self._decided: list[tuple[int, ReviewDecision]] = []
         self._settled: set[ProposalKey] = set()  # tickets that the person knows to be decided
-        self._line_reader = toolkit.LineKeyReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
+        self._line_reader = LineReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
         self._keys = self._line_reader or KeyReader(self._say, _write)
 
     async def run(self) -> int:
@@ -123,50 +123,40 @@ class ReviewScreen:
             case "A":
                 await self._keep_the_rest()
             case "?":
-                self._say_above("", *review_page.help_lines(offered, proposal))
+                self._say_above("", *(f"  {key}  {words}" for _, key, words in pages.explained(offered, proposal)))
 
     @property
     def _ticket(self) -> ProposalKey:
         return self._queue[self._index]
 
-    def _offered(self, proposal: Proposal) -> str:
-        """The keys that can be pressed now."""
-        both = any(each.outcome == STAYS for each in proposal.known)
-        careful = proposal.foreign and any(each.outcome != LATER for each in proposal.known)
-        unavailable = {"y": careful, "r": not careful, "b": not both, "u": not self._decided}
-        return "".join(key for key in "yrbneEsouAq" if not unavailable.get(key))
-
     def _show(self, proposal: Proposal) -> str:
         """Draw the page of the proposal and its keys; returns the keys. What was typed before does not count."""
-        offered = self._offered(proposal)
+        careful = proposal.foreign and pages.handles(proposal)
+        both = pages.handles(proposal, STAYS)
+        unavailable = {"y": careful, "r": not careful, "b": not both, "u": not self._decided}
+        offered = "".join(key for key in "yrbneEsouAq" if not unavailable.get(key))
         of_kind = [ticket for ticket in self._queue if ticket[0] == proposal.kind]
         place, now = (of_kind.index(self._ticket) + 1, len(of_kind)), self._reviewer.time()
         self._clear_page()
         if proposal.kind != self._kind:
             self._kind = proposal.kind
-            self._say("", (review_page.heading(proposal.kind, len(of_kind)), BOLD))
+            self._say("", (f"{counted(len(of_kind), proposal.kind)} to review", BOLD))
         self._drawn = (0, _width())
+        passage = list[str]()  # the messages around the source, where they are asked for
+        if self._more and (proposal.message or proposal.session):
+            messages = review.passage(self._reviewer, proposal)
+            passage = ["", *pages.passage_lines(messages, proposal.quote, _width())]
         if self._screen_reader:
-            spoken = review_page.spoken_lines(proposal, place, now, more=self._more)
-            self._say("", *spoken, *self._passage(proposal))
-            keys = review_page.numbered_choices(offered, proposal)
+            self._say("", *pages.spoken_lines(proposal, place, now, more=self._more), *passage)
+            choices = pages.explained(offered, proposal)
+            listed = [f"{number} {words.partition(';')[0]}" for number, _, words in choices]
         else:
-            lines = review_page.proposal_lines(proposal, place, now, _width(), more=self._more)
-            self._say("", *lines, *self._passage(proposal), "")
-            keys = [self._with_bold_keys(line) for line in review_page.key_lines(offered, proposal, _width())]
+            self._say("", *pages.proposal_lines(proposal, place, now, _width(), more=self._more), *passage, "")
+            lines = pages.key_lines(offered, proposal, _width())
+            listed = [_KEY.sub(lambda key: self._display.styled(key[0], BOLD), line) for line in lines]
         self._keys.discard_typed()  # before the keys are listed, so that a key pressed at once counts
-        self._print(keys)
+        self._print(listed)
         return offered
-
-    def _passage(self, proposal: Proposal) -> list[str]:
-        """The messages around the source, where they are asked for."""
-        if not self._more or not (proposal.message or proposal.session):
-            return []
-        messages = review.passage(self._reviewer, proposal)
-        return ["", *review_page.passage_lines(messages, proposal.quote, _width())]
-
-    def _with_bold_keys(self, line: str) -> str:
-        return _KEY.sub(lambda key: self._display.styled(key[0], BOLD), line)
 
     def _clear_page(self) -> None:
         """Take the page of the current proposal off the screen, where its lines still stand as they were drawn."""
@@ -179,7 +169,7 @@ class ReviewScreen:
         while True:
             if self._screen_reader:
                 typed = await self._keys.read_line("Number and Enter: ")
-                key = typed if typed in (STOP, END) else review_page.key_of_number(typed)
+                key = typed if typed in (STOP, END) else pages.key_of_number(typed)
             else:
                 key = await self._keys.read_key()
             if key in (STOP, END):
@@ -210,8 +200,6 @@ class ReviewScreen:
         self._print([f"{self._display.styled(role.sign, role.style)} {cut(clean(line), _width() - 3)}"])
 
     def _undo(self) -> None:
-        if not self._decided:
-            return
         at, decision = self._decided[-1]
         undone = review.undo(self._reviewer, decision) or ["it was taken back elsewhere already"]
         self._say_above(*(f"  undone: {receipt}" for receipt in undone))
@@ -227,13 +215,16 @@ class ReviewScreen:
         before = "Its words: " if self._screen_reader else "  + "
         if self._line_reader:
             self._say("Type other words; Enter alone leaves them as they are.")
-            self._reword(proposal, await self._line_reader.read_text(before))
+            try:
+                self._reword(proposal, await self._line_reader.read_answer(before))
+            except (EOFError, KeyboardInterrupt):
+                self._say("")
             return
         self._say(("  Enter takes the words that stand below, Esc leaves them as they were", DIM))
         bindings = KeyBindings()
         bindings.add("escape", eager=True)(lambda event: event.app.exit(result=""))
         with self._keys.paused():
-            toolkit.show_invisible()
+            keys.show_invisible()
             prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
             try:
                 words = await prompt.prompt_async(before, default=proposal.statement, handle_sigint=False)
@@ -260,13 +251,14 @@ class ReviewScreen:
         rest = [proposal for proposal in read if proposal]
         for each in rest:
             if self._screen_reader:
-                ends = [f"It ends {known}." for known in [review_page.handles(each)] if known]
-                self._say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body), *ends)
+                self._say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body))
+                self._say(*([f"It ends {ends}."] if (ends := pages.handles(each)) else []))
             else:
-                self._say((f"  {each.handle}", DIM), *review_page.diff_lines(each, _width()))
+                self._say((f"  {each.handle}", DIM), *pages.diff_lines(each, _width()))
         self._drawn = None
         self._keys.discard_typed()
-        typed = await self._keys.read_line(f"  type yes and Enter to keep {_counted(len(rest))}: ")
+        what = "it" if len(rest) == 1 else f"these {len(rest)}"
+        typed = await self._keys.read_line(f"  type yes and Enter to keep {what}: ")
         if typed.strip().lower() != "yes":
             self._say("  nothing was decided")
             return
@@ -291,8 +283,8 @@ class ReviewScreen:
         """Print lines, each plain or in the style of the whole of it."""
         for line in lines:
             words, style = (line, "") if isinstance(line, str) else line
-            shown = clean(words) if self._screen_reader else wrap(clean(words), _width())
-            self._print([self._display.styled(each, style) for each in shown.split("\n")])
+            shown = clean(words).split("\n") if self._screen_reader else wrapped(clean(words), _width())
+            self._print([self._display.styled(each, style) for each in shown])
 
     def _say_above(self, *lines: str | StyledLine) -> None:
         """Print lines that stay above the page, which is drawn again below them."""
@@ -306,15 +298,10 @@ class ReviewScreen:
             self._drawn = (self._drawn[0] + len(lines), self._drawn[1])
 
 
-def _counted(count: int) -> str:
-    return "it" if count == 1 else f"these {count}"
-
-
 def _width() -> int:
     return max(20, shutil.get_terminal_size().columns)
 
 
 def _write(keys: str) -> None:
-    """Echo what is typed."""
     sys.stdout.write(keys)
     sys.stdout.flush()

@@ -9,7 +9,7 @@ from agent_cli.agent.events import Noticed, Progressed
 from agent_cli.app.app import open_app
 from agent_cli.llm import local
 from agent_cli.llm.model import Cancel
-from agent_cli.repl.shell.first_run import ModelOffer
+from agent_cli.repl.greeting import ModelOffer
 from tests.conftest import CHAT, EMBEDDER
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model

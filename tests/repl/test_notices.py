@@ -1,4 +1,6 @@
-from agent_cli.repl.session.greeting import Notices
+from types import SimpleNamespace
+
+from agent_cli.repl.greeting import Notices
 from agent_cli.store import jobs
 from tests import facts
 from tests.conftest import NOON, empty, memory_of
@@ -8,7 +10,7 @@ def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path)
     here = empty(tmp_path / "memory.db")
     other = here.another_connection()
     facts.propose(here, "I live in Graz")
-    notices = Notices(lambda: memory_of(here))
+    notices = Notices(SimpleNamespace(db=here, memory=memory_of(here)))
     assert notices.news() == []
 
     facts.propose(other, "My cat is Mia")

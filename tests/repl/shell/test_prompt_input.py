@@ -25,11 +25,10 @@ from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
 from agent_cli.repl.commands import session_commands
-from agent_cli.repl.keyboard.keys import typed_ahead
-from agent_cli.repl.keyboard.pastes import KeyAhead
-from agent_cli.repl.prompt import completion, prompt_input
-from agent_cli.repl.prompt.completion import PromptCompleter, while_typing
-from agent_cli.repl.prompt.prompt_input import PreviewItem, PromptInput
+from agent_cli.repl.keyboard.keys import KeyAhead, typed_ahead
+from agent_cli.repl.shell import completion, prompt_input
+from agent_cli.repl.shell.completion import PromptCompleter, while_typing
+from agent_cli.repl.shell.prompt_input import PreviewItem, PromptInput
 from agent_cli.repl.shell.shell import Shell
 from tests import facts
 from tests.conftest import place
@@ -432,7 +431,7 @@ def test_what_was_forgotten_is_foreseen_no_more(app):
 
 
 def test_what_is_found_once_the_line_was_sent_is_not_shown_above_the_next(app, monkeypatch):
-    found, go_on = (PreviewItem("fact", 1, "f1 I live in Graz"),), threading.Event()
+    found, go_on = (PreviewItem(("fact", 1), "f1 I live in Graz"),), threading.Event()
     monkeypatch.setattr(prompt_input, "items", lambda *_: go_on.wait(5) and found)
 
     async def person(keyboard, line):

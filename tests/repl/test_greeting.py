@@ -12,9 +12,9 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
 from agent_cli.render.styles import Display
+from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
-from agent_cli.repl.session import greeting
-from agent_cli.repl.session.conversation import Conversation
+from agent_cli.repl.conversation import Conversation
 from tests.conftest import place
 from tests.turns import close_with
 

@@ -34,6 +34,8 @@ from agent_cli.store.db import Database
 from agent_cli.text import one_line, sentences
 from agent_cli.tools.tool import ToolContext
 
+_LONGEST = 300  # characters of a sentence that is shown as a difference
+
 
 class Conversation:
     def __init__(self, app: App, session: Session | None = None):
@@ -78,31 +80,35 @@ class Conversation:
         """Work that answers a message. `instead`: the id of the message that it replaces, with all after it. `model`:
         answers this message only.
         """
-        ended = "" if instead else self._end_if_silent()
+        ended = ""  # the handle of the session when it was closed after a long silence: this begins another
+        if not instead:
+            closing.close_silent(self.app.db, self.app.time, self.app.close_after)
+            if (session := self.session) and session.closed_at is not None:
+                ended = session.handle
+                self._reset()
         id = self.ensure_session()
         self.waiting = "searching memory"
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            db = self.app.db.another_connection()
-            try:
+            with closed_after(self.app.db.another_connection()) as db:
                 if ended:
                     yield Noticed(
                         f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
                     )
                 context = replace(turns.tool_context(self.app, db, id), excluded=self.excluded)
                 try:
-                    yield from self.answer(self.app, context, parts, cancel, approve, model=model, instead=instead)
-                except AgentError as error:
-                    yield from self._settle_replacement(db, id, instead, error)
+                    yield from self._answer(self.app, context, parts, cancel, approve, model=model, instead=instead)
+                except AgentError:
+                    if instead:
+                        yield from self._settle_replacement(db, id, failed=True)
                     raise
-                yield from self._settle_replacement(db, id, instead)
+                if instead:
+                    yield from self._settle_replacement(db, id)
                 upkeep.after_turn(self.app, db)
-            finally:
-                db.close()
 
         return work
 
-    def answer(
+    def _answer(
         self,
         app: App,
         context: ToolContext,
@@ -118,8 +124,16 @@ class Conversation:
 
         def choose() -> tuple[ChatModel, str]:
             chosen, notice = (model, "") if model else models.chat(app, context.db)
-            self.waiting = _wait_reason(chosen.name, app)
+            loaded = None if chosen.name in ("offline", "scripted") else app.engine.loaded(chosen.name)
+            self.waiting = f"{'loading' if loaded is False else 'waiting for'} {chosen.name}"
+            if loaded:
+                self.waiting = "reading the prompt"
             return chosen, notice
+
+        def skip_learning() -> None:  # what was said while learning was off is never read for facts and skills
+            if not learns:
+                db, session = context.db, context.session
+                sessions.skip_learning(db, session, log.last_message(db, session))
 
         learns, transcript = app.learns, Transcript(context)
         turn = turns.run(
@@ -127,7 +141,7 @@ class Conversation:
             context,
             parts,
             choose=choose,
-            approve=lambda call: call.name in self.allowed_tools or approve(call),
+            approve=self._approves(approve),
             at_keyboard=True,
             parent=beside,
             cancel=cancel,
@@ -136,15 +150,20 @@ class Conversation:
         try:
             for event in turn:
                 transcript.take(event)
-                if isinstance(event, QuestionLogged) and not learns:
-                    _skip_learning(context.db, context.session)  # now: a crash during the answer must not undo it
-                if not isinstance(event, Noticed) or self._is_news(event.text):
-                    yield event
+                if isinstance(event, QuestionLogged):
+                    skip_learning()  # now: a crash during the answer must not undo it
+                if isinstance(event, Noticed) and isinstance(event.text, FromMemory):
+                    shown, self._offline_shown = self._offline_shown, True
+                    if shown:
+                        continue  # once that memory alone answers, since the answers say it too
+                yield event
         finally:
-            if not learns:
-                _skip_learning(context.db, context.session)
+            skip_learning()
         if used := [each["id"] for each in transcript.used]:
             yield Noticed(f"used {' '.join(used)} · /why")
+
+    def _approves(self, approve: Approve) -> Approve:
+        return lambda call: call.name in self.allowed_tools or approve(call)
 
     def reopen(self) -> int:
         """The id of the session, reopened if it was closed meanwhile.
@@ -153,8 +172,7 @@ class Conversation:
         """
         if self.session is None or self.id is None:
             raise UsageError("nothing has been said in this session yet")
-        self._reopen(self.id)
-        return self.id
+        return self._reopen(self.id).id
 
     def take_back(self, since: int) -> tuple[list[Fact], list[Task]]:
         """Take back a message of the session and all after it. Returns the facts learned from them, which stay, and
@@ -166,46 +184,24 @@ class Conversation:
             upkeep.after_turn(self.app, db)
         return rewind.accepted_facts(db, owner, taken_back), rewind.hidden_tasks(db, owner, taken_back)
 
-    def _settle_replacement(
-        self, db: Database, id: int, instead: int | None, error: AgentError | None = None
-    ) -> Iterator[Event]:
+    def _settle_replacement(self, db: Database, id: int, *, failed: bool = False) -> Iterator[Event]:
         """Restore the replaced messages if no answer came in their place, and say which of both count."""
-        if instead is None:
-            return
         if back := closing.recover(db, id, self.app.scope, self.app.time):
             yield Noticed(f"{back} is restored, with what came after it")
             return
-        if error:
+        if failed:
             yield Noticed("the unfinished answer replaces the former one")
         for each in rewind.hidden_tasks(db, self.app.scope.owner, rewind.replaced_messages(db, id)):
             yield Noticed(rewind.format_hidden(each))
-
-    def _end_if_silent(self) -> str:
-        """The handle of the session when it was closed after a long silence: the next message begins another."""
-        closing.close_silent(self.app.db, self.app.time, self.app.close_after)
-        session = self.session
-        if session is None or session.closed_at is None:
-            return ""
-        self._reset()
-        return session.handle
-
-    def _is_news(self, notice: str) -> bool:
-        """Whether a notice is to be shown: that memory alone answers is shown once, since the answers say it too."""
-        if not isinstance(notice, FromMemory):
-            return True
-        shown, self._offline_shown = self._offline_shown, True
-        return not shown
 
     def close(self, session: Session) -> Work:
         """Work that streams the summary, then closes the session. When cancelled, the session is unchanged."""
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            db = self.app.db.another_connection()
-            try:
-                rounds = tombstones.erasure_count(db)
+            with closed_after(self.app.db.another_connection()) as db:
+                rounds, summary = tombstones.erasure_count(db), ""
                 job_context = background.job_context(self.app, db, cancel)
                 words, method, name = summariser.session_words(job_context, session.id)
-                summary = ""
                 for piece in words:
                     summary += piece
                     yield TextArrived(piece)
@@ -215,19 +211,18 @@ class Conversation:
                 yield Noticed(Receipt(f"closed {session.handle} · resume: /resume {session.handle}"))
                 for line in review.changed_since_opened(db, session.id, session.owner, "/review"):
                     yield Noticed(line)
-            finally:
-                db.close()
 
         return work
 
     def leave(self) -> Session | None:
         """Close the session and leave its summary to a job; returns the session."""
-        session, left = self.session, self.id and sessions.get(self.app.db, self.id, self.app.scope.owner)
+        app, session = self.app, self.session
+        left = self.id and sessions.get(app.db, self.id, app.scope.owner)
         if left and left.closed_at is None:  # also when all its messages were taken back
-            closing.recover(self.app.db, left.id, self.app.scope, self.app.time)
-            closing.close(self.app.db, left.id, self.app.time)
+            closing.recover(app.db, left.id, app.scope, app.time)
+            closing.close(app.db, left.id, app.time)
         self._reset()
-        return session if self.app.keeps else None
+        return session if app.keeps else None
 
     def resume(self, session: Session) -> None:
         """Go on with an earlier session. Raises UsageError while another process has it open."""
@@ -239,24 +234,17 @@ class Conversation:
 
     def unfinished(self) -> Work | None:
         """Work that asks again what nobody answered before the program ended, and finishes the turn; mostly None."""
-        session = self.id
-        calls = log.undecided_calls(self.app.db, session) if session else ()
+        app, session = self.app, self.id
+        calls = log.undecided_calls(app.db, session) if session else ()
         if session is None or not calls:
             return None
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            with closed_after(self.app.db.another_connection()) as db:
-                context, (model, _) = turns.tool_context(self.app, db, session), models.chat(self.app, db)
+            with closed_after(app.db.another_connection()) as db:
+                context, (model, _) = turns.tool_context(app, db, session), models.chat(app, db)
                 yield Noticed("this was asked when the program ended, and got no answer:")
-                yield from turns.resume(
-                    self.app,
-                    context,
-                    calls,
-                    model,
-                    lambda call: call.name in self.allowed_tools or approve(call),
-                    cancel,
-                )
-                upkeep.after_turn(self.app, db)
+                yield from turns.resume(app, context, calls, model, self._approves(approve), cancel)
+                upkeep.after_turn(app, db)
 
         return work
 
@@ -265,6 +253,49 @@ class Conversation:
         model, _ = models.chat(self.app, self.app.db)
         return turns.preview(self.app, self.app.db, turns.agent(self.app, model, policy.no_approver), self.id)
 
+    def ask_beside(self, parts: Sequence[Part]) -> Work:
+        """Work that answers a side question."""
+        beside = ParentConversation(self.id) if self.session and self.id else None
+
+        def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+            with (
+                closed_after(self.app.db.another_connection()) as db,
+                turns.one_shot(self.app, db, "ask") as session,
+            ):
+                context = turns.tool_context(self.app, db, session)
+                yield from self._answer(self.app, context, parts, cancel, approve, beside=beside)
+                upkeep.after_turn(self.app, db)
+            yield Noticed("that was a side question; the conversation goes on without it")
+
+        return work
+
+    def compare_without_memory(self, asked: Entry, answer: Entry, model: ChatModel | None) -> Work:
+        """Work that shows an answer, one without memory to the same question (then taken back), and what differs."""
+        beside = ParentConversation(self.reopen(), before=asked.id)
+        app = replace(self.app, reads=False, learns=False)
+
+        def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+            yield Noticed(f"with memory ({answer.handle}):")
+            yield TextArrived(answer.message.text)
+            yield Noticed("without memory, not kept:")
+            other = ""
+            with closed_after(app.db.another_connection()) as db, turns.one_shot(app, db, "trial") as session:
+                try:
+                    context = turns.tool_context(app, db, session)
+                    for event in self._answer(app, context, asked.parts, cancel, approve, model=model, beside=beside):
+                        other = event.reply.text if isinstance(event, TurnEnded) else other
+                        yield event
+                    upkeep.after_turn(app, db)
+                finally:
+                    rewind.take_back_all(db, session, app.scope.owner, app.time)
+            with_, without = sentences(answer.message.text), sentences(other)
+            lines = [f"- only with memory: {one_line(each, _LONGEST)}" for each in with_ if each not in without]
+            lines += [f"+ only without: {one_line(each, _LONGEST)}" for each in without if each not in with_]
+            for line in lines or ["both say the same"]:
+                yield Noticed(line)
+
+        return work
+
     def _reopen(self, id: int) -> Session:
         return sessions.reopen(self.app.db, id, self.app.scope.owner, self.app.time(), self.app.terminal)
 
@@ -272,87 +303,3 @@ class Conversation:
         self.id = None
         self.allowed_tools.clear()
         self._offline_shown = False
-
-
-def _skip_learning(db: Database, session: int) -> None:
-    """Mark all messages as read for facts and skills: what was said while learning was off is never read for them."""
-    sessions.skip_learning(db, session, log.last_message(db, session))
-
-
-def _wait_reason(model: str, app: App) -> str:
-    """What a request sent now waits for, as far as it is known."""
-    if model in ("offline", "scripted"):
-        return f"waiting for {model}"
-    loaded = app.engine.loaded(model)
-    return {True: "reading the prompt", False: f"loading {model}", None: f"waiting for {model}"}[loaded]
-
-
-_LONGEST = 300  # characters of a sentence that is shown as a difference
-
-
-def ask_beside(conversation: Conversation, parts: Sequence[Part]) -> Work:
-    """Work that answers a side question."""
-    beside = ParentConversation(conversation.id) if conversation.session and conversation.id else None
-
-    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        yield from _answer_apart(conversation, parts, cancel, approve, beside=beside)
-        yield Noticed("that was a side question; the conversation goes on without it")
-
-    return work
-
-
-def compare_without_memory(conversation: Conversation, asked: Entry, answer: Entry, model: ChatModel | None) -> Work:
-    """Work that shows an answer, one without memory to the same question (then discarded), and their differences."""
-    beside = ParentConversation(conversation.reopen(), before=asked.id)
-
-    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        yield Noticed(f"with memory ({answer.handle}):")
-        yield TextArrived(answer.message.text)
-        yield Noticed("without memory, not kept:")
-        other = ""
-        for event in _answer_apart(
-            conversation, asked.parts, cancel, approve, beside=beside, model=model, reads=False, counts=False
-        ):
-            if isinstance(event, TurnEnded):
-                other = event.reply.text
-            yield event
-        for line in differences(answer.message.text, other):
-            yield Noticed(line)
-
-    return work
-
-
-def differences(one: str, other: str) -> list[str]:
-    """Lines for the sentences that only `one` (with memory) or only `other` has."""
-    with_, without = sentences(one), sentences(other)
-    lines = [f"- only with memory: {one_line(each, _LONGEST)}" for each in with_ if each not in without]
-    lines += [f"+ only without: {one_line(each, _LONGEST)}" for each in without if each not in with_]
-    return lines or ["both say the same"]
-
-
-def _answer_apart(
-    conversation: Conversation,
-    parts: Sequence[Part],
-    cancel: Cancel,
-    approve: Approve,
-    *,
-    beside: ParentConversation | None,
-    model: ChatModel | None = None,
-    reads: bool = True,
-    counts: bool = True,
-) -> Iterator[Event]:
-    """A turn in a session of its own. Unless `counts`, all of it is taken back when it is over."""
-    app = conversation.app
-    if not reads:
-        app = replace(app, reads=False, learns=False)
-    with (
-        closed_after(app.db.another_connection()) as db,
-        turns.one_shot(app, db, "ask" if counts else "trial") as session,
-    ):
-        try:
-            context = turns.tool_context(app, db, session)
-            yield from conversation.answer(app, context, parts, cancel, approve, model=model, beside=beside)
-            upkeep.after_turn(app, db)
-        finally:
-            if not counts:
-                rewind.take_back_all(db, session, app.scope.owner, app.time)

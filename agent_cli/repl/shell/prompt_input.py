@@ -5,9 +5,10 @@ Everything it holds of what was typed before is let go when something was forgot
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from functools import partial
+from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, get_app_or_none, in_terminal
@@ -34,15 +35,14 @@ from agent_cli.errors import AgentError, StoreError
 from agent_cli.memory.conversations import log
 from agent_cli.render.layout import cut
 from agent_cli.render.styles import PROMPT, YOU
-from agent_cli.repl.keyboard import keys, picker, toolkit
-from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader
-from agent_cli.repl.keyboard.pastes import KeyAhead, PasteRecovery, Pastes
+from agent_cli.repl.keyboard import keys, picker
+from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader, LineReader
+from agent_cli.repl.keyboard.keys import KeyAhead, PasteRecovery, Pastes
 from agent_cli.repl.keyboard.picker import PromptHistory
-from agent_cli.repl.prompt import completion
+from agent_cli.repl.shell import completion
 from agent_cli.store.db import Database
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
-from agent_cli.values import frozen
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
 _INDENT = "  "  # of the lines of a message after its first
@@ -80,13 +80,17 @@ class PromptInput:
     def __init__(
         self, app: App, session: Callable[[], int | None], say: Callable[[str], None], *, screen_reader: bool = False
     ):
-        toolkit.show_invisible()
+        keys.show_invisible()
         self._app, self._session, self._say = app, session, say
         self._sign = ">" if screen_reader else YOU.sign
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = PromptHistory(app, session, self.pastes)
         vi = app.config.editing_mode == "vi"
         bindings = keys.bindings(self.pastes, say, self._edit, self._last_message, self._search)
+
+        def completes() -> bool:
+            return completion.while_typing(self.buffer.document.text_before_cursor)
+
         self._prompt = _PromptSession(
             output=DummyOutput() if is_dumb_terminal() else None,  # else escape sequences for the cursor are printed
             history=self._history,
@@ -95,7 +99,7 @@ class PromptInput:
             key_bindings=bindings,
             completer=completion.PromptCompleter(app),
             complete_in_thread=True,
-            complete_while_typing=False if screen_reader else Condition(self._completes),
+            complete_while_typing=False if screen_reader else Condition(completes),
             reserve_space_for_menu=4,
             style=_MENU_STYLE,
             enable_suspend=True,
@@ -104,9 +108,9 @@ class PromptInput:
         )
         if vi:
             self._prompt.app.ttimeoutlen = _ESC_TIMEOUT
-        toolkit.spare_drawn(self._prompt.app)
+        keys.spare_drawn(self._prompt.app)
         self._paste_recovery = PasteRecovery(self.input)
-        self._dumb = toolkit.LineReader(self.input.fileno()) if is_dumb_terminal() else None
+        self._dumb = LineReader(self.input.fileno()) if is_dumb_terminal() else None
         self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown
         self._asking = False  # whether a line is being read: then the buffer may hold a draft
         self.buffer.on_text_changed += self._follow
@@ -126,12 +130,6 @@ class PromptInput:
     def input(self) -> Input:
         return self._prompt.app.input
 
-    def prepare(self) -> None:
-        """To be called once the prompt stands and all is loaded, so that no key and no list waits for it."""
-        if not self._dumb:  # which is asked for a number, and takes no code
-            picker.prepare()
-        toolkit.spare_loaded()
-
     async def ask(self, default: str = "", above: str = "") -> str:
         """Read a line; `above` is shown before the prompt. Raises EOFError when the person leaves."""
         if self._dumb:
@@ -139,10 +137,17 @@ class PromptInput:
             self._history.append_string(line)
             self.pastes.at_once = "\n" in line
             return line
+
+        def message() -> StyleAndTextTuples:
+            app = self._prompt.app
+            preview = "" if app.is_done else self._preview.line  # it goes when the message is sent
+            preview = f"{cut(preview, app.output.get_size().columns - 1)}\n" if preview else ""
+            return [("", f"\n{preview}{above}"), (PROMPT, self._sign), ("", " ")]
+
         self._asking = True
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
-                lambda: [("", f"\n{self._preview_line()}{above}"), (PROMPT, self._sign), ("", " ")],
+                message,
                 default=default,
                 handle_sigint=False,
                 pre_run=lambda: self.pastes.follow(self.buffer),
@@ -153,17 +158,9 @@ class PromptInput:
     async def answer(self, question: str, stop: Callable[[], None] = lambda: None) -> str:
         """The line typed after the question was drawn, in lower case; empty after Esc, Ctrl-D or Ctrl-C, which calls
         `stop` too."""
-        if self._dumb:
-            try:
-                return (await self._dumb.read_answer(question)).strip().lower()
-            except EOFError:
-                return ""
-            except KeyboardInterrupt:
-                stop()
-                return ""
-        with KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n"), _write) as keys:
-            keys.discard_typed()
-            typed = await keys.read_line(question)
+        with self._dumb or KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n"), _write) as reader:
+            reader.discard_typed()
+            typed = await reader.read_line(question)
         if typed == STOP:
             stop()
         return "" if typed in (STOP, END) else typed.strip().lower()
@@ -173,10 +170,10 @@ class PromptInput:
         `stop` too."""
         if self._dumb:
             return await self.answer(question, stop)
-        with KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n{question}"), _write) as keys:
-            keys.discard_typed()
+        with KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n{question}"), _write) as reader:
+            reader.discard_typed()
             _write(question)
-            pressed = await keys.read_key()
+            pressed = await reader.read_key()
             _write(f"{pressed if len(pressed) == 1 else ''}\n")
         if pressed == STOP:
             stop()
@@ -185,10 +182,6 @@ class PromptInput:
     def take_dropped(self) -> frozenset[tuple[str, int]]:
         """(kind, id) of what memory would have added to the line just sent, and the person dropped."""
         return self._preview.take_dropped()
-
-    def _preview_line(self) -> str:
-        line = "" if self._prompt.app.is_done else self._preview.line  # it goes when the message is sent
-        return f"{cut(line, self._prompt.app.output.get_size().columns - 1)}\n" if line else ""
 
     def end_lost_paste(self) -> None:
         """To be called every second: end a paste whose end mark was lost. Without a prompt, others read the keys."""
@@ -230,9 +223,6 @@ class PromptInput:
         queue = self._prompt.app.key_processor.input_queue
         self.pastes.follow(buffer, waiting=bool(queue) and not isinstance(queue[0], KeyAhead))
 
-    def _completes(self) -> bool:
-        return completion.while_typing(self.buffer.document.text_before_cursor)
-
     def _search(self) -> None:
         """Show the list of what was sent; keys that came with this one are typed there."""
         waiting = self._prompt.app.key_processor.input_queue
@@ -241,12 +231,13 @@ class PromptInput:
         self._search_task = self._prompt.app.create_background_task(self._choose_line())
 
     async def _choose_line(self) -> None:
+        lines = self._history.lines()
         async with in_terminal():
-            line = await picker.choose_line(self._history.lines())
+            chosen = await picker.choose(picker.offered_lines(lines))
         self._search_task = None
-        if line:
+        if chosen:
             self.buffer.save_to_undo_stack()
-            self.buffer.document = Document(line)
+            self.buffer.document = Document(lines[int(chosen)])
 
     def _edit(self, text: str) -> str:
         """The draft as edited in the editor; unchanged when there is no editor."""
@@ -281,15 +272,9 @@ _MIN_DRAFT = 8  # characters of a draft that is searched for
 _MAX_ITEMS, _MAX_ITEM = 5, 28  # items, and characters of each
 
 
-@frozen
-class PreviewItem:
-    kind: str
-    id: int
+class PreviewItem(NamedTuple):
+    key: tuple[str, int]  # kind and id
     text: str
-
-    @property
-    def key(self) -> tuple[str, int]:
-        return self.kind, self.id
 
 
 class RecallPreview:
@@ -307,11 +292,9 @@ class RecallPreview:
     @property
     def line(self) -> str:
         """The line above the prompt; empty when memory has nothing for the draft."""
-        remaining = self._items
-        if not remaining:
-            return ""
-        items = " · ".join(f"{n} {each.text}" for n, each in enumerate(remaining, 1))
-        return f"will use: {items} (Alt-{'1' if len(remaining) == 1 else f'1…{len(remaining)}'} drops one)"
+        texts = [each.text for each in self._items]
+        named = " · ".join(f"{n} {text}" for n, text in enumerate(texts, 1))
+        return f"will use: {named} (Alt-{'1' if len(texts) == 1 else f'1…{len(texts)}'} drops one)" if texts else ""
 
     def take_dropped(self) -> frozenset[tuple[str, int]]:
         """(kind, id) of the dropped items; starts anew, as the line is sent."""
@@ -365,31 +348,20 @@ class RecallPreview:
         loop.run_in_executor(None, self._search, draft)
 
     def _search(self, draft: str) -> None:
+        """On a thread of its own; that of the prompt waits for the interpreter 0.2 ms instead of 5 at each key."""
         found: tuple[PreviewItem, ...] = ()
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_INTERVAL)
         try:
             # StoreError: the next command reports what is wrong with the file.
-            with _short_switch_interval(), suppress(StoreError), closing(self._app.db.another_connection()) as db:
+            with suppress(StoreError), closing(self._app.db.another_connection()) as db:
                 found = items(self._app, db, self._session(), draft)
         finally:
+            sys.setswitchinterval(before)
             self._busy = False
         if self._searched == draft:  # else the line was sent meanwhile, or something was forgotten
             self._found = found
             self._redraw()
-
-
-@contextmanager
-def _short_switch_interval() -> Iterator[None]:
-    """Let the thread of the prompt run after 0.2 ms instead of 5 ms each time it waits for the interpreter.
-
-    With a million messages and a draft of 2,000 characters a key then takes 11 ms during a search, not 30; and the
-    search, which uses threads itself, ends sooner.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_INTERVAL)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def items(app: App, db: Database, session: int | None, draft: str) -> tuple[PreviewItem, ...]:
@@ -398,6 +370,6 @@ def items(app: App, db: Database, session: int | None, draft: str) -> tuple[Prev
     shown_messages = model_context.visible(db, session, app.window) if session else []
     chosen = prompt_recall.select(turn_context, draft, shown_messages, logged=False).used
     return tuple(
-        PreviewItem(hit.kind, hit.id, f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}")
+        PreviewItem((hit.kind, hit.id), f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}")
         for hit, _ in chosen[:_MAX_ITEMS]
     )

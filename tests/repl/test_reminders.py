@@ -12,12 +12,12 @@ from agent_cli.memory.dates import due_times
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import Scope
 from agent_cli.render.styles import Display
+from agent_cli.repl import reminders
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Page
-from agent_cli.repl.prompt.completion import PromptCompleter
-from agent_cli.repl.session import reminders
-from agent_cli.repl.session.conversation import Conversation
-from agent_cli.repl.session.reminders import Reminders
+from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.reminders import Reminders
+from agent_cli.repl.shell.completion import PromptCompleter
 from tests.conftest import noon, place
 
 

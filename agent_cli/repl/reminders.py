@@ -150,7 +150,7 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
         sys.executable,
         "-P",
         "-m",
-        "agent_cli.repl.session.timed_commands",
+        "agent_cli.repl.timed_commands",
         str(_LIMIT),
         str(len(command)),
         *command,

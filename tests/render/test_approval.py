@@ -1,7 +1,7 @@
 """What a person sees of a call before they say yes to it."""
 
 from agent_cli.messages import ToolCall
-from agent_cli.repl.shell.approval import QUESTION, is_folded, question
+from agent_cli.render.reply_lines import QUESTION, is_folded, question
 
 HEAD = "? The model wants to call save_note:"
 
