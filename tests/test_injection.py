@@ -109,7 +109,7 @@ def test_no_event_of_a_turn_drives_the_terminal(words, look):
     renderer.draw(ToolFinished(call, ToolResult(words, receipt=words)))
     renderer.draw(ToolFinished(call, ToolResult(words, failed=True)))
     renderer.draw(Noticed(words))
-    renderer.say_dimmed(words)
+    renderer.say(words)
     renderer.draw(TurnEnded(Message("assistant", words), stopped_by=words))
     renderer.draw(TurnFailed(Cancelled(words)))
     assert harmless(out.getvalue() + question(call, 80))

@@ -214,9 +214,11 @@ def converse(invocation: Invocation, session: "Session | None", first: Sequence[
 def resume_chosen(invocation: Invocation) -> None:
     """Let the person choose a session, and go on with it. Raises AgentError."""
     _import_asyncio()
+    import asyncio
+
     from agent_cli.repl.commands import session_commands  # prompt-toolkit, as above
 
-    if session := session_commands.pick(invocation.app()):
+    if session := asyncio.run(session_commands.choose(invocation.app())):
         converse(invocation, session)
 
 

@@ -7,7 +7,7 @@ time has come. With two programs open, the one that marks a reminder as shown in
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -35,29 +35,28 @@ class Reminders:
     """The due reminders of a conversation, as lines."""
 
     def __init__(self, app: App, *, hint: bool = True):
-        self._app = app
+        self._app, self._hint_shown = app, not hint
         self._seen: object = None
         self._next: datetime | None = None
-        self._hint_shown = not hint
 
     def due_lines(self) -> list[str]:
         """Lines about the reminders that have become due since the last call."""
-        db, now = self._app.db, self._app.time()
+        db, now, again = self._app.db, self._app.time(), timedelta(minutes=self._app.config.remind_again)
         seen = (db.value("pragma data_version"), db.value("select total_changes()"))
         if seen != self._seen:
-            self._next = tasks.next_moment(db, self._app.scope.owner, now, _repeat_interval(self._app))
+            self._next = tasks.next_moment(db, self._app.scope.owner, now, again)
             self._seen = seen
         if self._next is None or now < self._next:
             return []
         self._seen = None
-        return self._lines(*claim_due(self._app))
+        return self._claimed_lines()
 
     def start_lines(self) -> list[str]:
         """Lines for the start: what became due meanwhile, and what is due later today."""
-        return [*self._lines(*claim_due(self._app)), *due_today(self._app)]
+        return [*self._claimed_lines(), *due_today(self._app)]
 
-    def _lines(self, found: Sequence[Reminder], error: str) -> list[str]:
-        now = self._app.time()
+    def _claimed_lines(self) -> list[str]:
+        (found, error), now = claim_due(self._app), self._app.time()
         lines = [format_reminder(each, now) for each in found[:_SHOWN]]
         if lines and not self._hint_shown:
             self._hint_shown = True
@@ -74,17 +73,14 @@ def shown_meanwhile(app: App, show: Callable[[str], None]) -> Iterator[None]:
     ended = threading.Event()
 
     def watch() -> None:
-        db = app.db.another_connection()
-        watched = Reminders(replace(app, db=db), hint=False)
-        try:
+        with closing(app.db.another_connection()) as db:
+            watched = Reminders(replace(app, db=db), hint=False)
             while True:
                 with suppress(StoreError):  # a busy or full file: the next look will do
                     for line in watched.due_lines():
                         show(line)
                 if ended.wait(_POLL):
-                    break
-        finally:
-            db.close()
+                    return
 
     thread = threading.Thread(target=watch, name="reminders", daemon=True)
     thread.start()
@@ -107,7 +103,7 @@ def due_line(app: App) -> str:
 def claim_due(app: App) -> tuple[list[Reminder], str]:
     """Mark due reminders as shown and run the person's command for them; returns them, and an error of the command."""
     with app.db.patience(_TIMEOUT):
-        found = tasks.claim_due(app.db, app.scope.owner, app.time, _repeat_interval(app))
+        found = tasks.claim_due(app.db, app.scope.owner, app.time, timedelta(minutes=app.config.remind_again))
     first = [each.task for each in found if each.first]
     return found, run_command(app.config.remind_command, [each.text for each in first]) if first else ""
 
@@ -118,16 +114,22 @@ def due_today(app: App) -> list[str]:
     midnight = now.replace(hour=23, minute=59, second=59)
     due_now = {each.id for each in tasks.due(app.db, app.scope.owner, now)}
     found = [each for each in tasks.due(app.db, app.scope.owner, now, midnight) if each.id not in due_now]
-    parts = [
-        f"{_time_of_day(each.comes_up or '', each.zone, now)} {each.name} ({each.handle})" for each in found[:_SHOWN]
-    ]
+    parts = []
+    for each in found[:_SHOWN]:
+        at = datetime.fromisoformat(each.comes_up or "").astimezone(zones.get(each.zone, now))
+        parts.append(f"{at:%H:%M} {each.name} ({each.handle})")
     more = f" and {len(found) - _SHOWN} more: /tasks" if len(found) > _SHOWN else ""
     return [f"today: {', '.join(parts)}{more}"] if parts else []
 
 
 def format_reminder(reminder: Reminder, now: datetime) -> str:
     """As in: reminder t4: call the dentist (due yesterday 15:00)."""
-    due = _past_time(reminder.due, now)
+    at = reminder.due
+    days = (now.astimezone(at.tzinfo).date() - at.date()).days
+    if days in (0, 1):
+        due = f"{'yesterday ' if days else ''}{at:%H:%M}"
+    else:
+        due = f"{at:%A %H:%M}" if days < 7 else f"{at.day} {at:%b %Y, %H:%M}"
     if reminder.times > 1:
         when = f" ({reminder.times} times since {due})"
     else:
@@ -146,16 +148,8 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
         return f"remind_command cannot be run: there is no {command[0]!r} (agent config set remind_command)"
     # A text that begins with a dash would be an option of the command, and a model may have written it.
     arguments = [f" {each}" if each.startswith("-") else each for each in map(clean, texts)]
-    timed_command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "agent_cli.repl.timed_commands",
-        str(_LIMIT),
-        str(len(command)),
-        *command,
-        *arguments,
-    ]
+    timed_command = [sys.executable, "-P", "-m", "agent_cli.repl.timed_commands", str(_LIMIT), str(len(command))]
+    timed_command += [*command, *arguments]
     null = subprocess.DEVNULL
     _started[:] = [each for each in _started if each.poll() is None]
     with suppress(OSError):  # no process can be started: the line is shown all the same
@@ -165,15 +159,3 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
 
 def _repeat_interval(app: App) -> timedelta:
     return timedelta(minutes=app.config.remind_again)
-
-
-def _time_of_day(stored: str, zone: str, now: datetime) -> str:
-    return f"{datetime.fromisoformat(stored).astimezone(zones.get(zone, now)):%H:%M}"
-
-
-def _past_time(due: datetime, now: datetime) -> str:
-    """A past time with its day: "15:00", "yesterday 15:00", "Friday 15:00", "3 Nov 2026, 15:00"."""
-    days = (now.astimezone(due.tzinfo).date() - due.date()).days
-    if days in (0, 1):
-        return f"{'yesterday ' if days else ''}{due:%H:%M}"
-    return f"{due:%A %H:%M}" if days < 7 else f"{due.day} {due:%b %Y, %H:%M}"

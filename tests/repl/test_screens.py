@@ -227,7 +227,7 @@ def session_list(app, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(picker, "choose", take)
-        assert session_commands.pick(app) is None
+        assert asyncio.run(session_commands.choose(app)) is None
     return taken[0]
 
 

@@ -16,7 +16,6 @@ from functools import cache
 from importlib import import_module
 from inspect import getdoc
 from pkgutil import iter_modules
-from typing import Literal
 
 from agent_cli import terminal, text
 from agent_cli.agent.events import Work
@@ -61,7 +60,7 @@ class Screen:
 class Theme:
     """How answers are to be drawn from now on; an empty name asks for the current theme."""
 
-    name: Literal["", "ansi", "none"]
+    name: str
 
 
 @frozen

@@ -5,7 +5,6 @@ Only what the person typed at this prompt is accepted at once: a line with a pas
 
 import os
 from dataclasses import replace
-from datetime import datetime
 
 from agent_cli import clock, text
 from agent_cli.agent import listener, profile
@@ -13,10 +12,8 @@ from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, log, readings
 from agent_cli.memory.facts import adoption, contradictions, facts
-from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements
 from agent_cli.memory.review import review
-from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skills
@@ -71,7 +68,16 @@ def remember(conversation: Conversation, argument: str) -> str:
     session only.
     """
     reach, words = _reach(argument)
-    said = [_Statement(_checked(words), conversation.origin)] if words else _last_said(conversation)
+    if words:
+        request = capture.parse_argument(words)
+        shown = f"“{text.one_line(request.statement, 60)}”"
+        if request.kind == "to do":
+            raise UsageError(f"{shown} is something to do, not a fact: /remind makes it a task")
+        if request.kind != "statement":
+            raise UsageError(f"{shown} {_refusal(request.statement)}")
+        said = [_Statement(request.statement, conversation.origin)]
+    else:
+        said = _last_said(conversation)
     return joined([_keep(conversation, each, reach) for each in said])
 
 
@@ -115,7 +121,11 @@ def facts_(conversation: Conversation, argument: str) -> Result:
     if not found:
         nothing = "no fact has these words" if argument else "there are no facts; /remember TEXT keeps one"
         return "\n".join([nothing, *waits])
-    rows = [(each, f"{facts.name(each, 200)}{_notes(app.scope, each, now)}") for each in found]
+    rows = []
+    for each in found:  # with where it is true, if not everywhere, and that it begins or ends in the future
+        elsewhere = review.describe_scope(app.scope, each) if each.place or each.session_id else ""
+        notes = "; ".join(filter(None, (elsewhere, adoption.dates_ahead(each, now))))
+        rows.append((each, f"{facts.name(each, 200)}{f' ({notes})' if notes else ''}"))
     return Page(lambda display: "\n\n".join([pages.facts_page(rows, display), *waits]))
 
 
@@ -139,13 +149,6 @@ def profile_(conversation: Conversation, argument: str) -> Result:
     adoption.set_in_profile(app.memory, fact, decision)
     when = "in every session" if decision == profile.ALWAYS else "only where a question calls for it"
     return f"{fact.handle} is told {when} (/undo {fact.handle} takes it back): “{facts.name(fact)}”"
-
-
-def _notes(scope: Scope, fact: Fact, now: datetime) -> str:
-    """Where a fact is true, if not everywhere, and that it begins or ends in the future."""
-    elsewhere = review.describe_scope(scope, fact) if fact.place or fact.session_id else ""
-    notes = [note for note in (elsewhere, adoption.dates_ahead(fact, now)) if note]
-    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def _reach(argument: str) -> tuple[str, str]:
@@ -181,17 +184,6 @@ def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
     if not adopted.new:
         return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
     return Receipt(f"{review.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}")
-
-
-def _checked(words: str) -> str:
-    """The statement that was typed behind /remember. Raises UsageError when it is none."""
-    request = capture.parse_argument(words)
-    shown = f"“{text.one_line(request.statement, 60)}”"
-    if request.kind == "to do":
-        raise UsageError(f"{shown} is something to do, not a fact: /remind makes it a task")
-    if request.kind != "statement":
-        raise UsageError(f"{shown} {_refusal(request.statement)}")
-    return request.statement
 
 
 def _last_said(conversation: Conversation) -> list[_Statement]:

@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from agent_cli.agent import model_context, policy
-from agent_cli.agent.model_context import Context
 from agent_cli.app import models, turns
 from agent_cli.llm.chat import broken
-from agent_cli.messages import Message
 from agent_cli.render.layout import Verbatim, formatted
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands, setting_commands
@@ -61,32 +59,25 @@ def context(conversation: Conversation, argument: str) -> Result:
         raise commands.unexpected("/context", argument)
     shown = conversation.context()
     if argument == "--full":
-        return Verbatim("\n\n".join([*map(_whole, shown.messages), _tools(shown)]))
+        parts = [
+            f"── {each.role}, {tokens(each.content)} tokens\n{broken(each.content)}" for each in shown.messages
+        ]
+        schemas = "\n".join(json.dumps(each, ensure_ascii=False) for each in shown.tools)
+        return Verbatim("\n\n".join([*parts, f"── tools, {shown.sizes['tools']} tokens\n{schemas}"]))
     window = conversation.app.config.num_ctx
     room = model_context.prompt_room(window)
     sizes = {part: int(size * room / shown.room) for part, size in shown.sizes.items()}  # in tokens of this model
     used = min(room, sum(sizes.values()))
-    parts = {**sizes, "free": room - used}
     mode = setting_commands.memory_mode(conversation)
     lines = [f"{used:,} of {room:,} tokens, estimated; the window has {window:,}, the rest is for the answer"]
     lines += [f"memory is {mode}: /memory"] if mode != "on" else []
 
     def page(display: Display) -> str:
         cells = 0 if display.screen_reader else max(1, min(30, display.width() - 32))
-        rows = [f"{part:<14} {size:>7,}  {_share(size / room, cells)}" for part, size in parts.items()]
+        rows = [
+            f"{part:<14} {size:>7,}  " + f"{'█' * round(cells * size / room)} {100 * size / room:.0f} %".lstrip()
+            for part, size in {**sizes, "free": room - used}.items()
+        ]
         return "\n".join([*rows, formatted("\n".join(lines), display, 2)])
 
     return Page(page)
-
-
-def _whole(message: Message) -> str:
-    return f"── {message.role}, {tokens(message.content)} tokens\n{broken(message.content)}"
-
-
-def _tools(shown: Context) -> str:
-    schemas = "\n".join(json.dumps(each, ensure_ascii=False) for each in shown.tools)
-    return f"── tools, {shown.sizes['tools']} tokens\n{schemas}"
-
-
-def _share(share: float, cells: int) -> str:
-    return f"{'█' * round(cells * share)} {100 * share:.0f} %".lstrip()

@@ -1,8 +1,8 @@
 """The slash commands for sessions: /new, /close, /sessions, /resume, /rename, /export, /summary …"""
 
-import asyncio
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -34,38 +34,32 @@ _OFFERED = 300  # sessions
 _NOTHING = "no session in the list has these words; Enter looks for them in all that was said"
 
 
-def pick(app: App) -> Session | None:
-    """The session to resume; None when the person leaves. Raises UsageError when there is no session."""
-    return asyncio.run(choose(app))
-
-
 async def choose(app: App) -> Session | None:
-    """The same within a running event loop."""
+    """The session to resume; None when the person leaves. Raises UsageError when there is no session."""
     rows = sessions.listing(app.db, app.scope.owner, _OFFERED)
     if not rows:
         raise UsageError("there is no session to resume yet; start one without -r")
     rows.sort(key=lambda row: row["kind"] in sessions.ONE_SHOTS)
     now = app.time()
     width = max(len(pages.last_said(row, now)) for row in rows)
+    lines = [pages.session_line(row, now, width) for row in rows]
     choices = [
         PickerRow(row["id"], line, line.casefold(), (row["id"], row["id"][1:]))
-        for row in rows
-        for line in [pages.session_line(row, now, width)]
+        for row, line in zip(rows, lines, strict=True)
     ]
-    offered = PickerList("which one?", choices, _NOTHING, partial(_preview, app), elsewhere=True)
+
+    def preview(handle: str, width: int) -> Sequence[str]:  # the last question and its answer, each on a line
+        id = ids.number("session", handle)
+        said = [("you", log.nth_last(app.db, id, "user", 1)), ("agent", log.nth_last(app.db, id, "assistant", 1))]
+        return [cut(one_line(f"{who}: {each.message.text}", width), width) for who, each in said if each]
+
+    offered = PickerList("which one?", choices, _NOTHING, preview, elsewhere=True)
     while typed := await picker.choose(offered):
         try:
             return sessions.resolve(app.db, typed, app.scope.owner)
         except UsageError as error:
             print(clean(str(error)), flush=True)
     return None
-
-
-def _preview(app: App, handle: str, width: int) -> Sequence[str]:
-    """The last question of a session and its answer, each on a line."""
-    id = ids.number("session", handle)
-    said = [("you", log.nth_last(app.db, id, "user", 1)), ("agent", log.nth_last(app.db, id, "assistant", 1))]
-    return [cut(one_line(f"{who}: {each.message.text}", width), width) for who, each in said if each]
 
 
 @command("/new", "/clear", examples=("/new",))
@@ -100,20 +94,16 @@ def resume(conversation: Conversation, argument: str) -> Result:
     The last exchange is shown. An answer that was cut says so; what you were asked and did not answer is asked again.
     """
     app = conversation.app
-    if argument:
-        return _resume(conversation, sessions.resolve(app.db, argument, app.scope.owner))
+
+    def resumed(session: Session) -> Result:
+        conversation.resume(session)
+        return Resumed(session, conversation.unfinished())
 
     async def show() -> Result:
         chosen = await choose(app)
-        return _resume(conversation, chosen) if chosen else "the session goes on"
+        return resumed(chosen) if chosen else "the session goes on"
 
-    return Screen(show)
-
-
-def _resume(conversation: Conversation, session: Session) -> Result:
-    """Go on with a session, and with what was not finished in it."""
-    conversation.resume(session)
-    return Resumed(session, conversation.unfinished())
+    return resumed(sessions.resolve(app.db, argument, app.scope.owner)) if argument else Screen(show)
 
 
 @command("/rename TITLE", on_file=True, changes=True, examples=("/rename Tax return", "/rename Router in the attic"))
@@ -176,8 +166,7 @@ def summary(conversation: Conversation, argument: str) -> Work:
     period, owner = periods.from_words(argument or "today", app.time()), app.scope.owner
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        db = app.db.another_connection()
-        try:
+        with closing(app.db.another_connection()) as db:
             context = background.job_context(app, db, cancel)
             *parts, _ = period_summaries.parts_with_messages(db, owner, period)
             for part in parts:
@@ -197,7 +186,5 @@ def summary(conversation: Conversation, argument: str) -> Work:
                 yield Noticed(f"verbatim: {found.details}")
             how, why = ("extracted", ": no model answered") if found.method == summaries.EXTRACT else ("summarised", "")
             yield Noticed(f"{period.key} ({found.handle}), {how}{' just now' if shown else ''}{why}")
-        finally:
-            db.close()
 
     return work

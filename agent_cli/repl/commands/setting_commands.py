@@ -114,10 +114,9 @@ def theme(conversation: Conversation, argument: str) -> Theme:
 
     It holds until you leave. NO_COLOR in the environment, or --color never, keeps them plain for good.
     """
-    match argument:
-        case "" | "ansi" | "none":
-            return Theme(argument)
-    raise UsageError(f"/theme takes ansi or none, not {argument!r}; nothing was changed")
+    if argument not in ("", "ansi", "none"):
+        raise UsageError(f"/theme takes ansi or none, not {argument!r}; nothing was changed")
+    return Theme(argument)
 
 
 @command("/doctor", on_file=True, examples=("/doctor",), shell={"doctor": ""})

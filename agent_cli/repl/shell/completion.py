@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import fields
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -27,7 +28,6 @@ from agent_cli.messages import Part, join_parts
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Command
 from agent_cli.text import Pattern, clean, one_line, visible
-from agent_cli.values import frozen
 
 _ARGUMENT = Pattern(r"(/[a-z?-]+)[ \t]+(.*)")
 _PATH = Pattern(r"(?<![^\s(\[])@(?:\"([^\"\n]*)|([^\s\"]*))$")
@@ -38,13 +38,12 @@ _MODELS_TTL = 10.0  # seconds for which the list of the server's models is cache
 _MAX_NAME = 60  # characters of a name that is suggested
 
 
-@frozen
-class CompletionItem:
+class CompletionItem(NamedTuple):
     """`text` replaces the `replaces` characters before the cursor; `description` is shown beside it."""
 
     text: str
-    description: str
     replaces: int
+    description: str = ""
 
 
 class PromptCompleter(Completer):
@@ -54,10 +53,10 @@ class PromptCompleter(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         before = document.text_before_cursor
         with suppress(AgentError):  # the next command reports what cannot be read
-            for suggestion in islice(_suggestions(self._app, before, complete_event.completion_requested), _LIMIT):
-                yield Completion(
-                    suggestion.text, -suggestion.replaces, display_meta=one_line(suggestion.description, 70)
-                )
+            for text, replaces, description in islice(
+                _suggestions(self._app, before, complete_event.completion_requested), _LIMIT
+            ):
+                yield Completion(text, -replaces, display_meta=one_line(description, 70))
 
 
 def while_typing(before: str) -> bool:
@@ -73,7 +72,7 @@ def _suggestions(app: App, before: str, requested: bool) -> Iterable[CompletionI
             return _commands(before)
         if found := _command_and_argument(before):
             command, argument = found
-            return (suggestion for kind in command.completes for suggestion in ARGUMENTS[kind](app, argument))
+            return chain.from_iterable(ARGUMENTS[kind](app, argument) for kind in command.completes)
     if path := _PATH.search(before[-_TAIL:]):
         return _paths(path[2] if path[1] is None else path[1], quoted=path[1] is not None)
     return _names(app, before[-_TAIL:]) if requested else ()
@@ -90,7 +89,11 @@ def _command_and_argument(before: str) -> tuple[Command, str] | None:
 def _commands(typed: str, slash: str = "") -> Iterator[CompletionItem]:
     for each in commands.listing():
         if each.name.startswith(slash + typed):
-            yield CompletionItem(each.name.removeprefix(slash), each.help.splitlines()[0], len(typed))
+            yield CompletionItem(each.name.removeprefix(slash), len(typed), each.help.splitlines()[0])
+
+
+def _choices(names: Iterable[str], typed: str) -> Iterator[CompletionItem]:
+    return (CompletionItem(name, len(typed)) for name in names if name.startswith(typed))
 
 
 def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[CompletionItem]]:
@@ -100,7 +103,7 @@ def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[
         prefix = typed if whole or not typed else (typed[-1:].strip() and typed.split()[-1])
         with closing(app.db.another_connection()) as db:
             for handle, description in handle_completion.handles(db, app.scope.owner, names, prefix):
-                yield CompletionItem(handle, description, len(prefix))
+                yield CompletionItem(handle, len(prefix), description)
 
     return suggest
 
@@ -118,11 +121,10 @@ def _paths(typed: str, quoted: bool = False) -> Iterator[CompletionItem]:
         if name != clean(name).replace("\n", "") or '"' in name:
             continue  # its name would not be shown as it is
         text = folder + name + ("/" if is_folder else "")
-        if " " not in text:
-            yield CompletionItem(text, "folder" if is_folder else "", len(typed))
+        if " " in text:
+            yield CompletionItem(text + ("" if is_folder else '"') if quoted else f'"{text}', len(typed))
         else:
-            text = text + ("" if is_folder else '"') if quoted else f'"{text}'
-            yield CompletionItem(text, "", len(typed))
+            yield CompletionItem(text, len(typed), "folder" if is_folder else "")
 
 
 def _names(app: App, before: str) -> Iterator[CompletionItem]:
@@ -130,7 +132,7 @@ def _names(app: App, before: str) -> Iterator[CompletionItem]:
     with closing(app.db.another_connection()) as db:
         for name, replaces in handle_completion.names(db, app.scope.owner, before):
             if len(name) <= _MAX_NAME and name == " ".join(visible(name).split()):
-                yield CompletionItem(name, "", replaces)
+                yield CompletionItem(name, replaces)
 
 
 _models_of: dict[str, tuple[float, list[str]]] = {}  # by address: when it was asked, and its models
@@ -143,53 +145,41 @@ def _models(app: App, typed: str) -> Iterator[CompletionItem]:
         with suppress(AgentError):
             names = [tag.name for tag in engine.listing() if models.chats(tag)]
         _models_of[engine.url] = time.monotonic(), names
-    for name in (*names, "auto", "offline"):
-        if name.startswith(typed):
-            yield CompletionItem(name, "", len(typed))
+    yield from _choices((*names, "auto", "offline"), typed)
 
 
 def _settings(app: App, typed: str) -> Iterator[CompletionItem]:
     """The names of settings, then the values of the named one."""
     key, space, prefix = typed.partition(" ")
-    if not space:
-        for each in fields(app.config):
-            if each.name.startswith(key):
-                yield CompletionItem(each.name, each.metadata["comment"], len(key))
+    if space:
+        yield from _choices(settings_file.choices().get(key, ()), prefix)
         return
-    for value in settings_file.choices().get(key, ()):
-        if value.startswith(prefix):
-            yield CompletionItem(value, "", len(prefix))
+    for each in fields(app.config):
+        if each.name.startswith(key):
+            yield CompletionItem(each.name, len(key), each.metadata["comment"])
 
 
 def _periods(app: App, typed: str) -> Iterator[CompletionItem]:
-    for name in ("today", "yesterday", *periods.UNITS[1:]):
-        if name.startswith(typed):
-            yield CompletionItem(name, "", len(typed))
+    yield from _choices(("today", "yesterday", *periods.UNITS[1:]), typed)
     with closing(app.db.another_connection()) as db:
         for key in handle_completion.periods(db, app.scope.owner, typed.upper()):
-            yield CompletionItem(key, "", len(typed))
+            yield CompletionItem(key, len(typed))
 
 
 def _documents(app: App, typed: str) -> Iterator[CompletionItem]:
     """The verbs of /docs, then a path."""
     verb, blank, path = typed.partition(" ")
-    if blank:
-        yield from _paths(path.removeprefix('"'), quoted=path.startswith('"')) if verb in ("add", "rm") else ()
-        return
-    for name in ("add", "rm", "sync"):
-        if name.startswith(verb):
-            yield CompletionItem(name, "", len(verb))
+    if not blank:
+        yield from _choices(("add", "rm", "sync"), verb)
+    elif verb in ("add", "rm"):
+        yield from _paths(path.removeprefix('"'), quoted=path.startswith('"'))
 
 
 def _tasks(app: App, typed: str) -> Iterator[CompletionItem]:
     """The verbs of /tasks, then handles."""
     from agent_cli.repl.commands import plan_commands  # loaded with all commands, not before the prompt
 
-    if " " in typed:
-        yield from _handles("task")(app, typed)
-    for verb in plan_commands.VERBS if " " not in typed else ():
-        if verb.startswith(typed):
-            yield CompletionItem(verb, "", len(typed))
+    yield from _handles("task")(app, typed) if " " in typed else _choices(plan_commands.VERBS, typed)
 
 
 ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[CompletionItem]]] = {

@@ -9,22 +9,11 @@ unchanged; where lines cannot be erased, nothing is ever shown.
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
 from typing import TextIO, cast
 
-from agent_cli.agent.events import (
-    Event,
-    Noticed,
-    Progressed,
-    QuestionLogged,
-    TextArrived,
-    TextWasThinking,
-    ThinkingArrived,
-    ToolFinished,
-    ToolStarted,
-    TurnEnded,
-    TurnFailed,
-)
+from agent_cli.agent import events
+from agent_cli.agent.events import Event
 from agent_cli.errors import Cancelled
 from agent_cli.llm import repair
 from agent_cli.messages import Failure, ToolCall, ToolResult
@@ -75,12 +64,10 @@ class Spinner:
     def _run(self) -> None:
         with self._changed:
             self._changed.wait(_DELAY)
-            while self._label and self._thread is threading.current_thread():
-                try:
+            with suppress(OSError, ValueError):  # the terminal has gone
+                while self._label and self._thread is threading.current_thread():
                     self._draw(self._label())
-                except (OSError, ValueError):  # the terminal has gone
-                    return
-                self._changed.wait(_INTERVAL)
+                    self._changed.wait(_INTERVAL)
 
     def _draw(self, label: str) -> None:
         seconds = int(self._now() - self._started)
@@ -123,7 +110,9 @@ class LineBelow:
         with self._lock:
             if self._line and not self._drawn:
                 sign = self._display.styled(YOU.sign, YOU.style)
-                line = _tail(self._line, self._display.width() - 3)
+                line, cells = self._line, self._display.width() - 3
+                while cell_width(line) > cells:
+                    line = f"…{line[2:]}"
                 self._out.write(f"{_MAKE_ROOM}{_BELOW}{sign} {line}{_BACK}")
                 self._drawn = True
             self._out.flush()
@@ -134,21 +123,8 @@ class LineBelow:
             self._drawn = False
 
 
-def _tail(line: str, cells: int) -> str:
-    """The end of a line that fits."""
-    cut = line
-    while cell_width(cut) > cells:
-        cut = f"…{cut[2:]}"
-    return cut
-
-
 _HINT = "Ctrl-C stops it, /doctor looks at the server"  # beside a long wait
-
 _CUT_OFF = (repair.FINISH, "length")  # finishes of an answer that is not whole
-
-
-def _waiting_for_model() -> str:
-    return "waiting for the model"
 
 
 class TurnRenderer:
@@ -160,7 +136,7 @@ class TurnRenderer:
         display: Display,
         *,
         show_thinking: bool = False,
-        waiting: Callable[[], str] = _waiting_for_model,
+        waiting: Callable[[], str] = lambda: "waiting for the model",
         now: Callable[[], float] = time.monotonic,
     ):
         self._below = LineBelow(out, display)
@@ -176,33 +152,44 @@ class TurnRenderer:
     def draw(self, event: Event) -> None:
         """Raises the error of a turn that failed, unless the person stopped it."""
         match event:
-            case QuestionLogged():
+            case events.QuestionLogged():
                 self._wait(self._waiting, _HINT)
-            case Progressed(line, step):
-                self._show_progress(line, step)
-            case ThinkingArrived(text):
-                self._think(text)
-            case TextArrived(text):
+            case events.Progressed(line, step):
+                if self._spinner:
+                    self._spinner.show(lambda: line)
+                elif step:
+                    self.say(step)
+            case events.ThinkingArrived(text):
+                if self._thinking_since is None:
+                    self.end()
+                    self._thinking_since = self._now()
+                    self._wait(lambda: "thinking")
+                if self.show_thinking:
+                    self._hide_spinner()
+                    self._thoughts.write(text)
+            case events.TextArrived(text):
                 if text.strip():
-                    self._begin_answer()
+                    self._hide_spinner()
+                    self._end_thinking()
+                    self._announce("Answer:")
                 self._answer.write(text)
-            case TextWasThinking():
+            case events.TextWasThinking():
                 self.say("(that was the model thinking aloud; it is not kept as the answer)")
-            case ToolStarted(call):
+            case events.ToolStarted(call):
                 self.end()
                 self._wait(lambda: f"{call.name} at work")
-            case ToolFinished(call, result):
+            case events.ToolFinished(call, result):
                 if line := tool_outcome(call, result):
                     self.say(line)
                 self._wait(lambda: "reading the result")
-            case Noticed(text):
+            case events.Noticed(text):
                 self.say(commands.in_session(text))
-            case TurnEnded(finish=finish, stopped_by=reason):
+            case events.TurnEnded(finish=finish, stopped_by=reason):
                 self.end()
                 if reason:
                     offer = " · /retry asks again" if finish in _CUT_OFF else ""
                     self.say(Failure(f"the turn was ended: {reason}{offer}"))
-            case TurnFailed(error):
+            case events.TurnFailed(error):
                 self.end()
                 if not isinstance(error, Cancelled):
                     raise error
@@ -217,23 +204,11 @@ class TurnRenderer:
         self.end()
         print(announced(text, self._display), file=self._out, flush=True)
 
-    def say_dimmed(self, text: str) -> None:
-        """Print a dimmed line beside the answer."""
-        self.end()
-        text = announced(text, replace(self._display, colour=False, weight=False))
-        print(self._display.styled(text, styles.DIM), file=self._out, flush=True)
-
     def end(self) -> None:
         """End what is being written, and the spinner."""
         self._hide_spinner()
         self._end_thinking()
         self._answer.end()
-
-    def _show_progress(self, line: str, step: str) -> None:
-        if self._spinner:
-            self._spinner.show(lambda: line)
-        elif step:
-            self.say(step)
 
     def _wait(self, label: Callable[[], str], hint: str = "") -> None:
         self._announce("Thinking.")
@@ -244,21 +219,6 @@ class TurnRenderer:
         if self._spinner:
             self._spinner.hide()
 
-    def _begin_answer(self) -> None:
-        """Prepare for the text of the answer."""
-        self._hide_spinner()
-        self._end_thinking()
-        self._announce("Answer:")
-
-    def _think(self, text: str) -> None:
-        if self._thinking_since is None:
-            self.end()
-            self._thinking_since = self._now()
-            self._wait(lambda: "thinking")
-        if self.show_thinking:
-            self._hide_spinner()
-            self._thoughts.write(text)
-
     def _end_thinking(self) -> None:
         """End the thinking, if there was any, and say how long it took."""
         since, self._thinking_since = self._thinking_since, None
@@ -268,7 +228,7 @@ class TurnRenderer:
         self._thoughts.end()
         seconds = round(self._now() - since)
         if seconds and not self._display.screen_reader:
-            self.say_dimmed(f"thought for {seconds} s")
+            self.say(f"thought for {seconds} s")
 
     def _announce(self, announcement: str) -> None:
         if self._display.screen_reader and self._announced != announcement:

@@ -381,7 +381,7 @@ def test_a_session_is_picked_by_number_handle_or_words(app, typed, found):
     talked(app, "hello router"), talked(app, "hi", "The printer")
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         keyboard.send_text(f"{typed}\r")
-        picked = session_commands.pick(app)
+        picked = asyncio.run(session_commands.choose(app))
     assert (picked.id if picked else None) == found
 
 
@@ -390,7 +390,7 @@ def test_it_is_asked_again_after_a_session_that_is_not_there(app, monkeypatch):
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         monkeypatch.setattr("builtins.print", lambda *words, **how: keyboard.send_text("s1\r"))
         keyboard.send_text("s9\r")  # a 9 alone could be of the time that is shown
-        assert session_commands.pick(app).id == 1
+        assert asyncio.run(session_commands.choose(app)).id == 1
 
 
 def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
