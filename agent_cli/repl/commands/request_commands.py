@@ -59,9 +59,7 @@ def context(conversation: Conversation, argument: str) -> Result:
         raise commands.unexpected("/context", argument)
     shown = conversation.context()
     if argument == "--full":
-        parts = [
-            f"── {each.role}, {tokens(each.content)} tokens\n{broken(each.content)}" for each in shown.messages
-        ]
+        parts = [f"── {each.role}, {tokens(each.content)} tokens\n{broken(each.content)}" for each in shown.messages]
         schemas = "\n".join(json.dumps(each, ensure_ascii=False) for each in shown.tools)
         return Verbatim("\n\n".join([*parts, f"── tools, {shown.sizes['tools']} tokens\n{schemas}"]))
     window = conversation.app.config.num_ctx
