@@ -41,10 +41,10 @@ class Reminders:
 
     def due_lines(self) -> list[str]:
         """Lines about the reminders that have become due since the last call."""
-        db, now, again = self._app.db, self._app.time(), timedelta(minutes=self._app.config.remind_again)
+        db, now, interval = self._app.db, self._app.time(), timedelta(minutes=self._app.config.remind_again)
         seen = (db.value("pragma data_version"), db.value("select total_changes()"))
         if seen != self._seen:
-            self._next = tasks.next_moment(db, self._app.scope.owner, now, again)
+            self._next = tasks.next_moment(db, self._app.scope.owner, now, interval)
             self._seen = seen
         if self._next is None or now < self._next:
             return []
