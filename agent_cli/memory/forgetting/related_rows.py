@@ -1,4 +1,5 @@
-"""What else says the same as rows that are to be erased: replies that cite them, and rows that share their words.
+"""What else tells of rows that are to be erased: replies that cite them, questions of which only the answer goes, and
+rows that share their words.
 
 Of a message that says more, only the sentences with these words are offered. Whatever would go along with what is
 offered is listed by name too. None of it is erased unless the person takes it.
@@ -10,6 +11,7 @@ from dataclasses import replace
 
 from agent_cli import kinds, text
 from agent_cli.errors import UsageError
+from agent_cli.memory import lineage
 from agent_cli.memory.forgetting import provenance, word_search
 from agent_cli.memory.forgetting.provenance import TABLES
 from agent_cli.memory.language.keywords import Keywords
@@ -53,6 +55,8 @@ def find(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> list[Relat
             reasons.append(_share(words, wanted))
         if not sentences:
             found.append(_described(db, handle, " · ".join(reasons)))
+    asking = {each: reply for each, reply in _asking(db, walk, blanked).items() if each not in shared}
+    found += [_described(db, each, f"asks for {reply}") for each, reply in asking.items()]
     return [*found, *_going_along(db, walk, [row.handle for row in found])]
 
 
@@ -134,6 +138,19 @@ def _citing(db: Database, walk: Walk) -> dict[str, str]:
         if id not in walk["message"] and (named := cited & handles):
             found[ids.handle("message", id)] = ", ".join(sorted(named))
     return found
+
+
+def _asking(db: Database, walk: Walk, blanked: Ids) -> dict[str, str]:
+    """The remaining messages of the person whose answer is erased, and this answer."""
+    answered = """select max(m.id), r.id from message r
+                  join message m on m.session_id = r.session_id and m.role = 'user' and m.id < r.id
+                  where r.role = 'assistant' and r.id {ids} group by r.id"""
+    staying = {asked: reply for asked, reply in lineage.rows(db, answered, walk["message"]) if asked not in blanked}
+    return {
+        ids.handle("message", asked): ids.handle("message", reply)
+        for asked, reply in sorted(staying.items())
+        if asked not in walk.losing_words("message")
+    }
 
 
 def _given(db: Database, walk: Walk) -> dict[str, str]:

@@ -54,6 +54,21 @@ def test_replies_that_were_given_it_or_cite_it_are_shown(file):
     assert related(planned(file, "f1")) == {"m2": "was given f1 · has the word graz", "m4": "cites f1"}
 
 
+def test_a_question_of_which_only_the_answer_is_erased_is_shown(file):
+    session = sessions.start(file, HERE, NOON)
+    say(file, session, "Who do I see about my panic attacks?")
+    reply(file, session, "You see Dr. Kleinschmidt.")
+    say(file, session, "What can I cook today?")
+    reply(file, session, "Soup.")
+
+    plan = forget.planned(file, provenance.select_by_topic(file, "person", "Kleinschmidt"), "Kleinschmidt")
+
+    assert related(plan) == {"m1": "asks for m2"}
+    assert erasure_receipt.erase(file, forget.with_related(file, plan, ["m1"]), noon).clean
+    assert traces(file.path, "panic") == 0
+    assert file.rows("select text from message") == [("What can I cook today?",), ("Soup.",)]
+
+
 def test_messages_that_share_its_rare_words_are_shown_with_how_many(file):
     session = sessions.start(file, HERE, NOON)
     say(file, session, "My purple elephant Bartholomew sleeps in the attic")
