@@ -55,8 +55,8 @@ def find(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> list[Relat
             reasons.append(_share(words, wanted))
         if not sentences:
             found.append(_described(db, handle, " · ".join(reasons)))
-    asking = {each: reply for each, reply in _asking(db, walk, blanked).items() if each not in shared}
-    found += [_described(db, each, f"asks for {reply}") for each, reply in asking.items()]
+    questions = {each: reply for each, reply in _asking(db, walk, blanked).items() if each not in shared}
+    found += [_described(db, each, f"asks for {reply}") for each, reply in questions.items()]
     return [*found, *_going_along(db, walk, [row.handle for row in found])]
 
 

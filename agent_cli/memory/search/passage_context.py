@@ -15,12 +15,13 @@ from functools import cache
 from itertools import accumulate
 
 from agent_cli import clock, kinds
-from agent_cli.memory.language import statements
+from agent_cli.memory.language import keywords, statements
 from agent_cli.memory.search import candidates
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.memory.search_sources import source_of
 from agent_cli.store.db import Database, Row
+from agent_cli.text import sentences
 
 _WORD_END = re.compile(r"[^\W_]*")
 _OTHER_SCRIPT = re.compile(r"[^\W\x00-\u024f]")
@@ -178,8 +179,14 @@ def conditions(allowed: Filter) -> str:
 def add_surroundings(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery) -> None:
     """Set which words of the question stand in the four passages before each of these and in the three after it.
 
-    Only between people: with the assistant, other messages seldom tell what one is about.
+    Only between people: with the assistant, other messages seldom tell what one is about. Of a summary those that stand
+    in each of its sentences and details.
     """
+    rows = [*rows]
+    single = {row.id: _sentences_and_details(row.text) for row in rows if row.kind == "y"}
+    held = count_words(db, {part for parts in single.values() for part in parts}, question)
+    for row in (row for row in rows if row.id in single):
+        row.statements = tuple(frozenset(held[part]) for part in single[row.id])
     by_id = {row.id: row for row in rows if row.kind == "m" and row.session is not None and not row.with_assistant}
     found = db.rows(_AROUND, (list(by_id),)) if by_id else []
     counts = count_words(db, {text for _, text in found}, question)
@@ -188,6 +195,11 @@ def add_surroundings(db: Database, rows: Iterable[CandidateRow], question: Parse
         around[id].update(counts[text])
     for id, row in by_id.items():
         row.around = frozenset(around[id])
+
+
+def _sentences_and_details(summary: str) -> list[str]:
+    words, _, details = summary.partition("\n")
+    return [*sentences(words), *keywords.split_details(details)]
 
 
 def add_exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery, query: str) -> None:

@@ -110,6 +110,7 @@ class CandidateRow:
     guessed: frozenset[str] = frozenset()  # of own_words: the stems that it holds otherwise spelt
     replaced_by: int = 0  # id of the passage of a later statement that holds instead
     replaced_in: str = ""  # the handle of that statement
+    statements: tuple[frozenset[str], ...] = ()  # of a summary: the words of each of its sentences and details
     around: frozenset[str] | None = None  # the words in a wider window; of a message between people only
     exchange: int = 0  # the id of the reply, of a question and its reply when that is asked for
     said: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # how often both hold each word that is asked,

@@ -69,14 +69,18 @@ def _signs(question: QueryContext, each: Scored, words: Mapping[str, float], tot
     holding = [question.held_by(row), row.date, row.facts, row.by]
     if each.closeness is None and row.role != "assistant":  # a reply does not hold the words of the question before it
         holding += [row.before, row.before_that, row.after]
-    held = words.keys() & set().union(*[question.words_in(counts) for counts in holding if counts])
+    held = anywhere = words.keys() & set().union(*[question.words_in(counts) for counts in holding if counts])
+    if row.statements:  # a summary tells of many things, and only what one of its sentences says together is told
+        others = question.words_in(row.date)
+        statements_held = (words.keys() & (question.words_in(each) | others) for each in row.statements)
+        held = max(statements_held, key=lambda some: sum([words[word] for word in some]))
     of_held = sum([words[word] for word in held])
     if row.guessed and not row.named:
         guessed = question.words_in(dict.fromkeys(row.guessed, 1))
         of_held -= _GUESSED * sum([words[word] for word in words.keys() & guessed])
     if each.closeness is None:
         return {"words alone": of_held / total}
-    like = {word: max(0.0, (each.cosines.get(word, 0.0) - _LIKE) / (1 - _LIKE)) for word in words.keys() - held}
+    like = {word: max(0.0, (each.cosines.get(word, 0.0) - _LIKE) / (1 - _LIKE)) for word in words.keys() - anywhere}
     return {
         "words": of_held / total,
         "like words": (of_held + sum([words[word] * share for word, share in like.items()])) / total,

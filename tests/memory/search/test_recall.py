@@ -433,6 +433,20 @@ def test_the_verdict_says_how_much_of_the_question_is_known(db, talk, question, 
     assert find(db, question).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ("The boat lies in Vrsar. The roof cost 300 euros.", "maybe"),
+        ("The boat lies in Vrsar.\nthe roof cost 300 euros", "maybe"),
+        ("The roof was mended. The boat cost 300 euros.", "known"),
+    ],
+)
+def test_what_a_summary_says_of_other_things_tells_nothing_of_what_is_asked(db, session, words, verdict):
+    say(db, session, "The weather is fine")
+    summarise(db, session, words)
+    assert find(db, "what did the boat cost?").verdict == verdict
+
+
 def test_in_an_empty_memory_nothing_is_known(db):
     found = find(db, "What is my name?")
     assert (found.verdict, found.hits, found.damaged) == ("nothing", (), ())
