@@ -15,7 +15,7 @@ from agent_cli import text
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
 from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.conversations.capture import CaptureOptions, MemoryRequest
-from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements, terms
@@ -134,7 +134,7 @@ def _keep(context: ToolContext, message: int, request: MemoryRequest, options: C
     place = context.scope.place if request.this_place else ""
     claims = [
         adoption.claim(
-            absolute_dates.resolve(clause, context.time()),
+            spans.resolve(clause, context.time()),
             request.trust,
             quote=request.quote,
             message=message,

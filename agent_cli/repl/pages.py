@@ -20,7 +20,7 @@ from agent_cli import clock, kinds
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import ONE_SHOTS, Session
-from agent_cli.memory.dates import zones
+from agent_cli.memory.dates import moments
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
@@ -103,7 +103,7 @@ def tasks_page(listed: Sequence[Task], now: datetime, display: Display) -> str:
     def time(task: Task) -> str:
         if task.state == "done" or task.comes_up is None:
             return "done" if task.state == "done" else "any time"
-        at = datetime.fromisoformat(task.comes_up).astimezone(zones.get(task.zone, now))
+        at = datetime.fromisoformat(task.comes_up).astimezone(moments.get_zone(task.zone, now))
         return f"{'overdue: ' if is_overdue(task) else ''}{_moment(at, now)}"
 
     handles, width = max(len(task.handle) for task in listed), max(cell_width(time(task)) for task in listed)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
-from agent_cli.memory.dates import zones
+from agent_cli.memory.dates import due_times
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Reminder
 from agent_cli.text import clean
@@ -116,7 +116,7 @@ def due_today(app: App) -> list[str]:
     found = [each for each in tasks.due(app.db, app.scope.owner, now, midnight) if each.id not in due_now]
     parts = []
     for each in found[:_SHOWN]:
-        at = datetime.fromisoformat(each.comes_up or "").astimezone(zones.get(each.zone, now))
+        at = datetime.fromisoformat(each.comes_up or "").astimezone(moments.get_zone(each.zone, now))
         parts.append(f"{at:%H:%M} {each.name} ({each.handle})")
     more = f" and {len(found) - _SHOWN} more: /tasks" if len(found) > _SHOWN else ""
     return [f"today: {', '.join(parts)}{more}"] if parts else []

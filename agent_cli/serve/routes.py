@@ -22,7 +22,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.memory.dates import due_times, zones
+from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.reports import records
@@ -121,7 +121,7 @@ def router(state: ServerState) -> APIRouter:
     def add_task(request: Request, new: NewTask) -> TaskAnswer:
         caller, time = _writer(request), state.app.time
         try:
-            due = due_times.parse(without_surrogates(new.when), time(), zones.local_name())
+            due = due_times.parse(without_surrogates(new.when), time(), moments.local_zone())
         except UsageError as error:
             raise Refused(422, "no_time", clean(str(error))) from None
         with state.pool.connection() as db:

@@ -22,7 +22,7 @@ from agent_cli.errors import StoreError
 from agent_cli.llm.model import Cancel, ChatModel, Chunk
 from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
@@ -123,7 +123,7 @@ def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], ca
     """Propose the facts that the message asks to remember. Nobody typed it, so they wait for the person's yes."""
     review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
     for each in capture.capture([replace(part, origin="typed") for part in parts]):
-        statement = absolute_dates.resolve(each.statement, context.time())
+        statement = spans.resolve(each.statement, context.time())
         claim = adoption.claim(statement, "http", quote=each.quote, message=message)
         fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim, actor="person")
         known = adoption.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""

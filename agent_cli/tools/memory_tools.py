@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, session_notes
-from agent_cli.memory.dates import periods, zones
+from agent_cli.memory.dates import due_times, periods
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.proposals import MemoryContext
@@ -31,7 +31,7 @@ def propose_fact(
 ) -> ToolResult:
     """Propose a lasting fact about the person, in their voice; they decide."""
     from agent_cli.memory.conversations import readings
-    from agent_cli.memory.dates import absolute_dates
+    from agent_cli.memory.dates import spans
     from agent_cli.memory.facts import adoption
     from agent_cli.memory.language import triples
 
@@ -43,7 +43,7 @@ def propose_fact(
     asked = next((entry.id for entry in reversed(said) if entry.message.role == "user"), None)
     reading = readings.before_proposal(context.db, asked, statement, source) if asked else None
     claim = adoption.claim(
-        absolute_dates.resolve(statement, source.at if source else context.time()),
+        spans.resolve(statement, source.at if source else context.time()),
         "model",
         quote=source.text if source else "",
         message=source.message if source else reading.message if reading else asked,
@@ -103,13 +103,12 @@ _MAX_TASKS = 50
 
 def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the moment that is meant. Raises UsageError for a time that cannot be read or is past."""
-    from agent_cli.memory.dates import due_times
 
     now = context.time()
-    due = due_times.parse(arguments.get("when", ""), now, context.access.zone or zones.local_name())
+    due = due_times.parse(arguments.get("when", ""), now, context.access.zone or due_times.local_zone())
     if due is None:
         return arguments
-    moment = zones.format_moment(due.due, now)
+    moment = due_times.format_moment(due.due, now)
     return arguments | {"when": f"{due.words}, next {moment}" if due.repeats else moment}
 
 
@@ -125,10 +124,9 @@ def _task(context: ToolContext, handle: str) -> Task:
 @tool(risk="write", resolve=_check_reminder)
 def create_reminder(context: ToolContext, text: str, when: str = "") -> ToolResult:
     """Keep a task or reminder in the person's words, when they ask."""
-    from agent_cli.memory.dates import due_times
 
     now = context.time()
-    due = due_times.parse(when, now, context.access.zone or zones.local_name())
+    due = due_times.parse(when, now, context.access.zone or due_times.local_zone())
     request = log.nth_last(context.db, context.session, "user", 1)
     said = {"session": context.session, "message": request.id if request else None}
     task = tasks.add(context.db, context.scope, text, due, context.time, origin="model", **said)

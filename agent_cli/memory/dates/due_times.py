@@ -1,4 +1,4 @@
-"""Parses due times in words: "Friday 3pm", "in two hours", "übermorgen um 9", "every Monday 9:00".
+"""When something is due: "Friday 3pm", "in two hours", "übermorgen um 9", "every Monday 9:00", in a zone of the world.
 
 The words for time are located in the sentence by patterns; "call the dentist tomorrow at 9" leaves "call the dentist".
 An ambiguous word counts only in a context that makes it a time: "at 9" not before a noun, "morning" only after a day;
@@ -6,19 +6,24 @@ An ambiguous word counts only in a context that makes it a time: "at 9" not befo
 future: a weekday is the coming one, "3pm" is today's or else tomorrow's, and a past date is refused. A
 day without a time means nine o'clock. Commands always show the parsed time in full, so that nobody need know these
 rules.
+
+A repetition is a rule of RFC 5545, whose occurrences dateutil computes. It is stored without its start, which is stored
+beside it in local time and moves on with the occurrences that have passed, so that they are never counted again. Daily
+and longer rules keep the local time of day; hourly and shorter ones count elapsed time across clock changes. The 29th
+to 31st of a shorter month means its last day.
 """
 
 import re
 import warnings
+from calendar import monthrange
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from agent_cli import text
 from agent_cli.errors import UsageError
-from agent_cli.memory.dates import recurrence, zones
-from agent_cli.memory.dates.zones import DueTime, format_moment
 from agent_cli.memory.language import date_phrases, languages
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -31,51 +36,55 @@ _PART_HOURS, _POINT_HOURS, _SPOKEN = (languages.table(name) for name in ("PART_H
 _LIKENESS = 0.86  # "wensday" has 0.88 to Wednesday, and "Feiertag" 0.8 to "Freitag"
 _FIELDS = ("seconds", "minutes", "hours", "days", "weeks")  # of timedelta; behind them are months and years
 _EXACT_UNITS = 3  # seconds, minutes and hours count elapsed time
+_MIN_MINUTES = 10  # between two occurrences
+_DAY_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_FREQUENCIES = ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+_ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # computed in UTC
+_UNITS, _ADVERBS = date_phrases.TIME_UNITS[1:], languages.ordered("HOW_OFTEN")
+_NTH = languages.ordered("NTH")  # the first to the fourth, and the last
+_OTHER, _BETWEEN = languages.pattern("<OTHER>"), languages.pattern("<BETWEEN_DAYS>")
 _TOPIC = languages.pattern("<TIME_AS_TOPIC>")
 _NO_TIME = languages.pattern(r"<NO_TIME>?[.!]?")
 _FILLER = languages.pattern(r"(?:\b<AROUND_TIME>\b|[\s,.;@])*")
-_REMIND_ME = Pattern(languages.spaced(languages.alternatives("REMIND_ME")), re.IGNORECASE)
+_REMIND_ME = languages.pattern(languages.spaced(languages.alternatives("REMIND_ME")))
 _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
 _TIME_BEHIND = languages.pattern(rf",?\s*(?:(?:<AT_HOUR>|@)\s*)?(?:\d|{'|'.join(_POINT_HOURS)})")
 _TIME_BEFORE = languages.pattern(r"\d\s?(?:[ap]m|<CLOCK>|h)?$")
 _BEHIND_ADVERB = languages.pattern(r"(?:<AT_HOUR>|<ON_REPEATED>)\b")
-_DAY_ENDINGS = languages.phrases("DAY_ENDING")
 _WORD_OF_NUMBER = Pattern(rf"\b(?:{date_phrases.NUMBER_WORDS})\b")
-_HALVES = {  # how a number with a half begins or ends
-    "one and a half": languages.pattern(languages.spaced(languages.alternatives("ONE_AND_A_HALF"))),
-    "half": languages.pattern(languages.spaced(languages.alternatives("HALF"))),
-    "and a half": languages.pattern(languages.spaced(rf"(?<!\S)\S++ {languages.alternatives('AND_A_HALF')}")),
-    "couple": languages.pattern(languages.spaced(languages.alternatives("A_COUPLE_OF"))),
-}
-_DATEPARSER_SETTINGS = {  # UTC, because it is given local times without a zone
-    "DATE_ORDER": "DMY",
-    "PREFER_DATES_FROM": "future",
-    "RETURN_AS_TIMEZONE_AWARE": False,
-    "TIMEZONE": "UTC",
-}
+_HALVES = (  # how a number with a half begins or ends
+    (1.5, languages.pattern(languages.spaced(languages.alternatives("ONE_AND_A_HALF")))),
+    (0.5, languages.pattern(languages.spaced(languages.alternatives("HALF")))),
+    (2, languages.pattern(languages.spaced(languages.alternatives("A_COUPLE_OF")))),
+)
+_AND_A_HALF = languages.pattern(languages.spaced(rf"(?<!\S)\S++ {languages.alternatives('AND_A_HALF')}"))
+_DATEPARSER_SETTINGS = {"DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False}
 
 
 @frozen
-class TimeWords:
-    """The matches in a sentence, by kind."""
+class DueTime:
+    """The first moment, in its zone; for a repetition also the rule and its start in local time."""
 
-    repeating: re.Match[str] | None
-    duration: re.Match[str] | None
-    day: re.Match[str] | None
-    point: re.Match[str] | None
-    part: re.Match[str] | None
+    due: datetime
+    words: str
+    zone: str
+    repeats: str = ""
+    starts: str = ""
 
-    @property
-    def day_part(self) -> str:
-        """The part of the day or ""; "tonight" names both a day and its part."""
-        if self.part:
-            return date_phrases.groups(self.part)["part"]
-        return date_phrases.groups(self.day).get("tonight", "") if self.day else ""
 
-    @property
-    def matches(self) -> list[re.Match[str]]:
-        found = (self.repeating, self.duration, self.day, self.point, self.part)
-        return sorted((each for each in found if each), key=lambda each: each.start())
+@frozen
+class Occurrence:
+    """One occurrence of a rule: its local time, and the moment in UTC.
+
+    Moments are compared, because local times are ambiguous in the hour that comes twice.
+    """
+
+    wall: datetime
+    moment: datetime
+
+
+_Found = Mapping[str, re.Match[str]]
+"""What was found in a sentence, by kind: repeating, duration, day, point, part."""
 
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
@@ -83,12 +92,12 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     ones, and for a sentence that no task can be."""
     found = locate(sentence)
     left, at = "", 0
-    for each in found.matches:
+    for each in _in_order(found):
         left, at = f"{left}{sentence[at : each.start()]} ", each.end()
     words = re.sub(r" ([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
         words = words[match.end() :]
-    return words, _due_time(found, now, zone) if found.matches else None
+    return words, _due_time(found, now, zone) if found else None
 
 
 def parse(words: str, now: datetime, zone: str) -> DueTime | None:
@@ -99,13 +108,14 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
     if _NO_TIME.fullmatch(words):
         return None
     for phrase in (words, f"in {words}", f"on {words}", f"at {words}"):
-        found = locate(phrase)
-        rest = "".join(" " if any(m.start() <= n < m.end() for m in found.matches) else c for n, c in enumerate(phrase))
-        if found.matches and _FILLER.fullmatch(rest):
+        rest, found = phrase, locate(phrase)
+        for match in found.values():
+            rest = f"{rest[: match.start()]}{' ' * len(match[0])}{rest[match.end() :]}"
+        if found and _FILLER.fullmatch(rest):
             due_time = _due_time(found, now, zone)
             return DueTime(due_time.due, words, zone, due_time.repeats, due_time.starts)
-    tz = zones.get(zone, now)
-    today = zones.to_wall(now, tz)
+    tz = get_zone(zone, now)
+    today = _to_wall(now, tz)
     if (wall := _dateparser(words, today)) is None:
         raise UsageError(
             f"{text.one_line(words, 60)!r} cannot be understood as a time: write it like “friday 3pm”, “in two hours”"
@@ -123,33 +133,44 @@ def parse_moment(words: str, now: datetime, zone: str) -> datetime:
     return due_time.due
 
 
-def _due_time(found: TimeWords, now: datetime, zone: str) -> DueTime:
+def _due_time(found: _Found, now: datetime, zone: str) -> DueTime:
     """Raises UsageError when it is past or there is no such day or time."""
-    tz, words = zones.get(zone, now), " ".join(each[0].strip(" ,") for each in found.matches)
+    tz, words = get_zone(zone, now), " ".join(each[0].strip(" ,") for each in _in_order(found))
     now = now.astimezone(UTC)  # datetimes of one zone are compared by local time
     at = _time_of_day(found)
-    wall = zones.to_wall(now, tz)
-    if found.repeating:
-        rule, part = recurrence.rule(found.repeating, wall)
-        first = recurrence.first(rule, at or time(_PART_HOURS.get(part, MORNING.hour)), tz, now)
+    wall = _to_wall(now, tz)
+    if "repeating" in found:
+        rule, part = _repetition(found["repeating"], wall)
+        first = _first(rule, at or time(_PART_HOURS.get(part, MORNING.hour)), tz, now)
         return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
-    if found.duration:
-        due = _after_duration(found.duration, at, wall, tz, now)
-    elif found.day is None:
-        due = zones.from_wall(datetime.combine(wall, at or MORNING), tz)
-        if due <= now:
-            due = zones.from_wall(datetime.combine(wall + timedelta(days=1), at or MORNING), tz)
-    else:
+    if "duration" in found:
+        due = _after_duration(found["duration"], at, wall, tz, now)
+    elif "day" in found:
         due = _on_day(found, at, wall, tz, now)
+    else:
+        due = _from_wall(datetime.combine(wall, at or MORNING), tz)
+        if due <= now:
+            due = _from_wall(datetime.combine(wall + timedelta(days=1), at or MORNING), tz)
     return DueTime(due, words, zone)
 
 
-def _time_of_day(found: TimeWords) -> time | None:
+def _in_order(found: _Found) -> list[re.Match[str]]:
+    return sorted(found.values(), key=lambda each: each.start())
+
+
+def _part_of_day(found: _Found) -> str:
+    """The part of the day or ""; "tonight" names both a day and its part."""
+    if "part" in found:
+        return date_phrases.groups(found["part"])["part"]
+    return date_phrases.groups(found["day"]).get("tonight", "") if "day" in found else ""
+
+
+def _time_of_day(found: _Found) -> time | None:
     """The time of day, or None. Raises UsageError when there is no such time."""
-    part = found.day_part
-    if found.point is None:
+    part = _part_of_day(found)
+    if "point" not in found:
         return time(_PART_HOURS[part]) if part else None
-    point = " ".join(next(iter(date_phrases.groups(found.point).values())).split())
+    point = " ".join(next(iter(date_phrases.groups(found["point"]).values())).split())
     if point in _POINT_HOURS:
         return time(_POINT_HOURS[point])
     spoken = next((words for words in _SPOKEN if point.startswith(words)), None)
@@ -162,8 +183,8 @@ def _time_of_day(found: TimeWords) -> time | None:
     # A bare "at 3" means the afternoon; 3:00 and "3 Uhr" are taken literally.
     bare = point.isdigit() or spoken
     if re.search(r"[ap]\.?m", point) and not 1 <= hour <= 12:
-        raise UsageError(f"{point} is not a time of day: write it like 3pm or 15:00")
-    if hour < 12 and (late or (bare and not part and 1 <= hour <= 5)):
+        hour = -1  # there is no such time
+    elif hour < 12 and (late or (bare and not part and 1 <= hour <= 5)):
         hour += 12
     elif re.search(r"a\.?m", point) and hour == 12:
         hour = 0
@@ -197,46 +218,38 @@ def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: t
                 due += relativedelta(months=int(months), days=30 * (months % 1))
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{match[0]!r} is too far away: name a nearer time") from error
-    if exact:
-        return due.replace(tzinfo=UTC).astimezone(tz)
-    return _future(datetime.combine(due, at or MORNING), tz, now)
+    return due.replace(tzinfo=UTC).astimezone(tz) if exact else _future(datetime.combine(due, at or MORNING), tz, now)
 
 
 def _amount(words: str) -> float:
     """Of "two and a half" or "a couple of"."""
-    half = next((name for name, pattern in _HALVES.items() if pattern.fullmatch(words)), "")
-    if half in ("one and a half", "half", "couple"):
-        return {"one and a half": 1.5, "half": 0.5, "couple": 2}[half]
+    if found := next((amount for amount, pattern in _HALVES if pattern.fullmatch(words)), 0):
+        return found
     word = words.split()[0]
-    return (float(word) if word[0].isdigit() else date_phrases.number(word)) + (0.5 if half else 0)
+    half = 0.5 if _AND_A_HALF.fullmatch(words) else 0
+    return (float(word) if word[0].isdigit() else date_phrases.number(word)) + half
 
 
-def _on_day(found: TimeWords, at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
+def _on_day(found: _Found, at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
     """A named day, at a time. Raises UsageError when it is past."""
-    assert found.day
     today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
-    day = _named_day(found.day, today)
-    if found.day_part == "tonight" and found.point and at and at.hour < 5:
+    part, groups = _part_of_day(found), date_phrases.groups(found["day"])
+    day = _named_day(found["day"], groups, today)
+    if part == "tonight" and "point" in found and at and at.hour < 5:
         day += timedelta(days=1)  # tonight at midnight
-    due = zones.from_wall(datetime.combine(day, at or MORNING), tz)
+    due = _from_wall(datetime.combine(day, at or MORNING), tz)
     if due <= now and day == today:
-        if not {"day", "weekend"}.isdisjoint(date_phrases.groups(found.day)):
+        if not {"day", "weekend"}.isdisjoint(groups):
             day += timedelta(days=7)
-        elif found.point is None and (_PART_HOURS.get(found.day_part, _NOON) >= _NOON or wall.hour < _NOON):
-            return _rest_of_today(today, tz, now)
+        elif "point" not in found and (_PART_HOURS.get(part, _NOON) >= _NOON or wall.hour < _NOON):
+            customary = (_from_wall(today.replace(hour=hour), tz) for hour in (12, 15, 18, 20, 22, 23))
+            if (later := next((each for each in customary if each > now), None)) is None:
+                raise UsageError("today is nearly over: name a time, as in “in ten minutes” or “tomorrow at 9”")
+            return later
     return _future(datetime.combine(day, at or MORNING), tz, now)
 
 
-def _rest_of_today(today: datetime, tz: tzinfo, now: datetime) -> datetime:
-    """The next customary hour of today, such as noon or 18:00."""
-    for hour in (12, 15, 18, 20, 22, 23):
-        if (due := zones.from_wall(today.replace(hour=hour), tz)) > now:
-            return due
-    raise UsageError("today is nearly over: name a time, as in “in ten minutes” or “tomorrow at 9”")
-
-
-def _named_day(match: re.Match[str], today: datetime) -> datetime:
-    groups = date_phrases.groups(match)
+def _named_day(match: re.Match[str], groups: dict[str, str], today: datetime) -> datetime:
     if "past" in groups:
         raise UsageError(f"{match[0]} is past: name a time in the future")
     if "today" in groups:
@@ -291,7 +304,7 @@ def _dateparser(words: str, base: datetime) -> datetime | None:
     """What dateparser understands, relative to `base`; a day of this year that is past is next year's."""
     import dateparser  # 200 ms
 
-    settings = {**_DATEPARSER_SETTINGS, "RELATIVE_BASE": base}
+    settings = {**_DATEPARSER_SETTINGS, "TIMEZONE": "UTC", "RELATIVE_BASE": base}  # it is given local times
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns about days without a year
         try:
@@ -303,15 +316,18 @@ def _dateparser(words: str, base: datetime) -> datetime | None:
 
 def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     """The moment of a local time. Raises UsageError when it is past."""
-    due = zones.from_wall(wall, rules)
+    due = _from_wall(wall, rules)
     if due <= now.astimezone(UTC):
         raise UsageError(f"{format_moment(due, now)} is past: name a time in the future")
     return due
 
 
+_DATE, _OF_MONTH = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?", "(?:<OF_MONTH>)?"
+
+
 @cache
 def _patterns() -> tuple[Pattern, ...]:
-    """The patterns of duration, day, point and part; compiled when first needed."""
+    """The patterns of repetition, duration, day, part and point; compiled when first needed."""
     hours, unit, day, short, month = (
         *(date_phrases.NUMBER_WORDS, date_phrases.UNIT, date_phrases.DAY),
         *(date_phrases.SHORT_DAY, rf"(?:{date_phrases.SHORT_MONTH})\.?"),
@@ -325,12 +341,11 @@ def _patterns() -> tuple[Pattern, ...]:
         r"|\d{1,2}(?:\.\d\d)?\s?(?:am|pm|a\.m\.|p\.m\.|<CLOCK>)(?!\w)"
     )
     points = rf"(?:{'|'.join(_SPOKEN)}) (?:\d{{1,2}}|{hours})\b|{clock}|{'|'.join(_POINT_HOURS)}"
-    on, the = r"(?:<ON_DATE> )?(?:<ARTICLE_OF_DATE>)?", r"(?:<ARTICLE_OF_DATE>)?"
-    date, year = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?", r"(?:,? (?P<year>\d{4}))?"
+    on, the, year = r"(?:<ON_DATE> )?(?:<ARTICLE_OF_DATE>)?", r"(?:<ARTICLE_OF_DATE>)?", r"(?:,? (?P<year>\d{4}))?"
     days = (
         rf"{on}(?P<words>(?P<iso>\d{{4}}-\d\d?-\d\d?))(?:T(?=\d))?",
         rf"{on}(?P<words>(?P<numbers>\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?))",
-        rf"{on}(?P<words>{date} (?:<OF_MONTH>)?(?P<month>{month}){year}|(?P<month>{month}) {date}{year})",
+        rf"{on}(?P<words>{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})",
         rf"<DUE_ON> {the}(?P<only>\d{{1,2}})<NTH_ENDING>(?: <OF_THIS_MONTH>)?(?!\.?\d|\s*[a-zäöü]+\s+\d{{4}})",
         r"(?P<after><DAY_AFTER_TOMORROW>)|(?P<today><TODAY>)|(?P<tomorrow><TOMORROW>)|(?P<past><PAST_TIME>)",
         rf"{on}(?:<COMING> )?(?P<day>{day})(?: (?P<week><NEXT_WEEK>))?",
@@ -339,44 +354,63 @@ def _patterns() -> tuple[Pattern, ...]:
         r"<NEXT_PERIOD>|(?P<weekend><WEEKEND>)",
     )
     patterns = (
+        _repeating(),
         rf"(?<![\w-])in (?:<ABOUT>)?(?P<amount>{amount})\s*(?P<unit>{unit})"
         rf"(?: <AND> (?:(?P<half>a half)|(?P<further>{amount})\s*(?P<smaller>{unit})))?(?![\w-])"
         rf"|(?<![\w-])(?P<amount>{amount})\s*(?P<unit>{unit}) <FROM_NOW>\b",
         rf"(?<![\w-])(?=\w)(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
+        rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
         rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w:/-])"
         rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w:/-]|\.\d)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
-        rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
     )
     return tuple(
         Pattern(languages.spaced(date_phrases.any_of([languages.expand(each)])), re.IGNORECASE) for each in patterns
     )
 
 
-def locate(sentence: str) -> TimeWords:
+def _repeating() -> str:
+    """Matches the words of a repetition, without the time of day."""
+    month, day = date_phrases.SHORT_MONTH, rf"(?:{date_phrases.DAY}|{date_phrases.SHORT_DAY})"
+    days = rf"{day}(?:(?:\s*,\s*| <BETWEEN_DAYS> |\s*&\s*){day})*"
+    dates = (
+        rf"(?:<ARTICLE_OF_DATE>)?{_DATE}(?: {_OF_MONTH}(?P<month>{month}))?\b"
+        rf"|(?P<month>{month}) {_DATE}\b|(?P<end><LAST_DAY>)"
+    )
+    rules = (
+        rf"<EVERY> (?P<nth>{'|'.join((_NTH[0], *_NTH[2:]))}) (?P<nthday>{day})\b(?: <OF_EACH_MONTH>)?",
+        rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
+        r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
+        rf"<EVERY> (?P<part>{'|'.join(_PART_HOURS)})\b",
+        rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
+        rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<only>\d{{1,2}})"
+        rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
+        rf"(?:<EVERY> (?:(?P<other>{date_phrases.NUMBER}|<OTHER>) )?(?P<unit>{'|'.join(_UNITS)})\b"
+        rf"|(?P<adverb>{'|'.join(_ADVERBS)})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
+        rf"(?P<days>(?:{date_phrases.DAY})s)\b(?!['’])",
+    )
+    return rf"(?<![\w-])(?:<ON_REPEATED> )?(?:{'|'.join(rules)})(?![\w'’-])"
+
+
+def locate(sentence: str) -> _Found:
     """The last match of each kind; none overlapping. Raises UsageError for two times joined by "and", and for a
     sentence that no task can be."""
     if len(sentence) > _MAX_SENTENCE:
         raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     left = sentence = _correct_day_names(sentence)
-    taken: list[re.Match[str]] = []
-    duration, day, point, part = _patterns()
-    found: dict[str, re.Match[str] | None] = {}
-    for kind, pattern in (("repeating", recurrence.PATTERN), ("duration", duration), ("day", day)):
-        fits = [each for each in pattern.finditer(left) if _is_date_words(kind, each, sentence)] if not taken else []
-        fits.sort(
-            key=lambda each: kind != "day" or "past" not in date_phrases.groups(each)
-        )  # a day to come, where one is named too
-        found[kind] = fits[-1] if fits else None
-        taken += fits[-1:]
-        left = _blank_out(left, found[kind])
-    for kind, pattern in (("part", part), ("point", point)):
-        fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, taken)]
-        _refuse_two_times(fits, sentence)
-        found[kind] = fits[-1] if fits else None
-        taken += fits[-1:]
-        left = _blank_out(left, found[kind])
-    return TimeWords(**found)
+    found: dict[str, re.Match[str]] = {}
+    for kind, pattern in zip(("repeating", "duration", "day", "part", "point"), _patterns(), strict=True):
+        if kind in ("part", "point"):
+            fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, found)]
+            _refuse_two_times(fits, sentence)
+        else:
+            fits = [] if found else [each for each in pattern.finditer(left) if _is_date_words(kind, each, sentence)]
+        if kind == "day":  # a day to come, where one is named too
+            fits.sort(key=lambda each: "past" not in date_phrases.groups(each))
+        if fits:
+            match = found[kind] = fits[-1]
+            left = f"{left[: match.start()]}{chr(0) * len(match[0])}{left[match.end() :]}"
+    return found
 
 
 def _is_date_words(kind: str, match: re.Match[str], sentence: str) -> bool:
@@ -396,15 +430,16 @@ def _is_date_words(kind: str, match: re.Match[str], sentence: str) -> bool:
     return not after or not after[0].isalpha() or bool(_BEHIND_ADVERB.match(after)) or not match.start()
 
 
-def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, taken: list[re.Match[str]]) -> bool:
+def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, taken: _Found) -> bool:
     """Whether a match is a time in its context: "at 9" not before a noun, "evening" not as a noun."""
     before, after = sentence[: match.start()].rstrip(" ,"), sentence[match.end() :].lstrip(" ,")
-    beside = len(before) in {each.end() for each in taken} or len(sentence) - len(after) in {e.start() for e in taken}
+    others = taken.values()
+    beside = len(before) in {each.end() for each in others} or len(sentence) - len(after) in {e.start() for e in others}
     if kind == "part":
         return beside or " " in match[0].strip() or match[0].casefold() == "tonight"
     groups = date_phrases.groups(match)
     if "alone" in groups:  # "tomorrow 9": right after a day
-        return any(len(before) == each.end() for each in taken if "amount" not in date_phrases.groups(each))
+        return any(len(before) == each.end() for each in others if "amount" not in date_phrases.groups(each))
     return "point" in groups or beside or not after or after[0] in ".;!?)"
 
 
@@ -422,7 +457,7 @@ def _correct_day_names(sentence: str) -> str:
     def right(match: re.Match[str]) -> str:
         word = match[0].lower()
         day = days.get((word[0], *sorted(word)), word)
-        if day == word and word.endswith(_DAY_ENDINGS) and (meant := _mistyped(word, names)):
+        if day == word and word.endswith(languages.phrases("DAY_ENDING")) and (meant := _mistyped(word, names)):
             raise UsageError(f"“{match[0]}” is no day of the week; did you mean {meant}?")
         return match[0] if day == word else day
 
@@ -437,5 +472,185 @@ def _mistyped(word: str, names: list[str]) -> str:
     return name if _LIKENESS <= likeness < 1 else ""
 
 
-def _blank_out(words: str, match: re.Match[str] | None) -> str:
-    return words if match is None else f"{words[: match.start()]}{chr(0) * len(match[0])}{words[match.end() :]}"
+# Repetitions: "every Monday", "jeden Werktag", "every last Friday".
+
+
+def _repetition(match: re.Match[str], now: datetime) -> tuple[str, str]:
+    """The rule of the matched words, and the part of the day they name or ""; `now` is local time.
+
+    Raises UsageError when it would occur too often, or never.
+    """
+    groups = date_phrases.groups(match)
+    interval = _interval(groups.get("other", ""))
+    if "nth" in groups:
+        nth = (1, 2, 3, 4, -1)[date_phrases.index(groups["nth"], _NTH)]
+        return f"FREQ=MONTHLY;BYDAY={nth}{_day_codes(groups['nthday'])}", ""
+    if "work" in groups:
+        return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", ""
+    if "weekend" in groups:
+        return "FREQ=WEEKLY;BYDAY=SA,SU", ""
+    if "part" in groups:
+        return "FREQ=DAILY", groups["part"]
+    if days := groups.get("days") or groups.get("ondays"):
+        return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}"), ""
+    month = groups.get("month", "")
+    if "only" in groups:
+        return _date_rule(1, groups["only"], month), ""
+    adverb, unit = groups.get("adverb"), groups.get("unit", "")
+    frequency = _FREQUENCIES[date_phrases.index(adverb, _ADVERBS) + 1 if adverb else date_phrases.index(unit, _UNITS)]
+    if frequency == "MINUTELY" and interval < _MIN_MINUTES:
+        raise UsageError(f"every {interval} minutes is too often: at most every {_MIN_MINUTES} minutes")
+    if "end" in groups:
+        return _rule("MONTHLY", interval, "BYMONTHDAY=-1"), ""
+    if "date" in groups:
+        return _date_rule(interval, groups["date"], month), ""
+    today = {  # the day, when none is named
+        "WEEKLY": f"BYDAY={_DAY_CODES[now.weekday()]}",
+        "MONTHLY": _on_date(now.day),
+        "YEARLY": f"BYMONTH={now.month};{_on_date(now.day, now.month)}",
+    }
+    return _rule(frequency, interval, today.get(frequency, "")), ""
+
+
+def _interval(word: str) -> int:
+    if not word or _OTHER.fullmatch(word):
+        return 2 if word else 1
+    if not (number := date_phrases.number(word)):
+        raise UsageError("an interval of 0 is not possible: say every day, or every 2 weeks")
+    return number
+
+
+def _rule(frequency: str, interval: int, by: str = "") -> str:
+    return ";".join(filter(None, (f"FREQ={frequency}", f"INTERVAL={interval}" if interval > 1 else "", by)))
+
+
+def _day_codes(days: str) -> str:
+    found = {date_phrases.day_number(word) for word in re.split(r"\W+", days) if not _BETWEEN.fullmatch(word)}
+    return ",".join(code for number, code in enumerate(_DAY_CODES) if number in found)
+
+
+def _date_rule(interval: int, date: str, month: str) -> str:
+    if not 1 <= int(date) <= 31:
+        raise UsageError(f"no month has a day {date}: name one from 1 to 31")
+    if not month:
+        return _rule("MONTHLY", interval, _on_date(int(date)))
+    number = date_phrases.month_number(month)
+    if int(date) > monthrange(2024, number)[1]:  # a leap year
+        raise UsageError(f"{month.capitalize()} has no day {date}: name another")
+    return _rule("YEARLY", interval, f"BYMONTH={number};{_on_date(int(date), number)}")
+
+
+def _on_date(day: int, month: int = 0) -> str:
+    """A day of the month, or the last day of a shorter month."""
+    if day < 29 or (month and month != 2):
+        return f"BYMONTHDAY={day}"
+    return f"BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"
+
+
+def cron(rule: str, at: time) -> str:
+    """The five fields of cron that say the same as a rule. Raises UsageError where none do."""
+    parts = dict(part.split("=") for part in rule.split(";"))
+    every = f"*/{parts['INTERVAL']}" if "INTERVAL" in parts else "*"
+    match parts["FREQ"]:
+        case "MINUTELY":
+            return f"{every} * * * *"
+        case "HOURLY":
+            return f"{at.minute} {every} * * *"
+        case _ if every != "*" or "BYSETPOS" in parts:
+            raise UsageError("a schedule has no every other time, and no 29th to 31st of each month: name days")
+    days, weekdays = (parts.get(name, "*").replace("-1", "L") for name in ("BYMONTHDAY", "BYDAY"))
+    weekdays = re.sub(rf"([\dL]?)({'|'.join(_DAY_CODES)})", _cron_day, weekdays)
+    return f"{at.minute} {at.hour} {days} {parts.get('BYMONTH', '*')} {weekdays}"
+
+
+def _cron_day(match: re.Match[str]) -> str:
+    """A day of the week, the nth of the month, or the last, as cron has them."""
+    number, nth = _DAY_CODES.index(match[2]) + 1, match[1]
+    return f"{number}L" if nth == "L" else f"{number}#{nth}" if nth else str(number)
+
+
+def _first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
+    """The first occurrence after `now`: the coming Friday for every other Friday. Raises UsageError when there is
+    none."""
+    if rule.startswith(_ELAPSED):
+        start = now.astimezone(UTC).replace(tzinfo=None)
+        return next(_occurrences(rule, start, zone, start + timedelta(seconds=1)))
+    today = _to_wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    start = datetime.combine(today - timedelta(days=1), at)
+    every = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
+    found = next((each for each in _occurrences(every, start, zone, start) if each.moment > now.astimezone(UTC)), None)
+    if found is None:
+        raise UsageError("that day does not exist: name another")
+    return found
+
+
+def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurrence | None:
+    """The first occurrence after a moment; None when there is none before the year 9999."""
+    start, after = datetime.fromisoformat(starts), moment.astimezone(UTC)
+    earliest = _to_wall(moment, _rule_zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
+    return next((each for each in _occurrences(rule, start, zone, earliest) if each.moment > after), None)
+
+
+def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence]:
+    """The occurrences from the start up to now."""
+    start = datetime.fromisoformat(starts)
+    until = now.astimezone(UTC)
+    return list(takewhile(lambda each: each.moment <= until, _occurrences(rule, start, zone, start)))
+
+
+def _occurrences(rule: str, start: datetime, zone: tzinfo, earliest: datetime) -> Iterator[Occurrence]:
+    """The occurrences from `earliest` on, computed from `start`; both are local times."""
+    from dateutil.rrule import rrulestr  # only repetitions need it
+
+    rule_zone = _rule_zone(rule, zone)
+    for each in rrulestr(rule, dtstart=start).xafter(max(earliest, start), inc=True):
+        yield Occurrence(each, _from_wall(each, rule_zone).astimezone(UTC))
+
+
+def _rule_zone(rule: str, zone: tzinfo) -> tzinfo:
+    return UTC if rule.startswith(_ELAPSED) else zone
+
+
+# Zones: the rules of one come from its name, never from the present offset: nine o'clock stays nine o'clock when the
+# clocks change. A time skipped in spring is moved forward by the gap (02:30 is 03:30), as in RFC 5545; an ambiguous one
+# in autumn means the first.
+
+
+def local_zone() -> str:
+    """The name of the machine's zone (or TZ), as in Europe/Vienna; empty when it has none."""
+    from zoneinfo import ZoneInfo
+
+    import tzlocal  # 30 ms, and few commands need future times
+
+    with suppress(LookupError, ValueError, OSError):  # contradictory settings, or an unknown zone
+        name = str(tzlocal.get_localzone_name() or "")
+        return name if name and ZoneInfo(name) else ""
+    return ""
+
+
+def get_zone(name: str, now: datetime) -> tzinfo:
+    """The zone of this name, or the offset of `now` when there is none."""
+    from zoneinfo import ZoneInfo  # as late as tzlocal
+
+    with suppress(LookupError, ValueError, OSError):
+        return ZoneInfo(name) if name else now.tzinfo or UTC
+    return now.tzinfo or UTC
+
+
+def _from_wall(wall: datetime, zone: tzinfo) -> datetime:
+    """The moment of a local time; a skipped one is moved forward. Raises UsageError."""
+    try:
+        return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
+    except OverflowError as error:
+        raise UsageError(f"the end of {wall.year} is too far away: name a nearer time") from error
+
+
+def _to_wall(moment: datetime, zone: tzinfo) -> datetime:
+    """The local time of a moment, without its zone."""
+    return moment.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+def format_moment(moment: datetime, now: datetime) -> str:
+    """As in Friday 27 Nov 2026, 15:00; with seconds when it is less than two minutes away."""
+    near = abs(moment - now) < timedelta(minutes=2) and moment.second
+    return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"

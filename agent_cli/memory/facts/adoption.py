@@ -22,7 +22,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import readings
-from agent_cli.memory.dates import absolute_dates, validity
+from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, secrets, statements, terms, triples
@@ -66,7 +66,7 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **details
     """
     masked = secrets.mask(statement.strip())
     moment = details.get("learned") or now
-    masked = absolute_dates.resolve(masked, moment) if moment else masked
+    masked = spans.resolve(masked, moment) if moment else masked
     made = Claim(masked, origin, triple=triples.parse(masked), **details)
     return _with_dates(made, moment) if moment else made
 
@@ -144,7 +144,7 @@ def edit(memory: MemoryContext, fact: Fact, statement: str) -> Fact:
 
 def redate(memory: MemoryContext, fact: Fact, since: datetime | None, until: datetime | None) -> Fact:
     """Correct from when until when a fact is true; None leaves it. Raises UsageError when it ends before it begins."""
-    memory, db, dates = memory.in_one_batch(), memory.db, _stored(validity.Validity(since, until))
+    memory, db, dates = memory.in_one_batch(), memory.db, _stored(spans.Span(since, until))
     if until and dates.get("valid_from", fact.began_at) > dates["valid_to"]:
         raise UsageError(f"{fact.handle} was left as it is: it would end before it begins")
     with db.write():
@@ -157,9 +157,9 @@ def redate(memory: MemoryContext, fact: Fact, since: datetime | None, until: dat
 
 def reworded(fact: Fact, statement: str, now: datetime) -> Fact:
     """The fact with other words, the triple and the dates that they state."""
-    words = absolute_dates.resolve(statement.strip(), now)
+    words = spans.resolve(statement.strip(), now)
     triple = triples.parse(words) or Triple("", "", "")
-    stated = _stored(validity.find(words, now, begins=triple.predicate in triples.DATED))
+    stated = _stored(spans.of_statement(words, now, begins=triple.predicate in triples.DATED))
     return replace(
         fact,
         statement=words,
@@ -215,7 +215,7 @@ def _sanitised(claim: Claim, now: datetime) -> Claim:
     """The claim with secrets masked and relative dates resolved."""
     plain = " ".join(claim.statement.split())
     masked = secrets.mask(plain)
-    dated = absolute_dates.resolve(masked, claim.learned or now)
+    dated = spans.resolve(masked, claim.learned or now)
     if not dated:
         raise UsageError("an empty fact cannot be kept; write what is true")
     _check_length(dated)
@@ -233,11 +233,11 @@ def _with_dates(claim: Claim, moment: datetime) -> Claim:
     if claim.operation == "delete":
         return claim
     predicate = claim.triple.predicate if claim.triple else ""
-    stated = validity.find(claim.statement, moment, begins=predicate in triples.DATED)
+    stated = spans.of_statement(claim.statement, moment, begins=predicate in triples.DATED)
     return replace(claim, valid_from=claim.valid_from or stated.since, valid_to=claim.valid_to or stated.until)
 
 
-def _stored(stated: validity.Validity) -> dict[str, str]:
+def _stored(stated: spans.Span) -> dict[str, str]:
     """The dates that are stated, as columns."""
     dates = {"valid_from": stated.since, "valid_to": stated.until}
     return {column: clock.utc(moment) for column, moment in dates.items() if moment}
@@ -246,7 +246,7 @@ def _stored(stated: validity.Validity) -> dict[str, str]:
 def _add_to_known(memory: MemoryContext, known: Fact, claim: Claim) -> Adopted:
     """Add a claim to the fact that says the same: as a source, and its dates where they differ."""
     facts.add_source(memory.db, known, claim.message, claim.quote, memory.time())
-    stated = _stored(validity.Validity(claim.valid_from, claim.valid_to))
+    stated = _stored(spans.Span(claim.valid_from, claim.valid_to))
     if stated.items() <= asdict(known).items():
         return Adopted(known, new=False)
     replaced = _redate(memory, known, stated)
@@ -441,7 +441,7 @@ def as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim
         if triple is None and first.predicate in memory.single_valued:  # "emacs instead of vim": the editor
             triple = Triple(first.subject, first.predicate, _VERB.sub("", ending.instead, count=1))
         return replace(made, operation="update", target=first.id, triple=triple)
-    since = validity.find(made.statement, memory.time(), begins=True).since
+    since = spans.of_statement(made.statement, memory.time(), begins=True).since
     return replace(made, operation="delete", target=first.id, triple=None, valid_from=since, valid_to=None)
 
 

@@ -18,7 +18,7 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.conversations.readings import Quote, Reading
-from agent_cli.memory.dates import absolute_dates
+from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import languages, statements, terms
@@ -252,7 +252,7 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
         source = max(reversed(messages), key=lambda entry: len(words & set(text.words(entry.message.text))))
     reading = readings.before_proposal(db, source.id, operation.statement, quote)
     at = clock.local(source.at, source.utc_offset)
-    statement = absolute_dates.resolve(operation.statement, at)
+    statement = spans.resolve(operation.statement, at)
     if operation.op == "delete" and target:
         statement = target.statement
     elif not (is_fact(statement) or _is_wish(statement, quote, reading)) or (

@@ -19,7 +19,7 @@ from functools import cache, cached_property
 from itertools import chain
 
 from agent_cli import clock, kinds, text
-from agent_cli.memory.dates import validity
+from agent_cli.memory.dates import spans
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import statements, terms, triples
 from agent_cli.memory.language.triples import Triple
@@ -198,7 +198,7 @@ def _stated(id: int, kind: str, row: int, at: float, words: str) -> Iterator[tup
     said = clock.from_timestamp(at)
     for clause, triple in _triples(words):
         if triple.predicate in triples.SINGLE_VALUED:
-            since = validity.find(clause, said).since
+            since = spans.of_statement(clause, said).since
             yield (triple.subject, triple.predicate), _Stated(id, kind, row, triple.object.casefold(), said, since)
 
 

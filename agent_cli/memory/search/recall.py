@@ -13,8 +13,8 @@ from itertools import islice
 from agent_cli import clock, kinds, text
 from agent_cli.errors import StoreError
 from agent_cli.memory import scope
-from agent_cli.memory.dates import periods, time_range
-from agent_cli.memory.dates.time_range import TimeRange
+from agent_cli.memory.dates import periods, spans
+from agent_cli.memory.dates.spans import Span
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import candidates, index, passage_context, scoring, selection, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
@@ -223,7 +223,7 @@ def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hi
 def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
     """Files are searched separately, so that their number does not affect other results."""
     db, searched = request.db, request.allowed.kinds
-    if named := time_range.find(request.query, request.now):
+    if named := spans.of_question(request.query, request.now):
         if timely := _of_time(request, named, limit):
             return RecallResult("known", timely, tuple(dict.fromkeys(request.damaged)), likely=True)
         topic = statements.topic_of_saying(request.query, named.words)
@@ -243,7 +243,7 @@ def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
     return RecallResult(verdict, best, tuple(dict.fromkeys(request.damaged)), likely)
 
 
-def _of_time(request: RecallRequest, named: TimeRange, limit: int) -> tuple[Hit, ...]:
+def _of_time(request: RecallRequest, named: Span, limit: int) -> tuple[Hit, ...]:
     """What lies in the time that a question asks for and names nothing else: its summaries, the coarsest first, then
     messages and notes, the newest first. Questions count where nothing was told."""
     db, query, now, allowed = request.db, request.query, request.now, request.allowed
@@ -274,7 +274,7 @@ def _of_time(request: RecallRequest, named: TimeRange, limit: int) -> tuple[Hit,
     )
 
 
-def _summaries_of(db: Database, within: Filter, named: TimeRange, now: datetime) -> list[Hit]:
+def _summaries_of(db: Database, within: Filter, named: Span, now: datetime) -> list[Hit]:
     """The summaries that together tell of a time, the coarsest first; where none does, that of the shortest period
     around it, which may be all that is left of it."""
     chosen: list[tuple[date, date, Hit]] = []

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import chain, islice
 from typing import TypeVar
 
-from agent_cli.memory.dates import time_range
+from agent_cli.memory.dates import spans
 from agent_cli.memory.language import statements
 from agent_cli.memory.search import (
     candidates,
@@ -310,7 +310,7 @@ def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
 
 def _named_time(request: RecallRequest) -> Filter | None:
     """The filter narrowed to the time that the question names."""
-    named = time_range.find(request.query, request.now)
+    named = spans.of_question(request.query, request.now)
     if named is None:
         return None
     return request.allowed.within(named.since, named.until)

@@ -17,16 +17,16 @@ from datetime import UTC, datetime
 from agent_cli.memory.language import languages
 from tests.memory.language import toy
 languages.ALL = (*languages.ALL, toy)
-from agent_cli.memory.dates import absolute_dates, due_times, time_range, validity
+from agent_cli.memory.dates import due_times, spans
 from agent_cli.memory.language import secrets, statements, triples
 now = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 day = lambda moment: moment and moment.date().isoformat()
 parts = lambda triple: triple and [triple.subject, triple.predicate, triple.object]
 print(json.dumps({
-    "a relative date": absolute_dates.resolve("mi zo en Graz yup", now),
-    "a count of weeks": absolute_dates.resolve("biru semo poste mi zo en Graz", now),
-    "since when": day(validity.find("mi zo en Graz ekde 3-a unu 2026", now).since),
-    "the time of a question": day(time_range.find("kie mi zo yup?", now).since),
+    "a relative date": spans.resolve("mi zo en Graz yup", now),
+    "a count of weeks": spans.resolve("biru semo poste mi zo en Graz", now),
+    "since when": day(spans.of_statement("mi zo en Graz ekde 3-a unu 2026", now).since),
+    "the time of a question": day(spans.of_question("kie mi zo yup?", now).since),
     "when it is due": due_times.parse("tup vespo", now, "UTC").due.isoformat(),
     "how often": due_times.parse("ciu ven vespo", now, "UTC").repeats,
     "a fact": parts(triples.parse("mi zo en Graz ekde 3-a unu 2026")),

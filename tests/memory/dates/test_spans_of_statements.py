@@ -4,14 +4,14 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from agent_cli.memory.dates import absolute_dates, validity
+from agent_cli.memory.dates import spans
 from tests.tables import for_each
 
 NOW = datetime(2026, 11, 20, 18, 30, tzinfo=timezone(timedelta(hours=1)))
 
 
 def days(statement, **more):
-    found = validity.find(statement, NOW, **more)
+    found = spans.of_statement(statement, NOW, **more)
     return tuple(moment and f"{moment:%Y-%m-%d}" for moment in (found.since, found.until))
 
 
@@ -75,7 +75,7 @@ def test_a_month_is_a_beginning_where_the_rule_that_parsed_it_says_so():
 
 
 def test_an_end_is_the_last_moment_of_its_day_in_the_zone_of_the_person():
-    found = validity.find("I live in Salzburg until 31 December 2026", NOW)
+    found = spans.of_statement("I live in Salzburg until 31 December 2026", NOW)
     assert found.until is not None
     assert found.until.isoformat() == "2026-12-31T23:59:59.999000+01:00"
 
@@ -103,10 +103,10 @@ def test_an_end_is_the_last_moment_of_its_day_in_the_zone_of_the_person():
 )
 def test_a_weekday_or_a_date_with_slashes_is_written_out(monkeypatch, statement, written, since, until):
     monkeypatch.setenv("LC_ALL", "de_AT.UTF-8")
-    assert absolute_dates.resolve(statement, NOW) == written
+    assert spans.resolve(statement, NOW) == written
     assert days(written) == (since, until)
 
 
 def test_with_slashes_the_month_comes_first_where_the_locale_says_so(monkeypatch):
     monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
-    assert absolute_dates.resolve("I work at Bosch since 3/4/2026", NOW) == "I work at Bosch since 4 March 2026"
+    assert spans.resolve("I work at Bosch since 3/4/2026", NOW) == "I work at Bosch since 4 March 2026"

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as some
 
-from agent_cli.memory.dates import absolute_dates, time_range
+from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption
 from tests.conftest import memory_of
 from tests.tables import for_each
@@ -15,7 +15,7 @@ NOW = datetime(2026, 5, 13, 15, 30, tzinfo=timezone(timedelta(hours=2)))  # a We
 
 def told(question, now=NOW):
     """The range as days: from, before."""
-    found = time_range.find(question, now)
+    found = spans.of_question(question, now)
     return None if found is None else tuple(f"{each:%Y-%m-%d}" if each else None for each in (found.since, found.until))
 
 
@@ -112,11 +112,11 @@ def test_a_question_names_none(question):
 
 
 def test_the_words_that_said_so_are_told():
-    assert time_range.find("What did I do last week, and why?", NOW).words == "last week"
+    assert spans.of_question("What did I do last week, and why?", NOW).words == "last week"
 
 
 def test_a_day_begins_at_midnight_where_the_person_is():
-    found = time_range.find("yesterday", NOW)
+    found = spans.of_question("yesterday", NOW)
     assert (found.since, found.until) == (
         datetime(2026, 5, 12, tzinfo=NOW.tzinfo),
         datetime(2026, 5, 13, tzinfo=NOW.tzinfo),
@@ -154,7 +154,7 @@ _TOLD = (
 
 @given(some.text() | some.lists(some.sampled_from(_TOLD)).map(" ".join))
 def test_any_text_is_safe(question):
-    found = time_range.find(question, NOW)
+    found = spans.of_question(question, NOW)
     assert found is None or found.since is None or found.until is None or found.since < found.until
 
 
@@ -214,8 +214,8 @@ SATURDAY = datetime(2026, 11, 21, 10, 0, tzinfo=timezone(timedelta(hours=1)))
     ],
 )
 def test_words_for_time_in_a_statement_become_dates(statement, dated):
-    assert absolute_dates.resolve(statement, SATURDAY) == dated
-    assert absolute_dates.resolve(dated, SATURDAY + timedelta(days=400)) == dated
+    assert spans.resolve(statement, SATURDAY) == dated
+    assert spans.resolve(dated, SATURDAY + timedelta(days=400)) == dated
 
 
 @for_each(
@@ -244,7 +244,7 @@ def test_words_for_time_in_a_statement_become_dates(statement, dated):
     ],
 )
 def test_a_statement_without_such_words_is_left_as_it_is(statement):
-    assert absolute_dates.resolve(statement, SATURDAY) == statement
+    assert spans.resolve(statement, SATURDAY) == statement
 
 
 def test_what_is_written_as_a_fact_has_dates_and_its_quote_has_the_words(db):
@@ -264,4 +264,4 @@ def test_what_is_written_as_a_fact_has_dates_and_its_quote_has_the_words(db):
     some.text() | some.lists(some.sampled_from((*_TOLD, "yesterday", "morgen", "next", "friday", "9999"))).map(" ".join)
 )
 def test_any_statement_is_safe(statement):
-    assert isinstance(absolute_dates.resolve(statement, NOW), str)
+    assert isinstance(spans.resolve(statement, NOW), str)

@@ -1,0 +1,252 @@
+"""The days that words mean: those of a question ("last week", "gestern"), from when until when a statement is true
+("since 2020", "until 3 May"), and relative dates written out, so that it stays true ("on 20 November" for "yesterday").
+
+By rules. The libraries that find dates in free text take 0.3 s to import, and read "may" and "sun" in plain sentences
+as dates; here a word counts only with the preposition that makes it a time. All times are those of the zone of `now`.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from functools import partial
+from types import ModuleType
+
+from agent_cli.memory.language import date_phrases, languages
+from agent_cli.text import Pattern
+from agent_cli.values import frozen
+
+_MAX_QUESTION = 2000  # characters of one that count, as in a search
+_MOMENT = timedelta(milliseconds=1)  # the end of a statement is the last moment at which it is true
+_HINT = languages.pattern("<DATE_HINTS>")
+
+
+@frozen
+class Span:
+    """None is open. Of a question up to `until` (exclusive), with the words matched; of a statement until the last
+    moment at which it is true."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    words: str = ""
+
+    def has_passed(self, now: datetime) -> bool:
+        """Whether nothing of it is to come, but the rest of today at the end of a longer time."""
+        began_before = self.since is not None and self.since.date() < now.date()
+        return self.until is not None and self.until <= now + timedelta(days=began_before)
+
+
+_Bounds = tuple[datetime | None, datetime | None]
+
+
+def of_question(question: str, now: datetime) -> Span | None:
+    """The days that a question names, or None."""
+    question = question[:_MAX_QUESTION]
+    if not (date_phrases.may_hold_date(question) or _HINT.search(question)):
+        return None  # most questions: no rule is compiled
+    today = _midnight(now)
+    for pattern, make in _RULES:
+        for match in pattern.finditer(question):
+            try:
+                since, until = make(date_phrases.groups(match), today)
+            except (ValueError, OverflowError, LookupError):
+                continue  # 31 February, the year 9999, a look-alike letter in a month
+            return Span(since, until, match[0])
+    return None
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _dated(parts: dict[str, str], today: datetime) -> _Bounds:
+    first, end = date_phrases.days(parts["date"], today, ahead=False)
+    return (None, first) if "before" in parts else (first, None if "after" in parts else end)
+
+
+def _relative(parts: dict[str, str], today: datetime) -> _Bounds:
+    """Raises ValueError for what is to come."""
+    if "ago" in parts:
+        days = _days_of_unit(parts)
+        around, slack = today - timedelta(days=date_phrases.number(parts["number"]) * days), days // 4
+        return around - timedelta(days=slack), around + timedelta(days=slack + 1)
+    unit, first = date_phrases.relative_days(parts, today)
+    if first > today or "until" in parts:
+        raise ValueError
+    return first, None if "since" in parts else date_phrases.end_of(unit, first)
+
+
+def _weekday(parts: dict[str, str], today: datetime) -> _Bounds:
+    first = date_phrases.weekday(today, parts["day"], -1)
+    return first, date_phrases.end_of("day", first)
+
+
+def _last_units(parts: dict[str, str], today: datetime) -> _Bounds:
+    """The last so many days, weeks, months or years, with today; a few are three, of days seven."""
+    days = _days_of_unit(parts)
+    few = 7 if days == 1 else 3
+    many = date_phrases.number(parts["number"]) if "number" in parts else few
+    return today - timedelta(days=many * days), today + timedelta(days=1)
+
+
+def _days_of_unit(parts: dict[str, str]) -> int:
+    return (1, 7, 30, 365)[date_phrases.index(parts["unit"], date_phrases.DAY_UNITS)]
+
+
+def _week(parts: dict[str, str], today: datetime) -> _Bounds:
+    """The calendar week of this number that began last, or that of a year. Raises ValueError."""
+    year = int(parts["year"]) if "year" in parts else today.isocalendar()[0]
+    day = date.fromisocalendar(year, int(parts["number"]), 1)
+    if "year" not in parts and day > today.date():
+        day = date.fromisocalendar(year - 1, int(parts["number"]), 1)
+    first = today.replace(year=day.year, month=day.month, day=day.day)
+    return first, first + timedelta(days=7)
+
+
+def _quarter(parts: dict[str, str], today: datetime) -> _Bounds:
+    """The present quarter, the last one, or one by its number, of a year or the last that began."""
+    first = today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1)
+    if "last" in parts:
+        first = date_phrases.month(first, -3)
+    elif "number" in parts:
+        begun = int(parts["number"]) * 3 - 2 <= today.month
+        year = int(parts["year"]) if "year" in parts else today.year - (not begun)
+        first = today.replace(year=year, month=int(parts["number"]) * 3 - 2, day=1)
+    return first, date_phrases.month(first, 3)
+
+
+def _rule(expression: str) -> Pattern:
+    return languages.pattern(languages.spaced(rf"\b{expression}"))
+
+
+_DAY, _YEAR = rf"(?P<date>{date_phrases.DAY_DATE})\b", rf"(?P<year>{date_phrases.YEAR})"
+_PLURAL = "|".join(unit.removesuffix("?") for units in languages.values("TIME_UNITS") for unit in units.split()[3:])
+_OF_YEAR = rf"(?:,? (?:of )?{_YEAR})?"
+_UNITS = (
+    rf"(?:<FEW>|(?P<number>{date_phrases.NUMBER})) (?P<unit>{'|'.join(date_phrases.DAY_UNITS)})|(?P<unit2>{_PLURAL})"
+)
+_RULES: tuple[tuple[Pattern, Callable[[dict[str, str], datetime], _Bounds]], ...] = (
+    (_rule(rf"(?P<before><UP_TO>) (?:the )?{_DAY}"), _dated),
+    (_rule(rf"(?P<after><SINCE_THEN>) (?:the )?{_DAY}"), _dated),
+    (_rule(_DAY), _dated),
+    (_rule(rf"<LAST_UNITS> (?:{_UNITS})\b"), _last_units),
+    *((date_phrases.relative(language), _relative) for language in languages.ALL),
+    (_rule(rf"(?:<IN_WEEK>) (?P<number>\d{{1,2}})\b{_OF_YEAR}(?! <OF_WHAT_FOLLOWS>)"), _week),
+    (_rule(rf"{_YEAR}-W(?P<number>\d\d)\b"), _week),
+    (
+        _rule(rf"(?:(?:(?P<last><LAST>)|<THIS>) <QUARTER>|(?:<IN_MONTH> )?Q(?P<number>[1-4])\b{_OF_YEAR})"),
+        _quarter,
+    ),
+    (_rule(rf"{_YEAR}-Q(?P<number>[1-4])\b"), _quarter),
+    (_rule(rf"<ON_DAY> (?P<day>{date_phrases.DAY})\b"), _weekday),
+    (_rule(rf"<IN_MONTH> (?P<date>{date_phrases.MONTH_DATE})\b"), _dated),
+    (_rule(rf"(?:(?P<date>{date_phrases.MONTH_OF_YEAR})|<IN_YEAR> (?P<date2>{date_phrases.YEAR}))\b"), _dated),
+)
+
+# From when until when a statement is true. A month or a year counts whole: "since June 2025" begins with its first day,
+# "until December 2026" ends with its last. A date without a year is the last one before today after "since" and in a
+# sentence about the past, else the next one. "On 3 May" begins something only where the sentence says that something
+# began ("I moved on 3 May"): a birthday or an appointment has a date too.
+
+_CHANGE, _FUTURE = languages.pattern("<CHANGE>"), languages.pattern("<FUTURE>")
+_PAST, _PERFECT = languages.pattern("<PAST>"), languages.pattern("<PERFECT>")
+_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|`[^`\n]*`")
+
+
+def of_statement(statement: str, now: datetime, *, begins: bool = False) -> Span:
+    """What the words say, written at `now`; an end before its beginning is left out.
+
+    `begins`: "in June" is its beginning, whatever the verb.
+    """
+    plain = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), statement)
+    begins, ahead = begins or bool(_CHANGE.search(plain)), bool(_FUTURE.search(plain))
+    since = until = None
+    for phrase in date_phrases.PHRASE.finditer(plain):
+        try:
+            first, last = _bounds(phrase, plain, _midnight(now), begins, ahead)
+        except (ValueError, OverflowError):
+            continue  # 31 February
+        since, until = since or first, until or last
+    return Span(since, None if since and until and until < since else until)
+
+
+def _bounds(phrase: re.Match[str], statement: str, today: datetime, begins: bool, ahead: bool) -> _Bounds:
+    """(since, until) of a phrase. Raises ValueError for a date that does not exist."""
+    kind, is_past = date_phrases.kind(phrase), bool(_PAST.search(statement))
+    to_come = ahead or not is_past
+    match kind:
+        case "range":  # "from 3 to 10 May 2026": the first date takes from the second what it does not say
+            start, end = date_phrases.days(phrase["last"], today, ahead=to_come)
+            first = phrase["first"].rstrip(".")
+            begin = start.replace(day=int(first)) if len(first) < 3 else None
+            return begin or date_phrases.days(phrase["first"], start, ahead=False)[0], end - _MOMENT
+        case "duration" if _PERFECT.search(statement):
+            number = date_phrases.number(phrase["n"].lower())
+            unit = date_phrases.index(phrase["unit"].lower(), date_phrases.DAY_UNITS)
+            if unit < 2:
+                return today - timedelta(days=number * (1, 7)[unit]), None
+            return date_phrases.month(today, -number * (1, 12)[unit - 2]), None
+        case "until":
+            return None, date_phrases.days(phrase["date"], today, ahead=not is_past)[1] - _MOMENT
+        case "since" | "from":
+            return date_phrases.days(phrase["date"], today, ahead=kind == "from" and to_come)[0], None
+        case "at" if begins:
+            return date_phrases.days(phrase["date"], today, ahead=ahead)[0], None
+    return None, None
+
+
+# Relative dates, written out in the language of the word. Ambiguous words ("on Friday", "soon", "in two weeks" after a
+# past tense) and quoted text are left as they are. Of "3/4/2026" the locale says which number is the month, and that is
+# written out, so that the person sees how it was read. "next Friday" is the first one after today.
+
+_MAY_BE_RELATIVE = languages.pattern(r"<DATE_HINTS>|\d/\d")
+_PAST_TENSE = Pattern(languages.alternatives("PAST_TENSE"))
+_AFTER_DAY = Pattern(rf"\b(?:{date_phrases.DAY})s?\s*$", re.IGNORECASE)
+
+
+def resolve(text: str, now: datetime) -> str:
+    """The text, written at `now`, with its relative dates replaced."""
+    if not _MAY_BE_RELATIVE.search(text):
+        return text
+    parts, at = [], 0
+    for quoted in _QUOTED.finditer(text):
+        parts += [_replace_all(text[at : quoted.start()], _midnight(now), not at), quoted[0]]
+        at = quoted.end()
+    return "".join([*parts, _replace_all(text[at:], _midnight(now), not at)])
+
+
+def _replace_all(text: str, today: datetime, first: bool) -> str:
+    for language in reversed(languages.ALL):  # the first has what any language may say
+        text = date_phrases.relative(language).sub(partial(_replacement, language, today, first), text)
+    return text
+
+
+def _replacement(language: ModuleType, today: datetime, first: bool, match: re.Match[str]) -> str:
+    before = match.string[: match.start()].rstrip(" \"'“„(")
+    starts_sentence = (first and not before) or before.endswith((".", "!", "?", "\n"))
+    if match[0][0].isupper() and not starts_sentence and not match[0].isupper():
+        return match[0]  # probably a name: "the film Yesterday"
+    try:
+        date_words = _written(match, date_phrases.groups(match), language, today)
+    except (ValueError, OverflowError, LookupError):
+        return match[0]
+    return date_words[0].upper() + date_words[1:] if starts_sentence and match[0][0].isupper() else date_words
+
+
+def _written(match: re.Match[str], parts: dict[str, str], language: ModuleType, today: datetime) -> str:
+    """What stands for the match, in its language; itself where it is no date after all."""
+    bound, before = parts.get("since") or parts.get("until"), match.string[: match.start()]
+    is_past = bool(_PAST_TENSE.search(match.string))  # "it was done in two days": a duration
+    if (is_past and ("ahead" in parts or "until" in parts)) or (bound and _AFTER_DAY.search(before)):
+        return match[0]
+    unit, day_meant = date_phrases.relative_days(parts, today)
+    month = language.MONTHS.split()[day_meant.month - 1].split("|")[0].capitalize()
+    named = {"day": day_meant.day, "month": month, "year": day_meant.year}
+    date = language.WRITTEN_DATE.format(**named)
+    if "slashed" in parts or "owns" in parts:
+        return f"{parts.get('in_front', '')} {date}{parts.get('owns', '')}".lstrip()
+    preposition, part = bound or parts.get("before", ""), parts.get("part", "")
+    part = languages.table("WRITTEN_PARTS").get(part, part)
+    alone, behind = language.WRITTEN["night" if part == "night" else "part" if part else unit]
+    words = str((behind if preposition else alone).format(before=preposition, part=part, date=date, **named))
+    contracted = languages.table("CONTRACTED").items()
+    return next((f"{short}{words[len(long) :]}" for long, short in contracted if words.startswith(long)), words)
