@@ -9,7 +9,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
 from agent_cli.errors import UsageError
-from agent_cli.memory.dates import due_times
+from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.messages import Origin
@@ -46,7 +46,7 @@ def remind(
 
 def add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
     """Add a task and print the time that was understood. Raises UsageError."""
-    now, zone = app_.time(), due_times.local_zone()
+    now, zone = app_.time(), moments.local_zone()
     text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
     origin = "tool" if app_.child else origin
     task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin)
@@ -141,7 +141,7 @@ def snooze(
 ) -> None:
     """Postpone a reminder."""
     app_ = context.obj.app()
-    until = due_times.parse_moment(" ".join(when), app_.time(), due_times.local_zone())
+    until = due_times.parse_moment(" ".join(when), app_.time(), moments.local_zone())
     task = tasks.snooze(app_.db, _task(context, handle), until, app_.time)
     output.say(f"snoozed {tasks.receipt(task, app_.time())}")
 
@@ -156,7 +156,7 @@ def edit(
     """Change the words of a task, or its time with --at."""
     app_, task = context.obj.app(), _task(context, handle)
     if at is not None:
-        due = due_times.parse(at, app_.time(), due_times.local_zone())
+        due = due_times.parse(at, app_.time(), moments.local_zone())
         task = tasks.move(app_.db, task, due, app_.time)
     if words:
         task = tasks.edit(app_.db, task, " ".join(words), app_.time)

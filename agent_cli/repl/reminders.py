@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
-from agent_cli.memory.dates import due_times
+from agent_cli.memory.dates import moments
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Reminder
 from agent_cli.text import clean

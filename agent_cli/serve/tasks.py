@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.memory.dates import due_times
+from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.serve.responses import Refused
@@ -64,7 +64,7 @@ def router(state: ServerState) -> APIRouter:
         caller = _writer(request)
         now = state.app.time()
         try:
-            occasion = due_times.parse(without_surrogates(new.when), now, due_times.local_zone())
+            occasion = due_times.parse(without_surrogates(new.when), now, moments.local_zone())
         except UsageError as error:
             raise Refused(422, "no_time", clean(str(error))) from None
         with state.pool.connection() as db:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, session_notes
-from agent_cli.memory.dates import due_times, periods
+from agent_cli.memory.dates import moments, periods
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.proposals import MemoryContext
@@ -103,12 +103,13 @@ _MAX_TASKS = 50
 
 def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the moment that is meant. Raises UsageError for a time that cannot be read or is past."""
+    from agent_cli.memory.dates import due_times
 
     now = context.time()
-    due = due_times.parse(arguments.get("when", ""), now, context.access.zone or due_times.local_zone())
+    due = due_times.parse(arguments.get("when", ""), now, context.access.zone or moments.local_zone())
     if due is None:
         return arguments
-    moment = due_times.format_moment(due.due, now)
+    moment = moments.format_moment(due.due, now)
     return arguments | {"when": f"{due.words}, next {moment}" if due.repeats else moment}
 
 
@@ -124,9 +125,10 @@ def _task(context: ToolContext, handle: str) -> Task:
 @tool(risk="write", resolve=_check_reminder)
 def create_reminder(context: ToolContext, text: str, when: str = "") -> ToolResult:
     """Keep a task or reminder in the person's words, when they ask."""
+    from agent_cli.memory.dates import due_times
 
     now = context.time()
-    due = due_times.parse(when, now, context.access.zone or due_times.local_zone())
+    due = due_times.parse(when, now, context.access.zone or moments.local_zone())
     request = log.nth_last(context.db, context.session, "user", 1)
     said = {"session": context.session, "message": request.id if request else None}
     task = tasks.add(context.db, context.scope, text, due, context.time, origin="model", **said)

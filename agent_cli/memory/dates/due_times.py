@@ -6,27 +6,23 @@ An ambiguous word counts only in a context that makes it a time: "at 9" not befo
 future: a weekday is the coming one, "3pm" is today's or else tomorrow's, and a past date is refused. A
 day without a time means nine o'clock. Commands always show the parsed time in full, so that nobody need know these
 rules.
-
-A repetition is a rule of RFC 5545, whose occurrences dateutil computes. It is stored without its start, which is stored
-beside it in local time and moves on with the occurrences that have passed, so that they are never counted again. Daily
-and longer rules keep the local time of day; hourly and shorter ones count elapsed time across clock changes. The 29th
-to 31st of a shorter month means its last day.
 """
 
 import re
 import warnings
 from calendar import monthrange
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cache
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from agent_cli import text
 from agent_cli.errors import UsageError
+from agent_cli.memory.dates import moments
+from agent_cli.memory.dates.moments import DueTime
 from agent_cli.memory.language import date_phrases, languages
 from agent_cli.text import Pattern
-from agent_cli.values import frozen
 
 _MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
 _MAX_SENTENCE = 2000  # characters of a task with its words for time
@@ -37,9 +33,7 @@ _LIKENESS = 0.86  # "wensday" has 0.88 to Wednesday, and "Feiertag" 0.8 to "Frei
 _FIELDS = ("seconds", "minutes", "hours", "days", "weeks")  # of timedelta; behind them are months and years
 _EXACT_UNITS = 3  # seconds, minutes and hours count elapsed time
 _MIN_MINUTES = 10  # between two occurrences
-_DAY_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _FREQUENCIES = ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
-_ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # computed in UTC
 _UNITS, _ADVERBS = date_phrases.TIME_UNITS[1:], languages.ordered("HOW_OFTEN")
 _NTH = languages.ordered("NTH")  # the first to the fourth, and the last
 _OTHER, _BETWEEN = languages.pattern("<OTHER>"), languages.pattern("<BETWEEN_DAYS>")
@@ -59,28 +53,6 @@ _HALVES = (  # how a number with a half begins or ends
 )
 _AND_A_HALF = languages.pattern(languages.spaced(rf"(?<!\S)\S++ {languages.alternatives('AND_A_HALF')}"))
 _DATEPARSER_SETTINGS = {"DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False}
-
-
-@frozen
-class DueTime:
-    """The first moment, in its zone; for a repetition also the rule and its start in local time."""
-
-    due: datetime
-    words: str
-    zone: str
-    repeats: str = ""
-    starts: str = ""
-
-
-@frozen
-class Occurrence:
-    """One occurrence of a rule: its local time, and the moment in UTC.
-
-    Moments are compared, because local times are ambiguous in the hour that comes twice.
-    """
-
-    wall: datetime
-    moment: datetime
 
 
 _Found = Mapping[str, re.Match[str]]
@@ -114,8 +86,8 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
         if found and _FILLER.fullmatch(rest):
             due_time = _due_time(found, now, zone)
             return DueTime(due_time.due, words, zone, due_time.repeats, due_time.starts)
-    tz = get_zone(zone, now)
-    today = _to_wall(now, tz)
+    tz = moments.get_zone(zone, now)
+    today = moments.to_wall(now, tz)
     if (wall := _dateparser(words, today)) is None:
         raise UsageError(
             f"{text.one_line(words, 60)!r} cannot be understood as a time: write it like “friday 3pm”, “in two hours”"
@@ -135,22 +107,22 @@ def parse_moment(words: str, now: datetime, zone: str) -> datetime:
 
 def _due_time(found: _Found, now: datetime, zone: str) -> DueTime:
     """Raises UsageError when it is past or there is no such day or time."""
-    tz, words = get_zone(zone, now), " ".join(each[0].strip(" ,") for each in _in_order(found))
+    tz, words = moments.get_zone(zone, now), " ".join(each[0].strip(" ,") for each in _in_order(found))
     now = now.astimezone(UTC)  # datetimes of one zone are compared by local time
     at = _time_of_day(found)
-    wall = _to_wall(now, tz)
+    wall = moments.to_wall(now, tz)
     if "repeating" in found:
         rule, part = _repetition(found["repeating"], wall)
-        first = _first(rule, at or time(_PART_HOURS.get(part, MORNING.hour)), tz, now)
+        first = moments.first(rule, at or time(_PART_HOURS.get(part, MORNING.hour)), tz, now)
         return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
     if "duration" in found:
         due = _after_duration(found["duration"], at, wall, tz, now)
     elif "day" in found:
         due = _on_day(found, at, wall, tz, now)
     else:
-        due = _from_wall(datetime.combine(wall, at or MORNING), tz)
+        due = moments.from_wall(datetime.combine(wall, at or MORNING), tz)
         if due <= now:
-            due = _from_wall(datetime.combine(wall + timedelta(days=1), at or MORNING), tz)
+            due = moments.from_wall(datetime.combine(wall + timedelta(days=1), at or MORNING), tz)
     return DueTime(due, words, zone)
 
 
@@ -237,12 +209,12 @@ def _on_day(found: _Found, at: time | None, wall: datetime, tz: tzinfo, now: dat
     day = _named_day(found["day"], groups, today)
     if part == "tonight" and "point" in found and at and at.hour < 5:
         day += timedelta(days=1)  # tonight at midnight
-    due = _from_wall(datetime.combine(day, at or MORNING), tz)
+    due = moments.from_wall(datetime.combine(day, at or MORNING), tz)
     if due <= now and day == today:
         if not {"day", "weekend"}.isdisjoint(groups):
             day += timedelta(days=7)
         elif "point" not in found and (_PART_HOURS.get(part, _NOON) >= _NOON or wall.hour < _NOON):
-            customary = (_from_wall(today.replace(hour=hour), tz) for hour in (12, 15, 18, 20, 22, 23))
+            customary = (moments.from_wall(today.replace(hour=hour), tz) for hour in (12, 15, 18, 20, 22, 23))
             if (later := next((each for each in customary if each > now), None)) is None:
                 raise UsageError("today is nearly over: name a time, as in “in ten minutes” or “tomorrow at 9”")
             return later
@@ -316,9 +288,9 @@ def _dateparser(words: str, base: datetime) -> datetime | None:
 
 def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     """The moment of a local time. Raises UsageError when it is past."""
-    due = _from_wall(wall, rules)
+    due = moments.from_wall(wall, rules)
     if due <= now.astimezone(UTC):
-        raise UsageError(f"{format_moment(due, now)} is past: name a time in the future")
+        raise UsageError(f"{moments.format_moment(due, now)} is past: name a time in the future")
     return due
 
 
@@ -505,7 +477,7 @@ def _repetition(match: re.Match[str], now: datetime) -> tuple[str, str]:
     if "date" in groups:
         return _date_rule(interval, groups["date"], month), ""
     today = {  # the day, when none is named
-        "WEEKLY": f"BYDAY={_DAY_CODES[now.weekday()]}",
+        "WEEKLY": f"BYDAY={moments.DAY_CODES[now.weekday()]}",
         "MONTHLY": _on_date(now.day),
         "YEARLY": f"BYMONTH={now.month};{_on_date(now.day, now.month)}",
     }
@@ -526,7 +498,7 @@ def _rule(frequency: str, interval: int, by: str = "") -> str:
 
 def _day_codes(days: str) -> str:
     found = {date_phrases.day_number(word) for word in re.split(r"\W+", days) if not _BETWEEN.fullmatch(word)}
-    return ",".join(code for number, code in enumerate(_DAY_CODES) if number in found)
+    return ",".join(code for number, code in enumerate(moments.DAY_CODES) if number in found)
 
 
 def _date_rule(interval: int, date: str, month: str) -> str:
@@ -545,112 +517,3 @@ def _on_date(day: int, month: int = 0) -> str:
     if day < 29 or (month and month != 2):
         return f"BYMONTHDAY={day}"
     return f"BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"
-
-
-def cron(rule: str, at: time) -> str:
-    """The five fields of cron that say the same as a rule. Raises UsageError where none do."""
-    parts = dict(part.split("=") for part in rule.split(";"))
-    every = f"*/{parts['INTERVAL']}" if "INTERVAL" in parts else "*"
-    match parts["FREQ"]:
-        case "MINUTELY":
-            return f"{every} * * * *"
-        case "HOURLY":
-            return f"{at.minute} {every} * * *"
-        case _ if every != "*" or "BYSETPOS" in parts:
-            raise UsageError("a schedule has no every other time, and no 29th to 31st of each month: name days")
-    days, weekdays = (parts.get(name, "*").replace("-1", "L") for name in ("BYMONTHDAY", "BYDAY"))
-    weekdays = re.sub(rf"([\dL]?)({'|'.join(_DAY_CODES)})", _cron_day, weekdays)
-    return f"{at.minute} {at.hour} {days} {parts.get('BYMONTH', '*')} {weekdays}"
-
-
-def _cron_day(match: re.Match[str]) -> str:
-    """A day of the week, the nth of the month, or the last, as cron has them."""
-    number, nth = _DAY_CODES.index(match[2]) + 1, match[1]
-    return f"{number}L" if nth == "L" else f"{number}#{nth}" if nth else str(number)
-
-
-def _first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
-    """The first occurrence after `now`: the coming Friday for every other Friday. Raises UsageError when there is
-    none."""
-    if rule.startswith(_ELAPSED):
-        start = now.astimezone(UTC).replace(tzinfo=None)
-        return next(_occurrences(rule, start, zone, start + timedelta(seconds=1)))
-    today = _to_wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    start = datetime.combine(today - timedelta(days=1), at)
-    every = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
-    found = next((each for each in _occurrences(every, start, zone, start) if each.moment > now.astimezone(UTC)), None)
-    if found is None:
-        raise UsageError("that day does not exist: name another")
-    return found
-
-
-def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurrence | None:
-    """The first occurrence after a moment; None when there is none before the year 9999."""
-    start, after = datetime.fromisoformat(starts), moment.astimezone(UTC)
-    earliest = _to_wall(moment, _rule_zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
-    return next((each for each in _occurrences(rule, start, zone, earliest) if each.moment > after), None)
-
-
-def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence]:
-    """The occurrences from the start up to now."""
-    start = datetime.fromisoformat(starts)
-    until = now.astimezone(UTC)
-    return list(takewhile(lambda each: each.moment <= until, _occurrences(rule, start, zone, start)))
-
-
-def _occurrences(rule: str, start: datetime, zone: tzinfo, earliest: datetime) -> Iterator[Occurrence]:
-    """The occurrences from `earliest` on, computed from `start`; both are local times."""
-    from dateutil.rrule import rrulestr  # only repetitions need it
-
-    rule_zone = _rule_zone(rule, zone)
-    for each in rrulestr(rule, dtstart=start).xafter(max(earliest, start), inc=True):
-        yield Occurrence(each, _from_wall(each, rule_zone).astimezone(UTC))
-
-
-def _rule_zone(rule: str, zone: tzinfo) -> tzinfo:
-    return UTC if rule.startswith(_ELAPSED) else zone
-
-
-# Zones: the rules of one come from its name, never from the present offset: nine o'clock stays nine o'clock when the
-# clocks change. A time skipped in spring is moved forward by the gap (02:30 is 03:30), as in RFC 5545; an ambiguous one
-# in autumn means the first.
-
-
-def local_zone() -> str:
-    """The name of the machine's zone (or TZ), as in Europe/Vienna; empty when it has none."""
-    from zoneinfo import ZoneInfo
-
-    import tzlocal  # 30 ms, and few commands need future times
-
-    with suppress(LookupError, ValueError, OSError):  # contradictory settings, or an unknown zone
-        name = str(tzlocal.get_localzone_name() or "")
-        return name if name and ZoneInfo(name) else ""
-    return ""
-
-
-def get_zone(name: str, now: datetime) -> tzinfo:
-    """The zone of this name, or the offset of `now` when there is none."""
-    from zoneinfo import ZoneInfo  # as late as tzlocal
-
-    with suppress(LookupError, ValueError, OSError):
-        return ZoneInfo(name) if name else now.tzinfo or UTC
-    return now.tzinfo or UTC
-
-
-def _from_wall(wall: datetime, zone: tzinfo) -> datetime:
-    """The moment of a local time; a skipped one is moved forward. Raises UsageError."""
-    try:
-        return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
-    except OverflowError as error:
-        raise UsageError(f"the end of {wall.year} is too far away: name a nearer time") from error
-
-
-def _to_wall(moment: datetime, zone: tzinfo) -> datetime:
-    """The local time of a moment, without its zone."""
-    return moment.astimezone(zone).replace(tzinfo=None, fold=0)
-
-
-def format_moment(moment: datetime, now: datetime) -> str:
-    """As in Friday 27 Nov 2026, 15:00; with seconds when it is less than two minutes away."""
-    near = abs(moment - now) < timedelta(minutes=2) and moment.second
-    return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory.dates import due_times
+from agent_cli.memory.dates import moments
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, holder, ids, meta
 from agent_cli.store.db import Database
@@ -93,12 +93,14 @@ class LostRun(Exception):
 
 def from_words(words: str, now: datetime) -> str:
     """The cron fields of "every day at 7"; what says no repetition stays as it is. Raises UsageError."""
+    from agent_cli.memory.dates import due_times  # only needed for words
+
     if not any(word.isalpha() for word in words.split()[:1]):
         return words
-    due = due_times.parse(words, now, due_times.local_zone())
+    due = due_times.parse(words, now, moments.local_zone())
     if due is None or not due.repeats:
         raise UsageError(f'{words!r} happens once: a schedule repeats, as in "every day at 7"')
-    return due_times.cron(due.repeats, datetime.fromisoformat(due.starts).time())
+    return moments.cron(due.repeats, datetime.fromisoformat(due.starts).time())
 
 
 def normalize(cron: str) -> str:
@@ -130,7 +132,7 @@ def explain(cron: str) -> str:
 
 def machine_zone() -> str:
     """The name of the machine's time zone, as in Europe/Vienna; "local" when it has none."""
-    return due_times.local_zone() or _UNNAMED_ZONE
+    return moments.local_zone() or _UNNAMED_ZONE
 
 
 def next_time(cron: str, zone: str, now: datetime) -> datetime:

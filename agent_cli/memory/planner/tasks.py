@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory.dates import due_times
-from agent_cli.memory.dates.due_times import DueTime, Occurrence, format_moment
+from agent_cli.memory.dates import moments
+from agent_cli.memory.dates.moments import DueTime, Occurrence, format_moment
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids
@@ -188,8 +188,8 @@ def complete(db: Database, task: Task, time: clock.Clock, *, actor: str = "perso
         raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'} already")
     now, columns = time(), {"state": "done"}
     if task.repeats and task.due_at:
-        rules, since = due_times.get_zone(task.zone, now), max(now, datetime.fromisoformat(task.due_at))
-        if following := due_times.next_after(task.repeats, task.starts, rules, since):
+        rules, since = moments.get_zone(task.zone, now), max(now, datetime.fromisoformat(task.due_at))
+        if following := moments.next_after(task.repeats, task.starts, rules, since):
             columns = _moved(following)
     return _change(db, task, "done", time, actor=actor, done_at=clock.utc(now), **columns)
 
@@ -207,7 +207,7 @@ def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task
         raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'}, so it has no reminder")
     moment = clock.utc(until)
     if task.due_at and max(task.due_at, moment) == task.comes_up:
-        due = format_moment(_local(task.comes_up, due_times.get_zone(task.zone, time())), time())
+        due = format_moment(_local(task.comes_up, moments.get_zone(task.zone, time())), time())
         raise UsageError(
             f"{task.handle} comes up on {due} in any case, so nothing was changed (`agent tasks edit` sets a time)"
         )
@@ -254,7 +254,7 @@ def format_due(task: Task, now: datetime) -> str:
     """Its due time in full, in its zone; empty when it has none."""
     if task.due_at is None:
         return ""
-    tz = due_times.get_zone(task.zone, now)
+    tz = moments.get_zone(task.zone, now)
     moment = format_moment(_local(task.due_at, tz), now)
     label = "due" if task.due_at <= clock.utc(now) else "next"
     repeats = f"{text.one_line(task.due_words, 60)}, {label} " if task.repeats else ""
@@ -338,16 +338,16 @@ def _reminder_time(task: Task, now: datetime, interval: timedelta) -> datetime |
     repeated = reminded + interval
     if not task.repeats:
         return repeated
-    following = due_times.next_after(task.repeats, task.starts, due_times.get_zone(task.zone, reminded), reminded)
+    following = moments.next_after(task.repeats, task.starts, moments.get_zone(task.zone, reminded), reminded)
     return min(repeated, following.moment) if following else repeated
 
 
 def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -> Reminder:
     """Mark a task as reminded; a repeating one moves to its latest past time."""
-    rules = due_times.get_zone(task.zone, now)
+    rules = moments.get_zone(task.zone, now)
     since, times, moved = _local(task.comes_up or "", rules), 1, dict[str, Any]()
     if task.repeats:
-        passed = due_times.past(task.repeats, task.starts, rules, now)
+        passed = moments.past(task.repeats, task.starts, rules, now)
         if len(passed) > 1:
             shown = 1 if task.reminded else 0
             times, since = len(passed) - shown, passed[shown].moment.astimezone(rules)

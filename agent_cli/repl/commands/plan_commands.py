@@ -13,7 +13,7 @@ from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.dates import due_times
+from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import short_path
@@ -43,7 +43,7 @@ def remind(conversation: Conversation, argument: str) -> str:
     if not argument:
         raise UsageError("say what and when, as in /remind call the dentist friday 3pm")
     app = conversation.app
-    words, when = due_times.find(argument, app.time(), due_times.local_zone())
+    words, when = due_times.find(argument, app.time(), moments.local_zone())
     task = tasks.add(app.db, app.scope, words, when, app.time, origin=conversation.origin, session=conversation.id)
     return Receipt(f"kept {tasks.receipt(task, app.time())}")
 

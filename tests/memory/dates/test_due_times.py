@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.dates import due_times
+from agent_cli.memory.dates import due_times, moments
 from tests.tables import for_each
 
 VIENNA, NEW_YORK, ADELAIDE = "Europe/Vienna", "America/New_York", "Australia/Adelaide"
@@ -21,10 +21,10 @@ def reckoned(words, now=FRIDAY, zone=VIENNA):
 def times(words, now, zone, count):
     """The first times of what repeats, as they come one after the other."""
     occasion = due_times.parse(words, datetime.fromisoformat(now), zone)
-    rules, found = due_times.get_zone(zone, occasion.due), [occasion.due]
+    rules, found = moments.get_zone(zone, occasion.due), [occasion.due]
     starts = occasion.starts
     while len(found) < count:
-        following = due_times.next_after(occasion.repeats, starts, rules, found[-1])
+        following = moments.next_after(occasion.repeats, starts, rules, found[-1])
         found.append(following.moment)
         starts = following.wall.isoformat()
     return [f"{each.astimezone(rules):%a %d %b %H:%M %z}" for each in found]
@@ -169,7 +169,7 @@ def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
 def test_what_repeats_becomes_a_rule(words, rule, first):
     occasion = due_times.parse(words, datetime.fromisoformat(FRIDAY), VIENNA)
     assert (occasion.repeats, occasion.starts) == (rule, first)
-    assert occasion.due == datetime.fromisoformat(first).replace(tzinfo=due_times.get_zone(VIENNA, occasion.due))
+    assert occasion.due == datetime.fromisoformat(first).replace(tzinfo=moments.get_zone(VIENNA, occasion.due))
 
 
 @for_each(
@@ -346,7 +346,7 @@ def test_with_slashes_the_month_comes_first_where_the_locale_says_so(monkeypatch
 
 def test_without_a_name_of_a_zone_the_offset_of_the_present_counts():
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    assert (due_times.get_zone("", now), due_times.get_zone("Nowhere/At_All", now)) == (UTC, UTC)
+    assert (moments.get_zone("", now), moments.get_zone("Nowhere/At_All", now)) == (UTC, UTC)
 
 
 @for_each("piece", ["3pm ", "in 1 ", "24.12. 18:00 ", "every x ", "1"])

@@ -1,0 +1,148 @@
+"""What a due time is: a moment in a zone, perhaps with a repetition; its occurrences, and how it is written.
+
+A repetition is a rule of RFC 5545, whose occurrences dateutil computes. It is stored without its start, which is stored
+beside it in local time and moves on with the occurrences that have passed, so that they are never counted again. Daily
+and longer rules keep the local time of day; hourly and shorter ones count elapsed time across clock changes.
+
+The rules of a zone come from its name, never from the present offset: nine o'clock stays nine o'clock when the clocks
+change. A time skipped in spring is moved forward by the gap (02:30 is 03:30), as in RFC 5545; an ambiguous one in
+autumn means the first.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from itertools import takewhile
+
+from agent_cli.errors import UsageError
+from agent_cli.values import frozen
+
+DAY_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # computed in UTC
+
+
+@frozen
+class DueTime:
+    """The first moment, in its zone; for a repetition also the rule and its start in local time."""
+
+    due: datetime
+    words: str
+    zone: str
+    repeats: str = ""
+    starts: str = ""
+
+
+@frozen
+class Occurrence:
+    """One occurrence of a rule: its local time, and the moment in UTC.
+
+    Moments are compared, because local times are ambiguous in the hour that comes twice.
+    """
+
+    wall: datetime
+    moment: datetime
+
+
+def local_zone() -> str:
+    """The name of the machine's zone (or TZ), as in Europe/Vienna; empty when it has none."""
+    from zoneinfo import ZoneInfo
+
+    import tzlocal  # 30 ms, and few commands need future times
+
+    with suppress(LookupError, ValueError, OSError):  # contradictory settings, or an unknown zone
+        name = str(tzlocal.get_localzone_name() or "")
+        return name if name and ZoneInfo(name) else ""
+    return ""
+
+
+def get_zone(name: str, now: datetime) -> tzinfo:
+    """The zone of this name, or the offset of `now` when there is none."""
+    from zoneinfo import ZoneInfo  # as late as tzlocal
+
+    with suppress(LookupError, ValueError, OSError):
+        return ZoneInfo(name) if name else now.tzinfo or UTC
+    return now.tzinfo or UTC
+
+
+def from_wall(wall: datetime, zone: tzinfo) -> datetime:
+    """The moment of a local time; a skipped one is moved forward. Raises UsageError."""
+    try:
+        return wall.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
+    except OverflowError as error:
+        raise UsageError(f"the end of {wall.year} is too far away: name a nearer time") from error
+
+
+def to_wall(moment: datetime, zone: tzinfo) -> datetime:
+    """The local time of a moment, without its zone."""
+    return moment.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+def format_moment(moment: datetime, now: datetime) -> str:
+    """As in Friday 27 Nov 2026, 15:00; with seconds when it is less than two minutes away."""
+    near = abs(moment - now) < timedelta(minutes=2) and moment.second
+    return f"{moment:%A} {moment.day} {moment:%b %Y, %H:%M}{f':{moment.second:02}' if near else ''}"
+
+
+def cron(rule: str, at: time) -> str:
+    """The five fields of cron that say the same as a rule. Raises UsageError where none do."""
+    parts = dict(part.split("=") for part in rule.split(";"))
+    every = f"*/{parts['INTERVAL']}" if "INTERVAL" in parts else "*"
+    match parts["FREQ"]:
+        case "MINUTELY":
+            return f"{every} * * * *"
+        case "HOURLY":
+            return f"{at.minute} {every} * * *"
+        case _ if every != "*" or "BYSETPOS" in parts:
+            raise UsageError("a schedule has no every other time, and no 29th to 31st of each month: name days")
+    days, weekdays = (parts.get(name, "*").replace("-1", "L") for name in ("BYMONTHDAY", "BYDAY"))
+    weekdays = re.sub(rf"([\dL]?)({'|'.join(DAY_CODES)})", _cron_day, weekdays)
+    return f"{at.minute} {at.hour} {days} {parts.get('BYMONTH', '*')} {weekdays}"
+
+
+def _cron_day(match: re.Match[str]) -> str:
+    """A day of the week, the nth of the month, or the last, as cron has them."""
+    number, nth = DAY_CODES.index(match[2]) + 1, match[1]
+    return f"{number}L" if nth == "L" else f"{number}#{nth}" if nth else str(number)
+
+
+def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
+    """The first occurrence after `now`: the coming Friday for every other Friday. Raises UsageError when there is
+    none."""
+    if rule.startswith(_ELAPSED):
+        start = now.astimezone(UTC).replace(tzinfo=None)
+        return next(_occurrences(rule, start, zone, start + timedelta(seconds=1)))
+    today = to_wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    start = datetime.combine(today - timedelta(days=1), at)
+    every = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
+    found = next((each for each in _occurrences(every, start, zone, start) if each.moment > now.astimezone(UTC)), None)
+    if found is None:
+        raise UsageError("that day does not exist: name another")
+    return found
+
+
+def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurrence | None:
+    """The first occurrence after a moment; None when there is none before the year 9999."""
+    start, after = datetime.fromisoformat(starts), moment.astimezone(UTC)
+    earliest = to_wall(moment, _rule_zone(rule, zone)) - timedelta(days=1)  # the clocks may have been put back
+    return next((each for each in _occurrences(rule, start, zone, earliest) if each.moment > after), None)
+
+
+def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence]:
+    """The occurrences from the start up to now."""
+    start = datetime.fromisoformat(starts)
+    until = now.astimezone(UTC)
+    return list(takewhile(lambda each: each.moment <= until, _occurrences(rule, start, zone, start)))
+
+
+def _occurrences(rule: str, start: datetime, zone: tzinfo, earliest: datetime) -> Iterator[Occurrence]:
+    """The occurrences from `earliest` on, computed from `start`; both are local times."""
+    from dateutil.rrule import rrulestr  # only repetitions need it
+
+    rule_zone = _rule_zone(rule, zone)
+    for each in rrulestr(rule, dtstart=start).xafter(max(earliest, start), inc=True):
+        yield Occurrence(each, from_wall(each, rule_zone).astimezone(UTC))
+
+
+def _rule_zone(rule: str, zone: tzinfo) -> tzinfo:
+    return UTC if rule.startswith(_ELAPSED) else zone
