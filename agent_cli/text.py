@@ -36,6 +36,10 @@ class Pattern:
         lower = text.lower()
         return any(word in lower for word in self._words)
 
+    def __call__(self, text: str) -> bool:
+        """Whether it is found in a text."""
+        return self.search(text) is not None
+
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
         return self._compiled.search(text, start) if self._may_match(text) else None
 

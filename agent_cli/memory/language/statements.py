@@ -42,12 +42,7 @@ _IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
 _OFFER = languages.pattern(r"\W*\b<OFFER>\b")
 _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
 _HOWEVER = languages.pattern(r"\b<HOWEVER>\b")
-_ABOUT_REPLIES = languages.pattern(r"\b<ABOUT_REPLIES>\b")
-_WORKED_OUT = languages.pattern(r"\b<WORKED_OUT_QUESTION>\b")
-_FIRST_PERSON = languages.pattern(r"\b<FIRST_PERSON>\b")
-_ADVICE, _WISH = languages.pattern(r"\b<ADVICE_QUESTION>\b"), languages.pattern(r"<WISH>")
-_ANSWER_WISH, _LIMIT = languages.pattern(r"<ANSWER_WISH>"), languages.pattern(r"\b(?=\w)<LIMIT>\b")
-_LIKING = languages.pattern(r"\b(?=\w)<LIKING>\b")
+_WISH = languages.pattern("<WISH>")
 _RECALLING, _NEW_WANTED = languages.pattern(r"\b<RECALLING>"), languages.pattern(r"(?:\b|\A)<NEW_WANTED>")
 _ABOUT_PEOPLE = languages.pattern(r"<ABOUT_PEOPLE>")
 _EVERYDAY = languages.pattern(r"<EVERYDAY>")
@@ -62,19 +57,30 @@ _CLAUSE_WORD = languages.pattern(
     r"(?<!\s)\s++<CLAUSE_OPENING>\s++(?=<OWN_CLAUSE>)",
     hint=lambda sentence: not languages.first_words("CLAUSE_OPENING").isdisjoint(sentence.casefold().split()),
 )
-_CLAIMS = [  # what a reply says was done, and how
-    (
-        kind,
-        Pattern(rf"\b(?!\W){languages.alternatives(name)}", re.IGNORECASE | re.MULTILINE),
-    )
+_CLAIMS = {  # what a reply says was done, and how
+    kind: Pattern(rf"\b(?!\W){languages.alternatives(name)}", re.IGNORECASE | re.MULTILINE)
     for kind, name in (("reminder", "REMINDER_CLAIMS"), ("saved", "PROMISES"), ("forgotten", "FORGETTING_CLAIMS"))
-]
+}
 _NOT_FORGET, _NO_PROMISE = languages.pattern(r"\b<NOT_FORGET>\b"), languages.pattern(r"\b<NO_PROMISE>\b")
 _QUOTED_REPLY = Pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
 )
 _MAX_READ = 20_000  # characters of a reply
 _CITATION = Pattern(r"\[[a-z]\d")
+
+
+# Tests of a sentence.
+is_in_first_person = languages.pattern(r"\b<FIRST_PERSON>\b")  # it is about the person who says it
+asks_for_reply = languages.pattern(r"\b<ABOUT_REPLIES>\b")  # what the assistant said
+asks_how_it_was_done = languages.pattern(
+    r"\b<WORKED_OUT_QUESTION>\b"
+)  # perhaps with the assistant: a reply may tell it
+asks_for_advice = languages.pattern(r"\b<ADVICE_QUESTION>\b")  # or help, on which what the person wishes bears
+says_how_to_answer = languages.pattern("<ANSWER_WISH>")  # a wish about language, length, tone, units or format
+tells_limit = languages.pattern(
+    r"\b(?=\w)<LIMIT>\b"
+)  # what somebody must not or cannot have or do: health, diet, fears
+tells_liking = languages.pattern(r"\b(?=\w)<LIKING>\b")  # what somebody likes, dislikes or usually does
 
 
 def is_question(words: str) -> bool:
@@ -241,21 +247,6 @@ def is_empty_reply(reply: str) -> bool:
     )
 
 
-def is_in_first_person(question: str) -> bool:
-    """Whether a question is about the person who asks."""
-    return _FIRST_PERSON.search(question) is not None
-
-
-def asks_for_reply(question: str) -> bool:
-    """Whether a question is about what the assistant said."""
-    return _ABOUT_REPLIES.search(question) is not None
-
-
-def asks_how_it_was_done(question: str) -> bool:
-    """Whether a question asks how something was worked out, perhaps with the assistant: its reply may tell it."""
-    return _WORKED_OUT.search(question) is not None
-
-
 def asks_only_for_time(question: str, time: str, *, past: bool) -> bool:
     """Whether a question asks what was at a time and for nothing else. `past`: else it must say that it asks for what
     was, since "today" may ask for what to do."""
@@ -273,11 +264,6 @@ def topic_of_saying(question: str, time: str) -> str:
     return _SAYING.sub(" ", rest) if _SAYING.search(rest) else ""
 
 
-def asks_for_advice(question: str) -> bool:
-    """Whether a question asks for advice or help, on which what the person wishes in general bears."""
-    return _ADVICE.search(question) is not None
-
-
 def asks_what_was_told(message: str) -> bool:
     """Whether a message asks for what the person, or somebody they know, told, did, has or likes: no task, no advice,
     and no general knowledge."""
@@ -293,21 +279,6 @@ def _asks_for_told(sentence: str) -> bool:
 def tells_wish(message: str) -> bool:
     """Whether a message tells what its author prefers, or wants always or never."""
     return languages.mentions(message, "WISHING") and _WISH.search(message) is not None  # few need the slow pattern
-
-
-def says_how_to_answer(statement: str) -> bool:
-    """Whether a statement is a wish about the answers: their language, length, tone, units or format."""
-    return _ANSWER_WISH.search(statement) is not None
-
-
-def tells_limit(statement: str) -> bool:
-    """Whether a statement tells what somebody must not, cannot or will not have or do: health, diet, fears."""
-    return _LIMIT.search(statement) is not None
-
-
-def tells_liking(statement: str) -> bool:
-    """Whether a statement tells what somebody likes, dislikes or usually does."""
-    return _LIKING.search(statement) is not None
 
 
 def preferences(message: str) -> list[str]:
@@ -387,5 +358,5 @@ def claim(reply: str) -> str:
 def _claim_of_sentence(sentence: str) -> str:
     if sentence.endswith("?"):
         return ""
-    kind = next((kind for kind, claim in _CLAIMS if claim.search(sentence)), "")
+    kind = next((kind for kind, claim in _CLAIMS.items() if claim.search(sentence)), "")
     return kind if kind and not _NO_PROMISE.search(_NOT_FORGET.sub("", sentence)) else ""

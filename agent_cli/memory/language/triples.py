@@ -7,7 +7,7 @@ with a doubt ("perhaps"), a negation or a second clause gives no triple, nor doe
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from datetime import datetime
 from functools import cache
 from itertools import product
@@ -121,14 +121,11 @@ def is_fact(statement: str) -> bool:
     return bool(re.search(r"\w", statement)) and len(statement) <= MAX_LENGTH and not _NOT_A_FACT.search(statement)
 
 
-_ObjectTest = Callable[[str, bool], bool]  # (object, whether the statement is in lower case)
-
-
 class _SentenceRule(NamedTuple):
     opening: Pattern  # how a sentence begins that it may match: tried first, because the pattern takes a millisecond
     pattern: Pattern
     predicate: str  # followed by the group "what", if any
-    fits: _ObjectTest
+    sort: str  # what the object must be: see `_fits`
     dated: bool = False  # whether "in June" is dropped too: elsewhere it may be the object
     only_dated: bool = False  # whether the sentence must have a date: "I'm moving to Linz"
 
@@ -160,10 +157,10 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
     object = _ARTICLE.sub("", words, count=1)
     if not object or len(object.split()) > _MAX_OBJECT_WORDS or object.casefold() in _PRONOUNS:
         return None
-    if rule.fits is _is_place and _INDEFINITE.match(words):
+    if rule.sort == "place" and _INDEFINITE.match(words):
         return None  # "in a flat", "for a bank": not a name
     what = predicate(parts["what"]) if "what" in parts else ""
-    if not rule.fits(object, sentence == sentence.lower()) or not rule.predicate + what:
+    if not _fits(rule.sort, object, sentence == sentence.lower()) or not rule.predicate + what:
         return None
     subject = parts.get("subject")
     return Triple(_ARTICLE.sub("", subject, count=1) if subject else PERSON, rule.predicate + what, object)
@@ -191,7 +188,7 @@ def _rules() -> list[_SentenceRule]:
             opening = next(each for each in openings if line.strip().startswith(each))
             pattern = Pattern(_filled(line.strip()), re.IGNORECASE, words.replace("<KIN>", _PLACES["<KIN>"]).split("|"))
             shape = (kind != "UNDATED_TRIPLES", kind == "PLANNED_TRIPLES")
-            rules.append(_SentenceRule(openings[opening], pattern, predicate.strip("-"), _TESTS[needed], *shape))
+            rules.append(_SentenceRule(openings[opening], pattern, predicate.strip("-"), needed, *shape))
     return rules
 
 
@@ -201,126 +198,61 @@ def _filled(rule: str) -> str:
     return languages.expand(rule)
 
 
-def _is_any(object: str, small: bool) -> bool:
-    return not _NO_OBJECT.match(object)
-
-
-def _is_proper_name(object: str, small: bool) -> bool:
-    """Capitalized, unless the statement is in lower case."""
-    shaped = object[0].isupper() or object[0].isdigit() or (small and len(object.split()) <= 2)
-    return shaped and not _JOINING.search(object)
-
-
-def _is_place(object: str, small: bool) -> bool:
-    first = object.split()[0].casefold()
-    return _is_proper_name(object, small) and first not in _NO_PLACES and not re.match(r"\d{1,4}$", object)
-
-
-def _is_person(object: str, small: bool) -> bool:
-    return (
-        _is_proper_name(object, False)
-        and len(object.split()) <= 3
-        and not _NATIONALITY.search(object.split()[0])
-        and all(word[0].isupper() or word in ("von", "van", "de", "der") for word in object.split())
-    )
-
-
-def _is_given_name(object: str, small: bool) -> bool:
-    """A name after "is called", whatever its ending."""
-    return _is_proper_name(object, False) and len(object.split()) <= 4
-
-
-def _is_job(object: str, small: bool) -> bool:
-    return not _NO_JOB.search(object) and len(object.split()) <= 4
-
-
-def _is_tool(object: str, small: bool) -> bool:
-    """A name, a number, or one word for a tool or a color."""
-    one = re.fullmatch(r"[\w@.+#/-]+", object)
-    return bool((_is_proper_name(object, False) or one) and not re.search(r"(?:ing|ed)$", object.split()[0]))
-
-
-def _is_age(object: str, small: bool) -> bool:
-    return 0 < int(object) < 130
-
-
-def _is_day(object: str, small: bool) -> bool:
-    return bool(_DAY.search(object)) and len(object.split()) <= 5
-
-
-def _is_year(object: str, small: bool) -> bool:
-    return object.isdigit() and 1900 <= int(object) < 2100
-
-
-def _is_mail_address(object: str, small: bool) -> bool:
-    return bool(re.fullmatch(r"[^\s@]+@[^\s@]+\.\w{2,}", object))
-
-
-def _is_phone_number(object: str, small: bool) -> bool:
-    return bool(re.fullmatch(r"\+?[\d(][\d ()/.-]{4,22}", object))
-
-
-def _is_network_address(object: str, small: bool) -> bool:
-    return bool(re.search(r"[\d.:/]", object)) and " " not in object
-
-
-def _is_likeable(object: str, small: bool) -> bool:
-    return _is_any(object, small) and object.split()[0].casefold() not in _PRONOUNS and "," not in object
-
-
-def _is_possession(object: str, small: bool) -> bool:
-    return not _NO_POSSESSION.search(object)
-
-
-def _is_school(object: str, small: bool) -> bool:
-    return _is_place(object, small) and _SCHOOL.search(object) is not None
-
-
-def _is_sort(object: str, small: bool) -> bool:
-    return _is_job(object, small) and _is_possession(object, small)
-
-
-def _is_activity(object: str, small: bool) -> bool:
-    return _is_likeable(object, small) and _is_possession(object, small)
-
-
-def _is_value(object: str, small: bool) -> bool:
-    """A name or something with digits; a state, as in "is broken", is no value."""
-    return bool(_is_proper_name(object, False) or re.search(r"\d|@", object))
-
-
-_TESTS: dict[str, _ObjectTest] = {
-    "any": _is_any,
-    "proper_name": _is_proper_name,
-    "place": _is_place,
-    "person": _is_person,
-    "given_name": _is_given_name,
-    "job": _is_job,
-    "tool": _is_tool,
-    "age": _is_age,
-    "day": _is_day,
-    "year": _is_year,
-    "mail_address": _is_mail_address,
-    "phone_number": _is_phone_number,
-    "network_address": _is_network_address,
-    "likeable": _is_likeable,
-    "possession": _is_possession,
-    "school": _is_school,
-    "sort": _is_sort,
-    "activity": _is_activity,
-    "value": _is_value,
-}
-"""What an object must be."""
+def _fits(sort: str, object: str, is_lower: bool) -> bool:
+    """Whether an object is of the sort that a rule wants. `is_lower`: whether the statement is in lower case."""
+    words = object.split()
+    first = words[0]
+    joined, possible = _JOINING.search(object), not _NO_POSSESSION.search(object)
+    named = not joined and (first[0].isupper() or first[0].isdigit())
+    likeable = not _NO_OBJECT.match(object) and first.casefold() not in _PRONOUNS and "," not in object
+    is_job = not _NO_JOB.search(object) and len(words) <= 4
+    is_place = named or (is_lower and len(words) <= 2 and not joined)  # capitalized, unless all is in lower case
+    is_place = is_place and first.casefold() not in _NO_PLACES and not re.match(r"\d{1,4}$", object)
+    match sort:
+        case "any":
+            return not _NO_OBJECT.match(object)
+        case "likeable":
+            return likeable
+        case "possession":
+            return possible
+        case "activity":
+            return likeable and possible
+        case "job":
+            return is_job
+        case "sort":
+            return is_job and possible
+        case "place":
+            return is_place
+        case "school":
+            return is_place and _SCHOOL(object)
+        case "given_name":  # whatever its ending
+            return named and len(words) <= 4
+        case "person":
+            capitalized = all(word[0].isupper() or word in ("von", "van", "de", "der") for word in words)
+            return named and capitalized and len(words) <= 3 and not _NATIONALITY.search(first)
+        case "tool":  # a name, a number, or one word for a tool or a color
+            one = re.fullmatch(r"[\w@.+#/-]+", object)
+            return bool(named or one) and not re.search(r"(?:ing|ed)$", first)
+        case "value":  # a name or something with digits; a state, as in "is broken", is no value
+            return named or re.search(r"\d|@", object) is not None
+        case "age":
+            return 0 < int(object) < 130
+        case "day":
+            return _DAY(object) and len(words) <= 5
+        case "year":
+            return object.isdigit() and 1900 <= int(object) < 2100
+        case "network_address":
+            return " " not in object and re.search(r"[\d.:/]", object) is not None
+    shapes = {"mail_address": r"[^\s@]+@[^\s@]+\.\w{2,}", "phone_number": r"\+?[\d(][\d ()/.-]{4,22}"}
+    return re.fullmatch(shapes[sort], object) is not None
 
 
 def search_words(predicate: str) -> str:
     """Further words that a fact with this predicate is found by."""
     plain = predicate.removeprefix("prefers.").replace("_", " ")
-    return (
-        f"prefer favourite favorite {plain}"
-        if plain != predicate.replace("_", " ")
-        else _SEARCH_WORDS.get(predicate, plain)
-    )
+    if predicate.startswith("prefers."):
+        return f"prefer favourite favorite {plain}"
+    return _SEARCH_WORDS.get(predicate, plain)
 
 
 def named_by(word: str) -> frozenset[str]:
@@ -364,7 +296,7 @@ class Ending:
     of: frozenset[str] | None = None  # predicates of the facts that have it as their object; None: all of their words
 
 
-_ABOUT_PERSON = languages.pattern(r"\b(?:<SELF>|<POSSESSIVE>)\b")
+is_about_person = languages.pattern(r"\b(?:<SELF>|<POSSESSIVE>)\b")
 _UNSURE = languages.pattern(r"\b<DOUBT>\b|\?")
 _NO_LONGER, _STOPPED = languages.pattern(r"\b<NO_LONGER>\b"), languages.pattern(r"\b<STOPPED>\b")
 _NEGATED = languages.pattern(r"\b<NEGATED>\b|n['’]t\b")
@@ -412,32 +344,22 @@ def is_doubtful(statement: str) -> bool:
     return bool(_UNSURE.search(date_phrases.without_future(statement, statement)))
 
 
-def is_about_person(statement: str) -> bool:
-    return bool(_ABOUT_PERSON.search(statement))
-
-
 def covers(ending: Ending, statement: str, triple: Triple, stems: dict[str, str]) -> bool:
     """Whether a fact says what is over. `stems`: the stem of each word, case folded."""
     over = terms.content_words(ending.over)
     if terms.is_negated(statement) or not any(word not in terms.STOP_WORDS for word in over):
         return False
-    if ending.of is not None:
-        known = terms.content_words(triple.object)
-        named = _same(over, known, stems) or (ending.of is _OWNING and all(_among(word, known, stems) for word in over))
-        return triple.predicate in ending.of and named
-    known = terms.content_words(statement)
-    if not all(_among(word, known, stems) for word in over):
+    known = terms.content_words(statement if ending.of is None else triple.object)
+    among = {
+        word
+        for word in (*over, *terms.content_words(ending.instead))
+        if any(_is_form(word, other, stems) for other in known)
+    }
+    if not among.issuperset(over):
         return False
-    new = [word for word in terms.content_words(ending.instead) if word not in over]
-    return not ending.instead or any(_among(word, known, stems) for word in new)
-
-
-def _same(words: list[str], others: list[str], stems: dict[str, str]) -> bool:
-    return len(words) == len(others) and all(_among(word, others, stems) for word in words)
-
-
-def _among(word: str, others: list[str], stems: dict[str, str]) -> bool:
-    return any(_is_form(word, other, stems) for other in others)
+    if ending.of is not None:
+        return triple.predicate in ending.of and (ending.of is _OWNING or len(over) == len(known))
+    return not ending.instead or not among <= {*over}
 
 
 def _is_form(word: str, other: str, stems: dict[str, str]) -> bool:

@@ -30,7 +30,7 @@ def test_who_asks_to_remember_or_to_forget_says_one_of_the_words_of_memory(name)
     every()
 
 
-@pytest.mark.parametrize("claim", [claim for _, claim in statements._CLAIMS])
+@pytest.mark.parametrize("claim", statements._CLAIMS.values())
 def test_every_promise_contains_one_of_its_words(claim):
     @settings(derandomize=True, max_examples=100)
     @given(matching(claim))
