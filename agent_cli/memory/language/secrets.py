@@ -31,7 +31,6 @@ _KEY_PREFIXES = """
     AIza ya29. GOCSPX- npm_ pypi- rubygems_ dckr_ hf_ gsk_ xai- r8_ pplx- tvly- SG. shp _v1_ tskey- lin_api_
     ntn_ secret_ figd_ ATATT3 AGE-SECRET sbp_ hvs. :AA
 """
-_PREFIXES = tuple(_KEY_PREFIXES.split())
 _KEYS = r"""
     (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}                         # AWS
   | (?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,255} | github_pat_\w{22,255}
@@ -48,10 +47,6 @@ _KEYS = r"""
   | ATATT3[\w=-]{50,512} | AGE-SECRET-KEY-1[A-Z0-9]{58} | sbp_[a-f0-9]{40} | hvs\.[\w-]{20,255}
   | \d{8,10}:AA[\w-]{33}                                        # Telegram
 """
-_IS = rf"(?:\s*+(?:[:=]|=>)\s*+|\s++{languages.alternatives('SECRET_IS')}(?:\s*+:)?\s++)"
-_ABOUT = rf"(?:\s+{languages.alternatives('SECRET_OF')}\s++[^\n.:;,!?=[]{{1,40}}?)?"
-_QUOTED = r"[\"'`„“”‚‘«»]"
-
 _ORDINARY = languages.words("NO_PASSWORD")
 """What may follow "the password is" without being a password."""
 _PARTICIPLE = Pattern(languages.alternatives("NO_PASSWORD_ENDING"))
@@ -111,7 +106,7 @@ def _find(text: str, folded: str) -> list[Span]:
     every = [
         (*place, rule.kind)
         for rule in _rules()
-        if not rule.needs or _contains_any(text if rule.cased else folded, rule.needs)
+        if not rule.needs or _contains_any(folded, rule.needs)
         for match in rule.pattern.finditer(text)
         if (place := rule.locate(match)) and place[0] < place[1]
     ]
@@ -124,117 +119,58 @@ def _find(text: str, folded: str) -> list[Span]:
     return merged
 
 
-_Locate = Callable[[re.Match[str]], tuple[int, int] | None]
-
-
 class _SecretRule(NamedTuple):
     kind: str
     pattern: re.Pattern[str]
-    locate: _Locate  # where in the match the secret is, or None
-    needs: tuple[str, ...] = ()  # the text must contain one of these, in lower case unless `cased`
-    cased: bool = False
+    locate: Callable[[re.Match[str]], tuple[int, int] | None]  # where in the match the secret is, or None
+    needs: tuple[str, ...]  # the text must contain one of these, in lower case; none: it may be anything
 
 
 @cache
 def _rules() -> list[_SecretRule]:
     """Compiled when first needed."""
-    label, word = re.IGNORECASE, rf"(?:{_QUOTED}(?P<quoted>[^\n]{{1,80}}?){_QUOTED}|(?P<bare>[^\s\[\"'`„“”‚‘«»]\S*))"
     pem = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
     named = r"(?:api|access|secret|auth|client|private|account|encryption|signing)"
-    return [
-        _SecretRule(
-            "private key",
-            re.compile(
-                rf"-----BEGIN {pem}(?:(?:(?!-----BEGIN )[\s\S]){{0,20000}}?-----END {pem}"
-                r"|(?:\s*+[A-Za-z0-9+/=]{16,}+)*+)"
-                r"|Private-Lines: \d+(?:\s+[A-Za-z0-9+/=]{16,})+"
-            ),
-            _whole_match,
-            ("private key", "private-lines"),
-        ),
-        _SecretRule(
-            "API key", re.compile(rf"(?<![A-Za-z0-9])(?:{_KEYS})(?![A-Za-z0-9])", re.VERBOSE), _key, _PREFIXES, True
-        ),
-        _SecretRule(
-            "API key",
-            re.compile(r"https://hooks\.slack\.com/(?:services|workflows)/[\w/+-]{20,200}|AccountKey=[\w+/=]{40,100}"),
-            _whole_match,
-            ("hooks.slack.com", "accountkey"),
-        ),
-        _SecretRule(
-            "token",
-            re.compile(r"(?<![\w-])(?:(?!\beyJ)[\w-])*+(?P<bare>eyJ[\w-]{8,4096}+\.eyJ[\w-]{8,8192}+\.[\w-]{0,4096}+)"),
-            lambda match: match.span("bare"),
-            (".eyJ",),
-            True,
-        ),
-        _SecretRule(
-            "token",
-            re.compile(r"\b(?:bearer|basic)\s+(?P<bare>[\w.~+/=-]{16,4096})", label),
-            _random,
-            ("bearer", "basic"),
-        ),
-        _SecretRule(
-            "API key",
-            re.compile(
-                rf"(?:{named}[\w-]{{0,20}}?[_ -]?(?:key|token|secret)s?|\b(?:token|secret))\b{_ABOUT}[\"']?{_IS}{word}",
-                label,
-            ),
-            _random,
-            ("key", "token", "secret"),
-        ),
-        _SecretRule(
-            "password",
-            re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]*:(?P<bare>[^\s/@]{1,200})@", label),
-            _labelled,
-            ("://",),
-        ),
-        _SecretRule(
-            "password",
-            re.compile(rf"{languages.alternatives('PASSWORD')}s?\b\)?{_ABOUT}[\"']?{_IS}{word}", label),
-            _password,
-            _WORD_LABELS,
-        ),
-        _SecretRule(
-            "password",
-            re.compile(
-                rf"\b{languages.alternatives('SEED_PHRASE')}\b{_ABOUT}{_IS}"
-                rf"{_QUOTED}?(?P<bare>[a-zäöü]+(?:[ -][a-zäöü]+){{3,24}})",
-                label,
-            ),
-            _labelled,
-            ("phrase", "words"),
-        ),
-        _SecretRule(
-            "PIN",
-            re.compile(
-                rf"\b(?:PIN|PUK|CVV2?|CVC2?|TAN)(?:[ -]?{languages.alternatives('PIN_NUMBER')})?\b"
-                rf"{_ABOUT}(?:{_IS}|\s+)"
-                r"(?P<bare>\d{3,8})(?!\d|[.,-]\d)",
-                label,
-            ),
-            _labelled,
-            ("pin", "puk", "cvv", "cvc", "tan"),
-        ),
-        _SecretRule("card number", re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){13,18}(?![\w-]|[.,]\d)"), _card),
-        _SecretRule("IBAN", re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,3})?\b"), _iban),
-        _SecretRule("ID number", re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])"), _social_security, ("-",)),
-        _SecretRule("ID number", re.compile(r"(?<![\w.])756\.?\d{4}\.?\d{4}\.?\d{2}(?!\w)"), _ahv, ("756",)),
-        _SecretRule(
-            "ID number",
-            re.compile(
-                rf"\b{languages.alternatives('ID_NUMBER')}{_ABOUT}(?:{_IS}|\s+)"
-                r"(?P<bare>[A-Z0-9](?:[ /.-]?[A-Z0-9]){5,19})(?!\w)",
-                label,
-            ),
-            _id_number,
-            _NUMBER_LABELS,
-        ),
-    ]
-
-
-def _whole_match(match: re.Match[str]) -> tuple[int, int] | None:
-    return match.span()
+    is_ = rf"(?:\s*+(?:[:=]|=>)\s*+|\s++{languages.alternatives('SECRET_IS')}(?:\s*+:)?\s++)"
+    about = rf"(?:\s+{languages.alternatives('SECRET_OF')}\s++[^\n.:;,!?=[]{{1,40}}?)?"
+    quote = r"[\"'`„“”‚‘«»]"
+    word = rf"[\"']?{is_}(?:{quote}(?P<quoted>[^\n]{{1,80}}?){quote}|(?P<bare>[^\s\[\"'`„“”‚‘«»]\S*))"
+    private = (
+        rf"-----BEGIN {pem}(?:(?:(?!-----BEGIN )[\s\S]){{0,20000}}?-----END {pem}|(?:\s*+[A-Za-z0-9+/=]{{16,}}+)*+)"
+        r"|Private-Lines: \d+(?:\s+[A-Za-z0-9+/=]{16,})+"
+    )
+    hook = r"https://hooks\.slack\.com/(?:services|workflows)/[\w/+-]{20,200}|AccountKey=[\w+/=]{40,100}"
+    jwt = r"(?<![\w-])(?:(?!\beyJ)[\w-])*+(?P<bare>eyJ[\w-]{8,4096}+\.eyJ[\w-]{8,8192}+\.[\w-]{0,4096}+)"
+    bearer = r"(?i)\b(?:bearer|basic)\s+(?P<bare>[\w.~+/=-]{16,4096})"
+    token = rf"(?i)(?:{named}[\w-]{{0,20}}?[_ -]?(?:key|token|secret)s?|\b(?:token|secret))\b{about}{word}"
+    login = r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]*:(?P<bare>[^\s/@]{1,200})@"
+    password = rf"(?i)<PASSWORD>s?\b\)?{about}{word}"
+    seed = rf"(?i)\b<SEED_PHRASE>\b{about}{is_}{quote}?(?P<bare>[a-zäöü]+(?:[ -][a-zäöü]+){{3,24}})"
+    pin = (
+        rf"(?i)\b(?:PIN|PUK|CVV2?|CVC2?|TAN)(?:[ -]?<PIN_NUMBER>)?\b{about}(?:{is_}|\s+)"
+        r"(?P<bare>\d{3,8})(?!\d|[.,-]\d)"
+    )
+    number = rf"(?i)\b<ID_NUMBER>{about}(?:{is_}|\s+)(?P<bare>[A-Z0-9](?:[ /.-]?[A-Z0-9]){{5,19}})(?!\w)"
+    iban = r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,3})?\b"
+    labels = tuple(_KEY_PREFIXES.lower().split())
+    rows = (
+        ("private key", private, re.Match.span, ("private key", "private-lines")),
+        ("API key", rf"(?x)(?<![A-Za-z0-9])(?:{_KEYS})(?![A-Za-z0-9])", _key, labels),
+        ("API key", hook, re.Match.span, ("hooks.slack.com", "accountkey")),
+        ("token", jwt, lambda match: match.span("bare"), (".eyj",)),
+        ("token", bearer, _random, ("bearer", "basic")),
+        ("API key", token, _random, ("key", "token", "secret")),
+        ("password", login, _labelled, ("://",)),
+        ("password", password, _password, _WORD_LABELS),
+        ("password", seed, _labelled, ("phrase", "words")),
+        ("PIN", pin, _labelled, ("pin", "puk", "cvv", "cvc", "tan")),
+        ("card number", r"(?<![\w.+-])\d(?:[ -]?\d){13,18}(?![\w-]|[.,]\d)", _card, ()),
+        ("IBAN", iban, _iban, ()),
+        ("ID number", r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])", _social_security, ("-",)),
+        ("ID number", r"(?<![\w.])756\.?\d{4}\.?\d{4}\.?\d{2}(?!\w)", _ahv, ("756",)),
+        ("ID number", number, _id_number, _NUMBER_LABELS),
+    )
+    return [_SecretRule(kind, re.compile(languages.expand(each)), locate, needs) for kind, each, locate, needs in rows]
 
 
 def _key(match: re.Match[str]) -> tuple[int, int] | None:
