@@ -1,6 +1,7 @@
 """Keeps the indexes of the database up to date: after a turn or an import, before a search, and after damage."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR
 from agent_cli.app.app import App, finish_erasure
@@ -8,6 +9,10 @@ from agent_cli.errors import StoreBusy
 from agent_cli.memory.search import index, index_check, vectors, word_tables
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
+
+if TYPE_CHECKING:
+    from agent_cli.memory.search.candidates import Filter
+    from agent_cli.memory.search.recall import RecallResult
 
 
 def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
@@ -30,6 +35,20 @@ def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
             return app.embedders.query_embedder(db)
     except StoreBusy:
         return _as_it_is(app, db)
+
+
+def search(app: App, allowed: "Filter", limit: int) -> Callable[[str], "RecallResult"]:
+    """What finds words in all that is remembered, its indexes brought up to date; damaged ones are reported."""
+    from agent_cli.memory.search import recall  # an answer that recalls nothing needs none of it
+
+    embedder = prepare_search(app, app.db)
+
+    def find(query: str) -> "RecallResult":
+        found = recall.find(app.db, query, allowed, app.time(), limit, embedder)
+        report_damage(app, app.db, found.damaged)
+        return found
+
+    return find
 
 
 def _as_it_is(app: App, db: Database) -> vectors.QueryEmbedder | None:

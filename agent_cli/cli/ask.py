@@ -10,13 +10,13 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
 from contextlib import closing as closed_after
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Exit, Option
 
 from agent_cli import clock, terminal
 from agent_cli.agent import policy
@@ -34,7 +34,7 @@ from agent_cli.agent.events import (
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation, converse
+from agent_cli.cli.invocation import Invocation, group
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable, StoreError, TimedOut, UsageError
 from agent_cli.llm.chat import broken
 from agent_cli.llm.model import Cancel, ChatModel
@@ -42,7 +42,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.search import recall_log
-from agent_cli.messages import Failure, Message, Part, ToolCall, join_parts
+from agent_cli.messages import Failure, Part, ToolCall, join_parts
 from agent_cli.render.reply_lines import PlainWriter
 from agent_cli.store import ids
 from agent_cli.text import one_line
@@ -50,7 +50,209 @@ from agent_cli.tools.tool import ToolContext
 
 if TYPE_CHECKING:
     from agent_cli.render.markdown import AnswerWriter
-    from agent_cli.render.styles import Display
+
+AnswerForm = Literal["stream", "whole", "json", "events", "code"]
+"""How the answer is printed: as it arrives, when whole, one JSON object, a JSON line per event, its last code alone."""
+
+_LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
+
+
+@dataclass(eq=False, repr=False)  # each costs time at the start
+class AskOptions:
+    words: list[str]
+    files: list[Path] = field(default_factory=list)
+    system: str = ""
+    form: AnswerForm = "stream"
+    timeout: float | None = None
+    dry_run: bool = False
+    why: bool = False  # afterwards print what was recalled
+    render: bool = False  # styled even where the output is not a terminal
+    offline_ok: bool = False  # an answer from memory alone counts as one
+
+
+app = group()
+
+
+@app.command(context_settings={"ignore_unknown_options": False})
+def ask(
+    invocation: Invocation,
+    words: Annotated[list[str] | None, Argument(help="The question; quotes are optional.", show_default=False)] = None,
+    file: Annotated[
+        list[Path] | None, Option("-f", "--file", help="Put a file before the question; - is standard input.")
+    ] = None,
+    system: Annotated[str, Option("-s", "--system", help="Instructions for this run.")] = "",
+    continue_: Annotated[
+        bool, Option("-c", "--continue", help="Continue what was last said in this terminal, else in the folder.")
+    ] = False,
+    session: Annotated[str | None, Option("--session", help="Continue this session.")] = None,
+    interactive: Annotated[
+        bool, Option("-i", "--interactive", help="Go on as a conversation at the keyboard.")
+    ] = False,
+    as_json: Annotated[bool, Option("--json", help="One JSON object at the end.")] = False,
+    stream_json: Annotated[
+        bool, Option("--stream-json", help="A line of JSON for each event: start, used, delta, …, end or error.")
+    ] = False,
+    no_stream: Annotated[bool, Option("--no-stream", help="Print the answer when it is whole.")] = False,
+    extract: Annotated[
+        bool, Option("-x", "--extract", help="Print the last block of code alone; none: exit 1.")
+    ] = False,
+    why: Annotated[bool, Option("--why", help="Then print on standard error what memory added.")] = False,
+    render: Annotated[bool, Option("--render", help="Style Markdown even where the output is a pipe.")] = False,
+    plain: Annotated[bool, Option("--plain", help="The text as the model wrote it.")] = False,
+    color: Annotated[Literal["auto", "always", "never"] | None, Option(help="Whether to use colours.")] = None,
+    no_memory: Annotated[bool, Option("--no-memory", help="Read nothing of memory; the run is still kept.")] = False,
+    no_save: Annotated[bool, Option("--no-save", help="Answer with memory, and write nothing.")] = False,
+    incognito: Annotated[
+        bool, Option("--incognito", help="Write nothing, and read nothing of memory unless --memory.")
+    ] = False,
+    memory: Annotated[bool, Option("--memory", help="Read memory in an incognito run.")] = False,
+    timeout: Annotated[
+        float | None, Option("--timeout", min=0.001, max=10_000_000, help="Seconds until it is given up (exit 7).")
+    ] = None,
+    offline_ok: Annotated[
+        bool, Option("--offline-ok", help="Exit 0 also when no server answers and memory alone does (else 3).")
+    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the request, and send and keep nothing.")] = False,
+) -> None:
+    """Ask one question."""
+    if continue_ and session:
+        raise UsageError("-c and --session exclude each other: continue the last session here, or a named one")
+    if render and (plain or invocation.plain):
+        raise UsageError("--render and --plain exclude each other")
+    invocation.latest, invocation.resume = invocation.latest or continue_, session or invocation.resume
+    invocation.interactive = invocation.interactive or interactive
+    invocation.plain, invocation.color = invocation.plain or plain, color or invocation.color
+    invocation.set_memory(memory, no_memory)
+    invocation.incognito = invocation.incognito or incognito or no_save
+    if no_save and not incognito and invocation.memory is None:
+        invocation.memory = True
+    invocation.check()
+    forms: dict[AnswerForm, bool] = {"json": as_json, "events": stream_json, "code": extract}
+    chosen = [form for form, wanted in forms.items() if wanted]  # --no-stream may be combined with each
+    if len(chosen) > 1:
+        raise UsageError("--json, --stream-json and -x exclude each other")
+    form = chosen[0] if chosen else "whole" if no_stream else "stream"
+    answer(invocation, AskOptions(words or [], file or [], system, form, timeout, dry_run, why, render, offline_ok))
+
+
+def answer(invocation: Invocation, asked: AskOptions) -> None:
+    """Ask, print the answer, and queue what follows a turn. Raises AgentError."""
+    if invocation.interactive:
+        _converse(invocation, asked)
+        return
+    parts = _parts(asked)
+    if not parts:
+        raise UsageError('nothing was asked: `agent ask "your question"`, or pipe some words in')
+    app, chosen = invocation.app(), invocation.chosen_session()
+    if asked.dry_run:
+        _show_request(app, invocation, asked, parts, chosen)
+        return
+    one_shot = turns.one_shot(app, app.db, "ask", terminal=app.terminal)
+    with _resumed(app, chosen, invocation) if chosen else one_shot as session:
+        transcript = _turn(app, invocation, asked, parts, session)
+    upkeep.after_turn(app, app.db)
+    background.start(app)
+    if app.keeps and not (invocation.quiet or invocation.child or asked.form in ("json", "events")):
+        from agent_cli.repl import reminders  # loaded after the answer, which it must not delay
+
+        with suppress(StoreError):  # the next run prints it
+            if line := reminders.due_line(app):
+                invocation.note(line)
+    if asked.form == "code":
+        _print_code(transcript)
+    if transcript.model == "offline" and app.config.model != "offline" and not asked.offline_ok:
+        raise Exit(ModelUnavailable.exit_code)  # after the answer from memory, and the notice that says so
+
+
+def _converse(invocation: Invocation, asked: AskOptions) -> None:
+    """Start a conversation with the question, if there is one, and go on at the keyboard."""
+    if asked.form != "stream" or asked.system or asked.timeout or asked.dry_run or asked.why:
+        raise UsageError("-i goes on as a conversation: leave out what is about one answer, as --json or --timeout")
+    if not sys.stdout.isatty():
+        raise UsageError("-i goes on as a conversation, and the output is not a terminal; ask without -i")
+    parts = _parts(asked)
+    _take_keyboard()
+    # A program may have composed these words, so none of them count as typed by the person.
+    invocation.converse(invocation.chosen_session(), [replace(part, origin="piped") for part in parts])
+
+
+def _parts(asked: AskOptions) -> Sequence[Part]:
+    """The parts of the question, perhaps none. Raises UsageError for a file that cannot be read or is not text."""
+    stdin = Path("-")
+    files = asked.files if sys.stdin.isatty() or stdin in asked.files else [stdin, *asked.files]
+    parts = []
+    for file in files:
+        if file == stdin:
+            parts.append(Part(_decoded(sys.stdin.buffer.read(_LARGEST + 1), "standard input"), "piped"))
+            continue
+        try:
+            with file.open("rb") as opened:
+                parts.append(Part(_decoded(opened.read(_LARGEST + 1), str(file)), "file", str(file)))
+        except OSError as error:
+            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    parts.append(Part(" ".join(asked.words), "typed"))
+    return join_parts([part for part in parts if part.text.strip()])
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    if len(raw) > _LARGEST:
+        raise UsageError(f"{name} is larger than {_LARGEST // 1_000_000} MB: no model can read that at once")
+    if b"\0" in raw[:8192]:
+        raise UsageError(f"{name} is not text")
+    return raw.decode("utf-8", "replace").strip("\n")
+
+
+def _take_keyboard() -> None:
+    """Make the keyboard standard input again, after piped input was read. Raises UsageError where there is none."""
+    if sys.stdin.isatty():
+        return
+    sys.stdin.close()
+    names = ["/dev/tty"]
+    with suppress(OSError, AttributeError):  # in a container it may have none; Windows knows no such names
+        names.insert(0, os.ttyname(1))  # macOS cannot wait for keys of /dev/tty
+    for name in names:
+        with suppress(OSError):
+            opened = os.open(name, os.O_RDWR)
+            if opened != 0:
+                os.dup2(opened, 0)
+                os.close(opened)
+            sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+            return
+    raise UsageError("-i goes on at the keyboard, and there is none here; ask without -i")
+
+
+@contextmanager
+def _resumed(app: App, chosen: Session, invocation: Invocation) -> Iterator[int]:
+    """The number of a session that is reopened for one question, and then left as it was."""
+    session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time(), app.terminal).id
+    if invocation.latest:
+        ago = clock.ago(chosen.last_at, app.time())
+        invocation.note(f"continuing {chosen.handle}, {ago}: {sessions.name(app.db, chosen)}")
+    try:
+        yield session
+    finally:
+        if chosen.closed_at:
+            closing.close(app.db, session, app.time)
+        sessions.release(app.db, session)
+
+
+def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int) -> Transcript:
+    cancel = Cancel()
+    _stop_on_interrupt(cancel)
+    too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
+    with limited(cancel, asked.timeout, too_late):
+        tool_context = turns.tool_context(app, app.db, session)
+        turn = turns.run(
+            app,
+            tool_context,
+            parts,
+            choose=lambda: (_model(app, invocation), ""),
+            approve=_approver(invocation, asked, cancel),
+            instructions=asked.system,
+            cancel=cancel,
+        )
+        with closed_after(turn) as events:  # when the reader has gone, so that what arrived is kept as cut off
+            return _print_turn(events, invocation, asked, tool_context)
 
 
 @contextmanager
@@ -76,88 +278,26 @@ def limited(cancel: Cancel, seconds: float | None, message: str) -> Iterator[Non
         timer.cancel()
 
 
-AnswerForm = Literal["stream", "whole", "json", "events", "code"]
-"""How the answer is printed: as it arrives, when whole, one JSON object, a JSON line per event, its last code alone."""
+def _stop_on_interrupt(cancel: Cancel) -> None:
+    """The first Ctrl-C ends the answer in order; a second one does not wait."""
 
-_LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        threading.Thread(target=cancel).start()  # what the handler interrupts may hold the locks that this needs
 
-
-@dataclass(eq=False, repr=False)  # each costs time at the start
-class AskOptions:
-    words: list[str]
-    files: list[Path] = field(default_factory=list)
-    system: str = ""
-    form: AnswerForm = "stream"
-    timeout: float | None = None
-    dry_run: bool = False
-    why: bool = False  # afterwards print what was recalled
-    render: bool = False  # styled even where the output is not a terminal
-    offline_ok: bool = False  # an answer from memory alone counts as one
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, stop)
 
 
-def parts(question: AskOptions) -> Sequence[Part]:
-    """The parts of the question. Raises UsageError when there are none."""
-    read = optional_parts(question)
-    if not read:
-        raise UsageError('nothing was asked: `agent ask "your question"`, or pipe some words in')
-    return read
+def _model(app: App, invocation: Invocation) -> ChatModel:
+    """The model that answers; a notice about it is printed where the person should know."""
+    model, notice = models.chat(app, app.db)
+    if notice and (model.name == "offline" or invocation.verbose):
+        invocation.note(notice)
+    return model
 
 
-def optional_parts(question: AskOptions) -> Sequence[Part]:
-    """The parts of the question, perhaps none. Raises UsageError for a file that cannot be read or is not text."""
-    parts = []
-    if not sys.stdin.isatty() and Path("-") not in question.files:
-        parts.append(_piped())
-    for file in question.files:
-        if file == Path("-"):
-            parts.append(_piped())
-            continue
-        try:
-            with file.open("rb") as opened:
-                parts.append(Part(_read(opened.read(_LARGEST + 1), str(file)), "file", str(file)))
-        except OSError as error:
-            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-    parts.append(Part(" ".join(question.words), "typed"))
-    return join_parts([part for part in parts if part.text.strip()])
-
-
-def take_keyboard() -> None:
-    """Make the keyboard standard input again, after piped input was read. Raises UsageError where there is none."""
-    if sys.stdin.isatty():
-        return
-    sys.stdin.close()
-    # The terminal by its own name: macOS cannot wait for keys of /dev/tty.
-    for name in (_name_of_terminal(), "/dev/tty"):
-        with suppress(OSError):
-            opened = os.open(name, os.O_RDWR)
-            if opened != 0:
-                os.dup2(opened, 0)
-                os.close(opened)
-            sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-            return
-    raise UsageError("-i goes on at the keyboard, and there is none here; ask without -i")
-
-
-def _name_of_terminal() -> str:
-    try:
-        return os.ttyname(1)
-    except (OSError, AttributeError):  # in a container it may have none; Windows knows no such names
-        return "/dev/tty"
-
-
-def _piped() -> Part:
-    return Part(_read(sys.stdin.buffer.read(_LARGEST + 1), "standard input"), "piped")
-
-
-def _read(raw: bytes, name: str) -> str:
-    if len(raw) > _LARGEST:
-        raise UsageError(f"{name} is larger than {_LARGEST // 1_000_000} MB: no model can read that at once")
-    if b"\0" in raw[:8192]:
-        raise UsageError(f"{name} is not text")
-    return raw.decode("utf-8", "replace").strip("\n")
-
-
-def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:
+def _approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:
     """What decides on the calls that need approval: the person at this terminal, or nobody."""
     unattended = invocation.child or asked.timeout or asked.form in ("json", "events")
     if unattended or not terminal.is_own(sys.stdout.fileno()):
@@ -167,12 +307,17 @@ def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> polic
     def approve(call: ToolCall) -> bool | None:
         if call.name in allowed_tools:
             return True
+        # Ctrl-C ends the question, and the turn with it: the handler of the turn alone would leave the key awaited.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         answer = ""
         try:
-            with _interruptible(cancel):
-                answer = _decided(call, invocation.display())
+            answer = _decision(call, invocation)
+        except KeyboardInterrupt:
+            cancel()
         except terminal.NoTerminal:
             return None
+        finally:
+            signal.signal(signal.SIGINT, before)
         if answer == "a":
             allowed_tools.add(call.name)
         return answer in ("y", "a")
@@ -180,10 +325,11 @@ def approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> polic
     return approve
 
 
-def _decided(call: ToolCall, display: "Display") -> str:
+def _decision(call: ToolCall, invocation: Invocation) -> str:
     """The key that was pressed after the call was shown; `o` shows what was folded, and is asked again."""
     from agent_cli.render import reply_lines  # few questions lead to a call
 
+    display = invocation.display()
     width = display.width()
     is_folded = reply_lines.is_folded(call, width)
     output.write_stderr(reply_lines.question(call, width))
@@ -194,41 +340,80 @@ def _decided(call: ToolCall, display: "Display") -> str:
     return key
 
 
-@contextmanager
-def _interruptible(cancel: Cancel) -> Iterator[None]:
-    """Let Ctrl-C end the question, and the turn with it: its handler alone would leave the key awaited."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        cancel()
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def print_turn(
-    events: Iterable[Event], invocation: Invocation, question: AskOptions, context: ToolContext
-) -> Transcript:
-    """Print a turn in the chosen form; with -x `print_code` prints the code afterwards."""
+def _print_turn(events: Iterable[Event], invocation: Invocation, asked: AskOptions, context: ToolContext) -> Transcript:
+    """Print a turn in the chosen form; with -x `_print_code` prints the code afterwards."""
     transcript = Transcript(context)
-    if question.form == "events":
+    if asked.form == "events":
         for event in events:
             for each in transcript.take(event):
                 output.put_json_line(_without_notices(each))
     else:
-        words = _TextOutput(invocation, question, transcript)
+        writer = _writer(invocation, asked)
         try:
             for event in events:
                 transcript.take(event)
-                words.draw(event)
+                _print_event(event, writer, invocation, asked.form, transcript)
         finally:
-            words.end()
-    if question.why:
-        _print_why(context, transcript)
+            writer.end()
+    if asked.why:
+        message = ids.number("message", transcript.question)
+        if recall_log.recalled_for(context.db, message):
+            output.write_stderr(recall_log.explain(context.db, message))
+        else:
+            output.note(recall_log.NOTHING)
     return transcript
 
 
-def print_code(transcript: Transcript) -> None:
+def _writer(invocation: Invocation, asked: AskOptions) -> "AnswerWriter":
+    """Plain text for a pipe; at a terminal, or with --render, styled Markdown."""
+    if not (asked.render or sys.stdout.isatty()) or asked.form == "json":
+        return PlainWriter(sys.stdout)
+    from agent_cli.render import markdown  # not needed for a pipe
+
+    return markdown.answer_writer(sys.stdout, invocation.display(render=asked.render))
+
+
+def _print_event(
+    event: Event, writer: "AnswerWriter", invocation: Invocation, form: AnswerForm, transcript: Transcript
+) -> None:
+    """Print the answer as it arrives or when it is whole, and everything else on standard error."""
+    note = invocation.note
+    match event:
+        case TextArrived(text) if form == "stream":
+            writer.write(text)
+        case TextWasThinking() if form == "stream":
+            writer.new_section()
+            note("what was printed so far is the model's thinking, not its answer")
+        case ToolStarted():
+            writer.new_section()  # a question about the call begins a line
+        case ToolFinished(call, result):
+            writer.new_section()
+            if result.receipt:
+                note(result.receipt)
+            elif result.text == policy.DENIED:
+                note(f"the model wanted to call {one_line(call.name)}; a rule denied it")
+            elif result.broke:
+                note(Failure(one_line(result.text, 200)))
+            elif invocation.verbose:
+                note(f"{call.name}: {result.text[:200]}")
+        case Noticed(text):
+            note(text)
+        case TurnEnded():
+            if event.stopped_by:
+                writer.end()
+                note(Failure(f"the turn was ended: {event.stopped_by}"))
+            if form == "json":
+                output.put_json_line(_without_notices(transcript.as_object(event.finish)))
+            elif form == "whole":
+                writer.write(transcript.answer)
+
+
+def _without_notices(whole: JsonObject) -> JsonObject:
+    """The JSON of a turn without its notices: these were printed, or are events of their own."""
+    return {key: value for key, value in whole.items() if key != "notices"}
+
+
+def _print_code(transcript: Transcript) -> None:
     """Print the last block of code. Raises AgentError when there is none, or when it was cut off.
 
     The code may be run unread, and half of a command is another command.
@@ -243,267 +428,15 @@ def print_code(transcript: Transcript) -> None:
     output.write(blocks[-1].code)
 
 
-class _TextOutput:
-    """Prints the answer as it arrives or when it is whole, and everything else on standard error."""
-
-    def __init__(self, invocation: Invocation, question: AskOptions, transcript: Transcript):
-        self._invocation, self._form, self._transcript = invocation, question.form, transcript
-        self._writer = _writer(invocation, question)
-
-    def draw(self, event: Event) -> None:
-        match event:
-            case TextArrived(text) if self._form == "stream":
-                self._writer.write(text)
-            case TextWasThinking() if self._form == "stream":
-                self._writer.new_section()
-                self._invocation.note("what was printed so far is the model's thinking, not its answer")
-            case ToolStarted():
-                self._writer.new_section()  # a question about the call begins a line
-            case ToolFinished(call, result):
-                self._writer.new_section()
-                if result.receipt:
-                    self._invocation.note(result.receipt)
-                elif result.text == policy.DENIED:
-                    self._invocation.note(f"the model wanted to call {one_line(call.name)}; a rule denied it")
-                elif result.broke:
-                    self._invocation.note(Failure(one_line(result.text, 200)))
-                elif self._invocation.verbose:
-                    self._invocation.note(f"{call.name}: {result.text[:200]}")
-            case Noticed(text):
-                self._invocation.note(text)
-            case TurnEnded():
-                self._print(event)
-
-    def end(self) -> None:
-        self._writer.end()
-
-    def _print(self, ended: TurnEnded) -> None:
-        if ended.stopped_by:
-            self._writer.end()
-            self._invocation.note(Failure(f"the turn was ended: {ended.stopped_by}"))
-        match self._form:
-            case "json":
-                output.put_json_line(_without_notices(self._transcript.as_object(ended.finish)))
-            case "whole":
-                self._writer.write(self._transcript.answer)
-
-
-def _writer(invocation: Invocation, question: AskOptions) -> "AnswerWriter":
-    """Plain text for a pipe; at a terminal, or with --render, styled Markdown."""
-    if not (question.render or sys.stdout.isatty()) or question.form == "json":
-        return PlainWriter(sys.stdout)
-    from agent_cli.render import markdown  # not needed for a pipe
-
-    return markdown.answer_writer(sys.stdout, invocation.display(render=question.render))
-
-
-def _without_notices(whole: JsonObject) -> JsonObject:
-    """The JSON of a turn without its notices: these were printed, or are events of their own."""
-    return {key: value for key, value in whole.items() if key != "notices"}
-
-
-def _print_why(context: ToolContext, transcript: Transcript) -> None:
-    message = ids.number("message", transcript.question)
-    if recall_log.recalled_for(context.db, message):
-        output.write_stderr(recall_log.explain(context.db, message))
-    else:
-        output.note(recall_log.NOTHING)
-
-
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-@app.command(context_settings={"ignore_unknown_options": False})
-def ask(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(help="The question; quotes are optional.", show_default=False)
-    ] = None,
-    file: Annotated[
-        list[Path] | None, typer.Option("-f", "--file", help="Put a file before the question; - is standard input.")
-    ] = None,
-    system: Annotated[str, typer.Option("-s", "--system", help="Instructions for this run.")] = "",
-    continue_: Annotated[
-        bool,
-        typer.Option("-c", "--continue", help="Continue what was last said in this terminal, else in the folder."),
-    ] = False,
-    session: Annotated[str | None, typer.Option("--session", help="Continue this session.")] = None,
-    interactive: Annotated[
-        bool, typer.Option("-i", "--interactive", help="Go on as a conversation at the keyboard.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end.")] = False,
-    stream_json: Annotated[
-        bool, typer.Option("--stream-json", help="A line of JSON for each event: start, used, delta, …, end or error.")
-    ] = False,
-    no_stream: Annotated[bool, typer.Option("--no-stream", help="Print the answer when it is whole.")] = False,
-    extract: Annotated[
-        bool, typer.Option("-x", "--extract", help="Print the last block of code alone; none: exit 1.")
-    ] = False,
-    why: Annotated[bool, typer.Option("--why", help="Then print on standard error what memory added.")] = False,
-    render: Annotated[bool, typer.Option("--render", help="Style Markdown even where the output is a pipe.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="The text as the model wrote it.")] = False,
-    color: Annotated[
-        Literal["auto", "always", "never"] | None, typer.Option("--color", help="Whether to use colours.")
-    ] = None,
-    no_memory: Annotated[
-        bool, typer.Option("--no-memory", help="Read nothing of memory; the run is still kept.")
-    ] = False,
-    no_save: Annotated[bool, typer.Option("--no-save", help="Answer with memory, and write nothing.")] = False,
-    incognito: Annotated[
-        bool, typer.Option("--incognito", help="Write nothing, and read nothing of memory unless --memory.")
-    ] = False,
-    memory: Annotated[bool, typer.Option("--memory", help="Read memory in an incognito run.")] = False,
-    timeout: Annotated[
-        float | None,
-        typer.Option("--timeout", min=0.001, max=10_000_000, help="Seconds until it is given up (exit 7)."),
-    ] = None,
-    offline_ok: Annotated[
-        bool, typer.Option("--offline-ok", help="Exit 0 also when no server answers and memory alone does (else 3).")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request, and send and keep nothing.")] = False,
+def _show_request(
+    app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], chosen: Session | None
 ) -> None:
-    """Ask one question."""
-    invocation: Invocation = context.obj
-    if continue_ and session:
-        raise UsageError("-c and --session exclude each other: continue the last session here, or a named one")
-    if render and (plain or invocation.plain):
-        raise UsageError("--render and --plain exclude each other")
-    invocation.latest, invocation.resume = invocation.latest or continue_, session or invocation.resume
-    invocation.interactive, invocation.plain, invocation.color = (
-        invocation.interactive or interactive,
-        invocation.plain or plain,
-        color or invocation.color,
-    )
-    invocation.set_memory(memory, no_memory)
-    invocation.incognito = invocation.incognito or incognito or no_save
-    if no_save and not incognito and invocation.memory is None:
-        invocation.memory = True
-    invocation.check()
-    form = _form({"json": as_json, "events": stream_json, "whole": no_stream, "code": extract})
-    answer(invocation, AskOptions(words or [], file or [], system, form, timeout, dry_run, why, render, offline_ok))
-
-
-def _form(given: dict[AnswerForm, bool]) -> AnswerForm:
-    """The form that the options choose; --no-stream may be combined with each. Raises UsageError."""
-    chosen = [form for form, wanted in given.items() if wanted and form != "whole"]
-    if len(chosen) > 1:
-        raise UsageError("--json, --stream-json and -x exclude each other")
-    return chosen[0] if chosen else "whole" if given["whole"] else "stream"
-
-
-def answer(invocation: Invocation, asked: AskOptions) -> None:
-    """Ask, print the answer, and queue what follows a turn. Raises AgentError."""
-    if invocation.interactive:
-        _converse(invocation, asked)
-        return
-    given = parts(asked)
-    app = invocation.app()
-    if asked.dry_run:
-        _show_request(app, invocation, asked, given)
-        return
-    chosen = invocation.chosen_session()
-    with _resumed(app, chosen, invocation) if chosen else _asked_once(app) as session:
-        transcript = _turn(app, invocation, asked, given, session)
-    upkeep.after_turn(app, app.db)
-    background.start(app)
-    _remind(app, invocation, asked)
-    if asked.form == "code":
-        print_code(transcript)
-    if transcript.model == "offline" and app.config.model != "offline" and not asked.offline_ok:
-        raise typer.Exit(ModelUnavailable.exit_code)  # after the answer from memory, and the notice that says so
-
-
-def _asked_once(app: App) -> AbstractContextManager[int]:
-    return turns.one_shot(app, app.db, "ask", terminal=app.terminal)
-
-
-@contextmanager
-def _resumed(app: App, chosen: Session, invocation: Invocation) -> Iterator[int]:
-    """The number of a session that is reopened for one question, and then left as it was."""
-    session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time(), app.terminal).id
-    if invocation.latest:
-        ago = clock.ago(chosen.last_at, app.time())
-        invocation.note(f"continuing {chosen.handle}, {ago}: {sessions.name(app.db, chosen)}")
-    try:
-        yield session
-    finally:
-        if chosen.closed_at:
-            closing.close(app.db, session, app.time)
-        sessions.release(app.db, session)
-
-
-def _remind(app: App, invocation: Invocation, asked: AskOptions) -> None:
-    """Print a line of the reminders that are due, where a person reads it."""
-    if not app.keeps or invocation.quiet or invocation.child or asked.form in ("json", "events"):
-        return
-    from agent_cli.repl import reminders  # loaded after the answer, which it must not delay
-
-    with suppress(StoreError):  # the next run prints it
-        if line := reminders.due_line(app):
-            invocation.note(line)
-
-
-def _converse(invocation: Invocation, asked: AskOptions) -> None:
-    """Start a conversation with the question, if there is one, and go on at the keyboard."""
-    if asked.form != "stream" or asked.system or asked.timeout or asked.dry_run or asked.why:
-        raise UsageError("-i goes on as a conversation: leave out what is about one answer, as --json or --timeout")
-    if not sys.stdout.isatty():
-        raise UsageError("-i goes on as a conversation, and the output is not a terminal; ask without -i")
-    parts = optional_parts(asked)
-    take_keyboard()
-    # A program may have composed these words, so none of them count as typed by the person.
-    first = [replace(part, origin="piped") for part in parts]
-    converse(invocation, invocation.chosen_session(), first)
-
-
-def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int) -> Transcript:
-    cancel = Cancel()
-    _stop_on_interrupt(cancel)
-    too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
-    with limited(cancel, asked.timeout, too_late):
-        tool_context = turns.tool_context(app, app.db, session)
-        # Closed at once when the reader has gone, so that what arrived is kept as cut off.
-        turn = turns.run(
-            app,
-            tool_context,
-            parts,
-            choose=lambda: (_model(app, invocation), ""),
-            approve=approver(invocation, asked, cancel),
-            instructions=asked.system,
-            cancel=cancel,
-        )
-        with closed_after(turn) as events:
-            return print_turn(events, invocation, asked, tool_context)
-
-
-def _model(app: App, invocation: Invocation) -> ChatModel:
-    """The model that answers; a notice about it is printed where the person should know."""
-    model, notice = models.chat(app, app.db)
-    if notice and (model.name == "offline" or invocation.verbose):
-        invocation.note(notice)
-    return model
-
-
-def _stop_on_interrupt(cancel: Cancel) -> None:
-    """The first Ctrl-C ends the answer in order; a second one does not wait."""
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        threading.Thread(target=cancel).start()  # what the handler interrupts may hold the locks that this needs
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, stop)
-
-
-def _show_request(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part]) -> None:
     """Print the request."""
-    chosen = invocation.chosen_session()
     agent = turns.agent(app, _model(app, invocation), policy.no_approver, instructions=asked.system)
     shown = turns.preview(app, app.db, agent, chosen.id if chosen else None, parts, "ask")
-    messages = [{"role": message.role, **_sent(message)} for message in shown.messages]
+    messages = []
+    for message in shown.messages:
+        calls = [{"name": call.name, "arguments": call.arguments} for call in message.calls]
+        sent = {"role": message.role, "content": broken(message.content)}
+        messages.append(sent | {"calls": calls} if calls else sent)
     output.put_json({"model": agent.model.name, "num_ctx": agent.num_ctx, "messages": messages, "tools": shown.tools})
-
-
-def _sent(message: Message) -> dict[str, Any]:
-    calls = [{"name": call.name, "arguments": call.arguments} for call in message.calls]
-    return {"content": broken(message.content), **({"calls": calls} if calls else {})}

@@ -13,10 +13,11 @@ import typer
 
 from agent_cli import kinds
 from agent_cli.cli import output, usage
+from agent_cli.cli.invocation import group
 from agent_cli.config import settings_file
 from agent_cli.values import frozen
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = group()
 
 _FOLDER = "~/.local/share/bash-completion/completions"
 _FISH = "~/.config/fish/completions"
@@ -72,32 +73,30 @@ def table() -> dict[str, CompletionEntry]:
 
 def script(shell: str, entries: Mapping[str, CompletionEntry]) -> str:
     """The script for a shell, with its first line saying how to install it."""
-    return "\n".join([*_HEADS.get(shell, ()), f"# To install: {_INSTALL[shell]}", *_WRITERS[shell](entries)])
+    head = ["#compdef agent agent-cli"] if shell == "zsh" else []
+    return "\n".join([*head, f"# To install: {_INSTALL[shell]}", *_WRITERS[shell](entries)])
 
 
 def _walk(path: str, command: Any, found: dict[str, CompletionEntry]) -> None:
-    children = {} if path else {name: usage.app(name) for name in usage.COMMANDS}
-    subcommands = {name: typer.main.get_command(each) for name, each in children.items()} or getattr(
-        command, "commands", {}
-    )
-    help_texts = usage.COMMANDS if not path else {name: each.help for name, each in subcommands.items()}
-    words = {name: _first(help_texts[name]) for name in subcommands}
+    if path:
+        subcommands = getattr(command, "commands", {})
+        words = {name: _first(each.help) for name, each in subcommands.items()}
+    else:
+        subcommands = {name: typer.main.get_command(usage.app(name)) for name in usage.COMMANDS}
+        words = {name: _first(what) for name, what in usage.COMMANDS.items()}
     choices: dict[str, tuple[str, ...]] = {}
     handle_commands: dict[str, str] = {}
     for param in command.params:
         names = [name for name in (*param.opts, *param.secondary_opts) if name.startswith("-")]
         words |= {name: _first(getattr(param, "help", "") or _OPTIONS.get(name)) for name in names}
-        values = tuple(map(str, getattr(param.type, "choices", ())))
-        if values:
+        if values := tuple(map(str, getattr(param.type, "choices", ()))):
             choices |= dict.fromkeys(names or [""], values)
         if (path, param.name) == _TAKES_SETTING:
-            choices |= {
-                "": tuple(values_of := settings_file.choices()),
-                **{key: some for key, some in values_of.items() if some},
-            }
-        group = "sessions" if names else "/".join(path.split("/")[1:-1])
-        if param.name in _HANDLE_PARAMETERS and group in _HANDLE_COMMANDS:
-            handle_commands |= dict.fromkeys(names or [""], group)
+            settings = settings_file.choices()
+            choices |= {"": tuple(settings), **{key: some for key, some in settings.items() if some}}
+        noun = "sessions" if names else "/".join(path.split("/")[1:-1])
+        if param.name in _HANDLE_PARAMETERS and noun in _HANDLE_COMMANDS:
+            handle_commands |= dict.fromkeys(names or [""], noun)
         if (path, param.name) in _TAKES_MODEL:
             handle_commands |= dict.fromkeys(names or [""], "models")
     found[path] = CompletionEntry({**words, "--help": "Show what it does"}, choices, handle_commands)
@@ -267,9 +266,9 @@ def _cases(entries: Mapping[str, CompletionEntry], head: str, then: str, listed:
         for name, some in entry.choices.items():
             if name:
                 yield f"        {start}{name}') {then.format(' '.join(some))} ;;"
-        for name, group in entry.handle_commands.items():
+        for name, noun in entry.handle_commands.items():
             if name:
-                yield f"        {start}{name}') {listed.format(group)} ;;"
+                yield f"        {start}{name}') {listed.format(noun)} ;;"
     yield "    esac"
 
 
@@ -278,5 +277,4 @@ def _zsh_options(entry: CompletionEntry) -> str:
 
 
 _LIST_HANDLES_SH = ("_agent_listed() {", "    command agent \"$1\" list 2>/dev/null | cut -d' ' -f1", "}")
-_HEADS = {"zsh": ("#compdef agent agent-cli",)}
 _WRITERS = {"bash": _bash, "zsh": _zsh, "fish": _fish, "pwsh": _pwsh}

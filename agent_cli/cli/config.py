@@ -1,54 +1,53 @@
-"""`agent config`: where the settings are, what they are, and how to change one."""
+"""`agent config`, `agent models` and `agent doctor`: the settings, the models of the server, and whether all works."""
 
-from dataclasses import fields
+from contextlib import suppress
+from dataclasses import asdict, fields
 from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
-from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation
+from agent_cli.cli import output
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, Limit, group, noun
 from agent_cli.config import settings_file
 from agent_cli.config.values import Config
-from agent_cli.errors import ConfigError
+from agent_cli.errors import AgentError, ConfigError, UsageError
 from agent_cli.terminal import open_editor
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and change the settings."
-)
+_TIMEOUT = 5.0  # seconds that a list of models may take
+
+app = group("Show and change the settings.", no_args_is_help=True)
 
 
 @app.command()
-def path(context: typer.Context) -> None:
+def path(invocation: Invocation) -> None:
     """Print where the settings and the database are."""
-    invocation: Invocation = context.obj
     output.say(f"config    {settings_file.default_file()}")
     output.say(f"database  {settings_file.database(invocation.settings().config)}")
 
 
 @app.command()
 def show(
-    context: typer.Context,
-    origin: Annotated[bool, typer.Option("--origin", help="Also show where each value comes from.")] = False,
+    invocation: Invocation,
+    origin: Annotated[bool, Option("--origin", help="Also show where each value comes from.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show every setting as it is now."""
-    loaded = context.obj.settings()
-    rows = [
-        {"id": each.name, "value": getattr(loaded.config, each.name), "origin": loaded.origins[each.name]}
-        for each in fields(Config)
-    ]
-    columns = ("setting", "value", "origin") if origin else ("setting", "value")
-    shown = [{**row, "setting": row["id"], "value": settings_file.toml_line(row["value"])} for row in rows]
-    output.listing(rows if as_json else shown, columns, as_json=as_json, empty="")
+    loaded = invocation.settings()
+    rows = [(each.name, getattr(loaded.config, each.name), loaded.origins[each.name]) for each in fields(Config)]
+    if as_json:
+        output.put_json([{"id": name, "value": value, "origin": where} for name, value, where in rows])
+        return
+    shown = [{"setting": name, "value": settings_file.toml_line(value), "origin": where} for name, value, where in rows]
+    output.table(shown, ("setting", "value", "origin") if origin else ("setting", "value"))
 
 
 @app.command(cls=Decision)
-def edit(context: typer.Context) -> None:
+def edit(invocation: Invocation) -> None:
     """Open the settings in your editor, and check them afterwards."""
     file = settings_file.default_file()
     settings_file.make(file)
     try:
-        editor = context.obj.settings().config.editor
+        editor = invocation.settings().config.editor
     except ConfigError:
         editor = ""  # probably the mistake that is to be corrected
     open_editor(file, editor)
@@ -58,9 +57,8 @@ def edit(context: typer.Context) -> None:
 
 @app.command("set", cls=Decision)
 def set_(
-    context: typer.Context,
-    key: Annotated[str, typer.Argument(help="The setting, as in num_ctx; in a table, as in rules.save_note.")],
-    value: Annotated[str, typer.Argument(help="Its new value.")],
+    key: Annotated[str, Argument(help="The setting, as in num_ctx; in a table, as in rules.save_note.")],
+    value: Annotated[str, Argument(help="Its new value.")],
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
     from agent_cli.app.app import check_setting  # imports the tools, which only a changed setting needs
@@ -73,4 +71,115 @@ def set_(
 def _confirm(line: str) -> None:
     """Ask before the model may do more than before; a rule that denies is no more."""
     if line.startswith("rules") and not line.endswith('= "deny"'):
+        from agent_cli.cli import consent
+
         consent.ask(f"{line}\nlet the model do so?", "nothing was changed")
+
+
+models_app = noun("List the models of the server, choose or fetch one.")
+
+
+@models_app.command("list")
+def list_(invocation: Invocation, limit: Limit = 100, as_json: AsJson = False) -> None:
+    """List the models: size, context, what they can, what is loaded. Cloud models are marked."""
+    from agent_cli.app.app import engine_of  # what reaches the server: the settings need none of it
+    from agent_cli.llm import ollama_models
+    from agent_cli.llm.ollama_models import ListedModel
+
+    config = invocation.settings().config
+    if config.engine == "ollama":
+        found = ollama_models.listing(config.host)
+    else:
+        engine = engine_of(config)
+        found = [
+            ListedModel(
+                tag.name,
+                tag.size,
+                None,
+                tag.context_length,
+                tag.capabilities,
+                engine.loaded(tag.name) is True,
+                tag.elsewhere,
+            )
+            for tag in engine.listing(_TIMEOUT)
+        ]
+    output.listing(
+        found[:limit],
+        as_json,
+        lambda each: {
+            "id": each.name,
+            "size": each.size,
+            "context": each.context_length,
+            "capabilities": list(each.capabilities),
+            "loaded": each.loaded,
+            "cloud": each.cloud,
+        },
+        lambda each: {
+            "id": each.name,
+            "size": f"{each.size / 1e9:.1f} GB" if each.size else "-",
+            "context": f"{each.context_length} tokens" if each.context_length else "-",
+            "state": "cloud, not used" if each.cloud else "loaded" if each.loaded else "-",
+            "capabilities": ", ".join(each.capabilities),
+        },
+        "the server has no models; `agent models pull NAME` fetches one",
+    )
+
+
+@models_app.command()
+def use(invocation: Invocation, name: Annotated[str, Argument(help="The model that answers from now on.")]) -> None:
+    """Choose the model: it is written to the settings."""
+    from agent_cli.llm import ollama_models
+    from agent_cli.llm.engine import refuse_cloud
+
+    refuse_cloud(name)
+    config = invocation.settings().config
+    with suppress(AgentError):  # a server that does not answer now may have it
+        found = ollama_models.listing(config.host) if config.engine == "ollama" and name != "offline" else []
+        if found and not {name, f"{name}:latest"} & {each.name for each in found}:
+            invocation.note(f"the server has no {name} yet; `agent models pull {name}` fetches it")
+    set_("model", name)
+
+
+@models_app.command()
+def pull(invocation: Invocation, name: Annotated[str, Argument(help="As in qwen3:4b.")]) -> None:
+    """Fetch a model. An interrupted download continues where it stopped."""
+    from agent_cli.llm import ollama_models
+
+    config = invocation.settings().config
+    if config.engine != "ollama":
+        raise UsageError(
+            f"models are fetched by Ollama, and the engine is {config.engine}: agent config set engine ollama"
+        )
+    last, percent = "", 0
+    with output.ProgressLine(invocation.quiet) as line:
+        try:
+            for state in ollama_models.fetch(config.host, name):
+                percent = state.percent or percent
+                if state.notice:
+                    line.note(state.notice)
+                line.show(state.line)
+                if not line.live and state.coarse_line not in ("", last):
+                    last = state.coarse_line
+                    invocation.note(last)
+        except KeyboardInterrupt:
+            raise ollama_models.cancelled(name, percent) from None
+    output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
+
+
+doctor_app = group()
+
+
+@doctor_app.command()
+def doctor(invocation: Invocation, as_json: AsJson = False) -> None:
+    """Check the server, the model, the database and the terminal. Exit 1 when something is wrong."""
+    from agent_cli import checks  # no other command of this module needs it
+
+    found = []
+    for finding in checks.findings(invocation.settings, invocation.app):
+        found.append(finding)
+        if not as_json:
+            output.say(checks.format_line(finding))
+    if as_json:
+        output.put_json([asdict(finding) for finding in found])
+    if not all(finding.ok for finding in found):
+        raise Exit(1)

@@ -1,16 +1,28 @@
-"""A person's yes: one key or a typed line at the terminal of this process, whatever its command line says.
+"""A person's yes: one key or a typed line at the terminal of this process, and the review of what waits for it.
 
-Scripts of a person's own have one way, `agent facts scripts on`. It is kept in the database whose facts it is about,
-not in the settings: those can be put elsewhere by a variable of the environment.
+Scripts of a person's own have one way to decide, `agent facts scripts on`. It is kept in the database whose facts it is
+about, not in the settings: those can be put elsewhere by a variable of the environment. Where input or output is not a
+terminal, a review prints what waits and decides nothing, whatever is piped in.
 """
 
+import errno
+import os
+import signal
 import sys
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Exit, Option
 
 from agent_cli import terminal
 from agent_cli.app.app import App
+from agent_cli.cli import output
+from agent_cli.cli.invocation import AsJson
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.store import events, meta
 from agent_cli.text import clean
+
+if TYPE_CHECKING:
+    from agent_cli.memory.review.review import Proposal
 
 _UNATTENDED = "unattended decisions"  # the key under which it is kept
 NO_TERMINAL = "that takes a key at a terminal, and there is none here (`agent facts scripts --help`)"
@@ -42,13 +54,6 @@ def is_possible() -> bool:
     return terminal.is_own(sys.stdin.fileno(), sys.stdout.fileno())
 
 
-def require_own_terminal(app: App) -> None:
-    """Raises UsageError in a process of the assistant's, NobodyAsked where what is typed could be anybody's."""
-    _refuse_child(app)
-    if not is_possible():
-        raise NobodyAsked(terminal.NOT_OWN)
-
-
 def answer(question: str) -> str:
     """The typed line in lower case. Only where `is_possible`."""
     sys.stdout.flush()
@@ -63,17 +68,89 @@ def is_unattended(app: App) -> bool:
 def set_unattended(app: App, wanted: bool) -> None:
     """Let commands decide without asking, after a yes at the terminal, or ask again. Raises like `obtain`."""
     _refuse_child(app)
-    if not wanted:
-        with app.db.write():
-            meta.drop(app.db, _UNATTENDED)
-            events.append(app.db, app.time, "scripts ask", "", actor="person")
-        return
-    ask(f"{PRICE}; allow it?", "nothing was changed")
+    if wanted:
+        ask(f"{PRICE}; allow it?", "nothing was changed")
     with app.db.write():
-        meta.put(app.db, _UNATTENDED, app.time().isoformat())
-        events.append(app.db, app.time, "scripts decide", "", actor="person")
+        if wanted:
+            meta.put(app.db, _UNATTENDED, app.time().isoformat())
+        else:
+            meta.drop(app.db, _UNATTENDED)
+        events.append(app.db, app.time, "scripts decide" if wanted else "scripts ask", "", actor="person")
 
 
 def _refuse_child(app: App) -> None:
     if app.child:
         raise UsageError(terminal.OF_ASSISTANT)
+
+
+def review(
+    app_: App,
+    session: Annotated[str, Option("--session", help="Only what was said or learned in this session.")] = "",
+    check: Annotated[bool, Option("--check", help="Print how many wait; exit 1 if any does.")] = False,
+    as_json: AsJson = False,
+    screen_reader: Annotated[
+        bool, Option("--screen-reader", envvar="ACCESSIBLE", help="Sentences and numbers instead of keys.")
+    ] = False,
+) -> None:
+    """Decide on what waits for your yes; without a terminal, print it."""
+    from agent_cli.memory.conversations import sessions  # not for a yes alone
+    from agent_cli.memory.review import review as queue
+
+    app: App = app_
+    among = sessions.resolve(app.db, session, app.scope.owner).id if session else None
+    if expired := queue.expiry_notice(app.memory):
+        output.note(expired)
+    waiting = queue.pending(app.memory, among)
+    if check:
+        output.say(str(len(waiting)))
+        raise Exit(1 if waiting else 0)
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        read = (queue.read(app.memory, ticket) for ticket in waiting)
+        _print([proposal for proposal in read if proposal], app, as_json)
+        return
+    _refuse_child(app)
+    if not is_possible():  # what is typed could be anybody's
+        raise NobodyAsked(terminal.NOT_OWN)
+    _decide(app, among, screen_reader)
+
+
+def _print(proposals: list["Proposal"], app: App, as_json: bool) -> None:
+    if as_json:
+        output.put_json([proposal.describe() for proposal in proposals])
+        return
+    from agent_cli.repl import pages  # needed only for printing
+
+    for kind in dict.fromkeys(proposal.kind for proposal in proposals):
+        of_kind = [proposal for proposal in proposals if proposal.kind == kind]
+        for number, proposal in enumerate(of_kind, 1):
+            page = pages.proposal_lines(proposal, (number, len(of_kind)), app.time(), None, more=True)
+            output.lines(line for line, _ in page)
+
+
+def _decide(app: App, session: int | None, screen_reader: bool) -> None:
+    import asyncio
+
+    from prompt_toolkit.utils import is_dumb_terminal
+
+    from agent_cli.app import upkeep
+    from agent_cli.repl.keyboard.key_reader import LineReader
+    from agent_cli.repl.review import ReviewScreen  # prompt-toolkit: only a person's decisions need it
+
+    async def decide() -> int:
+        if is_dumb_terminal():  # on other terminals Ctrl-C is a key
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, LineReader.interrupt)
+        return await ReviewScreen(app.memory, app.config.editor, screen_reader=screen_reader, session=session).run()
+
+    try:
+        decided = asyncio.run(decide())
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        raise Exit(129) from error
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:  # the terminal has gone: flushing at exit would change the exit code
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if decided:
+        upkeep.after_turn(app, app.db)

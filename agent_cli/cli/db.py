@@ -3,21 +3,19 @@
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation
-from agent_cli.cli.progress import ProgressLine
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, group
 from agent_cli.config import settings_file
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
 from agent_cli.store import backup as backups
-from agent_cli.store import backup as salvages
 from agent_cli.store import file as files
 from agent_cli.store import file_check
 from agent_cli.store.db import Database
@@ -27,41 +25,38 @@ ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in k
 _WAYS_OUT = "`agent db restore FILE` restores a backup, `agent db salvage FILE` saves what can be read into a new file"
 _NAMES = {kind.shown: kind.name for kind in kinds.KINDS}
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Back up, restore, check, salvage, export and compact the database file.",
-)
+app = group("Back up, restore, check, salvage, export and compact the database file.", no_args_is_help=True)
 
 
 @app.command()
-def path(context: typer.Context) -> None:
+def path(invocation: Invocation) -> None:
     """Print the path of the database. It is not opened."""
-    output.say(str(_path(context.obj)))
+    output.say(str(_path(invocation)))
 
 
 @app.command()
-def status(context: typer.Context, as_json: AsJson = False) -> None:
+def status(app_: App, as_json: AsJson = False) -> None:
     """Show how large the database is and what it holds."""
-    found = backups.status(context.obj.app().db)
+    found = backups.status(app_.db)
     if as_json:
         output.put_json(found)
         return
-    for name, value in _status_rows(found):
-        output.say(f"{name:<12} {value}")
+    sizes = [(name, _size(found[name])) for name in ("size", "wal", "free")]
+    plain = [(name, found[name]) for name in ("format", "journal", "sqlite")]
+    copies = [("copy", each) for each in found["backups"]]
+    output.fields([("path", found["path"]), *sizes, *plain, ("holds", _rows(found["rows"])), *copies], 12)
 
 
 @app.command()
 def backup(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="Where the copy goes.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    invocation: Invocation,
+    file: Annotated[Path, Argument(help="Where the copy goes.")],
+    force: Annotated[bool, Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Copy the database while it is in use, and check the copy."""
-    db = context.obj.app().db
+    db = invocation.app().db
     pages = int(db.value("pragma page_count"))
-    with ProgressLine(context.obj.quiet) as line:
+    with output.ProgressLine(invocation.quiet) as line:
         copied = backups.create(
             db, file, force=force, progress=lambda left: line.step("copied", pages - left, pages, "pages")
         )
@@ -70,23 +65,19 @@ def backup(
 
 @app.command()
 def export(
-    context: typer.Context,
-    kind: Annotated[
-        list[ExportableKind] | None, typer.Option("--kind", help="Only this kind; may be given again.")
-    ] = None,
+    app_: App,
+    kind: Annotated[list[ExportableKind] | None, Option("--kind", help="Only this kind; may be given again.")] = None,
 ) -> None:
     """Print everything that is remembered as JSON lines."""
-    app_: App = context.obj.app()
     for row in transfer.export_rows(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
         output.put_json_line(row)
 
 
 @app.command(cls=Decision)
 def restore(
-    context: typer.Context, file: Annotated[Path, typer.Argument(help="A copy that `agent db backup` wrote.")]
+    invocation: Invocation, file: Annotated[Path, Argument(help="A copy that `agent db backup` wrote.")]
 ) -> None:
     """Replace the database by a copy; the former file is kept."""
-    invocation: Invocation = context.obj
     place = _path(invocation)
     restored = backups.restore(place, file, clock.now(), invocation.note)  # unopened: it may be damaged
     output.say(f"restored {place} from {file}: {_rows(restored.rows)}")
@@ -97,27 +88,22 @@ def restore(
 
 
 @app.command()
-def check(context: typer.Context, as_json: AsJson = False) -> None:
+def check(invocation: Invocation, as_json: AsJson = False) -> None:
     """Read the whole database and check it. Exit 6 when it is damaged."""
-    db = _opened_to_check(context.obj)
+    db = _opened_to_check(invocation)
     found = file_check.check(db)
+    copies = backups.at_hand(db) if found.canonical else []
     if as_json:
-        output.put_json(
-            {
-                "ok": not (found.canonical or found.derived),
-                "damaged": found.canonical,
-                "indexes": found.derived,
-                **({"backups": [path for path, _ in backups.at_hand(db)]} if found.canonical else {}),
-            }
-        )
-        if found.canonical or found.derived:
-            raise typer.Exit(StoreError.exit_code)
+        whole = not (found.canonical or found.derived)
+        paths = {"backups": [path for path, _ in copies]} if found.canonical else {}
+        output.put_json({"ok": whole, "damaged": found.canonical, "indexes": found.derived, **paths})
+        if not whole:
+            raise Exit(StoreError.exit_code)
         return
-    for each in (*found.canonical, *found.derived):
-        output.say(each)
+    output.lines([*found.canonical, *found.derived])
     if found.canonical:
-        copies = [f"{path} ({at:%Y-%m-%d %H:%M})" for path, at in backups.at_hand(db)]
-        output.say(f"backups: {', '.join(copies) or 'none that this file knows of'}")
+        listed = ", ".join(f"{path} ({at:%Y-%m-%d %H:%M})" for path, at in copies)
+        output.say(f"backups: {listed or 'none that this file knows of'}")
         raise StoreError(f"{db.path}: the database is damaged; {_WAYS_OUT}")
     if found.derived:
         raise StoreError(
@@ -142,14 +128,14 @@ def _opened_to_check(invocation: Invocation) -> Database:
 
 @app.command(cls=Decision)
 def salvage(
-    context: typer.Context, file: Annotated[Path, typer.Argument(help="The new file.")], as_json: AsJson = False
+    invocation: Invocation, file: Annotated[Path, Argument(help="The new file.")], as_json: AsJson = False
 ) -> None:
     """Save what can be read of a damaged database into a new file."""
-    invocation: Invocation = context.obj
-    damaged, target = _path(invocation), file.expanduser().absolute()
+    target = file.expanduser().absolute()
     if target.exists():
         raise UsageError(f"{target} exists already; name a new file")
-    found = [each for each in salvages.salvage(damaged, target, clock.now()) if each.copied or each.lost != 0]
+    saved = backups.salvage(_path(invocation), target, clock.now())
+    found = [each for each in saved if each.copied or each.lost != 0]
     if as_json:
         output.put_json([vars(each) for each in found])
         return
@@ -163,22 +149,14 @@ def salvage(
 
 
 @app.command(cls=Decision)
-def compact(context: typer.Context) -> None:
+def compact(app_: App) -> None:
     """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
-    invocation: Invocation = context.obj
-    before, after = backups.compact(invocation.app().db)
+    before, after = backups.compact(app_.db)
     output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
 
 
 def _path(invocation: Invocation) -> Path:
     return settings_file.database(invocation.settings().config, os.environ)
-
-
-def _status_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = [(name, _size(found[name])) for name in ("size", "wal", "free")]
-    plain = [(name, str(found[name])) for name in ("format", "journal", "sqlite")]
-    copies = [("copy", each) for each in found["backups"]]
-    return [("path", found["path"]), *rows, *plain, ("holds", _rows(found["rows"])), *copies]
 
 
 def _size(count: int) -> str:

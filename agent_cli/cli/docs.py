@@ -5,14 +5,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, Noun
-from agent_cli.cli.progress import ProgressLine
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, noun
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.documents.documents import Section
@@ -20,23 +19,16 @@ from agent_cli.memory.scope import short_path
 from agent_cli.memory.search import word_tables
 from agent_cli.store import ids, jobs
 
-app = typer.Typer(
-    cls=Noun,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Read files, so that their content can be found: text, Markdown, HTML, PDF, source code.",
-)
+app = noun("Read files, so that their content can be found: text, Markdown, HTML, PDF, source code.")
 
 _EMPTY = "there are no documents; `agent docs add PATH` reads a file or a folder"
 _EXCERPT = 300  # characters shown of a neighbouring section
 
-Paths = Annotated[
-    list[str], typer.Argument(metavar="PATH|GLOB…", help="Files, folders, or globs such as 'notes/**/*.md'.")
-]
+Paths = Annotated[list[str], Argument(metavar="PATH|GLOB…", help="Files, folders, or globs such as 'notes/**/*.md'.")]
 
 
 @app.command(cls=Decision)
-def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
+def add(invocation: Invocation, paths: Paths, as_json: AsJson = False) -> None:
     """Have files, folders or globs read, now and whenever they change. The files stay where they are.
 
     In a folder everything is read except hidden files and folders, node_modules, __pycache__, environments of Python,
@@ -45,66 +37,80 @@ def add(context: typer.Context, paths: Paths, as_json: AsJson = False) -> None:
     text are listed with the reason (agent docs list --failed), as are files that take more than two minutes or
     1,000 MB of memory. Text that you erased stays out (agent forget). PDF needs: pip install 'agent-cli[documents]'
     """
-    app_ = context.obj.app()
-    patterns = [_existing_pattern(path) for path in paths]
+    app_ = invocation.app()
+    patterns = []
+    for path in paths:
+        patterns.append(documents.absolute(path, os.getcwd()))
+        if not path.strip() or not Path(documents.base(patterns[-1])).exists():
+            raise UsageError(f"there is no file or folder {path!r}")
     for pattern in patterns:
         documents.add(app_.db, app_.scope, pattern, app_.time)
-    _sync(context.obj, app_, patterns, as_json)
+    _sync(invocation, app_, patterns, as_json)
 
 
 @app.command()
-def sync(context: typer.Context, as_json: AsJson = False) -> None:
+def sync(invocation: Invocation, as_json: AsJson = False) -> None:
     """Check all files again for new, changed, moved and deleted ones. After Ctrl-C the next sync continues there."""
-    app_ = context.obj.app()
+    app_ = invocation.app()
     if not documents.collections(app_.db, app_.scope.owner):
         raise UsageError(_EMPTY)
-    _sync(context.obj, app_, None, as_json)
+    _sync(invocation, app_, None, as_json)
 
 
 @app.command("list")
 def list_(
-    context: typer.Context,
+    app_: App,
     as_json: AsJson = False,
-    files: Annotated[bool, typer.Option("--files", help="Every file.")] = False,
-    failed: Annotated[bool, typer.Option("--failed", help="Files that could not be read, and why.")] = False,
+    files: Annotated[bool, Option("--files", help="Every file.")] = False,
+    failed: Annotated[bool, Option("--failed", help="Files that could not be read, and why.")] = False,
 ) -> None:
     """List what was added, with how many files and sections it has."""
-    app_ = context.obj.app()
     owner = app_.scope.owner
     if files or failed:
-        rows = documents.files(app_.db, owner, failed=failed)
-        shown = [{**row, "path": short_path(row["path"])} for row in rows]
         columns = ("path", "error") if failed else ("first", "sections", "path", "error")
+        output.listing(
+            documents.files(app_.db, owner, failed=failed),
+            as_json,
+            dict,
+            lambda row: {name: short_path(row[name]) if name == "path" else row.get(name) for name in columns},
+            "every file could be read" if failed else _EMPTY,
+        )
     else:
-        rows = documents.listing(app_.db, owner)
-        shown = [_collection_row(row) for row in rows]
-        columns = ("pattern", "details")
-    if as_json:
-        output.put_json(rows)
-        return
-    output.listing(shown, columns, as_json=False, empty="every file could be read" if failed else _EMPTY)
+        output.listing(documents.listing(app_.db, owner), as_json, dict, _collection, _EMPTY)
+
+
+def _collection(row: dict[str, Any]) -> dict[str, str]:
+    parts = [f"{row['files']} files", f"{row['sections']} sections"]
+    parts += [f"{row['failed']} not readable"] if row["failed"] else []
+    parts += [f"{row['left_out']} taken out"] if row["left_out"] else []
+    at = row["synced_at"]
+    parts.append(f"looked at {datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M}" if at else "not read yet")
+    return {"pattern": short_path(row["pattern"]), "details": ", ".join(parts)}
 
 
 @app.command()
-def show(
-    context: typer.Context, handle: Annotated[str, typer.Argument(help="As in d12.")], as_json: AsJson = False
-) -> None:
+def show(app_: App, handle: Annotated[str, Argument(help="As in d12.")], as_json: AsJson = False) -> None:
     """Show a section with its file and line, and its neighbours."""
-    app_ = context.obj.app()
     section = documents.get(app_.db, ids.number("section", handle), app_.scope.owner)
     around = documents.neighbours(app_.db, section)
     if as_json:
         output.put_json({**section.describe(), "around": [each.describe() for each in around if each.id != section.id]})
         return
     output.say(f"{section.handle}  {section.where}{f'  {section.heading}' if section.heading else ''}")
-    for each in around:
-        output.say(f"\n{each.text}" if each.id == section.id else f"\n{_excerpt(each, section)}")
+    output.lines(f"\n{each.text if each.id == section.id else _excerpt(each, section)}" for each in around)
+
+
+def _excerpt(section: Section, shown: Section) -> str:
+    """The end of a section before the shown one, or the beginning of one after it."""
+    cut = section.text
+    if len(cut) > _EXCERPT:
+        cut = f"… {cut[-_EXCERPT:]}" if section.position < shown.position else f"{cut[:_EXCERPT]} …"
+    return f"({section.handle}, line {section.line}) {cut}"
 
 
 @app.command(cls=Decision)
-def rm(context: typer.Context, paths: Paths) -> None:
+def rm(app_: App, paths: Paths) -> None:
     """Take files out of memory, at once. The files themselves stay; `add` takes them in again."""
-    app_ = context.obj.app()
     for path in paths:
         pattern = documents.absolute(path, os.getcwd())
         many, condense = documents.remove(app_.db, app_.scope.owner, pattern, app_.time)
@@ -115,18 +121,10 @@ def rm(context: typer.Context, paths: Paths) -> None:
         output.say(f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed")
 
 
-def _existing_pattern(path: str) -> str:
-    """The path as an absolute pattern. Raises UsageError when no such file exists, nor the folder of a glob."""
-    pattern = documents.absolute(path, os.getcwd())
-    if not path.strip() or not Path(documents.base(pattern)).exists():
-        raise UsageError(f"there is no file or folder {path!r}")
-    return pattern
-
-
 def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bool) -> None:
     tally = document_sync.SyncResult()
     try:
-        with ProgressLine(invocation.quiet) as line:
+        with output.ProgressLine(invocation.quiet) as line:
             for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
                 line.show(step)
             for done, total in upkeep.index_rows(app_, app_.db) if tally.anything else ():
@@ -141,24 +139,3 @@ def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bo
         output.put_json(tally.describe())
     else:
         output.say(tally.sentence())
-
-
-def _collection_row(row: dict[str, Any]) -> dict[str, Any]:
-    parts = [f"{row['files']} files", f"{row['sections']} sections"]
-    parts += [f"{row['failed']} not readable"] if row["failed"] else []
-    parts += [f"{row['left_out']} taken out"] if row["left_out"] else []
-    parts.append(f"looked at {_when(row['synced_at'])}" if row["synced_at"] else "not read yet")
-    return {"pattern": short_path(row["pattern"]), "details": ", ".join(parts)}
-
-
-def _when(stored: str) -> str:
-    return f"{datetime.fromisoformat(stored).astimezone():%Y-%m-%d %H:%M}"
-
-
-def _excerpt(section: Section, shown: Section) -> str:
-    """The end of a section before the shown one, or the beginning of one after it."""
-    if len(section.text) <= _EXCERPT:
-        cut = section.text
-    else:
-        cut = f"… {section.text[-_EXCERPT:]}" if section.position < shown.position else f"{section.text[:_EXCERPT]} …"
-    return f"({section.handle}, line {section.line}) {cut}"

@@ -3,41 +3,40 @@
 from datetime import timedelta
 from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from agent_cli import clock, kinds, terminal
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, Decision, parse_moment
+from agent_cli.cli.invocation import AsJson, Decision, Until, group, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.language.keywords import NO_KEYWORDS
-from agent_cli.memory.lineage import ErasureRequest
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = group()
 
 
 @app.command("forget", cls=Decision)
 def command(
-    context: typer.Context,
+    app_: App,
     handles: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[ID…|WORDS]",
             help=f"As in {', '.join(kinds.EXAMPLES)}; or words, as --topic takes them.",
             show_default=False,
         ),
     ] = None,
-    about: Annotated[str | None, typer.Option("--topic", help="Everything that contains all these words.")] = None,
-    session: Annotated[list[str] | None, typer.Option("--session", help="A session and everything said in it.")] = None,
-    since: Annotated[str | None, typer.Option("--since", help="From this day on, as in 2026-03-01.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
+    about: Annotated[str | None, Option("--topic", help="Everything that contains all these words.")] = None,
+    session: Annotated[list[str] | None, Option("--session", help="A session and everything said in it.")] = None,
+    since: Annotated[str | None, Option("--since", help="From this day on, as in 2026-03-01.")] = None,
+    until: Until = None,
     also: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--also",
             metavar="WHICH",
             help="What else says the same and goes too: all, none, or IDs as in m31,m40. At a terminal you are asked; "
@@ -45,11 +44,10 @@ def command(
         ),
     ] = None,
     verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Repeat the check of the last erasure that left something, or look for WORDs."),
+        bool, Option("--verify", help="Repeat the check of the last erasure that left something, or look for WORDs.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be erased.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: you have seen what will be erased.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be erased.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Do not ask: you have seen what will be erased.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Erase for good, with everything made from it; `rm` only hides.
@@ -63,19 +61,26 @@ def command(
     that is gone. Until then the words are kept as hashes alone, so parts of words are found only when you name the
     words again: agent forget --verify WORD…
     """
-    app_: App = context.obj.app()
     if verify:
         searched = erasure_receipt.repeat(app_.db, app_.time, [*(handles or ()), about or ""], terminal.drafts())
         _report(searched, as_json, erased=False)
         return
     if handles and not about and not provenance.are_handles(handles):
         about, handles = " ".join(handles), None
-    span = _moment(since, app_), _moment(until, app_, timedelta())
-    if not (handles or session or about or any(span)):
+    example = "2026-03-01"
+    begins = parse_moment(since, app_.time(), example=example)
+    ends = parse_moment(until, app_.time(), timedelta(), example)
+    if not (handles or session or about or begins or ends):
         _resume(app_, "", as_json)
         return
+    named = [sessions.resolve(app_.db, each, app_.scope.owner).handle for each in session or ()]
     try:
-        plan = _plan(app_, [*(handles or ()), *_session_handles(app_, session)], about or "", *span)
+        plan = _plan(
+            app_,
+            [*(handles or ()), *named],
+            (about or "").strip(),
+            *(clock.utc(moment) if moment else None for moment in (begins, ends)),
+        )
     except UsageError:
         if app_.finished_erasure or forget.is_pending(app_.db):  # the same command is repeated to finish an erasure
             _resume(app_, about or "", as_json)
@@ -96,20 +101,15 @@ def _plan(app_: App, handles: list[str], about: str, since: str | None, until: s
         raise UsageError("name rows by their handles, or by a topic and a time: not both at once")
     if handles:
         return forget.planned(db, provenance.select_by_handle(db, owner, handles))
-    names: ErasureRequest = provenance.select_by_topic(db, owner, about.strip(), since, until)
-    return forget.planned(db, names, about.strip(), None if about.strip() else NO_KEYWORDS)
-
-
-def _session_handles(app_: App, names: list[str] | None) -> list[str]:
-    return [sessions.resolve(app_.db, each, app_.scope.owner).handle for each in names or ()]
+    chosen = provenance.select_by_topic(db, owner, about, since, until)
+    return forget.planned(db, chosen, about, None if about else NO_KEYWORDS)
 
 
 def _show(plan: ErasurePlan, as_json: bool) -> None:
     if as_json:
         output.put_json(plan.described())
     else:
-        for line in [*plan.format_lines(), *plan.format_related()]:
-            output.say(line)
+        output.lines([*plan.format_lines(), *plan.format_related()])
 
 
 def _confirmed(app_: App, plan: ErasurePlan, yes: bool, as_json: bool, ask: bool) -> ErasurePlan:
@@ -127,8 +127,7 @@ def _confirmed(app_: App, plan: ErasurePlan, yes: bool, as_json: bool, ask: bool
         chosen = related_rows.choose(plan.related, consent.answer(related_rows.QUESTION))
         if chosen:
             plan = forget.with_related(app_.db, plan, chosen)
-            for line in plan.format_lines():
-                output.say(line)
+            output.lines(plan.format_lines())
     if consent.answer("erase it for good? type yes: ") != "yes":
         raise AgentError("nothing was erased")
     return plan
@@ -146,14 +145,8 @@ def _report(receipt: Receipt, as_json: bool, plan: ErasurePlan | None = None, *,
     if as_json:
         files = list(plan.files) if plan else []
         output.put_json({"erased": plan.counts if plan else {}, "files": files, **receipt.described()})
-        raise typer.Exit(0 if receipt.clean else TracesLeft.exit_code)
+        raise Exit(0 if receipt.clean else TracesLeft.exit_code)
     output.say(f"{'Erased. ' if erased else ''}{receipt.sentence()}")
-    for line in [*([f"rows erased: {plan.format_counts}", *plan.files] if plan else []), *receipt.details()]:
-        output.say(line)
+    output.lines([*([f"rows erased: {plan.format_counts}", *plan.files] if plan else []), *receipt.details()])
     if not receipt.clean:
         raise TracesLeft("; ".join(receipt.remedies()))
-
-
-def _moment(text: str | None, app_: App, before_day_end: timedelta | None = None) -> str | None:
-    """The moment in UTC. Raises UsageError."""
-    return None if text is None else clock.utc(parse_moment(text, app_.time(), before_day_end, "2026-03-01"))

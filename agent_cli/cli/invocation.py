@@ -1,27 +1,33 @@
-"""The options before a command, and what they open: settings and app, once and only when needed."""
+"""The options before a command, what they open, and what the commands have in common: groups, options, typed times."""
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from functools import update_wrapper
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypeVar
 
-import typer
+from typer import Argument, Context, Option, Typer
 from typer.core import TyperCommand, TyperGroup
 
 from agent_cli import clock, terminal
 from agent_cli.cli import output
-from agent_cli.errors import StoreError, UsageError
+from agent_cli.errors import AgentError, StoreError, UsageError
 from agent_cli.messages import Part
+from agent_cli.text import counted
 
 if TYPE_CHECKING:
     from agent_cli.app.app import App
     from agent_cli.config.settings_file import Loaded
     from agent_cli.memory.conversations.sessions import Session
     from agent_cli.render.styles import Display
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Decision(TyperCommand):
@@ -42,24 +48,90 @@ class Noun(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Show at most this many.")]
+class Commands(Typer):
+    """A group whose commands are given the app, or the invocation, where their first parameter is named so."""
+
+    def command(self, *names: Any, **settings: Any) -> Callable[[F], F]:
+        register = super().command(*names, **settings)
+
+        def decorate(function: F) -> F:
+            register(_with_context(function))
+            return function
+
+        return decorate
+
+
+def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as Typer calls it, with the context of Click."""
+    first, *others = signature(function).parameters.values() or [None]
+    if first is None or first.name not in ("app_", "invocation"):
+        return function
+
+    def called(context: Context, **values: Any) -> Any:
+        return function(context.obj.app() if first.name == "app_" else context.obj, **values)
+
+    update_wrapper(called, function).__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=Context), *others]
+    )
+    return called
+
+
+def group(help: str = "", **settings: Any) -> Commands:
+    """A group of commands, or without help the place of a single one."""
+    if help:
+        settings["help"] = help
+    return Commands(add_completion=False, rich_markup_mode=None, **settings)
+
+
+def noun(help: str) -> Commands:
+    return group(help, cls=Noun)
+
+
+AsJson = Annotated[bool, Option("--json", help="As JSON.")]
+Limit = Annotated[int, Option("--limit", min=1, help="Show at most this many.")]
+Hidden = Annotated[bool, Option("--hidden", help="Those that `rm` has hidden.")]
+EveryState = Annotated[bool, Option("--all", help="In every state.")]
+Until = Annotated[str | None, Option("--until", help="Up to and including this day.")]
+Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
+ConfirmRead = Annotated[bool, Option("--yes", help="Confirm that you have read them.")]
+NewWords = Annotated[list[str] | None, Argument(help="Its new words; without them your editor opens.")]
 
 
 def parse_moment(
-    text: str, now: datetime, before_day_end: timedelta | None = None, example: str = "2026-11-20"
-) -> datetime:
-    """The moment that a typed day or time names. Raises UsageError.
+    text: str | None, now: datetime, before_day_end: timedelta | None = None, example: str = "2026-11-20"
+) -> datetime | None:
+    """The moment that a typed day or time names; None without one. Raises UsageError.
 
     A day without a time is its first moment, or with `before_day_end` the moment that long before its end. `example` is
     shown in the error.
     """
+    if text is None:
+        return None
     try:
         found = clock.parse(text, now)
         whole_day = len(text) == 10
         return found + timedelta(days=1) - before_day_end if whole_day and before_day_end is not None else found
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{text!r} is not a day: write it like {example}") from error
+
+
+def opened(file: Path) -> TextIO:
+    """A file to be read, of - standard input. Raises UsageError."""
+    try:
+        return sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def piped() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def report_skipped(broken: int, one: str, many: str) -> None:
+    """Raises AgentError when an import has left out what was broken."""
+    if broken:
+        what = counted(broken, f"broken {one} was", f"broken {many} were")
+        raise AgentError(f"{what} skipped; the others are imported")
 
 
 class PeriodUnit(StrEnum):
@@ -88,21 +160,26 @@ class Invocation:
     memory: bool | None = None  # whether memory is read; None: it is, unless incognito
     incognito: bool = False  # nothing is written
     interactive: bool = False  # -i
-    _app: "App | None" = field(default=None, repr=False)
+    _app: "App | None" = None
 
     def app(self) -> "App":
         """The app, opened at the first call. Raises ConfigError and StoreError."""
         if self._app is None:
             from agent_cli.app.app import open_app  # `--help` needs none of it
 
-            self._app = open_app(
-                self.flags, self.note, child=self.child, reads=self.reads_memory, incognito=self.incognito
-            )
+            reads = not self.incognito if self.memory is None else self.memory
+            self._app = open_app(self.flags, self.note, child=self.child, reads=reads, incognito=self.incognito)
             if self.caller:
                 from agent_cli.memory.conversations import callers  # needed with --as only
 
                 self._app.scope = callers.get(self._app.db, self.caller).scope
         return self._app
+
+    def settings(self) -> "Loaded":
+        """The settings alone; the database is not opened. Raises ConfigError."""
+        from agent_cli.config import settings_file
+
+        return settings_file.load(settings_file.default_file(), flags=self.flags)
 
     def display(self, *, render: bool = False) -> "Display":
         """How answers are drawn on standard output. `render`: Markdown in a pipe too."""
@@ -112,10 +189,9 @@ class Invocation:
             sys.stdout, os.environ, self.color, plain=self.plain, screen_reader=self.screen_reader, render=render
         )
 
-    @property
-    def reads_memory(self) -> bool:
-        """Whether anything of memory is shown to the model."""
-        return not self.incognito if self.memory is None else self.memory
+    def note(self, text: str) -> None:
+        if not self.quiet:
+            output.note(text)
 
     def set_memory(self, wanted: bool, unwanted: bool) -> None:
         """Apply --memory and --no-memory. Raises UsageError when both are given."""
@@ -142,20 +218,55 @@ class Invocation:
         if self.incognito and (self.latest or self.resume is not None):
             raise UsageError("an incognito run is kept nowhere, so it continues no session: leave -c and -r out")
 
+    def chosen_session(self) -> "Session | None":
+        """The session that -c or -r names; None without them. Raises UsageError when there is none."""
+        from agent_cli.memory.conversations import sessions
+
+        app = self.app()
+        if self.resume:
+            return sessions.resolve(app.db, self.resume, app.scope.owner)
+        if not self.latest:
+            return None
+        if found := sessions.last_here(app.db, app.scope, app.terminal):
+            return found
+        nothing = "nothing was asked in this terminal or folder yet, so there is no session to continue: leave -c out"
+        if latest := sessions.latest(app.db, app.scope.owner):
+            name = sessions.name(app.db, latest)
+            nothing += f"; the latest elsewhere is {latest.handle} “{name}” (-r {latest.handle})"
+        raise UsageError(nothing)
+
+    def converse(self, session: "Session | None", first: Sequence[Part] = ()) -> None:
+        """Converse until the person leaves; `first` is sent at once. Raises AgentError."""
+        _import_asyncio()
+        from agent_cli.repl.shell import shell  # with prompt-toolkit 100 ms
+
+        shell.run(self.app(), session, first, self.display())
+
+    def resume_chosen(self) -> None:
+        """Let the person choose a session, and go on with it. Raises AgentError."""
+        _import_asyncio()
+        import asyncio
+
+        from agent_cli.repl.commands import session_commands  # prompt-toolkit, as above
+
+        if session := asyncio.run(session_commands.choose(self.app())):
+            self.converse(session)
+
     def update_index(self) -> None:
         """Index what a command wrote, for later runs that may only read the file; vectors follow by a job."""
-        if self._app is not None and self._app.keeps:
-            from agent_cli.agent.jobs.job_context import INDEX  # an app has loaded these
-            from agent_cli.memory.search import index
-            from agent_cli.store import jobs
+        if self._app is None or not self._app.keeps:
+            return
+        from agent_cli.agent.jobs.job_context import INDEX  # an app has loaded these
+        from agent_cli.memory.search import index
+        from agent_cli.store import jobs
 
-            self._app.db.busy_timeout = 0.1
-            with suppress(StoreError):  # the next question indexes it, or reports what is wrong
-                if index.refresh(self._app.db):
-                    from agent_cli.app import background  # 50 ms, where something was written
+        self._app.db.busy_timeout = 0.1
+        with suppress(StoreError):  # the next question indexes it, or reports what is wrong
+            if index.refresh(self._app.db):
+                from agent_cli.app import background  # 50 ms, where something was written
 
-                    jobs.add(self._app.db, INDEX, "all", self._app.time())
-                    background.start(self._app)
+                jobs.add(self._app.db, INDEX, "all", self._app.time())
+                background.start(self._app)
 
     def damage(self) -> str:
         """A sentence about the damage of the database, which may be what a command failed of; empty: it has none."""
@@ -173,53 +284,6 @@ class Invocation:
                 self._app.db.truncate_journal(0.1)
             with suppress(StoreError):
                 self._app.db.close()
-
-    def settings(self) -> "Loaded":
-        """The settings alone; the database is not opened. Raises ConfigError."""
-        from agent_cli.config import settings_file
-
-        return settings_file.load(settings_file.default_file(), flags=self.flags)
-
-    def note(self, text: str) -> None:
-        if not self.quiet:
-            output.note(text)
-
-    def chosen_session(self) -> "Session | None":
-        """The session that -c or -r names; None without them. Raises UsageError when there is none."""
-        from agent_cli.memory.conversations import sessions
-
-        app = self.app()
-        if self.resume:
-            return sessions.resolve(app.db, self.resume, app.scope.owner)
-        if not self.latest:
-            return None
-        if found := sessions.last_here(app.db, app.scope, app.terminal):
-            return found
-        nothing = "nothing was asked in this terminal or folder yet, so there is no session to continue: leave -c out"
-        if latest := sessions.latest(app.db, app.scope.owner):
-            nothing += (
-                f"; the latest elsewhere is {latest.handle} “{sessions.name(app.db, latest)}” (-r {latest.handle})"
-            )
-        raise UsageError(nothing)
-
-
-def converse(invocation: Invocation, session: "Session | None", first: Sequence[Part] = ()) -> None:
-    """Converse until the person leaves; `first` is sent at once. Raises AgentError."""
-    _import_asyncio()
-    from agent_cli.repl.shell import shell  # with prompt-toolkit 100 ms
-
-    shell.run(invocation.app(), session, first, invocation.display())
-
-
-def resume_chosen(invocation: Invocation) -> None:
-    """Let the person choose a session, and go on with it. Raises AgentError."""
-    _import_asyncio()
-    import asyncio
-
-    from agent_cli.repl.commands import session_commands  # prompt-toolkit, as above
-
-    if session := asyncio.run(session_commands.choose(invocation.app())):
-        converse(invocation, session)
 
 
 def _import_asyncio() -> None:

@@ -1,27 +1,28 @@
-"""`agent log` and `agent stats`: what has happened, and what the answers took."""
+"""`agent log`, `agent stats` and `agent jobs`: what has happened, what the answers took, and the background work."""
 
 import re
 import select
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, NoReturn
 
-import typer
+from typer import Option
 
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, parse_moment
+from agent_cli.cli.invocation import AsJson, Invocation, Limit, group, noun, parse_moment
 from agent_cli.errors import UsageError
 from agent_cli.memory.reports import records, signals
-from agent_cli.store import events, ids
+from agent_cli.store import events, ids, jobs
 from agent_cli.values import frozen
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = group()
 
 _DEFAULT_LIMIT = 50  # rows, without --since, --after and --limit
 _ALL = 1 << 60
@@ -47,50 +48,52 @@ class _Log:
     latest: Callable[[], int]
     default_limit: int = _DEFAULT_LIMIT
 
+    def selected(self, limit: int | None) -> Iterator[LogRow]:
+        """The newest rows, or all from a time or number on, read page by page so that a long log fits in memory."""
+        if limit or self.start is None:
+            yield from self.read(self.after, limit or self.default_limit)
+        else:
+            yield from self.rows_after(self.start)
+
+    def rows_after(self, last: int) -> Iterator[LogRow]:
+        while rows := self.read(last, _PAGE):
+            yield from rows
+            last = max(map(self.number, rows))
+
 
 @app.command()
 def log(
-    context: typer.Context,
+    invocation: Invocation,
     kind: Annotated[
-        list[str] | None,
-        typer.Option("--kind", help="Only kinds that begin so, as in call; may be given again."),
+        list[str] | None, Option("--kind", help="Only kinds that begin so, as in call; may be given again.")
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", help="A day or a time, or how long ago: 30min, 2h, 3d, 1w.")
-    ] = None,
-    after: Annotated[str | None, typer.Option("--after", help="Only what came after this one, as in e120.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Show at most this many.")] = None,
-    calls: Annotated[
-        bool, typer.Option("--calls", help="What the tools were asked to do, and what came of it.")
-    ] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="Keep printing what is new, until Ctrl-C.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on each line.")] = False,
+    since: Annotated[str | None, Option("--since", help="A day or a time, or how long ago: 30min, 2h, 3d, 1w.")] = None,
+    after: Annotated[str | None, Option("--after", help="Only what came after this one, as in e120.")] = None,
+    limit: Annotated[int | None, Option("--limit", min=1, help="Show at most this many.")] = None,
+    calls: Annotated[bool, Option("--calls", help="What the tools were asked to do, and what came of it.")] = False,
+    follow: Annotated[bool, Option("--follow", help="Keep printing what is new, until Ctrl-C.")] = False,
+    as_json: Annotated[bool, Option("--json", help="One JSON object on each line.")] = False,
 ) -> None:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     if calls and kind:
         raise UsageError("--kind is about events, and --calls shows none: leave one of them out")
-    app_: App = context.obj.app()
+    app_: App = invocation.app()
     start = _since(since, app_.time()) if since else None
     source = _calls(app_, start, after) if calls else _events(app_, kind or [], start, after)
     last = source.start
-    for row in _selected(source, limit):
+    for row in source.selected(limit):
         _print(source, row, as_json=as_json)
         last = max(last or 0, source.number(row))
     if last == source.start and not follow:
-        _note_unknown_kinds(context.obj, app_, kind or [])
+        known = events.kinds(app_.db)
+        for each in kind or ():
+            if known and not any(name.startswith(each) for name in known):
+                invocation.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(known)}")
         if not as_json:
             limited = kind or since or after or calls
             output.note_empty("there are no such events" if limited else "there are no events")
     if follow:
         _follow(app_, source, source.latest() if last is None else last, as_json=as_json)
-
-
-def _note_unknown_kinds(invocation: Invocation, app_: App, wanted: list[str]) -> None:
-    """For a kind that no event has, list the kinds there are."""
-    known = events.kinds(app_.db)
-    for each in wanted:
-        if known and not any(kind.startswith(each) for kind in known):
-            invocation.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(known)}")
 
 
 def _events(app_: App, kinds: list[str], since: datetime | None, after: str | None) -> _Log:
@@ -119,17 +122,6 @@ def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
     )
 
 
-def _selected(source: _Log, limit: int | None) -> Iterator[LogRow]:
-    """The newest rows, or all from a time or number on, read page by page so that a long log fits in memory."""
-    if limit or source.start is None:
-        yield from source.read(source.after, limit or source.default_limit)
-        return
-    last = source.start
-    while rows := source.read(last, _PAGE):
-        yield from rows
-        last = max(map(source.number, rows))
-
-
 def _follow(app_: App, source: _Log, last: int, *, as_json: bool) -> NoReturn:
     """Print new rows, of this and other processes, until the output is closed or Ctrl-C."""
     reader = select.poll()
@@ -139,10 +131,9 @@ def _follow(app_: App, source: _Log, last: int, *, as_json: bool) -> NoReturn:
         while True:
             sys.stdout.flush()
             if seen != (seen := app_.db.change_counter()):
-                while rows := source.read(last, _PAGE):
-                    for row in rows:
-                        _print(source, row, as_json=as_json)
-                        last = max(last, source.number(row))
+                for row in source.rows_after(last):
+                    _print(source, row, as_json=as_json)
+                    last = max(last, source.number(row))
                 continue
             if any(state & (select.POLLERR | select.POLLHUP) for _, state in reader.poll(0)):
                 sys.exit(_OUTPUT_CLOSED)
@@ -161,32 +152,28 @@ def _print(source: _Log, row: LogRow, *, as_json: bool) -> None:
 
 def _call_line(row: LogRow) -> str:
     arguments = "" if row["arguments"] == "{}" else text.one_line(row["arguments"], _ARGUMENTS_WIDTH)
-    head = f"{row['result'] or '-':>7}  {_when(row)}  {_session(row):<6} {row['tool']:<14} {row['outcome']:<9} "
+    when = f"{clock.local(row['at'], row['utc_offset']):%Y-%m-%d %H:%M:%S}"
+    head = f"{row['result'] or '-':>7}  {when}  {_session(row):<6} {row['tool']:<14} {row['outcome']:<9} "
     return f"{head}{arguments}".rstrip()
-
-
-def _when(row: LogRow) -> str:
-    return f"{clock.local(row['at'], row['utc_offset']):%Y-%m-%d %H:%M:%S}"
 
 
 def _session(row: LogRow) -> str:
     return ids.handle("session", row["session"]) if row["session"] else ""
 
 
-def _since(typed: str, now: datetime) -> datetime:
+def _since(typed: str, now: datetime) -> datetime | None:
     age = _AGE.fullmatch(typed.strip())
-    if age is None:
-        try:
-            return parse_moment(typed, now)
-        except UsageError as error:
-            raise UsageError(f"{typed!r} is not a time: write it like 2026-11-20, 2h or 3d") from error
     try:
+        if age is None:
+            return parse_moment(typed, now)
         return max(now - timedelta(**{_UNITS[age[2]]: int(age[1])}), datetime(1970, 1, 2, tzinfo=now.tzinfo))
+    except UsageError as error:
+        raise UsageError(f"{typed!r} is not a time: write it like 2026-11-20, 2h or 3d") from error
     except OverflowError as error:
         raise UsageError(f"{typed!r} is too long ago") from error
 
 
-stats_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+stats_app = group()
 
 _COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
 _BARS = " "  # the heading of the bars
@@ -202,43 +189,112 @@ class GroupBy(StrEnum):
 
 @stats_app.command()
 def stats(
-    context: typer.Context,
-    per: Annotated[GroupBy, typer.Option("--per", help="What to count by.")] = GroupBy.day,
-    days: Annotated[
-        bool, typer.Option("--signals", help="Only what is due, days in a row, and what the tools did.")
-    ] = False,
-    limit: LimitOption = 30,
+    app_: App,
+    per: Annotated[GroupBy, Option("--per", help="What to count by.")] = GroupBy.day,
+    days: Annotated[bool, Option("--signals", help="Only what is due, days in a row, and what the tools did.")] = False,
+    limit: Limit = 30,
     as_json: AsJson = False,
 ) -> None:
     """Count tokens, time and cost of the answers, by day, model, session or turn; say what is due."""
-    app_ = context.obj.app()
     owner, now = app_.scope.owner, app_.time()
     if not days:
-        at_terminal = output.look(sys.stdout)
         rows = records.token_usage(app_.db, owner, per.value, limit)
-        columns: tuple[str, ...] = (per.value, *_COLUMNS)
-        heading = (
-            [{name: name.replace("_", " ") for name in columns}] if rows and not as_json and not at_terminal else []
-        )
-        if at_terminal and not at_terminal.screen_reader:
-            rows, columns = _with_bars(rows), (*columns, _BARS)
-        output.listing([*heading, *rows], columns, as_json=as_json, empty="there are no answers to count")
         if as_json:
+            output.put_json(rows)
             return
+        _print_usage(rows, (per.value, *_COLUMNS))
     found = signals.read(app_.db, owner, now, now - signals.PERIOD)
     if as_json:
         due = {name: [ids.handle("task", id) for id in getattr(found.due, name)] for name in ("overdue", "today")}
         output.put_json({**asdict(found), "due": {**due, "open": found.due.open}})
     else:
         lines = signals.format_lines(found)
-        for line in ["", *lines] if lines and not days else lines:
-            output.say(line)
+        output.lines(["", *lines] if lines and not days else lines)
 
 
-def _with_bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with a bar each: its tokens beside those of the row that took most."""
-    from agent_cli.render.styles import bar  # a pipe needs none of it
+def _print_usage(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    """Print a table with its headings in a pipe too; at a terminal with a bar for the tokens of each row."""
+    if not rows:
+        output.note_empty("there are no answers to count")
+        return
+    at_terminal = output.look()
+    if not at_terminal:
+        rows = [{name: name.replace("_", " ") for name in columns}, *rows]
+    elif not at_terminal.screen_reader:
+        from agent_cli.render.styles import bar  # a pipe needs none of it
 
-    tokens = [row["tokens_in"] + row["tokens_out"] for row in rows]
-    most = max([1, *tokens])
-    return [{**row, _BARS: bar(count / most, _BAR)} for row, count in zip(rows, tokens, strict=True)]
+        tokens = [row["tokens_in"] + row["tokens_out"] for row in rows]
+        most = max(1, *tokens)
+        rows = [{**row, _BARS: bar(count / most, _BAR)} for row, count in zip(rows, tokens, strict=True)]
+        columns = (*columns, _BARS)
+    output.table(rows, columns)
+
+
+jobs_app = noun("See and run queued work.")
+
+_QUEUE_PAUSE = 2.0  # seconds before an empty queue is read again
+_SURVEY = 60.0  # seconds between surveys for work that is not queued yet: an idle session, a model server that is back
+
+
+@jobs_app.command("list")
+def list_jobs(app_: App, limit: Limit = 50, as_json: AsJson = False) -> None:
+    """List jobs, those not done first."""
+    now = app_.time()
+
+    def row(job: dict[str, Any]) -> dict[str, Any]:
+        later = job["state"] == "ready" and job["due_at"] > clock.utc(now)
+        due = f"{clock.local(job['due_at'], clock.offset(now)):%Y-%m-%d %H:%M}"
+        shown = {**job, "state": "later" if later else job["state"], "due_at": due}
+        return {name: shown[name] for name in ("id", "kind", "subject", "state", "attempts", "due_at", "error")}
+
+    output.listing(jobs.listing(app_.db, limit), as_json, dict, row, "there are no jobs")
+
+
+@jobs_app.command("run")
+def run_jobs(
+    invocation: Invocation,
+    until_idle: Annotated[bool, Option("--until-idle", help="Exit when nothing is due or being run.")] = False,
+    due: Annotated[bool, Option("--due", hidden=True)] = False,  # exit when nothing is left to begin
+) -> None:
+    """Run what is due, then wait for more."""
+    from agent_cli.repl import reminders  # what works, needed for this alone
+
+    app_ = invocation.app()
+    seen = bool(app_.config.remind_command) or not invocation.quiet  # else a reminder would count as shown
+    with reminders.shown_meanwhile(app_, invocation.note) if seen else nullcontext():
+        done = _run_jobs(app_, until_idle=until_idle, due=due)
+    invocation.note(f"{text.counted(done, 'job was', 'jobs were')} run")
+
+
+def _run_jobs(app_: App, *, until_idle: bool, due: bool) -> int:
+    """Run what is due, and go on unless only that is wanted; returns how many jobs were run.
+
+    `until_idle`: go on while another process still runs a job.
+    """
+    from agent_cli.agent.jobs import worker
+    from agent_cli.app import background, upkeep
+    from agent_cli.llm.model import Cancel
+
+    job_context = background.job_context(app_, app_.db, Cancel())
+    done, surveyed_again, surveyed = 0, False, float("-inf")
+    while True:
+        if time.monotonic() - surveyed >= _SURVEY:
+            worker.queue_due(job_context)
+            upkeep.queue_index(app_, app_.db)
+            surveyed = time.monotonic()
+        while worker.run_one(job_context):
+            done += 1
+        if until_idle and done and not surveyed_again:  # what the jobs have written calls for others, once
+            surveyed_again, surveyed = True, float("-inf")
+            continue
+        if due or (until_idle and not jobs.are_running(app_.db, app_.time())):
+            return done
+        time.sleep(_QUEUE_PAUSE)
+
+
+@jobs_app.command()
+def retry(app_: App, handles: list[str]) -> None:
+    """Run parked or waiting jobs next, with all their attempts again."""
+    for handle in handles:
+        jobs.retry(app_.db, ids.number("job", handle), app_.time())
+        output.say(f"{handle} will run next")

@@ -8,69 +8,59 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TextIO, cast
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from agent_cli import CHILD
 from agent_cli.cli import output, usage
-from agent_cli.cli.invocation import Invocation, converse, resume_chosen
+from agent_cli.cli.invocation import Invocation, group
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.text import nearest, one_line, without_surrogates
 
+_MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
+_ClickUsageError = cast(
+    "type[typer.BadParameter]", typer.BadParameter.__base__
+)  # Typer's own UsageError, which has no public name
+
+
+@cache
+def _command(name: str) -> Any:
+    command = typer.main.get_command(usage.app(name))
+    command.name = name
+    return command
+
 
 def in_front(arguments: list[str], group: Any, context: Any) -> list[str]:
     """The arguments with the group's options moved before the command; `group` and `context` are Click's."""
-    wanted = _takes_value(group)
-    start = _command_at(arguments, wanted)
-    if not any(word.partition("=")[0] in wanted for word in arguments[start + 1 :]):
-        return arguments  # the command need not be loaded yet
-    known = _options_of_command(arguments[start:], group, context)
-    moved, stay = [], []
-    rest = iter(arguments[start:])
+    wanted, known = _takes_value(group), dict[str, bool]()
+    command, moved, stay = group, list[str](), list[str]()
+    rest = iter(arguments)
     for word in rest:
+        name = word.partition("=")[0]
         if word in ("--", "--to-command"):  # what follows is not the program's to read
             stay += [word, *rest]
-        elif word in known:
-            stay += [word, *_value(rest, known[word])]
-        elif (name := word.partition("=")[0]) in wanted and name not in known:
-            value = _value(rest, wanted[name] and "=" not in word)
-            if wanted[name] and "=" not in word and not value:
-                return [word]  # alone, Click says what it misses
-            moved += [word, *value]
+        elif name in wanted and name not in known:
+            moved.append(word)
+            if wanted[name] and "=" not in word:
+                if (value := next(rest, None)) is None:
+                    return [word]  # alone, Click says what it misses
+                moved.append(value)
         else:
             stay.append(word)
-    return [*arguments[:start], *moved, *stay]
-
-
-def _command_at(arguments: list[str], options: dict[str, bool]) -> int:
-    """Where the first word stands that is no option and no value of one."""
-    rest = iter(enumerate(arguments))
-    for at, word in rest:
-        if not word.startswith("-") or word == "--":
-            return at
-        if options.get(word):
-            next(rest, None)
-    return len(arguments)
-
-
-def _options_of_command(words: Iterable[str], group: Any, context: Any) -> dict[str, bool]:
-    """The options of the command that these words name, and of the groups on the way to it."""
-    known: dict[str, bool] = {"-h": False, "--help": False}
-    command = group
-    for word in words:
-        if word.startswith("-"):
-            continue
-        command = command.get_command(context, word) if hasattr(command, "get_command") else None
-        if command is None:
-            break
-        known |= _takes_value(command)
-    return known
+            if known.get(word):
+                stay += [value for value in [next(rest, None)] if value is not None]
+            elif not word.startswith("-") and hasattr(command, "get_command"):
+                command = command.get_command(context, word)
+                known |= _takes_value(command) if command else {}
+    return [*moved, *stay]
 
 
 def _takes_value(command: Any) -> dict[str, bool]:
@@ -83,17 +73,6 @@ def _takes_value(command: Any) -> dict[str, bool]:
     }
 
 
-def _value(rest: Iterator[str], taken: bool) -> list[str]:
-    """The value that follows an option, if one does."""
-    return [word for word in [next(rest, None)] if word is not None] if taken else []
-
-
-_MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
-_ClickUsageError = cast(
-    "type[typer.BadParameter]", typer.BadParameter.__base__
-)  # Typer's own UsageError, which has no public name
-
-
 class LazyGroup(TyperGroup):
     """The commands of the table, imported on demand; the one place where errors are printed."""
 
@@ -101,11 +80,7 @@ class LazyGroup(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        command = typer.main.get_command(usage.app(cmd_name))
-        command.name = cmd_name
-        return command
+        return _command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -129,31 +104,28 @@ class LazyGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         with _exit_on_closed_output(), _usage_errors():
-            return self._invoke(ctx)
-
-    def _invoke(self, ctx: Any) -> Any:
-        try:
-            result = super().invoke(ctx)
-            if ctx.obj:
-                ctx.obj.update_index()
-            return result
-        except AgentError as error:
-            output.fail(error)
-        except typer.Exit:
-            raise
-        except _ClickUsageError as error:
-            _suggest_nearest(error)
-            raise
-        except KeyboardInterrupt:
-            output.fail(Cancelled("stopped"))
-        except Exception as error:
-            if ctx.obj and (damage := ctx.obj.damage()):
-                output.fail(StoreError(f"{damage} ({type(error).__name__}: {error})"))
-            raise
-        finally:
-            if ctx.obj:
-                ctx.obj.close()
-            sys.stdout.flush()
+            try:
+                result = super().invoke(ctx)
+                if ctx.obj:
+                    ctx.obj.update_index()
+                return result
+            except AgentError as error:
+                output.fail(error)
+            except typer.Exit:
+                raise
+            except _ClickUsageError as error:
+                _suggest_nearest(error)
+                raise
+            except KeyboardInterrupt:
+                output.fail(Cancelled("stopped"))
+            except Exception as error:
+                if ctx.obj and (damage := ctx.obj.damage()):
+                    output.fail(StoreError(f"{damage} ({type(error).__name__}: {error})"))
+                raise
+            finally:
+                if ctx.obj:
+                    ctx.obj.close()
+                sys.stdout.flush()
 
 
 def _suggest_nearest(error: Any) -> None:
@@ -194,13 +166,7 @@ def _discard_output(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-app = typer.Typer(
-    cls=LazyGroup,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = group(cls=LazyGroup, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 
 def _print_version(requested: bool) -> None:
@@ -212,21 +178,21 @@ def _print_version(requested: bool) -> None:
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    model: Annotated[str | None, typer.Option("-m", "--model")] = None,
-    continue_: Annotated[bool, typer.Option("-c", "--continue")] = False,
-    resume: Annotated[str | None, typer.Option("-r", "--resume")] = None,
-    interactive: Annotated[bool, typer.Option("-i", "--interactive")] = False,
-    caller: Annotated[str, typer.Option("--as")] = "",
-    db: Annotated[Path | None, typer.Option("--db")] = None,
-    no_memory: Annotated[bool, typer.Option("--no-memory")] = False,
-    incognito: Annotated[bool, typer.Option("--incognito")] = False,
-    memory: Annotated[bool, typer.Option("--memory")] = False,
-    color: Annotated[Literal["auto", "always", "never"], typer.Option("--color")] = "auto",
-    plain: Annotated[bool, typer.Option("--plain")] = False,
-    screen_reader: Annotated[bool, typer.Option("--screen-reader")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True)] = False,
+    model: Annotated[str | None, Option("-m", "--model")] = None,
+    continue_: Annotated[bool, Option("-c", "--continue")] = False,
+    resume: Annotated[str | None, Option("-r", "--resume")] = None,
+    interactive: Annotated[bool, Option("-i", "--interactive")] = False,
+    caller: Annotated[str, Option("--as")] = "",
+    db: Annotated[Path | None, Option("--db")] = None,
+    no_memory: Annotated[bool, Option("--no-memory")] = False,
+    incognito: Annotated[bool, Option("--incognito")] = False,
+    memory: Annotated[bool, Option("--memory")] = False,
+    color: Annotated[Literal["auto", "always", "never"], Option("--color")] = "auto",
+    plain: Annotated[bool, Option("--plain")] = False,
+    screen_reader: Annotated[bool, Option("--screen-reader")] = False,
+    quiet: Annotated[bool, Option("-q", "--quiet")] = False,
+    verbose: Annotated[bool, Option("-v", "--verbose")] = False,
+    version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True)] = False,
 ) -> None:
     """A terminal assistant that remembers. Without a command it starts a conversation."""
     invocation = Invocation(
@@ -253,12 +219,23 @@ def start(
     invocation.check()
     if context.invoked_subcommand not in _MODEL_COMMANDS and (option := invocation.model_only_option):
         raise UsageError(f"{option} is for a conversation and for `agent ask`: other commands work on the file")
+    asks_which = resume is not None and not resume.strip()
     at_terminal = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
-    if resume is not None and not resume.strip() and not at_terminal:
+    if asks_which and not at_terminal:
         raise _missing_session(invocation)
     context.obj = invocation
-    if context.invoked_subcommand is None:
-        _converse_or_ask(invocation)
+    if context.invoked_subcommand is not None:
+        return
+    if invocation.interactive or not sys.stdin.isatty():
+        from agent_cli.cli import ask  # not needed for a conversation
+
+        ask.answer(invocation, ask.AskOptions(words=[]))
+    elif not at_terminal:
+        raise UsageError("no prompt is given and the output is not a terminal; use `agent ask`")
+    elif asks_which:
+        invocation.resume_chosen()
+    else:
+        invocation.converse(invocation.chosen_session())
 
 
 def _missing_session(invocation: Invocation) -> UsageError:
@@ -272,35 +249,14 @@ def _missing_session(invocation: Invocation) -> UsageError:
     return UsageError(f"-r needs a session; name one by its handle:\n{lines}")
 
 
-def _converse_or_ask(invocation: Invocation) -> None:
-    """Start a conversation at a terminal, or ask one question when input is piped in."""
-    if invocation.interactive or not sys.stdin.isatty():
-        from agent_cli.cli import ask  # not needed for a conversation
-        from agent_cli.cli.ask import AskOptions
-
-        ask.answer(invocation, AskOptions(words=[]))
-    elif not sys.stdout.isatty():
-        raise UsageError("no prompt is given and the output is not a terminal; use `agent ask`")
-    else:
-        if invocation.resume is not None and not invocation.resume.strip():
-            resume_chosen(invocation)
-        else:
-            converse(invocation, invocation.chosen_session())
-
-
 def main() -> None:
     """The console script. On SIGTERM and SIGHUP it exits in order, so that an answer cut off is kept."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
-    _set_up_streams()
-    sys.argv = [without_surrogates(word) for word in sys.argv]
-    app(prog_name="agent")
-
-
-def _set_up_streams() -> None:
-    """Use UTF-8 for standard input, output and error; one that was closed, as by <&-, is opened on the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
+        if getattr(sys, name) is None:  # it was closed, as by <&-
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
         getattr(sys, name).reconfigure(encoding="utf-8", errors="replace")
+    sys.argv = [without_surrogates(word) for word in sys.argv]
+    app(prog_name="agent")

@@ -1,39 +1,36 @@
-"""`agent notes`: write, find and change notes."""
+"""`agent notes`, `agent tasks` and `agent remind`: notes, and tasks with the time to be reminded of them."""
 
 import sys
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
+from agent_cli.cli.invocation import AsJson, Decision, Hidden, Limit, NewWords, group, noun, piped
 from agent_cli.clock import local
 from agent_cli.errors import UsageError
-from agent_cli.memory.planner import notes
+from agent_cli.memory.dates import due_times, moments
+from agent_cli.memory.planner import notes, tasks
 from agent_cli.memory.planner.notes import Note
+from agent_cli.memory.planner.tasks import Task
 from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.terminal import edited
 
-app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="Write, find and change notes.")
+app = noun("Write, find and change notes.")
 
-NoteHandle = Annotated[str, typer.Argument(help="The note's handle, as in n4.")]
+NoteHandle = Annotated[str, Argument(help="The note's handle, as in n4.")]
 
 
 @app.command()
 def add(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(help="The note; without words it is read from standard input.")
-    ] = None,
-    title: Annotated[str, typer.Option("-t", "--title", help="A short title.")] = "",
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Put #TAG behind its words; may be given again.")
-    ] = None,
+    app_: App,
+    words: Annotated[list[str] | None, Argument(help="The note; without words it is read from standard input.")] = None,
+    title: Annotated[str, Option("-t", "--title", help="A short title.")] = "",
+    tag: Annotated[list[str] | None, Option("--tag", help="Put #TAG behind its words; may be given again.")] = None,
 ) -> None:
     """Write a note."""
-    app_ = context.obj.app()
     tags = [notes.tag(each) for each in tag or ()]
     if words:
         _add(app_, " ".join(words), title, tags, "typed")
@@ -41,44 +38,40 @@ def add(
         with edited("", app_.config.editor) as text:
             _add(app_, text, title, tags, "typed")
     else:
-        _add(app_, sys.stdin.buffer.read().decode("utf-8", "replace").strip("\n"), title, tags, "piped")
+        _add(app_, piped().strip("\n"), title, tags, "piped")
 
 
 def _add(app_: App, text: str, title: str, tags: list[str], origin: Origin) -> None:
-    origin = "tool" if app_.child else origin
     text = " ".join([text, *(f"#{each}" for each in tags)]) if text.strip() else text
-    note = notes.add(app_.db, app_.scope, text, app_.time, title=title, origin=origin)
+    note = notes.add(app_.db, app_.scope, text, app_.time, title=title, origin="tool" if app_.child else origin)
     output.say(f"saved {note.handle} “{note.name}”")
 
 
 @app.command("list")
 def list_(
-    context: typer.Context,
-    limit: LimitOption = 50,
+    app_: App,
+    limit: Limit = 50,
     as_json: AsJson = False,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-    tag: Annotated[str, typer.Option("--tag", help="Only those that say #TAG.")] = "",
+    hidden: Hidden = False,
+    tag: Annotated[str, Option("--tag", help="Only those that say #TAG.")] = "",
 ) -> None:
     """List notes, the latest first."""
-    app_ = context.obj.app()
     wanted = notes.tag(tag) if tag else ""
     empty = "there are no such notes" if hidden or tag else "there are no notes; `agent notes add TEXT` adds one"
     _list(notes.listing(app_.db, app_.scope.owner, limit, hidden=hidden, tag=wanted), as_json, empty)
 
 
 @app.command()
-def tags(context: typer.Context, as_json: AsJson = False) -> None:
+def tags(app_: App, as_json: AsJson = False) -> None:
     """List the tags of notes, #garden, and how many notes have each."""
-    app_ = context.obj.app()
     rows = [{"tag": f"#{name}", "notes": count} for name, count in notes.tags(app_.db, app_.scope.owner)]
-    empty = "there are no tags; `agent notes add TEXT --tag NAME` adds one"
-    output.listing(rows, ("tag", "notes"), as_json=as_json, empty=empty)
+    output.listing(rows, as_json, dict, dict, "there are no tags; `agent notes add TEXT --tag NAME` adds one")
 
 
 @app.command()
-def show(context: typer.Context, handle: NoteHandle, as_json: AsJson = False) -> None:
+def show(app_: App, handle: NoteHandle, as_json: AsJson = False) -> None:
     """Show a note whole."""
-    note = _note(context, handle)
+    note = _note(app_, handle)
     if as_json:
         output.put_json(note.describe())
     else:
@@ -86,63 +79,202 @@ def show(context: typer.Context, handle: NoteHandle, as_json: AsJson = False) ->
 
 
 @app.command(cls=Decision)
-def edit(
-    context: typer.Context,
-    handle: NoteHandle,
-    words: Annotated[list[str] | None, typer.Argument(help="Its new words; without them your editor opens.")] = None,
-) -> None:
+def edit(app_: App, handle: NoteHandle, words: NewWords = None) -> None:
     """Change a note: give its new words, or write them in your editor."""
-    app_ = context.obj.app()
-    note = _note(context, handle)
+    note = _note(app_, handle)
     if words:
         notes.edit(app_.db, note, " ".join(words), note.title, app_.time)
-        output.say(f"changed {note.handle}")
-        return
-    with edited(note.text, app_.config.editor) as text:
-        if text.strip() == note.text.strip():
-            output.note(f"{note.handle} was left as it is")
-            return
-        notes.edit(app_.db, note, text, note.title, app_.time)
+    else:
+        with edited(note.text, app_.config.editor) as text:
+            if text.strip() == note.text.strip():
+                output.note(f"{note.handle} was left as it is")
+                return
+            notes.edit(app_.db, note, text, note.title, app_.time)
     output.say(f"changed {note.handle}")
 
 
 @app.command()
-def search(context: typer.Context, words: list[str], limit: LimitOption = 20, as_json: AsJson = False) -> None:
+def search(app_: App, words: list[str], limit: Limit = 20, as_json: AsJson = False) -> None:
     """Find notes by their words, the best first."""
-    app_ = context.obj.app()
-    _list(
-        notes.search(app_.db, app_.scope.owner, " ".join(words), limit, app_.time()), as_json, "no note has these words"
-    )
+    found = notes.search(app_.db, app_.scope.owner, " ".join(words), limit, app_.time())
+    _list(found, as_json, "no note has these words")
 
 
 @app.command(cls=Decision)
-def rm(context: typer.Context, handles: list[str]) -> None:
+def rm(app_: App, handles: list[str]) -> None:
     """Hide notes; `restore` brings them back."""
-    for note in [_note(context, handle) for handle in handles]:
-        notes.hide(context.obj.app().db, note, context.obj.app().time)
+    for note in [_note(app_, handle) for handle in handles]:
+        notes.hide(app_.db, note, app_.time)
         output.say(f"hidden {note.handle} “{note.name}” (agent notes restore {note.handle})")
 
 
 @app.command(cls=Decision)
-def restore(context: typer.Context, handles: list[str]) -> None:
+def restore(app_: App, handles: list[str]) -> None:
     """Bring hidden notes back."""
-    for note in [_note(context, handle) for handle in handles]:
+    for note in [_note(app_, handle) for handle in handles]:
         if note.hidden_at is None:
             raise UsageError(f"{note.handle} is not hidden")
-        notes.restore(context.obj.app().db, note, context.obj.app().time)
+        notes.restore(app_.db, note, app_.time)
         output.say(f"restored {note.handle} “{note.name}”")
 
 
-def _note(context: typer.Context, handle: str) -> Note:
-    app_ = context.obj.app()
+def _note(app_: App, handle: str) -> Note:
     return notes.get(app_.db, ids.number("note", handle), app_.scope.owner)
 
 
 def _list(found: list[Note], as_json: bool, empty: str) -> None:
-    rows = [
-        {**note.describe(), "name": note.name, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}"} for note in found
-    ]
-    if as_json:
-        output.put_json([note.describe() for note in found])
+    def row(note: Note) -> dict[str, str]:
+        return {"id": note.handle, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}", "name": note.name}
+
+    output.listing(found, as_json, Note.describe, row, empty)
+
+
+remind_app = group()
+tasks_app = noun("List and change what is to be done.")
+
+AtOption = Annotated[
+    str | None, Option("--at", help="When; then no word of the text is taken for a time. “never”: no time.")
+]
+TaskHandle = Annotated[str, Argument(metavar="TASK", help="Its handle, as in t4.")]
+TaskHandles = Annotated[list[str], Argument(metavar="TASK…", help="Their handles, as in t4 t5.")]
+
+
+@remind_app.command(no_args_is_help=False)
+def remind(
+    app_: App,
+    words: Annotated[
+        list[str] | None,
+        Argument(help="What and when: call the dentist friday 3pm. Without words standard input is read."),
+    ] = None,
+    at: AtOption = None,
+) -> None:
+    """Add a task with a reminder: `agent remind call the dentist friday 3pm`.
+
+    Times are written as “friday 3pm”, “in two hours”, “tomorrow at noon”, “24.12. 18:00”, “every monday 9:00”,
+    “every last friday 17:00”, or in German. The time that was understood is printed.
+    """
+    if words or sys.stdin.isatty():
+        _add_task(app_, " ".join(words or []), at, "typed")
     else:
-        output.listing(rows, ("id", "day", "name"), as_json=False, empty=empty)
+        _add_task(app_, piped(), at, "piped")
+
+
+def _add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
+    """Add a task and print the time that was understood. Raises UsageError."""
+    now, zone = app_.time(), moments.local_zone()
+    text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
+    task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin="tool" if app_.child else origin)
+    output.say(f"kept {tasks.receipt(task, now)}")
+
+
+@tasks_app.command("list")
+def list_tasks(
+    app_: App,
+    every: Annotated[bool, Option("--all", help="Also those that are done.")] = False,
+    done: Annotated[bool, Option("--done", help="Only those that are done.")] = False,
+    hidden: Hidden = False,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List what is to be done, by its time."""
+    if every + done + hidden > 1:
+        raise UsageError("--all, --done and --hidden exclude each other")
+    owner = app_.scope.owner
+    found = tasks.listing(app_.db, owner, "all" if every else "done" if done else "hidden" if hidden else "open", limit)
+    if as_json:
+        output.put_json([each.describe() for each in found])
+    elif not found:
+        nothing = "there are no open tasks; `agent remind` adds one"
+        output.note_empty("there are no such tasks" if every or done or hidden else nothing)
+    elif display := output.look():
+        from agent_cli.repl import pages  # a pipe needs none of it
+
+        print(pages.tasks_page(found, app_.time(), display))
+    else:
+        output.lines(tasks.format_line(each, app_.time()) for each in found)
+
+
+@tasks_app.command("show")
+def show_task(app_: App, handle: TaskHandle, as_json: AsJson = False) -> None:
+    """Show a task whole."""
+    task = _task(app_, handle)
+    if as_json:
+        output.put_json(task.describe())
+        return
+    output.say(task.text)
+    output.say(tasks.format_due(task, app_.time()) or "any time")
+    if task.due_words:
+        output.say(f"told: {task.due_words}{f' ({task.zone})' if task.zone else ''}")
+    if task.state == "done":
+        output.say("done")
+
+
+@tasks_app.command("add")
+def add_task(
+    app_: App,
+    words: Annotated[list[str], Argument(help="What and when: call the dentist friday 3pm.")],
+    at: AtOption = None,
+) -> None:
+    """Add a task, as `agent remind` does."""
+    _add_task(app_, " ".join(words), at, "typed")
+
+
+@tasks_app.command()
+def done(app_: App, handles: TaskHandles) -> None:
+    """Mark tasks as done. One that repeats moves to its next time; `rm` ends it."""
+    _change(app_, "done", handles)
+
+
+@tasks_app.command()
+def reopen(app_: App, handles: TaskHandles) -> None:
+    """Open tasks again."""
+    _change(app_, "reopen", handles)
+
+
+@tasks_app.command()
+def snooze(
+    app_: App,
+    handle: TaskHandle,
+    when: Annotated[list[str], Argument(metavar="WHEN", help="Until when: 1 hour, tomorrow at 9.")],
+) -> None:
+    """Postpone a reminder."""
+    until = due_times.parse_moment(" ".join(when), app_.time(), moments.local_zone())
+    task = tasks.snooze(app_.db, _task(app_, handle), until, app_.time)
+    output.say(f"snoozed {tasks.receipt(task, app_.time())}")
+
+
+@tasks_app.command("edit", cls=Decision)
+def edit_task(app_: App, handle: TaskHandle, words: NewWords = None, at: AtOption = None) -> None:
+    """Change the words of a task, or its time with --at."""
+    task = _task(app_, handle)
+    if at is not None:
+        due = due_times.parse(at, app_.time(), moments.local_zone())
+        task = tasks.move(app_.db, task, due, app_.time)
+    if words:
+        task = tasks.edit(app_.db, task, " ".join(words), app_.time)
+    elif at is None:
+        if not sys.stdin.isatty():
+            raise UsageError("write the new words after the task, or its new time with --at")
+        with edited(task.text, app_.config.editor) as text:
+            task = tasks.edit(app_.db, task, text, app_.time)
+    output.say(f"changed {tasks.receipt(task, app_.time())}")
+
+
+@tasks_app.command("rm", cls=Decision)
+def rm_tasks(app_: App, handles: TaskHandles) -> None:
+    """Hide tasks; they come up no more."""
+    _change(app_, "rm", handles)
+
+
+@tasks_app.command("restore", cls=Decision)
+def restore_tasks(app_: App, handles: TaskHandles) -> None:
+    """Bring hidden tasks back."""
+    _change(app_, "restore", handles)
+
+
+def _task(app_: App, handle: str) -> Task:
+    return tasks.get(app_.db, ids.number("task", handle), app_.scope.owner)
+
+
+def _change(app_: App, verb: tasks.Verb, handles: list[str]) -> None:
+    output.lines(tasks.change(app_.db, app_.scope.owner, verb, handles, app_.time, "agent tasks"))

@@ -1,24 +1,32 @@
 """Printing to standard output and standard error. All text passes through `clean` here.
 
-At a terminal it is wrapped between words, tables are drawn, and notes begin with the sign of their role. In a pipe the
-lines stay as they are: what reads them must not depend on a window.
+At a terminal it is wrapped between words, tables are drawn, notes begin with the sign of their role, and a line tells
+how far long work is. In a pipe the lines stay as they are: what reads them must not depend on a window.
 """
 
 import json
 import os
+import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO, TypeVar
 
 from agent_cli.errors import AgentError
-from agent_cli.text import clean, clean_value
+from agent_cli.text import clean, clean_value, one_line
 
 if TYPE_CHECKING:
     from agent_cli.render.styles import Display, LineRole
 
+T = TypeVar("T")
+
 _color: Literal["auto", "always", "never"] = "auto"
 _plain = False
 _MANY = 20  # notes of one kind
+_BAR = 12  # cells
+_INTERVAL = 0.1  # seconds between two drawings of the progress line
+_ESTIMATE_AFTER = 1.0  # seconds after which a rate says something
 
 
 def set_look(color: Literal["auto", "always", "never"], *, plain: bool) -> None:
@@ -27,8 +35,9 @@ def set_look(color: Literal["auto", "always", "never"], *, plain: bool) -> None:
     _color, _plain = color, plain
 
 
-def look(stream: TextIO) -> "Display | None":
-    """What is drawn on a stream that is a terminal; None in a pipe, where lines stay as they are."""
+def look(stream: TextIO | None = None) -> "Display | None":
+    """What is drawn on standard output or another stream; None in a pipe, where lines stay as they are."""
+    stream = stream or sys.stdout
     if not stream.isatty():
         return None
     from agent_cli.render import styles  # a pipe needs none of it
@@ -39,6 +48,16 @@ def look(stream: TextIO) -> "Display | None":
 def say(text: str = "") -> None:
     """Print lines on standard output."""
     sys.stdout.write(_formatted(text, sys.stdout) + "\n")
+
+
+def lines(texts: Iterable[str]) -> None:
+    for text in texts:
+        say(text)
+
+
+def fields(rows: Iterable[tuple[str, Any]], width: int, indent: str = "") -> None:
+    """Print names and their values, each pair on a line."""
+    lines(f"{indent}{name:<{width}} {value}" for name, value in rows)
 
 
 def note(text: str, role: "LineRole | None" = None) -> None:
@@ -112,38 +131,51 @@ def note_empty(text: str) -> None:
         note(text)
 
 
-def listing(rows: Iterable[dict[str, Any]], columns: Iterable[str], *, as_json: bool, empty: str) -> None:
-    """Print rows as a table of these columns, the last one as wide as it is, or as one JSON array of objects.
+def listing(
+    found: Iterable[T],
+    as_json: bool,
+    describe: Callable[[T], Any],
+    row: Callable[[T], dict[str, Any]],
+    empty: str,
+    optional: str = "",
+) -> None:
+    """Print what was found: a JSON array of what `describe` gives, or a table of what `row` gives by its columns.
 
-    The headings, and `empty` where there are no rows, are shown at a terminal alone.
+    The column `optional` is left out where it is empty in every row; `empty` is said at a terminal alone.
     """
-    rows = list(rows)
+    found = list(found)
     if as_json:
-        put_json(rows)
-        return
-    if not rows:
+        put_json([describe(each) for each in found])
+    elif not found:
         note_empty(empty)
-        return
-    columns = list(columns)
+    else:
+        rows = [row(each) for each in found]
+        table(rows, [name for name in rows[0] if name != optional or any(each[name] for each in rows)])
+
+
+def table(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> None:
+    """Print rows by these columns, the last one as wide as it is; the headings are shown at a terminal alone."""
     cells = [
         [" ".join(clean(str(row.get(name) if row.get(name) is not None else "")).split()) for name in columns]
         for row in rows
     ]
-    display = look(sys.stdout)
+    display = look()
     if display and display.wrap:
-        from agent_cli.render import layout
+        from agent_cli.render import layout  # a pipe needs none of it
 
         print(layout.table([name.replace("_", " ") for name in columns], cells, display))
-    else:
-        for line in _columns(cells):
-            say(line)
+        return
+    widths = [max(len(line[n]) for line in cells) for n in range(len(columns) - 1)]
+    for line in cells:
+        padded = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
+        say("  ".join([*padded, line[-1]]).rstrip())
 
 
 def tree(lines: Sequence[tuple[int, str]]) -> None:
     """Print (depth, line) as indented lines, at a terminal as a tree."""
-    display = look(sys.stdout)
+    display = look()
     if lines and display and display.wrap:
-        from agent_cli.render import layout
+        from agent_cli.render import layout  # a pipe needs none of it
 
         print(layout.tree([(depth, clean(line)) for depth, line in lines], display))
     else:
@@ -151,33 +183,87 @@ def tree(lines: Sequence[tuple[int, str]]) -> None:
             say("  " * depth + line)
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    widths = [max((len(line[n]) for line in rows), default=0) for n in range(len(rows[0]) - 1)] if rows else []
-    for line in rows:
-        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
-        yield "  ".join([*cells, line[-1]]).rstrip()
-
-
 def fail(error: AgentError) -> NoReturn:
     """Print the error and exit with its code.
 
     A sentence goes to standard error, or with --json an object to standard output.
     """
-    if as_json():
+    options = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv  # the rest are words
+    if "--json" in options or "--stream-json" in options:
         kind = {"type": "error"} if "--stream-json" in sys.argv else {}
         put_json_line({"schema": 1, **kind, "error": {"code": error.code, "message": str(error)}})
+    elif sys.stderr.isatty():
+        from agent_cli.render.styles import FAILED  # a pipe needs none of it
+
+        note(str(error), FAILED)
     else:
-        note(str(error), _failed() if sys.stderr.isatty() else None)
+        note(str(error))
     sys.exit(error.exit_code)
 
 
-def as_json() -> bool:
-    """Whether errors are printed as JSON; arguments after `--` are words, not options."""
-    options = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
-    return "--json" in options or "--stream-json" in options
+class ProgressLine(AbstractContextManager["ProgressLine"]):
+    """One line on standard error that never wraps, overwritten as work goes on; shown at a terminal only.
+
+    It is drawn a few times a second, and erased at the end. Notes printed meanwhile stand above it.
+    """
+
+    def __init__(self, quiet: bool = False, now: Callable[[], float] = time.monotonic):
+        self._shown = False
+        self._now = now
+        self._label, self._began, self._first, self._drawn = "", 0.0, 0, 0.0
+        self.live = sys.stderr.isatty() and not quiet
+
+    def __exit__(self, *error: object) -> None:
+        self._erase()
+
+    def show(self, text: str) -> None:
+        if not self.live:
+            return
+        from agent_cli.render.layout import cut  # a pipe needs none of it
+
+        width = shutil.get_terminal_size().columns
+        sys.stderr.write(f"\r\x1b[K{cut(one_line(text, width), max(1, width - 1))}")
+        sys.stderr.flush()
+        self._shown = True
+
+    def step(self, label: str, done: int, total: int | None, unit: str) -> None:
+        """Show that so many are done, of a total where that is known: `unit` names them, as in "rows".
+
+        How fast it goes is told once that can be said, and the time left where the end is known.
+        """
+        if not self.live:
+            return
+        now = self._now()
+        if label != self._label:
+            self._label, self._began, self._first, self._drawn = label, now, done, 0.0
+        if now - self._drawn < _INTERVAL and done != total:
+            return
+        self._drawn = now
+        parts = [f"{label} {done:,} {unit}"]
+        if total is not None:
+            from agent_cli.render.styles import bar
+
+            parts = [f"{label} {bar(done / max(1, total), _BAR):░<{_BAR}} {done:,} of {total:,} {unit}"]
+        seconds, steps = now - self._began, done - self._first
+        if seconds >= _ESTIMATE_AFTER and steps > 0:
+            rate = steps / seconds
+            parts.append(f"{rate:,.0f} a second" if rate >= 1 else f"{60 * rate:,.0f} a minute")
+            if total is not None and total > done:
+                parts.append(f"{_duration((total - done) / rate)} left")
+        self.show(" · ".join(parts))
+
+    def note(self, text: str) -> None:
+        self._erase()
+        note(text)
+
+    def _erase(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown = False
 
 
-def _failed() -> "LineRole":
-    from agent_cli.render.styles import FAILED  # a pipe needs none of it
-
-    return FAILED
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

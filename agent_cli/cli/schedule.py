@@ -1,21 +1,32 @@
-"""`agent schedule`: prompts and skills that run by the clock."""
+"""`agent schedule`: prompts and skills that run by the clock, and what of the machine runs them, every minute.
+
+`install` sets up a timer of systemd, an agent of launchd or a line for cron, each of the person's own account. All of
+it is shown before it is written, and `uninstall` removes the same.
+"""
 
 import os
 import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
-from agent_cli import text
+from agent_cli import atomic_file, text
 from agent_cli.app.app import App
-from agent_cli.cli import output, schedule_install, schedule_run
+from agent_cli.cli import consent, output, schedule_run
 from agent_cli.cli import skills as skill_commands
-from agent_cli.cli.invocation import AsJson, Decision, Noun
-from agent_cli.errors import UsageError
+from agent_cli.cli.invocation import AsJson, Decision, Hidden, Yes, noun
+from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.planner.schedules import Schedule
 from agent_cli.store import ids
+from agent_cli.values import frozen
 
 _HELP = """Run prompts and skills by the clock.
 
@@ -24,10 +35,10 @@ timer of your machine, which `agent schedule install` sets up."""
 _TO_COMMAND = "--to-command"
 _RUNNER_SEEN = timedelta(minutes=10)  # a runner that works has looked within this time
 
-app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help=_HELP)
+app = noun(_HELP)
 
-ScheduleHandle = Annotated[str, typer.Argument(help="The schedule's handle, as in c3.")]
-ScheduleHandles = Annotated[list[str], typer.Argument(metavar="HANDLE...")]
+ScheduleHandle = Annotated[str, Argument(help="The schedule's handle, as in c3.")]
+ScheduleHandles = Annotated[list[str], Argument(metavar="HANDLE...")]
 
 
 class _AddCommand(Decision):
@@ -43,31 +54,35 @@ class _AddCommand(Decision):
 
 @app.command(cls=_AddCommand)
 def add(
-    context: typer.Context,
+    app_: App,
     when: Annotated[
-        list[str], typer.Argument(help='In words, as in "every day at 7"; five fields of cron; or a name as @daily.')
+        list[str], Argument(help='In words, as in "every day at 7"; five fields of cron; or a name as @daily.')
     ],
-    prompt: Annotated[str, typer.Option("--prompt", help="What is asked each time.")] = "",
-    skill: Annotated[str, typer.Option("--skill", help="The skill to carry out, instead of a prompt.")] = "",
+    prompt: Annotated[str, Option("--prompt", help="What is asked each time.")] = "",
+    skill: Annotated[str, Option("--skill", help="The skill to carry out, instead of a prompt.")] = "",
     model: Annotated[
-        str, typer.Option("-m", "--model", help="The model that answers; by default that of the settings.")
+        str, Option("-m", "--model", help="The model that answers; by default that of the settings.")
     ] = "",
-    to_note: Annotated[bool, typer.Option("--to-note", help="Keep each answer as a note (the default).")] = False,
+    to_note: Annotated[bool, Option("--to-note", help="Keep each answer as a note (the default).")] = False,
     to_file: Annotated[
-        str, typer.Option("--to-file", help="Write it to a file; ~ and dates as %Y-%m-%d are filled in.")
+        str, Option("--to-file", help="Write it to a file; ~ and dates as %Y-%m-%d are filled in.")
     ] = "",
     to_command: Annotated[
         list[str] | None,
-        typer.Option(_TO_COMMAND, metavar="CMD ARGS...", help="Pass it to a command; must be the last option."),
+        Option(_TO_COMMAND, metavar="CMD ARGS...", help="Pass it to a command; must be the last option."),
     ] = None,
 ) -> None:
     """Add a schedule.
 
     Times are those of the machine's clock. Missed runs are made up by a single one.
     """
-    app_: App = context.obj.app()
     if skill:
-        skill = _skill(app_, skill)
+        found = skill_commands.find_skill(app_, skill)
+        if not found.is_accepted:
+            state = "hidden" if found.hidden_at else found.state
+            way = " (agent skills review)" if state == "pending" else ""
+            raise UsageError(f"{found.handle} {found.name} is {state}: only a skill you said yes to can be run{way}")
+        skill = found.name
     target, where = schedule_run.choose(to_file, to_command or (), to_note)
     added = schedules.add(
         app_.db,
@@ -86,129 +101,100 @@ def add(
 
 
 @app.command("list")
-def list_(
-    context: typer.Context,
-    as_json: AsJson = False,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:
+def list_(app_: App, as_json: AsJson = False, hidden: Hidden = False) -> None:
     """List schedules, the next one first."""
-    app_: App = context.obj.app()
     found = schedules.listing(app_.db, app_.scope.owner, hidden=hidden)
-    if as_json:
-        output.put_json([each.describe() for each in found])
-        return
-    rows = [
-        {
+    output.listing(
+        found,
+        as_json,
+        Schedule.describe,
+        lambda each: {
             "id": each.handle,
             "cron": each.cron,
             "next": _state(each, app_.time()),
             "what": each.name,
             "last": _last(each),
-        }
-        for each in found
-    ]
-    empty = "there are no such schedules" if hidden else "there are no schedules; `agent schedule add` adds one"
-    output.listing(rows, ("id", "cron", "next", "what", "last"), as_json=False, empty=empty)
-    _warn_unless_run(app_, [] if hidden else found)
+        },
+        "there are no such schedules" if hidden else "there are no schedules; `agent schedule add` adds one",
+    )
+    if not (as_json or hidden):
+        _warn_unless_run(app_, found)
 
 
 @app.command()
-def show(context: typer.Context, handle: ScheduleHandle, as_json: AsJson = False) -> None:
+def show(app_: App, handle: ScheduleHandle, as_json: AsJson = False) -> None:
     """Show a schedule whole."""
-    each = _schedule(context.obj.app(), handle)
+    each = _schedule(app_, handle)
     if as_json:
         output.put_json(each.describe())
         return
+    targets = {"file": f"the file {each.target_path}", "command": f"the command {shlex.join(each.command)}"}
     rows = {
         "schedule": each.handle,
         "when": f"{each.cron} ({schedules.explain(each.cron)}, {each.zone})",
-        "next": _state(each, context.obj.app().time()),
+        "next": _state(each, app_.time()),
         "skill": each.skill,
         "prompt": text.clean(each.prompt),
         "model": each.model,
-        "to": _target(each),
+        "to": targets.get(each.target, "a note"),
         "place": each.place,
         "last": _last(each),
-        "session": each.describe()["last_session"] or "",
+        "session": each.describe()["last_session"],
     }
-    for name, value in rows.items():
-        if value:
-            output.say(f"{name:<8} {value}")
+    output.fields(((name, value) for name, value in rows.items() if value), 8)
 
 
 @app.command(cls=Decision)
-def rm(context: typer.Context, handles: ScheduleHandles) -> None:
+def rm(app_: App, handles: ScheduleHandles) -> None:
     """Hide schedules, which run no more; `restore` brings them back."""
-    for each in _schedules(context, handles):
+    for each in _schedules(app_, handles):
         if each.hidden_at:
             raise UsageError(f"{each.handle} is hidden already")
-        schedules.hide(context.obj.app().db, each, context.obj.app().time)
+        schedules.hide(app_.db, each, app_.time)
         output.say(f"hidden {_short(each)} (agent schedule restore {each.handle})")
 
 
 @app.command(cls=Decision)
-def restore(context: typer.Context, handles: ScheduleHandles) -> None:
+def restore(app_: App, handles: ScheduleHandles) -> None:
     """Bring hidden schedules back."""
-    for each in _schedules(context, handles):
+    for each in _schedules(app_, handles):
         if not each.hidden_at:
             raise UsageError(f"{each.handle} is not hidden")
-        back = schedules.restore(context.obj.app().db, each, context.obj.app().time)
-        output.say(f"restored {_short(back)}, next {_state(back, context.obj.app().time())}")
+        back = schedules.restore(app_.db, each, app_.time)
+        output.say(f"restored {_short(back)}, next {_state(back, app_.time())}")
 
 
 @app.command()
-def pause(context: typer.Context, handles: ScheduleHandles) -> None:
+def pause(app_: App, handles: ScheduleHandles) -> None:
     """Pause schedules until `resume`."""
-    for each in _schedules(context, handles):
-        schedules.pause(context.obj.app().db, each, context.obj.app().time)
+    for each in _schedules(app_, handles):
+        schedules.pause(app_.db, each, app_.time)
         output.say(f"paused {_short(each)} (agent schedule resume {each.handle})")
 
 
 @app.command(cls=Decision)
-def resume(context: typer.Context, handles: ScheduleHandles) -> None:
+def resume(app_: App, handles: ScheduleHandles) -> None:
     """Let schedules run again; missed runs are not made up."""
-    for each in _schedules(context, handles):
+    for each in _schedules(app_, handles):
         if not each.paused_at:
             raise UsageError(f"{each.handle} is not paused")
-        back = schedules.resume(context.obj.app().db, each, context.obj.app().time)
-        output.say(f"resumed {_short(back)}, next {_state(back, context.obj.app().time())}")
+        back = schedules.resume(app_.db, each, app_.time)
+        output.say(f"resumed {_short(back)}, next {_state(back, app_.time())}")
 
 
 app.command(cls=Decision)(schedule_run.run)
-app.command(cls=Decision)(schedule_install.install)
-app.command(cls=Decision)(schedule_install.uninstall)
-
-
-def _skill(app_: App, name: str) -> str:
-    """The name of an accepted skill. Raises UsageError when there is none."""
-    skill = skill_commands.find_skill(app_, name)
-    if not skill.is_accepted:
-        state = "hidden" if skill.hidden_at else skill.state
-        way = " (agent skills review)" if state == "pending" else ""
-        raise UsageError(f"{skill.handle} {skill.name} is {state}: only a skill you said yes to can be run{way}")
-    return skill.name
 
 
 def _schedule(app_: App, handle: str) -> Schedule:
     return schedules.get(app_.db, ids.number("schedule", handle), app_.scope.owner)
 
 
-def _schedules(context: typer.Context, handles: list[str]) -> list[Schedule]:
-    return [_schedule(context.obj.app(), handle) for handle in dict.fromkeys(handles)]
+def _schedules(app_: App, handles: list[str]) -> list[Schedule]:
+    return [_schedule(app_, handle) for handle in dict.fromkeys(handles)]
 
 
 def _short(each: Schedule) -> str:
     return f"{each.handle} “{text.one_line(each.name, 60)}”"
-
-
-def _target(each: Schedule) -> str:
-    match each.target:
-        case "file":
-            return f"the file {each.target_path}"
-        case "command":
-            return f"the command {shlex.join(each.command)}"
-        case _:
-            return "a note"
 
 
 def _when(stored: str, each: Schedule) -> str:
@@ -226,9 +212,7 @@ def _state(each: Schedule, now: datetime) -> str:
 
 def _last(each: Schedule) -> str:
     """How the last run went."""
-    if not each.last_at:
-        return "not run yet"
-    return f"{_when(each.last_at, each)}: {each.error or 'went well'}"
+    return f"{_when(each.last_at, each)}: {each.error or 'went well'}" if each.last_at else "not run yet"
 
 
 def _warn_unless_run(app_: App, found: list[Schedule]) -> None:
@@ -237,11 +221,243 @@ def _warn_unless_run(app_: App, found: list[Schedule]) -> None:
     seen = last is not None and abs(app_.time() - last) <= _RUNNER_SEEN
     if seen or not any(each.paused_at is None for each in found) or any(each.running for each in found):
         return
-    by = schedule_install.installed(os.environ)
+    by = _installed()
     if not by:
-        output.note(
-            "nothing runs schedules: `agent schedule install` has your machine do it, `agent schedule run` does"
-        )
+        how = "`agent schedule install` has your machine do it, `agent schedule run` does"
+        output.note(f"nothing runs schedules: {how}")
     elif last is not None:
         since = f"{schedules.to_zone(last.isoformat(), schedules.machine_zone()):%Y-%m-%d %H:%M}"
         output.note(f"{by[0]} is to run schedules, and has not looked since {since}: is it running?")
+
+
+Scheduler = Literal["systemd", "launchd", "crontab"]
+
+_NAME = "agent-cli-schedules"
+_MARK = "# agent-cli schedules"  # ends our line in the crontab, so that it is found again
+_VARIABLES = ("AGENT_CONFIG", "XDG_CONFIG_HOME", "OLLAMA_HOST", "TZ")  # variables of this shell that a timer would lack
+_TIMER = """\
+[Unit]
+Description=Schedules of agent, every minute
+
+[Timer]
+OnCalendar=minutely
+AccuracySec=5s
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+_SERVICE = """\
+[Unit]
+Description=Schedules of agent
+
+[Service]
+Type=oneshot
+{settings}ExecStart={command}
+KillMode=process
+Nice=10
+"""  # KillMode: a background process for queued jobs is not killed
+
+
+@frozen
+class _Installation:
+    """The files or the crontab to write, and the commands that enable them."""
+
+    scheduler: Scheduler
+    files: Mapping[Path, str]
+    commands: Sequence[Sequence[str]]
+    crontab: str | None = None  # its whole new text; None: it is not touched
+    hint: str = ""
+
+    def described(self) -> list[str]:
+        lines = []
+        for path, words in self.files.items():
+            lines += [f"{path}:", *(f"  {line}" for line in words.splitlines())]
+        if self.crontab is not None:
+            lines += ["crontab:", *(f"  {line}" for line in self.crontab.splitlines() if line.endswith(_MARK))]
+        return lines + [f"run: {shlex.join(command)}" for command in self.commands]
+
+
+@app.command(cls=Decision)
+def install(
+    app_: App,
+    by: Annotated[Scheduler | None, Option("--by", help="What runs them; by default what the machine has.")] = None,
+    print_: Annotated[bool, Option("--print", help="Print what would be written, and write nothing.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Have the machine run schedules.
+
+    By a timer of systemd, an agent of launchd or a line for cron, whichever it has.
+    """
+    installation = _plan(app_, by or _available_scheduler(), shown=print_)
+    output.lines(installation.described())
+    if print_:
+        return
+    _confirm("install this?", yes)
+    for path, words in installation.files.items():
+        try:
+            atomic_file.make_folder(path.parent)
+            atomic_file.write(path, words.encode())
+        except OSError as error:
+            raise AgentError(f"{path} cannot be written: {error.strerror}") from error
+    if installation.crontab is not None:
+        _write_crontab(installation.crontab)
+    for command in installation.commands:
+        _run(command, may_fail="bootout" in command)
+    output.say(f"installed: schedules run by {installation.scheduler} (agent schedule uninstall takes it out)")
+    if installation.hint:
+        output.note(installation.hint)
+
+
+@app.command(cls=Decision)
+def uninstall(yes: Yes = False) -> None:
+    """Remove what `install` has written."""
+    found = _installed()
+    if not found:
+        output.note("nothing is installed that runs schedules")
+        return
+    places = {each: files[-1] for each, files in _files().items()}
+    output.lines(f"{each}: {places.get(each, 'a line of your crontab')}" for each in found)
+    _confirm("take this out?", yes)
+    for each in found:
+        if each == "systemd":
+            _run(["systemctl", "--user", "disable", "--now", f"{_NAME}.timer"], may_fail=True)
+        elif each == "launchd":
+            _run(["launchctl", "bootout", f"gui/{os.getuid()}/{_NAME}"], may_fail=True)
+        else:
+            _write_crontab("".join(f"{line}\n" for line in _other_lines()))
+        for file in _files().get(each, ()):
+            file.unlink(missing_ok=True)
+        if each == "systemd":
+            _run(["systemctl", "--user", "daemon-reload"], may_fail=True)
+    output.say("taken out: schedules run only while `agent schedule run` does")
+
+
+def _confirm(question: str, yes: bool) -> None:
+    """Ask for a yes. Raises AgentError without one."""
+    if yes:
+        return
+    if not consent.is_possible():
+        raise UsageError("nothing was changed: look at it with --print, then say --yes, or run it at a terminal")
+    if consent.answer(f"{question} type yes: ") != "yes":
+        raise AgentError("nothing was changed")
+
+
+def _available_scheduler() -> Scheduler:
+    """The scheduler that this machine has. Raises UsageError where it has none."""
+    if sys.platform == "darwin" and shutil.which("launchctl"):
+        return "launchd"
+    with suppress(OSError, subprocess.SubprocessError):
+        asked = ["systemctl", "--user", "show-environment"]
+        if shutil.which("systemctl") and not subprocess.run(asked, capture_output=True, timeout=5).returncode:
+            return "systemd"
+    if shutil.which("crontab"):
+        return "crontab"
+    raise UsageError(
+        "there is no systemd for your user, no launchd and no crontab here: keep `agent schedule run` running, or have "
+        "something else run `agent schedule run --due`"
+    )
+
+
+def _plan(app_: App, by: Scheduler, *, shown: bool) -> _Installation:
+    """What to write so that this program runs what is due in this database. `shown`: it is only printed."""
+    command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app_.path), "-q", "schedule", "run", "--due"]
+    names = {origin.removeprefix("environment ") for origin in app_.loaded.origins.values()}
+    variables = {  # in effect here, and not passed on by a timer
+        name: value
+        for name, value in sorted(os.environ.items())
+        if value and (name in _VARIABLES or (name in names and name != "AGENT_DB"))
+    }
+    match by:
+        case "systemd":
+            service, timer = _files()[by]
+            settings = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in variables.items())
+            words = " ".join(_quoted(word).replace("$", "$$") for word in command)
+            return _Installation(
+                by,
+                {service: _SERVICE.format(settings=settings, command=words), timer: _TIMER},
+                [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", timer.name]],
+                hint="it runs while you are logged in; `loginctl enable-linger` lets it run when you are not",
+            )
+        case "launchd":
+            import plistlib
+
+            agent = {
+                "Label": _NAME,
+                "ProgramArguments": command,
+                "EnvironmentVariables": variables,
+                "StartInterval": 60,
+                "RunAtLoad": True,
+                "ProcessType": "Background",
+                "AbandonProcessGroup": True,
+            }
+            (file,), domain = _files()[by], f"gui/{os.getuid()}"
+            commands = [["launchctl", "bootout", f"{domain}/{_NAME}"], ["launchctl", "bootstrap", domain, str(file)]]
+            return _Installation(by, {file: plistlib.dumps(agent).decode()}, commands)
+        case "crontab":
+            # Of what is only printed other lines are not shown, and cron may be elsewhere.
+            return _Installation(by, {}, [], _crontab(command, variables, () if shown else _other_lines()))
+
+
+def _quoted(word: str) -> str:
+    """A word quoted for systemd, which refuses a line end in a path anyway."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _crontab(command: Sequence[str], variables: Mapping[str, str], others: Iterable[str]) -> str:
+    if any("\n" in word for word in (*command, *variables.values())):
+        raise UsageError("a path with a line break cannot be written to a crontab; keep the file elsewhere, with --db")
+    words = [*(["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []), *command]
+    line = f"* * * * * {shlex.join(words)}".replace("%", r"\%")
+    return "".join(f"{each}\n" for each in (*others, f"{line} {_MARK}"))
+
+
+def _files() -> dict[Scheduler, list[Path]]:
+    """The files of an installation; where one stands last."""
+    units = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
+    return {
+        "systemd": [units / f"{_NAME}.service", units / f"{_NAME}.timer"],
+        "launchd": [Path.home() / "Library" / "LaunchAgents" / f"{_NAME}.plist"],
+    }
+
+
+def _installed() -> list[Scheduler]:
+    """The schedulers for which an installation was written."""
+    found = [each for each, files in _files().items() if files[-1].exists()]
+    with suppress(AgentError):  # no crontab can be read, so none of our lines is in it
+        if any(line.endswith(_MARK) for line in _crontab_lines()):
+            found.append("crontab")
+    return found
+
+
+def _crontab_lines() -> list[str]:
+    """The lines of the person's crontab. Raises AgentError where it cannot be read: it must not be overwritten."""
+    ran = _completed(["crontab", "-l"])
+    if ran.returncode and "no crontab" not in ran.stderr.lower():
+        raise AgentError(f"your crontab cannot be read: {ran.stderr.strip() or 'crontab -l failed'}")
+    return ran.stdout.splitlines() if not ran.returncode else []
+
+
+def _other_lines() -> list[str]:
+    return [line for line in _crontab_lines() if not line.endswith(_MARK)]
+
+
+def _write_crontab(words: str) -> None:
+    ran = _completed(["crontab", "-"], words)
+    if ran.returncode:
+        raise AgentError(f"your crontab was not changed: {ran.stderr.strip() or 'crontab failed'}")
+
+
+def _run(command: Sequence[str], *, may_fail: bool = False) -> None:
+    ran = _completed(command)
+    if ran.returncode and not may_fail:
+        raise AgentError(f"`{shlex.join(command)}` failed: {ran.stderr.strip() or f'it ended with {ran.returncode}'}")
+
+
+def _completed(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":
+    """The completed process. Raises AgentError when the command cannot be run."""
+    try:
+        return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error

@@ -17,9 +17,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from agent_cli import atomic_file, text
+from agent_cli import atomic_file
 from agent_cli.agent.jobs.worker import TIME_LIMIT
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
@@ -39,53 +39,37 @@ from agent_cli.tools import memory_tools
 
 COMMAND_SECONDS = 120.0  # that a command may take
 _STDERR_BYTES = 2000  # read of the errors of a command
+_PAUSE = 20.0  # seconds between checks: a schedule may be added, or the clock be set
+_BUSY_PAUSE = 5.0  # seconds between checks while another process runs what is due
+_IDLE = 20.0  # seconds without a running schedule before queued jobs go on
+_SKILL_REQUEST = "Carry out the skill {name} now."
+_SKILL_INSTRUCTIONS = (
+    "The skill {name}; answer with what it gives and nothing else, and ask nothing, since nobody is there:\n\n{steps}"
+)
 
 
 def choose(file: str, command: Sequence[str], to_note: bool) -> tuple[Target, str]:
     """The target that the options choose, and its path or command as stored. Raises UsageError."""
     if bool(file) + bool(command) + to_note > 1:
         raise UsageError("say one of --to-note, --to-file and --to-command")
-    if file:
-        return "file", _pattern(file)
-    return ("command", _command(command)) if command else ("note", "")
-
-
-def _pattern(typed: str) -> str:
-    """The path to store: absolute or from ~, with date fields as in %Y-%m-%d. Raises UsageError."""
-    if typed.startswith("~") or os.path.isabs(typed):
-        pattern = typed
-    else:
-        pattern = os.path.join(os.getcwd().replace("%", "%%"), typed)
-    if "\0" in pattern or pattern.endswith("/") or os.path.isdir(file_path(pattern, datetime(2026, 1, 1))):
-        raise UsageError(f"{typed!r} is not a file that can be written: name one, as in ~/briefing.md or ~/%Y-%m-%d.md")
-    return pattern
-
-
-def _command(words: Sequence[str]) -> str:
-    """Its words as JSON, the first as an absolute path: a timer searches fewer folders. Raises UsageError."""
-    found = shutil.which(os.path.expanduser(words[0]))
-    if found is None:
-        raise UsageError(f"there is no command {words[0]!r}: name one that your shell finds, or its whole path")
-    return json.dumps([os.path.abspath(found), *words[1:]], ensure_ascii=False)
+    if file:  # stored as it is or from ~, with date fields as in %Y-%m-%d
+        whole = file.startswith("~") or os.path.isabs(file)
+        pattern = file if whole else os.path.join(os.getcwd().replace("%", "%%"), file)
+        if "\0" in pattern or pattern.endswith("/") or os.path.isdir(file_path(pattern, datetime(2026, 1, 1))):
+            example = "~/briefing.md or ~/%Y-%m-%d.md"
+            raise UsageError(f"{file!r} is not a file that can be written: name one, as in {example}")
+        return "file", pattern
+    if command:  # its words as JSON, the first as an absolute path: a timer searches fewer folders
+        found = shutil.which(os.path.expanduser(command[0]))
+        if found is None:
+            raise UsageError(f"there is no command {command[0]!r}: name one that your shell finds, or its whole path")
+        return "command", json.dumps([os.path.abspath(found), *command[1:]], ensure_ascii=False)
+    return "note", ""
 
 
 def file_path(pattern: str, now: datetime) -> Path:
     """The file that a pattern names on that day, links resolved."""
     return Path(os.path.realpath(os.path.expanduser(now.strftime(pattern))))
-
-
-def save_note(app: App, schedule: Schedule, answer: str, session: int) -> str:
-    """Write the answer as a note; its handle. Runs in the transaction of the caller."""
-    title = f"{schedule.name}, {app.time():%Y-%m-%d}"
-    note = notes.add(app.db, app.scope, answer, app.time, title=title, origin="schedule", session=session)
-    return note.handle
-
-
-def send(schedule: Schedule, answer: str, now: datetime, stop: Cancel) -> str:
-    """Write the answer to the file or pass it to the command; the path or command. Raises AgentError."""
-    if schedule.target == "file":
-        return write_file(file_path(schedule.target_path, now), answer)
-    return pass_to_command(schedule.command, answer, stop)
 
 
 def write_file(file: Path, answer: str) -> str:
@@ -107,22 +91,23 @@ def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: 
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                start_new_session=True,
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
             )
         except OSError as error:
             raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error
+
+        def kill() -> None:
+            with suppress(OSError):  # it leads a process group of its own, with all that it started
+                os.killpg(process.pid, signal.SIGKILL)
+
         try:
-            with stop.on_cancel(lambda: _kill_group(process.pid)):
+            with stop.on_cancel(kill):
                 process.communicate(f"{answer}\n".encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise AgentError(f"{name} took longer than {seconds:g} seconds, and was ended") from None
         finally:
             if process.poll() is None:
-                _kill_group(process.pid)
+                kill()
                 process.wait()
         if process.returncode:
             stop.check()
@@ -132,36 +117,18 @@ def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: 
     return name
 
 
-def _kill_group(pid: int) -> None:
-    """Kill a process and all that it started: it leads a process group of its own."""
-    import signal
-
-    with suppress(OSError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-_PAUSE = 20.0  # seconds between checks: a schedule may be added, or the clock be set
-_BUSY_PAUSE = 5.0  # seconds between checks while another process runs what is due
-_IDLE = 20.0  # seconds without a running schedule before queued jobs go on
-_SKILL_REQUEST = "Carry out the skill {name} now."
-_SKILL_INSTRUCTIONS = (
-    "The skill {name}; answer with what it gives and nothing else, and ask nothing, since nobody is there:\n\n{steps}"
-)
-
-
 def run(
-    context: typer.Context,
+    invocation: Invocation,
     handle: Annotated[
-        str | None, typer.Argument(metavar="[SCHEDULE]", help="Run this one at once, as in c3, and exit.")
+        str | None, Argument(metavar="[SCHEDULE]", help="Run this one at once, as in c3, and exit.")
     ] = None,
-    due: Annotated[bool, typer.Option("--due", help="Run what is due, and exit.")] = False,
-    now: Annotated[str | None, typer.Option("--now", metavar="C3", help="The same as naming it.")] = None,
+    due: Annotated[bool, Option("--due", help="Run what is due, and exit.")] = False,
+    now: Annotated[str | None, Option("--now", metavar="C3", help="The same as naming it.")] = None,
 ) -> None:
     """Run schedules as they fall due, until it is stopped.
 
     Queued jobs run between them.
     """
-    invocation: Invocation = context.obj
     app_ = invocation.app()
     if due + bool(now) + bool(handle) > 1:
         raise UsageError("--due and a schedule exclude each other: run what is due, or one at once")
@@ -169,13 +136,12 @@ def run(
         if named := handle or now:
             _run_one(app_, invocation, named, stop)
         elif due:
-            _report(invocation, run_due(app_, invocation, stop))
-            background.start(app_)
+            _run_due_once(app_, invocation, stop)
         else:
             _run_continuously(app_, invocation, stop)
 
 
-def run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
+def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
     """Run all that is due; for each run whether it went well. Raises Cancelled."""
     owner, went_well = app.scope.owner, []
     schedules.record_look(app.db, app.time())
@@ -188,6 +154,16 @@ def run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
             invocation.note(Failure(f"{_short(claimed)} failed: {error}"))
         went_well.append(error is None)
     return went_well
+
+
+def _run_due_once(app: App, invocation: Invocation, stop: Cancel) -> None:
+    """Run what is due. Raises AgentError when a run did not go well, so that a timer shows a failed command."""
+    went_well = _run_due(app, invocation, stop)
+    if failed := went_well.count(False):
+        raise AgentError(f"{failed} of {len(went_well)} failed; `agent schedule list` says why")
+    if not went_well:
+        invocation.note("nothing is due")
+    background.start(app)
 
 
 def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> None:
@@ -204,15 +180,6 @@ def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> Non
         raise error
 
 
-def _report(invocation: Invocation, went_well: list[bool]) -> None:
-    """Report the runs. Raises AgentError when one did not go well, so that a timer shows a failed command."""
-    failed = went_well.count(False)
-    if failed:
-        raise AgentError(f"{failed} of {len(went_well)} failed; `agent schedule list` says why")
-    if not went_well:
-        invocation.note("nothing is due")
-
-
 def _run_continuously(app: App, invocation: Invocation, stop: Cancel) -> None:
     """Run what is due, again and again, until it is stopped."""
     invocation.note("running schedules when they are due; Ctrl-C stops it")
@@ -224,7 +191,7 @@ def _run_continuously(app: App, invocation: Invocation, stop: Cancel) -> None:
             if waits:
                 jobs.touch(busy=True)
             try:
-                run_due(app, invocation, stop)
+                _run_due(app, invocation, stop)
             except StoreBusy as error:  # what was due still is due
                 invocation.note(str(error))
             if waits:
@@ -245,7 +212,8 @@ def _carry_out(app: App, invocation: Invocation, schedule: Schedule, stop: Cance
             outcome = _run_turn(placed, schedule, stop)
             if outcome.error:
                 raise outcome.error
-            where = "" if schedule.target == "note" else _deliver(placed, schedule, outcome.answer, stop)
+            if schedule.target != "note":
+                where = _deliver(placed, schedule, outcome.answer, stop)
         except Cancelled:
             raise
         except AgentError as failed:
@@ -253,7 +221,17 @@ def _carry_out(app: App, invocation: Invocation, schedule: Schedule, stop: Cance
         with app.db.write():
             problem = str(error) if error else _problem(outcome)
             schedules.finish(app.db, schedule, app.time, session=outcome.session or None, error=problem)
-            where = where or ("" if error else save_note(placed, schedule, outcome.answer, outcome.session))
+            if not (where or error):
+                title = f"{schedule.name}, {app.time():%Y-%m-%d}"
+                where = notes.add(
+                    app.db,
+                    placed.scope,
+                    outcome.answer,
+                    app.time,
+                    title=title,
+                    origin="schedule",
+                    session=outcome.session,
+                ).handle
     except schedules.LostRun:
         invocation.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
         return None
@@ -267,47 +245,50 @@ def _carry_out(app: App, invocation: Invocation, schedule: Schedule, stop: Cance
 
 
 def _short(schedule: Schedule) -> str:
-    return f"{schedule.handle} {text.one_line(schedule.name, 40)}"
+    return f"{schedule.handle} {one_line(schedule.name, 40)}"
 
 
 def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
-    """Run the turn of a schedule within the time that a run may take. Raises AgentError."""
-    words, extra = _words(app, schedule)
+    """Run the turn of a schedule within the time that a run may take.
+
+    The steps of a skill are instructions and not part of the request: the log would repeat them for every run. Raises
+    AgentError, and UsageError when the skill no longer exists.
+    """
+    words, instructions = schedule.prompt, ""
+    if name := schedule.skill:
+        with suppress(UsageError):
+            skill = skills.named(app.db, app.scope.owner, name)
+            if skill.is_accepted:
+                words = _SKILL_REQUEST.format(name=skill.name)
+                instructions = _SKILL_INSTRUCTIONS.format(name=skill.name, steps=memory_tools.format_steps(skill))
+        if not instructions:
+            raise UsageError(f"there is no skill {name!r} any more; `agent skills list` shows those there are")
     if schedule.model:
         models.switch(app, schedule.model)
     cancel = Cancel()
     too_late = f"no whole answer within {TIME_LIMIT // 60} minutes; what arrived is kept"
     with ask.limited(cancel, TIME_LIMIT, too_late), stop.on_cancel(cancel):
-        title = f"scheduled: {schedule.name}"
-        rounds = app.config.schedule_rounds
         return turns.run_once(
-            app, [Part(words, "schedule")], "schedule", cancel, title=title, instructions=extra, rounds=rounds
+            app,
+            [Part(words, "schedule")],
+            "schedule",
+            cancel,
+            title=f"scheduled: {schedule.name}",
+            instructions=instructions,
+            rounds=app.config.schedule_rounds,
         )
 
 
-def _words(app: App, schedule: Schedule) -> tuple[str, str]:
-    """The request and the further instructions for the model. Raises UsageError when the skill no longer exists.
-
-    The steps of a skill are instructions and not part of the request: the log would repeat them for every run.
-    """
-    if not schedule.skill:
-        return schedule.prompt, ""
-    try:
-        skill = skills.named(app.db, app.scope.owner, schedule.skill)
-    except UsageError:
-        skill = None
-    if skill is None or not skill.is_accepted:
-        raise UsageError(f"there is no skill {schedule.skill!r} any more; `agent skills list` shows those there are")
-    return _SKILL_REQUEST.format(name=skill.name), _SKILL_INSTRUCTIONS.format(
-        name=skill.name, steps=memory_tools.format_steps(skill)
-    )
-
-
 def _deliver(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:
-    """Send the answer to its target; where it went. Raises AgentError, and Lost when another process ran it."""
+    """Write the answer to the file or pass it to the command; where it went.
+
+    Raises AgentError, and LostRun when another process ran it.
+    """
     if not schedules.is_held(app.db, schedule):
         raise schedules.LostRun
-    return send(schedule, answer, app.time(), stop)
+    if schedule.target == "command":
+        return pass_to_command(schedule.command, answer, stop)
+    return write_file(file_path(schedule.target_path, app.time()), answer)
 
 
 def _problem(outcome: Outcome) -> str:

@@ -3,23 +3,21 @@
 The indexes are derived, and can be rebuilt at any time.
 """
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Exit, Option
 
 from agent_cli import clock, kinds
 from agent_cli.agent import profile
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, LimitOption, PeriodUnit, parse_moment
-from agent_cli.cli.progress import ProgressLine
+from agent_cli.cli.invocation import AsJson, Invocation, Limit, PeriodUnit, Until, group, opened, parse_moment
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall, recall_log, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, between_days
@@ -27,36 +25,31 @@ from agent_cli.memory.search.recall import Hit, RecallResult
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.text import clean, one_line
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
 # An enumeration: an option with a Literal cannot be given again and again.
 SearchableKind = StrEnum("SearchableKind", {kind.shown: kind.shown for kind in kinds.SEARCHABLE})  # type: ignore[misc]
 _NAMES = {kind.shown: kind.name for kind in kinds.SEARCHABLE}
 
+app = group()
+
 
 @app.command()
 def search(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(help="The question, or words to find.", show_default=False)
-    ] = None,
-    kind: Annotated[
-        list[SearchableKind] | None, typer.Option("--kind", help="Only this kind; may be given again.")
-    ] = None,
-    since: Annotated[str | None, typer.Option("--since", help="From this day on, as in 2026-11-20.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Up to and including this day.")] = None,
-    min_days: Annotated[int | None, typer.Option("--min-days-ago", min=0, help="At least this many days ago.")] = None,
-    max_days: Annotated[int | None, typer.Option("--max-days-ago", min=0, help="At most this many days ago.")] = None,
-    author: Annotated[str | None, typer.Option("--author", help="Said by this person.")] = None,
-    in_this_place: Annotated[bool, typer.Option("--here", help="Only from this project or folder.")] = False,
-    place: Annotated[str | None, typer.Option("--place", help="Only from this project or folder, by its name.")] = None,
-    unit: Annotated[PeriodUnit | None, typer.Option("--grain", help="Only summaries of this length.")] = None,
+    app_: App,
+    words: Annotated[list[str] | None, Argument(help="The question, or words to find.", show_default=False)] = None,
+    kind: Annotated[list[SearchableKind] | None, Option("--kind", help="Only this kind; may be given again.")] = None,
+    since: Annotated[str | None, Option("--since", help="From this day on, as in 2026-11-20.")] = None,
+    until: Until = None,
+    min_days: Annotated[int | None, Option("--min-days-ago", min=0, help="At least this many days ago.")] = None,
+    max_days: Annotated[int | None, Option("--max-days-ago", min=0, help="At most this many days ago.")] = None,
+    author: Annotated[str | None, Option("--author", help="Said by this person.")] = None,
+    in_this_place: Annotated[bool, Option("--here", help="Only from this project or folder.")] = False,
+    place: Annotated[str | None, Option("--place", help="Only from this project or folder, by its name.")] = None,
+    unit: Annotated[PeriodUnit | None, Option("--grain", help="Only summaries of this length.")] = None,
     batch: Annotated[
-        Path | None, typer.Option("--batch", help="A file of questions, one a line; prints a JSON object for each.")
+        Path | None, Option("--batch", help="A file of questions, one a line; prints a JSON object for each.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="What each score is made of.")] = False,
-    limit: LimitOption = 10,
+    explain: Annotated[bool, Option("--explain", help="What each score is made of.")] = False,
+    limit: Limit = 10,
     as_json: AsJson = False,
 ) -> None:
     """Search conversations, notes, summaries, facts and documents.
@@ -66,10 +59,10 @@ def search(
     thing known; where nothing is, lines that hold all the words are shown, your earlier questions too."""
     if unit and set(kind or ()) - {"summary"}:
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
-    app_: App = context.obj.app()
     now = app_.time()
     wanted = tuple(_NAMES[each.value] for each in kind or ())
     earliest, latest = between_days(now, min_days, max_days)
+    begins, ends = parse_moment(since, now), parse_moment(until, now, timedelta())
     allowed = Filter(
         app_.scope.owner,
         wanted or (("summary",) if unit else ()),
@@ -78,21 +71,16 @@ def search(
         author=author,
         current_place=app_.scope.place,
         fact_half_life=app_.fact_half_life,
-        since=max(_given(_timestamp(since, now), earliest), default=None),
-        until=min(_given(_timestamp(until, now, timedelta()), latest), default=None),
+        since=max(_given(begins, earliest), default=None),
+        until=min(_given(ends, latest), default=None),
     )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
-    embedder = upkeep.prepare_search(app_, app_.db)
-
-    def find(query: str) -> RecallResult:
-        found = recall.find(app_.db, query, allowed, now, limit, embedder)
-        upkeep.report_damage(app_, app_.db, found.damaged)
-        return found
-
+    find = upkeep.search(app_, allowed, limit)
     if batch:
-        for question in _questions(batch):
-            output.put_json_line({"query": question, **_as_json(find(question), explain)})
+        with opened(batch) as questions:
+            for question in (line.rstrip("\n") for line in questions if line.strip()):
+                output.put_json_line({"query": question, **_as_json(find(question), explain)})
         return
     query = " ".join(words or ())
     found = find(query)
@@ -107,20 +95,20 @@ def search(
         if found.verdict == "maybe":
             output.note("perhaps: no line holds most of the question")
     if found.verdict == "nothing":
-        raise typer.Exit(1)
+        raise Exit(1)
+
+
+def _given(typed: datetime | None, counted: float | None) -> list[float]:
+    return [each for each in (typed.timestamp() if typed else None, counted) if each is not None]
 
 
 def _print(app_: App, query: str, hits: Sequence[Hit], explain: bool) -> None:
-    display = output.look(sys.stdout)
+    display = output.look()
     if hits and display and not explain:
         from agent_cli.repl import pages  # a pipe needs none of it
 
         print(pages.hits_page(app_.db, app_.scope.owner, query, hits, display))
-    else:
-        _print_lines(hits, explain)
-
-
-def _print_lines(hits: Sequence[Hit], explain: bool) -> None:
+        return
     for hit in hits:
         shown = one_line(f"{hit.label} {hit.text}".strip(), 160)
         output.say(f"{hit.handle:<6} {clock.from_timestamp(hit.at):%Y-%m-%d}  {shown}")
@@ -150,44 +138,21 @@ def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
     return {**row, "legs": dict(hit.legs)} if explain else row
 
 
-def _questions(file: Path) -> Iterator[str]:
-    try:
-        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as lines:
-            yield from (line.rstrip("\n") for line in _non_empty(lines))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _non_empty(lines: Iterable[str]) -> Iterator[str]:
-    return (line for line in lines if line.strip())
-
-
-def _timestamp(text: str | None, now: datetime, before_day_end: timedelta | None = None) -> float | None:
-    """Seconds since the epoch. Raises UsageError."""
-    return None if text is None else parse_moment(text, now, before_day_end).timestamp()
-
-
-def _given(*moments: float | None) -> list[float]:
-    return [each for each in moments if each is not None]
-
-
-why_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+why_app = group()
 
 
 @why_app.command()
 def why(
-    context: typer.Context,
+    app_: App,
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[MESSAGE|WORDS]", help="The message, as in m12; without it your last one. Or words to ask."
-        ),
+        Argument(metavar="[MESSAGE|WORDS]", help="The message, as in m12; without it your last one. Or words to ask."),
     ] = None,
-    scores: Annotated[bool, typer.Option("--score", help="Also what each score is made of.")] = False,
+    scores: Annotated[bool, Option("--score", help="Also what each score is made of.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what was recalled for a question, and why; of words, what memory would add to them."""
-    app_, asked = context.obj.app(), " ".join(words or ())
+    app_, asked = app_, " ".join(words or ())
     tell = partial(_why, app_, scores, as_json)
     if asked and not recall_log.is_handle(asked):
         from agent_cli.app import turns  # no other search needs it
@@ -206,7 +171,7 @@ def _why(app_: App, scores: bool, as_json: bool, message: int) -> str:
         ]
         shown = [{"id": each.handle, "kind": "fact", "always": True, "text": each.statement} for each in always]
         return output.as_json_text([*recalled, *shown])
-    display = output.look(sys.stdout)
+    display = output.look()
     if display is None:
         page = clean(recall_log.explain(app_.db, message))
     else:
@@ -216,15 +181,12 @@ def _why(app_: App, scores: bool, as_json: bool, message: int) -> str:
     return "\n".join([page, *([profile.always_told(always)] if always else [])])
 
 
-index_app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Show and rebuild what search uses."
-)
+index_app = group("Show and rebuild what search uses.", no_args_is_help=True)
 
 
 @index_app.command()
-def status(context: typer.Context, as_json: AsJson = False) -> None:
+def status(app_: App, as_json: AsJson = False) -> None:
     """Show what is indexed."""
-    app_ = context.obj.app()
     current, next_set = vectors.current(app_.db), vectors.being_filled(app_.db)
     row = {
         "passages": app_.db.value("select count(*) from passage"),
@@ -238,22 +200,21 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     }
     if as_json:
         output.put_json(row)
-        return
-    for name, value in row.items():
-        output.say(f"{name:<16} {value if value is not None else '-'}")
+    else:
+        output.fields(((name, "-" if value is None else value) for name, value in row.items()), 16)
 
 
 @index_app.command()
 def rebuild(
-    context: typer.Context,
+    invocation: Invocation,
     embedder: Annotated[
         Literal["ollama", "openai", "local", "embedded"] | None,
-        typer.Option("--embedder", help="Also make new vectors: embedded, or those of the engine."),
+        Option("--embedder", help="Also make new vectors: embedded, or those of the engine."),
     ] = None,
 ) -> None:
     """Rebuild the indexes. Search by words keeps working while new vectors are made."""
-    app_ = context.obj.app()
-    with ProgressLine(context.obj.quiet) as line:
+    app_ = invocation.app()
+    with output.ProgressLine(invocation.quiet) as line:
         for done, total in index.rebuild(app_.db):
             line.step("words", done, total, "passages")
         if embedder:

@@ -1,48 +1,47 @@
-"""`agent serve`: the assistant for other programs over HTTP, and the programs that may connect."""
+"""`agent serve` and `agent mcp`: the assistant for other programs, over HTTP and MCP, and the tools of others."""
 
+import shlex
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Annotated
+from typing import Annotated, Any, cast
 
-import typer
+from typer import Argument, Context, Exit, Option
 
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, group
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.repl import reminders
 
-_ABOUT = "Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may connect."
-_MISSING = "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"
-app = typer.Typer(add_completion=False, rich_markup_mode=None, help=_ABOUT)
-group = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
-app.add_typer(group, name="callers", help="Which programs may connect: add, list, rm.")
+app = group("Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may connect.")
+callers_app = group("Which programs may connect: add, list, rm.", no_args_is_help=True)
+app.add_typer(callers_app, name="callers")
 
-CallerName = Annotated[str, typer.Argument(help="Small letters and digits, as in home-server.")]
+CallerName = Annotated[str, Argument(help="Small letters and digits, as in home-server.")]
 
 
 @app.callback(invoke_without_command=True)
 def serve(
-    context: typer.Context,
-    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 8177,
+    context: Context,
+    host: Annotated[str, Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option("--port", min=0, max=65535, help="0: any that is free.")] = 8177,
     insecure_bind: Annotated[
-        bool, typer.Option("--insecure-bind", help="Allow an address that other machines can reach, unencrypted.")
+        bool, Option("--insecure-bind", help="Allow an address that other machines can reach, unencrypted.")
     ] = False,
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="Another host name of the server, as behind a proxy.")
+        list[str] | None, Option("--name", help="Another host name of the server, as behind a proxy.")
     ] = None,
-    turns: Annotated[int, typer.Option("--turns", min=1, max=64, help="Turns that run at once; others wait.")] = 4,
+    turns: Annotated[int, Option("--turns", min=1, max=64, help="Turns that run at once; others wait.")] = 4,
     seconds: Annotated[
-        float, typer.Option("--timeout", min=1, max=10_000_000, help="Seconds until a turn is given up.")
+        float, Option("--timeout", min=1, max=10_000_000, help="Seconds until a turn is given up.")
     ] = 600,
     grace: Annotated[
         float,
-        typer.Option(
-            "--grace", min=0, max=10_000_000, help="Seconds that running turns have left when the server stops."
-        ),
+        Option("--grace", min=0, max=10_000_000, help="Seconds that running turns have left when the server stops."),
     ] = 10,
-    rate: Annotated[float, typer.Option("--rate", min=0.01, help="Requests a second that one caller may send.")] = 10,
+    rate: Annotated[float, Option("--rate", min=0.01, help="Requests a second that one caller may send.")] = 10,
 ) -> None:
     """Serve the assistant to other programs, on this machine alone unless told otherwise."""
     if context.invoked_subcommand:
@@ -51,7 +50,8 @@ def serve(
     try:
         from agent_cli.serve import http
     except ImportError as error:
-        raise UsageError(_MISSING) from error
+        missing = "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"
+        raise UsageError(missing) from error
     from agent_cli.serve.state import ServerLimits  # as above
 
     app_: App = invocation.app()
@@ -62,7 +62,8 @@ def serve(
     limits = ServerLimits(
         turns=turns, turn_seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace_seconds=grace
     )
-    with reminders.shown_meanwhile(app_, invocation.note) if _is_seen(invocation, app_) else nullcontext():
+    seen = bool(app_.config.remind_command) or not invocation.quiet  # else a reminder would count as shown
+    with reminders.shown_meanwhile(app_, invocation.note) if seen else nullcontext():
         code = http.serve(
             app_,
             host,
@@ -72,63 +73,148 @@ def serve(
             allow_remote=insecure_bind,
             ready=lambda address: invocation.note(f"serving at {address} (Ctrl-C ends)"),
         )
-    raise typer.Exit(code)
+    raise Exit(code)
 
 
-def _is_seen(invocation: Invocation, app: App) -> bool:
-    """Whether somebody sees a reminder here; else it would count as shown."""
-    return bool(app.config.remind_command) or not invocation.quiet
-
-
-@group.callback()
-def callers_() -> None:
-    """Which programs may connect."""
-
-
-@group.command(cls=Decision)
+@callers_app.command(cls=Decision)
 def add(
-    context: typer.Context,
+    invocation: Invocation,
     name: CallerName,
-    read_only: Annotated[bool, typer.Option("--read-only", help="It may look and ask; nothing of it is kept.")] = False,
-    mine: Annotated[bool, typer.Option("--mine", help="It reaches your own memory instead of one of its own.")] = False,
+    read_only: Annotated[bool, Option("--read-only", help="It may look and ask; nothing of it is kept.")] = False,
+    mine: Annotated[bool, Option("--mine", help="It reaches your own memory instead of one of its own.")] = False,
 ) -> None:
     """Allow a program to connect. Its token is printed once and kept nowhere."""
-    app_: App = context.obj.app()
+    app_: App = invocation.app()
     if mine:
-        _confirm_own_memory(name, read_only)
+        if not consent.is_possible():
+            raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")
+        what = "read all you have said" if read_only else "read all you have said, and add to it"
+        more = "with the folders, feeds and tools of your settings, until you revoke it"
+        if consent.answer(f"{name} will {what}, {more}. Type yes: ") != "yes":
+            raise UsageError("nothing was changed")
     caller, token = callers.add(app_.db, name, app_.time, mine=mine, writes=not read_only)
     output.say(token)
     which = "your own memory" if caller.mine else "a memory of its own"
-    context.obj.note(f"{name} reaches {which}{'' if caller.writes else ', and only reads'}; this token is shown once")
+    invocation.note(f"{name} reaches {which}{'' if caller.writes else ', and only reads'}; this token is shown once")
     if not caller.mine:
-        context.obj.note(f"`agent --as {name} facts review` decides on what waits there; no other way does")
+        invocation.note(f"`agent --as {name} facts review` decides on what waits there; no other way does")
 
 
-@group.command("list")
-def list_(context: typer.Context, as_json: AsJson = False) -> None:
+@callers_app.command("list")
+def list_(app_: App, as_json: AsJson = False) -> None:
     """List the callers."""
-    rows = [each.describe() for each in callers.listing(context.obj.app().db)]
-    for row in rows if not as_json else ():
-        row["state"] = "revoked" if row["revoked_at"] else "never came" if not row["seen_at"] else row["seen_at"][:10]
-    empty = "there are no callers; `agent serve callers add NAME` adds one"
-    output.listing(rows, ("name", "memory", "may", "state"), as_json=as_json, empty=empty)
+
+    def row(caller: dict[str, Any]) -> dict[str, Any]:
+        seen = "never came" if not caller["seen_at"] else caller["seen_at"][:10]
+        shown = {name: caller[name] for name in ("name", "memory", "may")}
+        return shown | {"state": "revoked" if caller["revoked_at"] else seen}
+
+    rows = [each.describe() for each in callers.listing(app_.db)]
+    output.listing(rows, as_json, dict, row, "there are no callers; `agent serve callers add NAME` adds one")
 
 
-@group.command()
-def rm(context: typer.Context, name: CallerName) -> None:
+@callers_app.command()
+def rm(app_: App, name: CallerName) -> None:
     """Revoke the token of a program. Its memory stays, and a new token of the same name reaches it again."""
-    app_: App = context.obj.app()
     callers.revoke(app_.db, name, app_.time)
     output.say(f"revoked {name}")
 
 
-def _confirm_own_memory(name: str, read_only: bool) -> None:
-    """Ask for a typed yes before a program reaches the person's own memory. Raises UsageError without one."""
-    if not consent.is_possible():
-        raise UsageError("--mine gives a program your own memory, and needs your yes: run it at a terminal")
-    what = "read all you have said" if read_only else "read all you have said, and add to it"
-    question = (
-        f"{name} will {what}, with the folders, feeds and tools of your settings, until you revoke it. Type yes: "
-    )
-    if consent.answer(question) != "yes":
-        raise UsageError("nothing was changed")
+_NO_SERVER = "there are no tool servers; [mcp.NAME] in the settings, with a command or a url, sets one up"
+
+mcp_app = group(
+    "Offer this memory to other assistants, and see the tools of other programs (MCP).", no_args_is_help=True
+)
+
+
+@mcp_app.command("serve")
+def serve_mcp(
+    app_: App,
+    write: Annotated[
+        bool, Option("--write", help="Notes may be saved too, and facts proposed; those wait for your yes.")
+    ] = False,
+) -> None:
+    """Serve what is remembered, on standard input and output. Another assistant starts this."""
+    from agent_cli.serve import mcp  # the library takes 0.6 s
+
+    mcp.serve(app_, writes=write)
+
+
+@mcp_app.command("list")
+def list_servers(
+    app_: App,
+    name: Annotated[str | None, Argument(help="One server, with the arguments of its tools.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the servers in the settings, and which of their tools may run. Starts none."""
+    from agent_cli.app import turns as app_turns  # no other command of this module needs these
+    from agent_cli.tools import mcp
+
+    servers = app_turns.servers(app_)
+    rows: list[dict[str, Any]] = []
+    for each in _server_names(app_, name):
+        known = mcp.stored_descriptions(app_.db, servers, each)
+        tools = _described(app_, mcp.make_tools(servers, each, known or [], 0))
+        server = app_.config.mcp[each]
+        if "url" in server:  # without what may be secret: environment, headers and query
+            reached = mcp.redacted_address(str(server["url"]))
+        else:
+            reached = shlex.join([server["command"], *server.get("args", [])])
+        rows.append({"id": each, "reached": reached, "started": known is not None, "tools": tools})
+    if as_json:
+        output.put_json(rows)
+        return
+    for row in rows:
+        output.say(f"{row['id']}  {row['reached']}{'' if row['started'] else '  (not started yet: agent mcp test)'}")
+        for tool in row["tools"]:
+            output.say(f"  {tool['rule']:<5}  {tool['name']}  {tool['description']}")
+            if name:
+                output.say("\n".join(f"         {each}" for each in tool["arguments"]))
+    if not rows:
+        output.note_empty(_NO_SERVER)
+
+
+@mcp_app.command("test")
+def try_(app_: App, name: str, as_json: AsJson = False) -> None:
+    """Start a server and ask it for its tools."""
+    from agent_cli.app import turns as app_turns
+    from agent_cli.tools import mcp
+
+    _server_names(app_, name)
+    started = time.monotonic()
+    known = mcp.fetch_descriptions(app_.db, app_turns.servers(app_), name)
+    seconds = time.monotonic() - started
+    tools = mcp.make_tools(app_turns.servers(app_), name, known, 0)
+    if as_json:
+        output.put_json({"id": name, "seconds": round(seconds, 2), "tools": _described(app_, tools)})
+        return
+    omitted = f"; of {len(known)} no more are offered" if len(known) > len(tools) else ""
+    output.say(f"{name} answers, within {seconds:.1f} s: {len(tools)} tools{omitted}")
+    output.lines(f"  {tool.name}  {tool.description}" for tool in tools)
+
+
+def _server_names(app_: App, name: str | None) -> list[str]:
+    """The names of the servers, or the given one alone. Raises UsageError when the settings do not have it."""
+    names = list(app_.config.mcp)
+    if name is not None and name not in names:
+        raise UsageError(f"the settings have no server {name!r}; there are {', '.join(names)}" if names else _NO_SERVER)
+    return [name] if name else names
+
+
+def _described(app_: App, tools: Sequence[Any]) -> list[dict[str, Any]]:
+    """Tools with the rule of each, and its arguments in words."""
+    from agent_cli.agent import policy
+
+    rules = cast(Mapping[str, policy.Ruling], app_.config.rules)
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "rule": policy.decide(tool, rules, {}, {}).ruling,
+            "arguments": [
+                f"{name} ({schema.get('type', 'anything')}) {schema.get('description', '')}".rstrip()
+                for name, schema in tool.parameters["properties"].items()
+            ],
+        }
+        for tool in tools
+    ]

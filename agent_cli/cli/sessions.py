@@ -5,20 +5,19 @@ Those of other programs are imported as transcripts: searched and recalled like 
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from agent_cli import clock, limits
 from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, LimitOption, Noun, converse
-from agent_cli.cli.progress import ProgressLine
-from agent_cli.errors import AgentError, UsageError
+from agent_cli.cli.invocation import AsJson, Decision, Hidden, Invocation, Limit, group, noun, opened, report_skipped
+from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import sessions
@@ -27,55 +26,46 @@ from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.review import review
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
-from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.messages import Receipt
 from agent_cli.repl import pages
 from agent_cli.store import events
 from agent_cli.text import clean, counted
 
-app = typer.Typer(
-    cls=Noun,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List, show, resume, close, export and import conversations.",
-)
+app = noun("List, show, resume, close, export and import conversations.")
 
-SessionHandle = Annotated[
-    str, typer.Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")
-]
+SessionHandle = Annotated[str, Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")]
 
 
 @app.command("list")
-def list_(
-    context: typer.Context,
-    limit: LimitOption = 20,
-    as_json: AsJson = False,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
-) -> None:
+def list_(app_: App, limit: Limit = 20, as_json: AsJson = False, hidden: Hidden = False) -> None:
     """List sessions, the latest first."""
-    app_ = context.obj.app()
     rows = sessions.listing(app_.db, app_.scope.owner, limit, hidden=hidden)
-    if rows and not as_json and (look := output.look(sys.stdout)) and look.wrap:
+    if rows and not as_json and (look := output.look()) and look.wrap:
         output.say(pages.sessions_page(rows, app_.time()))
         return
-    if not as_json:
-        rows = [{**row, "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}"} for row in rows]
-    empty = "there are no such sessions" if hidden else "there are no sessions; `agent` begins one"
-    output.listing(rows, ("id", "day", "turns", "model", "title"), as_json=as_json, empty=empty)
+    output.listing(
+        rows,
+        as_json,
+        dict,
+        lambda row: {
+            "id": row["id"],
+            "day": row["day"],
+            "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}",
+            "model": row["model"],
+            "title": row["title"],
+        },
+        "there are no such sessions" if hidden else "there are no sessions; `agent` begins one",
+    )
 
 
 @app.command()
-def show(context: typer.Context, handle: SessionHandle, as_json: AsJson = False) -> None:
+def show(app_: App, handle: SessionHandle, as_json: AsJson = False) -> None:
     """Show what was said."""
-    app_, session = _session(context, handle)
+    session = _session(app_, handle)
     summary = summaries.of_session(app_.db, session.id)
     if as_json:
-        row = {
-            **transfer.export_session(app_.db, session),
-            "id": session.handle,
-            "summary": summary.text if summary else None,
-        }
-        output.put_json(row)
+        more = {"id": session.handle, "summary": summary.text if summary else None}
+        output.put_json(transfer.export_session(app_.db, session) | more)
         return
     output.say(transfer.to_markdown(app_.db, session))
     if summary:
@@ -84,18 +74,17 @@ def show(context: typer.Context, handle: SessionHandle, as_json: AsJson = False)
 
 
 @app.command()
-def resume(context: typer.Context, handle: SessionHandle) -> None:
+def resume(invocation: Invocation, handle: SessionHandle) -> None:
     """Continue a session at the prompt."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
-    _, session = _session(context, handle)
-    converse(context.obj, session)
+    invocation.converse(_session(invocation.app(), handle))
 
 
 @app.command()
-def close(context: typer.Context, handle: SessionHandle) -> None:
+def close(app_: App, handle: SessionHandle) -> None:
     """Close a session and write its summary."""
-    app_, session = _session(context, handle)
+    session = _session(app_, handle)
     if sessions.is_open_elsewhere(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
     closing.recover(app_.db, session.id, app_.scope, app_.time)
@@ -118,52 +107,53 @@ def close(context: typer.Context, handle: SessionHandle) -> None:
 
 
 @app.command(cls=Decision)
-def rename(context: typer.Context, handle: SessionHandle, title: list[str]) -> None:
+def rename(app_: App, handle: SessionHandle, title: list[str]) -> None:
     """Give a session a title."""
-    app_, session = _session(context, handle)
+    session = _session(app_, handle)
     sessions.change(app_.db, session.id, title=" ".join(title))
     output.say(f"{session.handle} is now “{' '.join(title)}”")
 
 
 @app.command(cls=Decision)
-def rm(context: typer.Context, handles: list[str]) -> None:
+def rm(app_: App, handles: list[str]) -> None:
     """Hide sessions; `restore` brings them back."""
-    for app_, session in [_session(context, handle) for handle in handles]:
+    for session in [_session(app_, handle) for handle in handles]:
         sessions.change(app_.db, session.id, hidden_at=clock.utc(app_.time()))
-        period_summaries.queue_session(app_.db, session.id, app_.time())
-        events.append(app_.db, app_.time, "session hidden", session.handle, actor="person")
+        _note_change(app_, session, "hidden")
         output.say(f"hidden {session.handle} (agent sessions restore {session.handle})")
 
 
 @app.command(cls=Decision)
-def restore(context: typer.Context, handles: list[str]) -> None:
+def restore(app_: App, handles: list[str]) -> None:
     """Bring hidden sessions back."""
-    for app_, session in [_session(context, handle) for handle in handles]:
+    for session in [_session(app_, handle) for handle in handles]:
         if session.hidden_at is None:
             raise UsageError(f"{session.handle} is not hidden")
         sessions.change(app_.db, session.id, hidden_at=None)
-        period_summaries.queue_session(app_.db, session.id, app_.time())
-        events.append(app_.db, app_.time, "session restored", session.handle, actor="person")
+        _note_change(app_, session, "restored")
         output.say(f"restored {session.handle}")
+
+
+def _note_change(app_: App, session: Session, change: str) -> None:
+    """Have the summaries of its days made again, and note what was done in the log."""
+    period_summaries.queue_session(app_.db, session.id, app_.time())
+    events.append(app_.db, app_.time, f"session {change}", session.handle, actor="person")
 
 
 @app.command()
 def export(
-    context: typer.Context,
-    handle: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="Without it: the latest one.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All sessions.")] = False,
-    format: Annotated[
-        Literal["md", "json", "jsonl"], typer.Option("--format", help="jsonl can be imported again.")
-    ] = "md",
+    app_: App,
+    handle: Annotated[str | None, Argument(metavar="[SESSION]", help="Without it: the latest one.")] = None,
+    every: Annotated[bool, Option("--all", help="All sessions.")] = False,
+    format: Annotated[Literal["md", "json", "jsonl"], Option("--format", help="jsonl can be imported again.")] = "md",
 ) -> None:
     """Write sessions to standard output."""
-    app_ = context.obj.app()
     if handle and every:
         raise UsageError("name one session, or say --all")
     if every:
         found = sessions.all_of(app_.db, app_.scope.owner)
     elif handle:
-        found = [_session(context, handle)[1]]
+        found = [_session(app_, handle)]
     else:
         latest = sessions.latest(app_.db, app_.scope.owner)
         found = [latest] if latest else []
@@ -178,79 +168,64 @@ def export(
 
 @app.command("import", cls=Decision)
 def import_(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="JSON lines, a session a line; - is standard input.")],
-    source: Annotated[str, typer.Option("--source", help="A name for where it comes from.")] = "import",
+    app_: App,
+    file: Annotated[Path, Argument(help="JSON lines, a session a line; - is standard input.")],
+    source: Annotated[str, Option("--source", help="A name for where it comes from.")] = "import",
 ) -> None:
     """Read sessions from JSON lines. Importing twice adds nothing; a broken line is reported and skipped (exit 1)."""
-    invocation: Invocation = context.obj
-    app_ = invocation.app()
-    try:
-        with sys.stdin if file == Path("-") else file.open(encoding="utf-8", errors="replace") as opened:
-            done = transfer.import_lines(
-                app_.db, app_.scope, limits.lines(opened), source, app_.time, output.first_notes()
-            )
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    with opened(file) as lines:
+        done = transfer.import_lines(app_.db, app_.scope, limits.lines(lines), source, app_.time, output.first_notes())
     upkeep.index_all(app_, app_.db)
     background.start(app_)
+    _report(done, "line", "lines")
+
+
+def _report(done: transfer.ImportResult, one: str, many: str) -> None:
+    """Print what was imported. Raises AgentError when something was skipped."""
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
-    if done.broken:
-        skipped = counted(done.broken, "broken line was", "broken lines were")
-        raise AgentError(f"{skipped} skipped; the others are imported")
+    report_skipped(done.broken, one, many)
 
 
-def _session(context: typer.Context, handle: str) -> tuple[App, Session]:
-    app_ = context.obj.app()
-    return app_, sessions.resolve(app_.db, handle, app_.scope.owner)
+def _session(app_: App, handle: str) -> Session:
+    return sessions.resolve(app_.db, handle, app_.scope.owner)
 
 
-import_app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Import conversations from ChatGPT, Claude or llm. Importing twice adds nothing.",
+import_app = group(
+    "Import conversations from ChatGPT, Claude or llm. Importing twice adds nothing.", no_args_is_help=True
 )
 
-Export = Annotated[Path, typer.Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
+Export = Annotated[Path, Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
 
 
 @import_app.command(cls=Decision)
-def chatgpt(context: typer.Context, file: Export) -> None:
+def chatgpt(invocation: Invocation, file: Export) -> None:
     """Import an export of ChatGPT. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
-    from agent_cli.memory.transfers import from_chatgpt  # no other command needs it
-
-    _import(context.obj, from_chatgpt.read_sessions, file, "chatgpt")
+    _import(invocation, file, "chatgpt")
 
 
 @import_app.command(cls=Decision)
-def claude(context: typer.Context, file: Export) -> None:
+def claude(invocation: Invocation, file: Export) -> None:
     """Import an export of Claude. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
-    from agent_cli.memory.transfers import from_claude  # no other command needs it
-
-    _import(context.obj, from_claude.read_sessions, file, "claude")
+    _import(invocation, file, "claude")
 
 
 @import_app.command(cls=Decision)
 def llm(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Its logs.db; `llm logs path` says where that is.")],
+    invocation: Invocation,
+    file: Annotated[Path, Argument(metavar="FILE", help="Its logs.db; `llm logs path` says where that is.")],
 ) -> None:
     """Import what llm has logged. The file is only read; a later import adds what is new."""
-    from agent_cli.memory.transfers import from_llm  # no other command needs it
-
-    _import(context.obj, from_llm.read_sessions, file, "llm")
+    _import(invocation, file, "llm")
 
 
-def _import(
-    invocation: Invocation, entries: Callable[[Path], Iterator[ExternalSession]], file: Path, source: str
-) -> None:
+def _import(invocation: Invocation, file: Path, source: str) -> None:
+    from_source = import_module(f"agent_cli.memory.transfers.from_{source}")  # no other command needs it
     app_ = invocation.app()
-    with ProgressLine(invocation.quiet) as line:
+    with output.ProgressLine(invocation.quiet) as line:
         done = transfer.import_sessions(
             app_.db,
             app_.scope,
-            entries(file),
+            from_source.read_sessions(file),
             source,
             app_.time,
             output.first_notes(line.note),
@@ -259,7 +234,4 @@ def _import(
         line.show("making them searchable")
         upkeep.index_all(app_, app_.db)
         background.start(app_)
-    output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
-    if done.broken:
-        skipped = counted(done.broken, "broken entry was", "broken entries were")
-        raise AgentError(f"{skipped} skipped; the others are imported")
+    _report(done, "entry", "entries")

@@ -4,16 +4,25 @@ import difflib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from agent_cli import text
 from agent_cli.app.app import App
-from agent_cli.cli import consent, output, review
-from agent_cli.cli.invocation import AsJson, Decision, LimitOption, Noun
-from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext, Version
+from agent_cli.cli import consent, output
+from agent_cli.cli.invocation import (
+    AsJson,
+    ConfirmRead,
+    Decision,
+    EveryState,
+    Hidden,
+    Limit,
+    noun,
+    report_skipped,
+)
+from agent_cli.errors import UsageError
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.skills import skill_file, skills
 from agent_cli.memory.skills.skills import MERGED, Skill
 from agent_cli.messages import Origin
@@ -22,9 +31,10 @@ from agent_cli.terminal import edited
 from agent_cli.text import counted, one_line
 from agent_cli.tools.memory_tools import MAX_STEPS
 
-app = typer.Typer(cls=Noun, add_completion=False, rich_markup_mode=None, help="How things are done.")
+app = noun("How things are done.")
 
-SkillName = Annotated[str, typer.Argument(help="The skill's name, or its handle as in k3.")]
+SkillName = Annotated[str, Argument(help="The skill's name, or its handle as in k3.")]
+InVersion = Annotated[int | None, Option("--version", min=1, help="As it was in this version.")]
 
 _PLACEHOLDER = "what it does: use when …"
 _STEPS = "1. …"
@@ -33,144 +43,139 @@ _FILES_NAMED = 3  # files beside a SKILL.md that are listed
 _PATH_WIDTH = 300  # characters of a path that are shown
 
 
-@app.callback()
-def group() -> None:
-    """How things are done: procedures you wrote or approved."""
-
-
 @app.command("list")
 def list_(
-    context: typer.Context,
-    limit: LimitOption = 100,
+    app_: App,
+    limit: Limit = 100,
     as_json: AsJson = False,
-    pending: Annotated[bool, typer.Option("--pending", help="Those that wait for your yes.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="In every state.")] = False,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Those that `rm` has hidden.")] = False,
+    pending: Annotated[bool, Option("--pending", help="Those that wait for your yes.")] = False,
+    every: EveryState = False,
+    hidden: Hidden = False,
 ) -> None:
     """List skills by name."""
-    app_: App = context.obj.app()
     if pending + every + hidden > 1:
         raise UsageError("say one of --pending, --all and --hidden")
     states = (ACCEPTED, PENDING, REJECTED, MERGED, EXPIRED) if every else (PENDING if pending else ACCEPTED,)
     limited = pending or every or hidden
-    empty = "there are no such skills" if limited else "there are no skills; `agent skills add NAME` adds one"
-    _table(skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden), as_json, empty)
+    output.listing(
+        skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden),
+        as_json,
+        Skill.describe,
+        _row,
+        "there are no such skills" if limited else "there are no skills; `agent skills add NAME` adds one",
+        "mark",
+    )
+
+
+def _row(skill: Skill) -> dict[str, str]:
+    """A skill as a line has it: with its state unless it is in force."""
+    changes = f", changes {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
+    mark = "" if skill.state == ACCEPTED else f"{skill.state}{changes}"
+    return {"id": skill.handle, "mark": mark, "name": skill.name, "what": one_line(skill.description, 160)}
 
 
 @app.command()
 def show(
-    context: typer.Context,
+    app_: App,
     name: SkillName,
     as_json: AsJson = False,
-    versions: Annotated[bool, typer.Option("--versions", help="List its versions.")] = False,
-    version: Annotated[int | None, typer.Option("--version", min=1, help="As it was in this version.")] = None,
+    versions: Annotated[bool, Option("--versions", help="List its versions.")] = False,
+    version: InVersion = None,
 ) -> None:
     """Show a skill whole, as it is or was."""
-    app_: App = context.obj.app()
     skill = find_skill(app_, name)
-    older = skills.former(app_.db, skill)
     if versions:
-        _versions(skill, older, as_json)
+        _versions(app_, skill, as_json)
         return
-    words = skill.text if version in (None, skill.version) else _version_text(skill, older, version)
+    shown = version or skill.version
+    texts = {each.was["version"]: each.was["text"] for each in skills.former(app_.db, skill)}
+    texts[skill.version] = skill.text
+    if shown not in texts:
+        raise UsageError(
+            f"{skill.name} has no version {version}; `agent skills show {skill.name} --versions` lists them"
+        )
+    words = str(texts[shown])
     if as_json:
-        row = skill.describe() | {"text": words, "version": version or skill.version}
-        output.put_json(row | {"versions": [each.was["version"] for each in older] + [skill.version]})
+        output.put_json(skill.describe() | {"text": words, "version": shown, "versions": list(texts)})
         return
-    for what, value in _detail_rows(skill, version or skill.version):
-        output.say(f"{what:<8} {value}")
+    decided = f" on {skill.local_day(skill.decided_at)}" if skill.decided_at else ""
+    older = f" of {skill.version}" if shown != skill.version else ""
+    base = f", version {skill.base}" if skill.base else ""
+    rows = [
+        ("skill", f"{skill.handle} {skill.name}, version {shown}{older}"),
+        ("state", f"{skill.state}{decided}{', hidden' if skill.hidden_at else ''}"),
+        ("changes", f"{skill.describe()['changes']}{base}" if skill.target_id else ""),
+        ("origin", f"{skill.origin}{f', made from {skill.trust}' if skill.trust != skill.origin else ''}"),
+        ("changed", skill.local_day(skill.changed_at)),
+    ]
+    output.fields([row for row in rows if row[1]], 8)
     output.say()
     output.say(text.visible(words).rstrip("\n"))
     _note_altered(skill.name, words)
 
 
-def _version_text(skill: Skill, older: list[Version], version: int | None) -> str:
-    """The text of an older version. Raises UsageError when there is none."""
-    for each in older:
-        if each.was["version"] == version:
-            return str(each.was["text"])
-    raise UsageError(f"{skill.name} has no version {version}; `agent skills show {skill.name} --versions` lists them")
-
-
-def _detail_rows(skill: Skill, version: int) -> list[tuple[str, str]]:
-    """What there is to say of a skill beside its words."""
-    decided = f" on {skill.local_day(skill.decided_at)}" if skill.decided_at else ""
-    older = f" of {skill.version}" if version != skill.version else ""
-    rows = [("skill", f"{skill.handle} {skill.name}, version {version}{older}")]
-    rows.append(("state", f"{skill.state}{decided}{', hidden' if skill.hidden_at else ''}"))
-    if skill.target_id:
-        base = f", version {skill.base}" if skill.base else ""
-        rows.append(("changes", f"{skill.describe()['changes']}{base}"))
-    rows.append(("origin", f"{skill.origin}{f', made from {skill.trust}' if skill.trust != skill.origin else ''}"))
-    rows.append(("changed", skill.local_day(skill.changed_at)))
-    return rows
-
-
-def _versions(skill: Skill, older: list[Version], as_json: bool) -> None:
+def _versions(app_: App, skill: Skill, as_json: bool) -> None:
+    former = skills.former(app_.db, skill)
     if as_json:
-        now = {"version": skill.version, "change": "", "actor": "", "at": skill.changed_at, "text": skill.text}
-        former = [
-            {
-                "version": each.was["version"],
-                "change": each.change,
-                "actor": each.actor,
-                "at": each.at,
-                "text": each.was["text"],
-            }
-            for each in older
-        ]
-        output.put_json([*former, now])
+        changes = [(each.was["version"], each.change, each.actor, each.at, each.was["text"]) for each in former]
+        changes.append((skill.version, "", "", skill.changed_at, skill.text))
+        names = ("version", "change", "actor", "at", "text")
+        output.put_json([dict(zip(names, change, strict=True)) for change in changes])
         return
-    rows: list[dict[str, Any]] = [
+    rows = [
         {
             "version": each.was["version"],
             "until": f"until {skill.local_day(each.at)}",
             "how": f"{each.change} by the {each.actor}",
         }
-        for each in older
+        for each in former
     ]
-    output.listing(
-        [*rows, {"version": skill.version, "until": "now"}], ("version", "until", "how"), as_json=False, empty=""
-    )
+    output.table([*rows, {"version": skill.version, "until": "now"}], ("version", "until", "how"))
 
 
 @app.command()
 def add(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Small letters, digits and hyphens, as in deploy-site.")],
+    app_: App,
+    name: Annotated[str, Argument(help="Small letters, digits and hyphens, as in deploy-site.")],
     body: Annotated[
-        list[str] | None, typer.Argument(help="The steps; without them they are read from standard input.")
+        list[str] | None, Argument(help="The steps; without them they are read from standard input.")
     ] = None,
-    description: Annotated[str, typer.Option("-d", "--description", help="What it does and when to use it.")] = "",
+    description: Annotated[str, Option("-d", "--description", help="What it does and when to use it.")] = "",
     example: Annotated[
-        bool,
-        typer.Option("--example", help="Add the example skill of this name, as morning-briefing."),
+        bool, Option("--example", help="Add the example skill of this name, as morning-briefing.")
     ] = False,
 ) -> None:
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
-    app_: App = context.obj.app()
     name = skill_file.check_name(name)
     if example:
         if body or description:
             raise UsageError("--example brings its own words: give it a name alone")
         _queue(app_, name, skill_file.example(name), "file")
     elif body:
-        _add(app_, skill_file.compose(name, _require_description(description), " ".join(body)))
+        _add(app_, _composed(name, description, " ".join(body)))
     elif sys.stdin.isatty():
-        _write(app_, name, description)
+        template = skill_file.compose(name, description.strip() or _PLACEHOLDER, _STEPS)
+        with edited(template, app_.config.editor) as typed:
+            if typed.strip() in ("", template.strip()):
+                output.note("nothing was written")
+                return
+            if _PLACEHOLDER in typed:
+                raise UsageError(f"the description still says “{_PLACEHOLDER}”: write there what the skill is for")
+            _add(app_, typed)
     else:
-        _queue(app_, name, _piped(name, description), "piped")
+        try:
+            words = sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError("what came through the pipe is not UTF-8") from error
+        whole = words.removeprefix("\ufeff").startswith("---")  # else only its steps were piped
+        _queue(app_, name, words if whole else _composed(name, description, words), "piped")
 
 
-def _write(app_: App, name: str, description: str) -> None:
-    template = skill_file.compose(name, description.strip() or _PLACEHOLDER, _STEPS)
-    with edited(template, app_.config.editor) as typed:
-        if typed.strip() in ("", template.strip()):
-            output.note("nothing was written")
-            return
-        if _PLACEHOLDER in typed:
-            raise UsageError(f"the description still says “{_PLACEHOLDER}”: write there what the skill is for")
-        _add(app_, typed)
+def _composed(name: str, description: str, steps: str) -> str:
+    """The SKILL.md. Raises UsageError."""
+    if not description.strip():
+        raise UsageError("say what it does and when to use it, with --description")
+    return skill_file.compose(name, description, steps)
 
 
 def _add(app_: App, words: str) -> None:
@@ -178,16 +183,6 @@ def _add(app_: App, words: str) -> None:
     skill = skills.add(app_.memory, words)
     output.say(f"saved {_short(skill)}")
     _note_altered(skill.name, words)
-
-
-def _piped(name: str, description: str) -> str:
-    """The SKILL.md from a pipe, composed when only its steps were piped. Raises UsageError."""
-    try:
-        piped = sys.stdin.buffer.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError("what came through the pipe is not UTF-8") from error
-    whole = piped.removeprefix("\ufeff").startswith("---")
-    return piped if whole else skill_file.compose(name, _require_description(description), piped)
 
 
 def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
@@ -202,16 +197,9 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     _note_altered(name, words)
 
 
-def _require_description(description: str) -> str:
-    if not description.strip():
-        raise UsageError("say what it does and when to use it, with --description")
-    return description
-
-
 @app.command(cls=Decision)
-def edit(context: typer.Context, name: SkillName) -> None:
+def edit(app_: App, name: SkillName) -> None:
     """Change a skill in your editor; its former version stays."""
-    app_: App = context.obj.app()
     skill = find_skill(app_, name)
     if skill.hidden_at or skill.state not in (ACCEPTED, PENDING):
         how = f"; `agent skills restore {skill.name}` brings it back" if skill.hidden_at else ""
@@ -225,15 +213,13 @@ def edit(context: typer.Context, name: SkillName) -> None:
         changed = skills.edit(app_.memory, skill, typed)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
     output.say(f"changed {_short(changed)}{number}")
-    for line in _difference(skill.text, changed.text):
-        output.say(line)
+    output.lines(_difference(skill.text, changed.text))
     _note_altered(changed.name, changed.text)
 
 
 @app.command(cls=Decision)
-def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME...")]) -> None:
+def rm(app_: App, names: Annotated[list[str], Argument(metavar="NAME...")]) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
-    app_: App = context.obj.app()
     chosen = list(dict.fromkeys(find_skill(app_, name) for name in names))
     for skill in chosen:
         if skill.state == PENDING:
@@ -243,18 +229,12 @@ def rm(context: typer.Context, names: Annotated[list[str], typer.Argument(metava
     with app_.db.write():
         for skill in chosen:
             skills.hide(app_.memory, skill)
-    for skill in chosen:
-        output.say(f"hidden {_short(skill)} (agent skills restore {skill.name})")
+    output.lines(f"hidden {_short(skill)} (agent skills restore {skill.name})" for skill in chosen)
 
 
 @app.command(cls=Decision)
-def restore(
-    context: typer.Context,
-    name: SkillName,
-    version: Annotated[int | None, typer.Option("--version", min=1, help="As it was in this version.")] = None,
-) -> None:
+def restore(app_: App, name: SkillName, version: InVersion = None) -> None:
     """Bring a hidden skill back, or an older version of one."""
-    app_: App = context.obj.app()
     skill = find_skill(app_, name, hidden=version is None)
     if skill.state != ACCEPTED:
         raise UsageError(f"{skill.handle} is {skill.state}: only a skill that was accepted can be brought back")
@@ -264,64 +244,56 @@ def restore(
     consent.obtain(app_, f"restore {_short(skill)}?", "nothing was restored")
     back = skills.restore(app_.memory, skill, version)
     output.say(f"restored {_short(back)}, version {back.version}")
-    for line in _difference(skill.text, back.text):
-        output.say(line)
+    output.lines(_difference(skill.text, back.text))
 
 
-app.command()(review.review)
+app.command()(consent.review)
 
 
 @app.command()
 def export(
-    context: typer.Context,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Without one: all, with --to.")] = None,
-    to: Annotated[Path | None, typer.Option("--to", help="The folder to write NAME/SKILL.md to.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite other files.")] = False,
+    app_: App,
+    names: Annotated[list[str] | None, Argument(metavar="[NAME...]", help="Without one: all, with --to.")] = None,
+    to: Annotated[Path | None, Option("--to", help="The folder to write NAME/SKILL.md to.")] = None,
+    force: Annotated[bool, Option("--force", help="Overwrite other files.")] = False,
 ) -> None:
     """Print a skill as its SKILL.md, or write several to a folder."""
-    app_: App = context.obj.app()
     chosen = list(dict.fromkeys(find_skill(app_, name) for name in names or ()))
     if to is None:
         if len(chosen) != 1:
             raise UsageError("name the one skill to print, or say with --to where to write them all")
-        _print_file(chosen[0].text)
+        if sys.stdout.isatty():
+            output.say(chosen[0].text.rstrip("\r\n"))
+        else:  # the exact bytes
+            sys.stdout.flush()
+            sys.stdout.buffer.write(chosen[0].text.encode())
+            sys.stdout.buffer.flush()
         return
     chosen = chosen if names else skills.listing(app_.db, app_.scope.owner)
     if not chosen:
         output.note("there are no skills; `agent skills add NAME` adds one")
     if len({each.name for each in chosen}) < len(chosen):
         raise UsageError("two of these have one name, and so one file: export them one by one")
-    for written in skill_file.write(to, {each.name: each.text for each in chosen}, force=force):
-        output.say(f"{'wrote' if written.new else 'the same already:'} {written.path}")
-
-
-def _print_file(text: str) -> None:
-    """Write the exact bytes to a pipe or file; to a terminal without control characters."""
-    if sys.stdout.isatty():
-        output.say(text.rstrip("\r\n"))
-        return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    written = skill_file.write(to, {each.name: each.text for each in chosen}, force=force)
+    output.lines(f"{'wrote' if each.new else 'the same already:'} {each.path}" for each in written)
 
 
 @app.command("import")
 def import_(
-    context: typer.Context,
+    app_: App,
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
+        Argument(
             metavar="[PATH...]",
             help="A SKILL.md, a folder with one, or a folder of such folders; else .agents/skills here and at home.",
         ),
     ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Accept them all; needs --yes.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm that you have read them.")] = False,
+    accept: Annotated[bool, Option("--accept", help="Accept them all; needs --yes.")] = False,
+    yes: ConfirmRead = False,
 ) -> None:
     """Read SKILL.md files, into the queue unless accepted."""
     if accept and not yes:
         raise UsageError("--accept accepts every file without a review: say --yes as well, or leave it out")
-    app_: App = context.obj.app()
     files = list(dict.fromkeys(file for path in paths or _usual_folders() for file in skill_file.files(path)))
     if not paths:  # of one name the project's
         files = list({file.parent.name: file for file in reversed(files)}.values())[::-1]
@@ -337,38 +309,31 @@ def import_(
             output.note(f"{one_line(str(file), _PATH_WIDTH)} was skipped: {error}")
     waits = "" if accept or not new else " (agent skills review)"
     output.say(f"imported {counted(new, 'skill')}, {'accepted' if accept else 'pending'}{waits}")
-    if broken:
-        skipped = counted(broken, "broken file was", "broken files were")
-        raise AgentError(f"{skipped} skipped; the others are imported")
+    report_skipped(broken, "file", "files")
 
 
-def _usual_folders() -> list[Path]:
+def _usual_folders() -> Sequence[Path]:
     """Where people have skills for all their assistants, the project's first. Raises UsageError when there are none."""
     found = [each for each in (Path.cwd() / _USUAL, Path.home() / _USUAL) if each.is_dir()]
     if not found:
         raise UsageError(f"there is no {_USUAL} here or at home: name a SKILL.md or a folder with some")
-    return list(dict.fromkeys(found))
-
-
-def _format_accepted(skill: Skill) -> str:
-    return "is accepted" + (f", version {skill.version}" if skill.version > 1 else "")
+    return found
 
 
 def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     """Import a file; whether it was new. Raises UsageError when it is no skill."""
-    text = skill_file.read_text(file)
-    skill = skills.import_skill(memory, text, accepted=accept)
+    words = skill_file.read_text(file)
+    skill = skills.import_skill(memory, words, accepted=accept)
     if skill is None:
-        name = skill_file.parse(text).name
-        reason = f"{name} is known, waits already, or was rejected, hidden or forgotten"
+        reason = f"{skill_file.parse(words).name} is known, waits already, or was rejected, hidden or forgotten"
         output.note(f"nothing new in {one_line(str(file), _PATH_WIDTH)}: {reason}")
         return False
     target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
-    state = f"waits for your yes{target}" if skill.state == PENDING else _format_accepted(skill)
+    version = f", version {skill.version}" if skill.version > 1 else ""
+    state = f"waits for your yes{target}" if skill.state == PENDING else f"is accepted{version}"
     output.say(f"{_short(skill)} {state}")
-    _note_altered(skill.name, text)
-    left = skill_file.other_files(file)
-    if left:
+    _note_altered(skill.name, words)
+    if left := skill_file.other_files(file):
         more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
         names = ", ".join(one_line(each) for each in left[:_FILES_NAMED])
         output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
@@ -395,22 +360,10 @@ def _short(skill: Skill) -> str:
     return f"{skill.handle} “{skill.name}”"
 
 
-def _table(rows: Sequence[Skill], as_json: bool, empty: str) -> None:
-    """Skills as lines, or as one array of objects; `empty` is said at a terminal where there are none."""
-    if as_json:
-        output.put_json([each.describe() for each in rows])
-        return
-    lines = [
-        {"id": each.handle, "mark": _mark(each), "name": each.name, "what": text.one_line(each.description, 160)}
-        for each in rows
-    ]
-    marked = ["mark"] if any(line["mark"] for line in lines) else []
-    output.listing(lines, ["id", *marked, "name", "what"], as_json=False, empty=empty)
-
-
 def _difference(before: str, after: str) -> Iterator[str]:
     """The difference as lines with + and -, with two lines of context."""
-    lines = difflib.unified_diff(_lines(before), _lines(after), n=2, lineterm="")
+    old, new = text.visible(before).splitlines(), text.visible(after).splitlines()
+    lines = difflib.unified_diff(old, new, n=2, lineterm="")
     return (line for line in lines if not line.startswith(("--- ", "+++ ")))
 
 
@@ -422,13 +375,3 @@ def _note_altered(name: str, words: str) -> None:
         output.note(f"{name} holds {many} that no screen shows; the model is given the skill without")
     if len(parsed.body) > MAX_STEPS:
         output.note(f"{name} is long: the model is given the first {MAX_STEPS} characters of its steps")
-
-
-def _lines(words: str) -> list[str]:
-    return text.visible(words).splitlines()
-
-
-def _mark(skill: Skill) -> str:
-    if skill.state == ACCEPTED:
-        return ""
-    return f"{skill.state}, changes {ids.handle('skill', skill.target_id)}" if skill.target_id else skill.state

@@ -1,91 +1,92 @@
-"""`agent summaries`: the summaries of conversations, days, weeks, months, quarters and years."""
+"""`agent summaries` and `agent retention`: what remains of conversations, days, weeks, months, quarters and years.
+
+Retention shows how long messages and summaries are kept, removes what is old and summarised, and pins what stays.
+"""
 
 import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Context, Option
 
 from agent_cli import clock, text
-from agent_cli.agent.jobs import summariser
-from agent_cli.app import background
 from agent_cli.app.app import App
-from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, LimitOption, Noun, PeriodUnit
-from agent_cli.errors import UsageError
-from agent_cli.llm.model import Cancel
+from agent_cli.cli import consent, output
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, Limit, PeriodUnit, group, noun
+from agent_cli.errors import AgentError, UsageError
+from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import Period
+from agent_cli.memory.lifecycle import retention
+from agent_cli.memory.lifecycle.retention import HAS_SOURCES, NOT_SUMMARISED, OPEN, PINNED, SESSION, WORKING
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import EXTRACT, Summary
 from agent_cli.store import events, ids
 
-app = typer.Typer(
-    cls=Noun,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Show and rebuild the summaries of conversations, days, weeks, months, quarters and years.",
-)
+app = noun("Show and rebuild the summaries of conversations, days, weeks, months, quarters and years.")
 
 SummaryName = Annotated[
     str,
-    typer.Argument(metavar="PERIOD|HANDLE", help="2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026, today, week, y4, s3."),
+    Argument(metavar="PERIOD|HANDLE", help="2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026, today, week, y4, s3."),
 ]
-
-
 SummaryNames = Annotated[
-    list[str], typer.Argument(metavar="{PERIOD|HANDLE}...", help="Which, as in 2026-11-20, 2026-W47, y4, s3.")
+    list[str], Argument(metavar="{PERIOD|HANDLE}...", help="Which, as in 2026-11-20, 2026-W47, y4, s3.")
 ]
 _SESSION_REFUSED = "the summary of a session is written when it is closed: `agent sessions close s4`"
 
 
 @app.command("list")
 def list_(
-    context: typer.Context,
-    unit: Annotated[PeriodUnit | None, typer.Option("--grain", help="Only those of this length.")] = None,
-    limit: LimitOption = 20,
+    app_: App,
+    unit: Annotated[PeriodUnit | None, Option("--grain", help="Only those of this length.")] = None,
+    limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
     """List summaries, the latest first."""
-    app_: App = context.obj.app()
-    found = summaries.newest(app_.db, app_.scope.owner, limit, unit)
-    if as_json:
-        output.put_json([_described(each) for each in found])
-        return
-    rows = [
-        {
+    output.listing(
+        summaries.newest(app_.db, app_.scope.owner, limit, unit),
+        as_json,
+        _described,
+        lambda each: {
             "id": each.handle,
             "of": _subject(each),
             "day": _day(each),
             "words": text.one_line(each.text, 70),
-            "marks": " ".join(_marks(each)),
-        }
-        for each in found
-    ]
-    empty = "there are no such summaries" if unit else "there are no summaries; a session gets one when it is closed"
-    output.listing(rows, ("id", "of", "day", "words", "marks"), as_json=False, empty=empty)
+            "marks": f"{'extracted ' if each.method == EXTRACT else ''}{'pinned' if each.pinned else ''}".strip(),
+        },
+        "there are no such summaries" if unit else "there are no summaries; a session gets one when it is closed",
+    )
 
 
 @app.command()
 def show(
-    context: typer.Context,
+    app_: App,
     name: SummaryName,
-    sources: Annotated[bool, typer.Option("--sources", help="What each sentence comes from.")] = False,
+    sources: Annotated[bool, Option("--sources", help="What each sentence comes from.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a summary whole, how it was made, and from what."""
-    app_: App = context.obj.app()
     summary = _summary(app_, name)
+    found = {n: [each.handle for each in rows] for n, rows in summaries.sources(app_.db, summary.id).items()}
+    of_all = found.get(0, [])
+    sentences = [
+        {"text": sentence, "sources": found.get(n, [])} for n, sentence in enumerate(text.sentences(summary.text), 1)
+    ]
     if as_json:
-        output.put_json(
-            {**_described(summary), "sentences": _sentences(app_, summary), "sources": _source_handles(app_, summary)}
-        )
+        output.put_json({**_described(summary), "sentences": sentences, "sources": of_all})
         return
-    output.say(f"{_subject(summary)} ({summary.handle}), {_how_made(summary)}\n")
+    made = f"{clock.local(summary.at, summary.utc_offset):%d %B %Y, %H:%M}"
+    if summary.method == EXTRACT:
+        how = f"extracted {made}: no model answered, it is made again when one does"
+    else:
+        how = f"by {summary.model or 'a model'}, {made}{', pinned' if summary.pinned else ''}"
+    output.say(f"{_subject(summary)} ({summary.handle}), {how}\n")
     if sources:
-        for sentence in _sentences(app_, summary):
-            output.say(f"{sentence['text']}  [{' '.join(sentence['sources']) or 'unknown'}]")
-        output.say(f"\nmade from: {' '.join(_source_handles(app_, summary)) or 'what was said'}")
+        output.lines(f"{each['text']}  [{' '.join(each['sources']) or 'unknown'}]" for each in sentences)
+        output.say(f"\nmade from: {' '.join(of_all) or 'what was said'}")
     else:
         output.say(summary.text)
     if summary.details:
@@ -94,18 +95,21 @@ def show(
 
 @app.command()
 def rebuild(
-    context: typer.Context,
+    invocation: Invocation,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month, y4.")
+        list[str] | None, Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month, y4.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every ended period in which something was said.")] = False,
-    unit: Annotated[PeriodUnit | None, typer.Option("--grain", help="With --all: only those of this length.")] = None,
+    every: Annotated[bool, Option("--all", help="Every ended period in which something was said.")] = False,
+    unit: Annotated[PeriodUnit | None, Option("--grain", help="With --all: only those of this length.")] = None,
 ) -> None:
     """Make summaries again, now.
 
     Missing summaries that they are made from come first; those made from them follow.
     """
-    invocation: Invocation = context.obj
+    from agent_cli.agent.jobs import summariser  # what asks models, needed for this alone
+    from agent_cli.app import background
+    from agent_cli.llm.model import Cancel
+
     app_ = invocation.app()
     if bool(names) == every or (unit and not every):
         raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
@@ -128,21 +132,20 @@ def rebuild(
 
 
 @app.command()
-def pin(context: typer.Context, names: SummaryNames) -> None:
+def pin(app_: App, names: SummaryNames) -> None:
     """Exempt summaries from retention."""
-    _pin(context.obj.app(), names, pinned=True)
+    _pin(app_, names, "pinned")
 
 
 @app.command()
-def unpin(context: typer.Context, names: SummaryNames) -> None:
+def unpin(app_: App, names: SummaryNames) -> None:
     """Make summaries subject to retention again."""
-    _pin(context.obj.app(), names, pinned=False)
+    _pin(app_, names, "unpinned")
 
 
-def _pin(app_: App, names: list[str], *, pinned: bool) -> None:
-    word = "pinned" if pinned else "unpinned"
+def _pin(app_: App, names: list[str], word: str) -> None:
     for summary in [_summary(app_, each) for each in names]:
-        summaries.pin(app_.db, summary.id, pinned)
+        summaries.pin(app_.db, summary.id, word == "pinned")
         events.append(app_.db, app_.time, f"summary {word}", summary.handle, actor="person")
         output.say(f"{word} {summary.handle}, the summary of {_subject(summary)}")
 
@@ -202,29 +205,6 @@ def _day(summary: Summary) -> str:
     return f"{clock.local(summary.started_at, summary.utc_offset):%Y-%m-%d}"
 
 
-def _marks(summary: Summary) -> list[str]:
-    return [*(["extracted"] if summary.method == EXTRACT else []), *(["pinned"] if summary.pinned else [])]
-
-
-def _how_made(summary: Summary) -> str:
-    made = f"{clock.local(summary.at, summary.utc_offset):%d %B %Y, %H:%M}"
-    if summary.method == EXTRACT:
-        return f"extracted {made}: no model answered, it is made again when one does"
-    return f"by {summary.model or 'a model'}, {made}{', pinned' if summary.pinned else ''}"
-
-
-def _sentences(app_: App, summary: Summary) -> list[dict[str, Any]]:
-    sources = summaries.sources(app_.db, summary.id)
-    return [
-        {"text": sentence, "sources": [each.handle for each in sources.get(n, ())]}
-        for n, sentence in enumerate(text.sentences(summary.text), 1)
-    ]
-
-
-def _source_handles(app_: App, summary: Summary) -> list[str]:
-    return [each.handle for each in summaries.sources(app_.db, summary.id).get(0, ())]
-
-
 def _described(summary: Summary) -> dict[str, Any]:
     return {
         "id": summary.handle,
@@ -239,3 +219,175 @@ def _described(summary: Summary) -> dict[str, Any]:
         "made_at": summary.at,
         "pinned": bool(summary.pinned),
     }
+
+
+retention_app = group(
+    "Show and remove what is old and summarised; pin what stays. Once `agent config set retention.preset short`"
+    " has switched it on, it is removed automatically."
+)
+
+_LEVELS = {  # one and many of each
+    WORKING: ("message", "messages"),
+    SESSION: ("summary of a session", "summaries of sessions"),
+    **{unit: (unit, f"{unit}s") for unit in ("day", "week", "month", "quarter", "year")},
+}
+_LISTED = 20  # lines for each level
+_BATCH_PAUSE = 0.005  # seconds between batches, so that other processes can write
+_LISTED_JSON = 500  # rows
+_OFF = """off: nothing is removed, however old it is
+agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
+agent config set retention.preset medium   120 hours, 60 days, 12 weeks, 12 months, 8 quarters, 4 years
+agent config set retention.preset long     240 hours, 120 days, 24 weeks, 24 months, 16 quarters, 8 years
+agent config set retention.week keep       another limit for one length than the preset has
+agent config set retention '{}'            off again
+once on, what is old and part of the next longer summary goes by itself, without a question"""
+_NOT_OLD = "nothing is old enough to be removed"
+
+PinnableHandles = Annotated[list[str], Argument(metavar="ID…", help="Sessions and summaries, as in s4, y7.")]
+Candidates = Sequence[retention.RetentionCandidate]
+
+
+@retention_app.callback(invoke_without_command=True)
+def overview(
+    context: Context,
+    dry_run: Annotated[bool, Option("--dry-run", help="List what would be removed now.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how long each kind is kept, how much there is, what would go now, and what keeps the rest."""
+    if context.invoked_subcommand is not None:
+        return
+    app_: App = context.obj.app()
+    limits = retention.policy(app_.config.retention)
+    items = retention.plan(app_.db, limits, app_.time())
+    going = [each for each in items if not each.kept_because]
+    if as_json:
+        shown = [
+            {"id": each.handle, "grain": each.level, "period": each.period, "count": each.count}
+            for each in going[:_LISTED_JSON]
+        ]
+        levels = _levels(app_, limits, items)
+        output.put_json({"on": bool(limits), "grains": levels, "goes": shown, "more": len(going) - len(shown)})
+    elif not limits:
+        output.say(_OFF)
+    else:
+        output.listing(_levels(app_, limits, items), False, dict, _row, "")
+        if any(each.kept_because == NOT_SUMMARISED for each in items):
+            context.obj.note("not summarised: a summary or a job still has to read it; see `agent jobs list`")
+        if dry_run:
+            _list(going)
+
+
+@retention_app.command(cls=Decision)
+def apply(
+    app_: App,
+    yes: Annotated[bool, Option("--yes", help="Do not ask: you have seen what will be removed.")] = False,
+) -> None:
+    """Remove now what would go. Without `--yes` it asks first."""
+    limits = retention.policy(app_.config.retention)
+    if not limits:
+        raise UsageError("retention is off; `agent retention` says how to switch it on")
+    going = [each for each in retention.plan(app_.db, limits, app_.time()) if not each.kept_because]
+    if not going:
+        output.note(_NOT_OLD)
+        return
+    if not yes:
+        if not consent.is_possible():
+            raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
+        output.say(f"to be removed: {_format_counts(_counts(going))}")
+        if consent.answer("remove it for good? type yes: ") != "yes":
+            raise AgentError("nothing was removed")
+    removed: Counter[str] = Counter()
+    for level, count in retention.run(app_.db, limits, app_.time):
+        removed[level] += count
+        time.sleep(_BATCH_PAUSE)
+    output.say(f"removed: {_format_counts(removed)}")
+
+
+@retention_app.command("pin", cls=Decision)
+def pin_rows(app_: App, handles: PinnableHandles) -> None:
+    """Keep sessions with their messages, and summaries, for good."""
+    _pin_rows(app_, handles, True)
+
+
+@retention_app.command("unpin", cls=Decision)
+def unpin_rows(app_: App, handles: PinnableHandles) -> None:
+    """Make sessions and summaries subject to retention again."""
+    _pin_rows(app_, handles, False)
+
+
+def _pin_rows(app_: App, handles: Sequence[str], pinned: bool) -> None:
+    done = "pinned" if pinned else "unpinned"
+    for kind, id in [_pinnable(app_, handle) for handle in handles]:
+        handle = ids.handle(kind, id)
+        with app_.db.write():
+            if kind == "session":
+                sessions.change(app_.db, id, pinned=pinned)
+            else:
+                summaries.pin(app_.db, id, pinned)
+            events.append(app_.db, app_.time, f"{kind} {done}", handle, actor="person")
+        output.say(f"{done} {handle}")
+
+
+def _pinnable(app_: App, handle: str) -> tuple[str, int]:
+    """The kind and number of a handle. Raises UsageError when it names nothing that can be pinned."""
+    owner, named = app_.scope.owner, handle.strip().lower()
+    if named.startswith("s"):
+        return "session", sessions.get(app_.db, ids.number("session", handle), owner).id
+    if not named.startswith("y"):
+        raise UsageError(f"{handle!r} is not a handle of a session or a summary: write it like s4 or y7")
+    found = summaries.get(app_.db, ids.number("summary", handle), owner)
+    if found is None:
+        raise UsageError(f"there is no summary {named}; `agent search` finds what there is")
+    return "summary", found.id
+
+
+def _counts(items: Iterable[retention.RetentionCandidate]) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for each in items:
+        counted[each.level] += each.count
+    return counted
+
+
+def _format_counts(counts: Counter[str]) -> str:
+    parts = [f"{counts[level]} {names[counts[level] > 1]}" for level, names in _LEVELS.items() if counts[level]]
+    return ", ".join(parts) or "nothing"
+
+
+def _levels(app_: App, limits: retention.Policy, items: Candidates) -> list[dict[str, Any]]:
+    """For each level its limit, how much there is, how much would go, and how much is kept for which reason."""
+    totals = retention.stored_counts(app_.db)
+    reasons = ("", NOT_SUMMARISED, PINNED, OPEN, HAS_SOURCES)
+    counts = {why: _counts(each for each in items if each.kept_because == why) for why in reasons}
+    return [
+        {
+            "grain": level,
+            "limit": str(limit) if (limit := retention.limit_of(limits, level)) else None,
+            "holds": totals[level],
+            "goes": counts[""][level],
+            "kept": {why: counts[why][level] for why in reasons[1:] if counts[why][level]},
+        }
+        for level in _LEVELS
+    ]
+
+
+def _row(level: dict[str, Any]) -> dict[str, str]:
+    reasons = ", ".join(f"{count} {why}" for why, count in level["kept"].items())
+    return {
+        "grain": _LEVELS[level["grain"]][1],
+        "limit": level["limit"] or "kept",
+        "holds": f"{level['holds']} there",
+        "goes": f"{level['goes']} would go",
+        "kept": f"old but kept: {reasons}" if reasons else "",
+    }
+
+
+def _list(going: Candidates) -> None:
+    output.say()
+    for level in _LEVELS:
+        of_level = [each for each in going if each.level == level]
+        for each in of_level[:_LISTED]:
+            output.say(f"{each.handle:<6} {each.period:<10}  {_format_counts(_counts([each]))}")
+        if len(of_level) > _LISTED:
+            output.say(f"       and {len(of_level) - _LISTED} more such (--json lists more)")
+    if not going:
+        output.note(_NOT_OLD)

@@ -78,7 +78,19 @@ _WIDTH = 80
 _MORE = "agent COMMAND --help tells more of each. The options above may also follow a command."
 
 # commands that stand in the module of another
-_BESIDE = {"remind": "tasks", "stats": "log", "import": "sessions", "why": "search", "index": "search"}
+_BESIDE = {
+    "why": "search",
+    "index": "search",
+    "remind": "notes",
+    "tasks": "notes",
+    "retention": "summaries",
+    "import": "sessions",
+    "models": "config",
+    "doctor": "config",
+    "stats": "log",
+    "jobs": "log",
+    "mcp": "serve",
+}
 
 
 def module(command: str) -> str:

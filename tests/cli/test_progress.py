@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from agent_cli.cli.progress import ProgressLine
+from agent_cli.cli.output import ProgressLine
 
 
 class Window(io.StringIO):
