@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_cli.errors import StoreError
-from agent_cli.memory.search import index, recall
-from agent_cli.memory.search.candidates import Filter
-from agent_cli.store import events, schema
+from agent_cli.store import schema
 from agent_cli.store.db import Database
 from tests.conftest import NOON
 
@@ -140,53 +138,10 @@ def test_an_older_file_is_brought_up_with_its_rows_intact_and_defaults_filled(ol
     columns = "id, uid, text, thinking, cost, tokens_in, tokens_out, finish"
     assert old.rows(f"select {columns} from message") == [(7, "U2", "Where is Trogir?", "", 0.0, 0, 0, None)]
     assert old.rows("select id, title, hidden_at from session") == [(4, "Trip", None)]
-    assert old.rows("select subject, session_id from event where kind <> 'log chained'") == [("s4", None)]
-    assert events.broken_link(old) == ""
+    assert old.rows("select subject, session_id from event") == [("s4", None)]
     assert old.rows("select * from note") == []
     with pytest.raises(Exception, match="the event log is append-only"):
         old.execute("update event set kind = 'nothing'")
-
-
-def test_what_was_written_before_there_was_an_index_is_found(path):
-    first = opened(path)
-    schema.reconcile(first, NOON, FIRST, {})
-    first.execute("pragma user_version = 1")
-    at = "2026-01-02T12:00:00.000Z"
-    first.execute(
-        """insert into session (id, uid, owner, place, started_at, utc_offset, last_at)
-           values (4, 'U1', 'person', '/p', ?1, 60, ?1)""",
-        (at,),
-    )
-    first.execute_many(
-        """insert into message (id, uid, session_id, owner, place, role, text, at, utc_offset, finish)
-           values (?, ?, 4, 'person', '/p', ?, ?, ?, 60, ?)""",
-        [
-            (7, "U2", "user", "Where is the boat in Trogir?", at, "stop"),
-            (8, "U3", "tool", "The boat is a tool.", at, "stop"),
-            (9, "U4", "assistant", "The boat is", at, None),  # still growing
-        ],
-    )
-    first.execute(
-        """insert into note (id, uid, owner, place, origin, text, at, utc_offset, changed_at)
-           values (2, 'U5', 'person', '/p', 'typed', 'The boat is blue.', ?1, 60, ?1)""",
-        (at,),
-    )
-    first.execute(
-        """insert into summary (id, uid, owner, place, session_id, text, method, at, utc_offset)
-           values (3, 'U6', 'person', '/p', 4, 'They spoke of a boat.', 'model', ?, 60)""",
-        (at,),
-    )
-
-    schema.reconcile(first, NOON)
-    while index.refresh(first):
-        pass
-
-    found = recall.find(first, "boat", Filter("person"), NOON)
-    assert (found.verdict, sorted(hit.handle for hit in found.hits)) == ("known", ["m7", "n2", "y3"])
-    assert first.value("pragma user_version") == schema.VERSION == 7
-    assert first.rows("select name from migration") == [(name,) for name in sorted(schema.STEPS)]
-    assert first.rows("select kind, subject from job where kind = 'grain'") == [("grain", "2026-01-02")]
-    first.close()
 
 
 def test_bringing_it_up_twice_changes_nothing(old, path):

@@ -18,7 +18,7 @@ from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.memory.transfers import transfer
-from agent_cli.store import jobs, schema
+from agent_cli.store import jobs
 from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE
 from tests.memory.summaries.test_period_summaries import Clock, Echo, job_context, kept, keys, say, talk, whole, work
@@ -252,7 +252,6 @@ def test_what_was_said_at_an_end_of_the_calendar_has_no_day_and_can_be_forgotten
     db.execute("update message set at = ?", (moment,))
     with db.write():
         period_summaries.queue_session(db, session, clock())
-        schema.queue_days(db)
     assert not jobs.is_pending(db, period_summaries.JOB, moment[:10])
     erase(db, clock, "m1")
     assert db.value("select count(*) from message") == 0
@@ -277,14 +276,6 @@ def test_what_was_said_at_an_end_of_the_calendar_is_listed_found_and_written_out
     db.execute("update passage set at = 1e12 where kind = 'm'")  # as earlier versions kept it
     found = called(here, "search_memory", query="Mia", grain="working").text
     assert found.splitlines()[0] == f"m1 ({clocks.from_timestamp(1e12):%d %b %Y}) Mia bit Rex."
-
-
-def test_a_session_that_was_imported_from_the_future_is_the_latest_no_longer(db, clock):
-    first, future = talk(db, clock, "Mia bit Rex."), talk(db, clock, "Rex bit Mia.")
-    db.execute("update session set last_at = '9998-01-01T00:00:00.000Z' where id = ?", (future,))
-    with db.write():
-        schema.clamp_future_sessions(db)
-    assert db.value("select last_at from session where id = ?", (future,)) == sessions.get(db, first, "person").last_at
 
 
 @for_each("key", ["0001-01-01", "0001-W01", "9999-12-30", "9999"])

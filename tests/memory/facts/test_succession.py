@@ -16,7 +16,6 @@ from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Part
-from agent_cli.store import schema
 from tests.conftest import HERE, empty, memory_of
 from tests.facts import as_of, later
 from tests.recalling import catch_up, day
@@ -194,24 +193,6 @@ def test_ten_dates_of_a_life_are_right(db):
             for known in true_on(db, *days)] == [
         ["Wien"], [], ["Graz"], ["Graz"], ["June"], ["June"], ["Wels"], ["Wels"], ["Febr"], [],
     ]  # fmt: skip
-
-
-def test_an_older_file_keeps_its_ends(db):
-    tell(db, "The printer is on loan")
-    tell(db, "The car is on loan")
-    db.execute("alter table fact add column expires_at text")
-    db.execute("create index fact_expires on fact (owner, expires_at)")
-    for id, state in ((1, "accepted"), (2, "expired")):
-        db.execute("update fact set expires_at = '2026-12-31T23:00:00.000Z', state = ? where id = ?", (state, id))
-    db.execute("update fact set valid_to = expires_at where id = 2")
-
-    schema.join_fact_ends(db)
-    schema.join_fact_ends(db)
-    assert db.rows("select state, valid_to from fact order by id") == [
-        ("accepted", "2026-12-31T23:00:00.000Z"),
-        ("superseded", "2026-12-31T23:00:00.000Z"),
-    ]
-    assert not db.value("select 1 from pragma_table_info('fact') where name = 'expires_at'")
 
 
 def test_thousands_of_values_of_one_matter_are_put_in_order_at_once(db):

@@ -12,7 +12,7 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, ToolCall, ToolResult
-from agent_cli.store import meta, schema
+from agent_cli.store import meta
 from agent_cli.store.db import IndexDamaged
 from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, fact, find, handles, note, reply, say, session_of, take_in
@@ -516,18 +516,3 @@ def test_a_fact_is_merged_into_each_of_its_messages_while_it_is_true(db, session
         catch_up(db)
         assert [each for each in matches(db, "walnuts") if each[0] == "m"] == []
     whole(db)
-
-
-def test_what_an_older_program_indexed_with_a_secret_is_indexed_without_it(db, session):
-    say(db, session, f"The key of the bucket is {KEY}")
-    say(db, session, "Tea at four")
-    catch_up(db)
-    with db.write():
-        index.erase(db, "m", 1)
-        db.execute("insert into stale (kind, row) values ('m', 1)")
-    catch_up(db)
-    schema.requeue_secrets(db)
-
-    assert db.rows("select kind, row from stale") == [("m", 1)]
-    catch_up(db)
-    assert KEY not in everything_indexed(db)[1]

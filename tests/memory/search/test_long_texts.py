@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.search import index, word_tables
-from agent_cli.store import file, schema
+from agent_cli.store import file
 from tests.conftest import NOON, noon
 from tests.recalling import catch_up, fact, handles, note, say, session_of
 
@@ -207,14 +207,3 @@ def test_a_search_indexes_a_long_text_for_a_short_time_only(db, session):
     assert index.count_stale(db) == 1
     index.refresh_all(db, 60)
     assert index.count_stale(db) == 0
-
-
-def test_a_long_text_indexed_by_an_older_program_gets_copies_of_its_pieces(db, session):
-    say(db, session, LONG)
-    finish(db)
-    before = db.rows("select * from passage_text order by id")
-    db.execute("update passage set text = null")
-    schema.copy_long_messages(db)
-
-    assert db.rows("select * from passage_text order by id") == before
-    assert not db.value("select 1 from passage where text is null and masked is null")
