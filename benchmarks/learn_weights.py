@@ -1,5 +1,5 @@
 """Learns the weights of recall (memory/search/ranking.py) from conversations whose questions name their evidence, and
-those of its verdict (selection.py) from the same questions and others that their conversations do not answer.
+those of its verdict (ranking.py) from the same questions and others that their conversations do not answer.
 
 A softmax over the candidates of a question: the weights make each message that holds evidence likelier than all that do
 not, by gradient descent on the logarithm of its share, with a penalty on large weights. Folders count alike, however
@@ -21,9 +21,9 @@ import numpy as np
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.llm.ollama import OllamaEmbedder
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.search import ranking, recall, scoring, selection, vectors
+from agent_cli.memory.search import ranking, recall, vectors
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.search.scoring import RecallRequest
+from agent_cli.memory.search.recall import RecallRequest
 from benchmarks.recall import Changed, lines, opened
 from benchmarks.world import NOW
 
@@ -31,7 +31,7 @@ FOLDS = 4  # parts of the conversations, each left out once
 STEPS, RATE = 400, 0.1  # of the descent (Adam)
 PENALTY = 0.5  # on the squares of the weights
 AT = (5, 10)
-SIGNS = [name for name in selection.WEIGHTS if name != "words alone"]
+SIGNS = [name for name in ranking.CONTEXTUAL_VERDICT if name != "bias"]
 ROUNDS, ROUND_STEPS, ROUND_RATE, SHRINKING = 12, 400, 1.5, 0.002
 MOST = 1000  # more than there are candidates: all of them are looked at closely
 
@@ -120,7 +120,7 @@ def _judged(folder: Path, embedder: Contextual | EmbeddedEmbedder) -> Iterator[J
                 vector = embedder.embed_query(asked)
                 allowed, vector_set = Filter(PERSON, ("message",)), vectors.current(db)
                 request = RecallRequest(db, asked, allowed, NOW, embedder, vector, vector_set, False, [])
-                signs = [each.signs for each in selection.telling(asked, scoring.run(request)) if each.signs]
+                signs = [each.signs for each in ranking.telling(asked, recall.run(request)) if each.signs]
                 table = np.array([[of[sign] for sign in SIGNS] for of in signs], float).reshape(len(signs), len(SIGNS))
                 yield Judged(folder.name, name, table, kind == "questions")
         db.close()
@@ -152,7 +152,7 @@ def _known_held_out(judged: Sequence[Judged]) -> Mapping[tuple[str, bool], float
         for each in judged:
             if fold[each.conversation] == part:
                 certainty = max(each.signs @ found[:-1] + found[-1], default=-math.inf)
-                known.setdefault((each.folder, each.answered), []).append(certainty >= selection.KNOWN)
+                known.setdefault((each.folder, each.answered), []).append(certainty >= ranking.KNOWN)
     return {key: float(np.mean(values)) for key, values in known.items()}
 
 

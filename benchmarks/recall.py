@@ -28,7 +28,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import fact_files
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.search import candidates, index, recall, scoring, vectors
+from agent_cli.memory.search import candidates, index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
@@ -289,7 +289,7 @@ def _shortcuts(data: Path) -> None:
     print("\nrecall of real conversations (share of the evidence among the first 10), without and with facts")
     whole: dict[Any, dict[str, float]] = {
         candidates: {"MIN_BUDGET": 10**9, "BUDGET": 1.0, "LEADING": 10**9},
-        scoring: {
+        recall: {
             "RESCORED": 150,
             "VECTORS": 100,
             "WITH_NEIGHBOURS": 150,
@@ -301,8 +301,8 @@ def _shortcuts(data: Path) -> None:
     ways: dict[str, dict[Any, dict[str, float]]] = {
         "no shortcut at all": whole,
         f"words within {candidates.BUDGET:.0%} of the rows": whole | {candidates: {"MIN_BUDGET": 0, "LEADING": 0}},
-        f"{scoring.RESCORED} + {scoring.VECTORS} candidates re-scored": whole | {scoring: {"READ": 10**9}},
-        f"the best {scoring.READ} of these read": whole | {scoring: {}},
+        f"{recall.RESCORED} + {recall.VECTORS} candidates re-scored": whole | {recall: {"READ": 10**9}},
+        f"the best {recall.READ} of these read": whole | {recall: {}},
         f"{vectors.NEAREST} nearest by bit vectors": whole | {vectors: {}},
         "all of them, as in a million messages": {candidates: {"MIN_BUDGET": 0, "LEADING": 0}},
         "as it is at this size": {},

@@ -18,7 +18,7 @@ from agent_cli import kinds
 from agent_cli.errors import UsageError
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, terms
-from agent_cli.memory.search import ranking, word_tables
+from agent_cli.memory.search import word_tables
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -133,6 +133,11 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     return replace(parsed, idfs=weigh_telling(parsed, ()))
 
 
+def idf(rows: int, found: int) -> float:
+    """log(1 + (N - n + 1/2) / (n + 1/2)), never below zero."""
+    return math.log(1 + max(0.0, rows - found + 0.5) / (found + 0.5))
+
+
 def stems(db: Database, question: ParsedQuery, authors: Collection[str]) -> dict[str, list[str]]:
     """The stems of each content word that names none of these authors, and each run."""
     names = {stem for author in authors for stem in db.tokens(author)}
@@ -153,8 +158,10 @@ def weigh_telling(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> 
         return question.idfs
     rows = max(question.rows - len(empty), _FEW)
     holding = Counter(stem for stems in empty for stem in stems)
-    idfs = {term: ranking.idf(rows, max(0, count - holding[term])) for term, count in question.counts.items()}
-    return {term: idf * (ASKING if term in question.only_asking else 1.0) for term, idf in idfs.items()}
+    return {
+        term: idf(rows, max(0, count - holding[term])) * (ASKING if term in question.only_asking else 1.0)
+        for term, count in question.counts.items()
+    }
 
 
 def parse_unweighted(db: Database, query: str) -> ParsedQuery:

@@ -25,8 +25,7 @@ from agent_cli.memory.language import statements, terms, triples
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.search import candidates, passage_context, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
-from agent_cli.memory.search.passage_context import ended_messages, visible
-from agent_cli.memory.search.ranking import CandidateRow
+from agent_cli.memory.search.passage_context import CandidateRow, ended_messages, visible
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern

@@ -10,15 +10,15 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from itertools import accumulate
 
 from agent_cli import clock, kinds
-from agent_cli.memory.language import keywords, statements
+from agent_cli.memory.language import keywords, statements, terms
 from agent_cli.memory.search import candidates
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
-from agent_cli.memory.search.ranking import CandidateRow
 from agent_cli.memory.search_sources import source_of
 from agent_cli.store.db import Database, Row
 from agent_cli.text import sentences
@@ -100,10 +100,80 @@ _OUTLINES = f"""select p.id, p.kind = 'm', p.author, iif(m.role = 'user' or {_WI
     from json_each(:ids) c cross join passage p on p.id = c.value cross join area a on a.id = p.area
     left join message m on p.kind = 'm' and m.id = p.row where {{conditions}}"""
 
+OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0  # weights of words by place
+
 Around = tuple[int, int, int]
 """The ids of the two passages before one, the nearer last, and of the one after it; 0 when there is none."""
 ALONE: Around = (0, 0, 0)
 _MOST = 20_000  # characters of a message that count when replies are asked for
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class CandidateRow:
+    """A passage and its context, each as counts of the question's words. A search makes hundreds: slots halve that."""
+
+    id: int
+    session: int | None
+    length: int  # characters
+    age: float  # days
+    text: str
+    author: str
+    own_words: Mapping[str, int]
+    before: Mapping[str, int] = field(default_factory=dict)
+    before_that: Mapping[str, int] = field(default_factory=dict)
+    after: Mapping[str, int] = field(default_factory=dict)
+    by: Mapping[str, int] = field(default_factory=dict)
+    date: Mapping[str, int] = field(default_factory=dict)
+    facts: Mapping[str, int] = field(default_factory=dict)
+    cosine: float = 0.0
+    timely: bool = False  # within the time range that the question names
+    kind: str = "m"  # letter of its kind
+    row: int = 0  # id of its row
+    at: int = 0  # seconds since 1970
+    place: str = ""  # where a fact holds, when that is another place
+    named: float = 0.0  # weight of a fact about an entity that the question names
+    ended: float | None = None  # when its facts ceased to be true, in seconds since 1970
+    partly: bool = False  # whether only some of its facts did
+    outdated: bool = False  # whether it does not hold today, and the question does not ask for what it says
+    begins: float | None = None  # of a fact that is planned: from when it is true
+    ends: float | None = None  # of a fact that ends in the future: until when
+    role: str = ""  # of a message: user, or assistant when that is no other person
+    empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another row
+    neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
+    cosines_around: tuple[float, float] = (0.0, 0.0)  # of these two
+    withdrawn: bool = False  # a reply whose source was deleted
+    answered: str = ""  # the message before a reply
+    with_assistant: bool = False  # a message between a person and the assistant, not between people
+    judged: bool = False  # whether it was judged if it tells anything
+    unsupported: bool = False  # a reply that rests on nothing kept
+    guessed: frozenset[str] = frozenset()  # of own_words: the stems that it holds otherwise spelt
+    replaced_by: int = 0  # id of the passage of a later statement that holds instead
+    replaced_in: str = ""  # the handle of that statement
+    statements: tuple[frozenset[str], ...] = ()  # of a summary: the words of each of its sentences and details
+    around: frozenset[str] | None = None  # the words in a wider window; of a message between people only
+    exchange: int = 0  # the id of the reply, of a question and its reply when that is asked for
+    said: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # how often both hold each word that is asked,
+    said_length: int = 0  # in the same form and in any; and their length
+    partner: int = 0  # the first passage of the other of the two
+
+    frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
+    _words: list[str] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        total = {term: OWN * count for term, count in self.own_words.items()}
+        around = (BEFORE, self.before), (BEFORE_THAT, self.before_that), (AFTER, self.after)
+        for weight, counts in (*around, (AUTHOR, self.by), (DATE, self.date), (FACTS, self.facts)):
+            if counts:  # most are empty
+                for term, count in counts.items():
+                    total[term] = total.get(term, 0.0) + weight * count
+        self.frequencies = total
+
+    @property
+    def words(self) -> list[str]:
+        """The content words of its text."""
+        if self._words is None:
+            self._words = terms.content_words(self.text)
+        return self._words
 
 
 def fetch(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_cli.memory.language import languages, terms
 from agent_cli.memory.proposals import ACCEPTED
-from agent_cli.memory.search import ranking, vectors
+from agent_cli.memory.search import candidates, vectors
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
 
@@ -117,13 +117,13 @@ def _stem_weights(
     query: _QueryTerms, stems_by_skill: Mapping[int, tuple[frozenset[str], frozenset[str]]], count: int
 ) -> dict[str, float]:
     """The weight of each stem by its inverse document frequency: 1 for a stem of one skill alone."""
-    rare = ranking.idf(count + _PRIOR, 1)
+    rare = candidates.idf(count + _PRIOR, 1)
     found: dict[str, int] = {}
     for _, matched in stems_by_skill.values():
         for stem in matched:
             found[stem] = found.get(stem, 0) + 1
     return {
-        stem: weight * min(1.0, ranking.idf(count + _PRIOR, found.get(stem, 0)) / rare)
+        stem: weight * min(1.0, candidates.idf(count + _PRIOR, found.get(stem, 0)) / rare)
         for stem, weight in query.weights.items()
     }
 

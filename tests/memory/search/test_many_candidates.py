@@ -2,24 +2,24 @@
 
 import pytest
 
-from agent_cli.memory.search import passage_context, scoring, vectors
+from agent_cli.memory.search import passage_context, recall, vectors
 from tests.conftest import HERE
 from tests.recalling import EMBEDDED, STRANGER, catch_up, day, handles, reply, say, session_of
 
-MANY = scoring.READ - 10  # so that those beside them are too many
+MANY = recall.READ - 10  # so that those beside them are too many
 
 
 @pytest.fixture
 def left_out(monkeypatch):
     """How many candidates were left unread, of each time that there were too many."""
-    counts, choose = [], scoring._least_promising
+    counts, choose = [], recall._least_promising
 
     def counted(*arguments):
         unread = choose(*arguments)
         counts.append(len(unread))
         return unread
 
-    monkeypatch.setattr(scoring, "_least_promising", counted)
+    monkeypatch.setattr(recall, "_least_promising", counted)
     return counts
 
 
@@ -68,7 +68,7 @@ def test_what_is_near_by_its_meaning_is_read_before_what_only_has_a_common_word(
 
 
 def test_of_what_only_vectors_find_the_nearest_few_bring_what_stands_beside_them(db, others, monkeypatch):
-    for number in range(2 * scoring.VECTORS):
+    for number in range(2 * recall.VECTORS):
         exchanges(db, f"Dentist appointment on day {number}", "Fine", 1)
     embed(db, 0.15)
     question, asked, neighbours = "When do I see the doctor?", [], passage_context.neighbours
@@ -80,14 +80,14 @@ def test_of_what_only_vectors_find_the_nearest_few_bring_what_stands_beside_them
     monkeypatch.setattr(passage_context, "neighbours", watched)
     handles(db, question, meaning=EMBEDDED)
     vector = EMBEDDED.embed_query(question)
-    nearest = [id for id, _ in vectors.nearest(db, vectors.current(db), vector, scoring.VECTORS)]
+    nearest = [id for id, _ in vectors.nearest(db, vectors.current(db), vector, recall.VECTORS)]
 
     assert [id in asked[0] for id in nearest] == [False] * 5 + [True] * 5
 
 
 @pytest.mark.parametrize("floor", [0.15, 0.5])
 def test_what_has_no_vector_yet_is_read_too(db, others, floor):
-    for number in range(scoring.READ + 6):
+    for number in range(recall.READ + 6):
         session = session_of(db)
         for words in ("Well", "The pear in the corner of my garden", "Fine"):
             say(db, session, f"{words}, number {number}")
@@ -131,7 +131,7 @@ def test_what_holds_only_similar_words_takes_no_place_of_what_has_the_word(db, o
 
 
 def test_what_was_found_by_its_letters_is_read(db, left_out, others):
-    exchanges(db, "The old pear tree in the garden", "A gate belongs to it", scoring.READ)
+    exchanges(db, "The old pear tree in the garden", "A gate belongs to it", recall.READ)
     said = say(db, session_of(db), "Pomegranites are ripe")
 
     assert said in handles(db, "Is an old pear tree or a pomegranate in the garden?", limit=2 * MANY)

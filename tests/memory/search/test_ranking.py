@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import statements, terms
-from agent_cli.memory.search import ranking
-from agent_cli.memory.search.ranking import WEIGHTS, CandidateRow, QueryContext
+from agent_cli.memory.search import candidates, ranking
+from agent_cli.memory.search.passage_context import CandidateRow
+from agent_cli.memory.search.ranking import WEIGHTS, QueryContext
 from agent_cli.memory.search.vectors import VectorSet
 from tests.tables import for_each
 
@@ -34,9 +35,9 @@ def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.
 
 
 def test_a_rare_word_weighs_more():
-    assert ranking.idf(1000, 1) > ranking.idf(1000, 10) > ranking.idf(1000, 1000) > 0
-    assert ranking.idf(1000, 1) == math.log(1 + 999.5 / 1.5)
-    assert ranking.idf(5, 20_000) >= 0
+    assert candidates.idf(1000, 1) > candidates.idf(1000, 10) > candidates.idf(1000, 1000) > 0
+    assert candidates.idf(1000, 1) == math.log(1 + 999.5 / 1.5)
+    assert candidates.idf(5, 20_000) >= 0
 
 
 def test_words_count_by_where_they_stand():

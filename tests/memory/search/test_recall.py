@@ -12,7 +12,7 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import PERSON
-from agent_cli.memory.search import index, passage_context, recall, scoring, vectors
+from agent_cli.memory.search import index, passage_context, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Part
@@ -753,7 +753,7 @@ def test_how_long_passages_are_is_read_off_the_newest_of_them_and_no_others(db, 
         )
     steps = []
     db._connection.set_progress_handler(lambda: bool(steps.append(1)), 1000)
-    assert scoring._average(db, files) == 7
+    assert recall._average(db, files) == 7
     db._connection.set_progress_handler(None)
     assert len(steps) < 20
 
