@@ -22,7 +22,7 @@ from agent_cli.llm import ollama
 from agent_cli.llm.engine import Engine, Tag, find, refuse_cloud
 from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.memory.review import review
-from agent_cli.memory.search import index, index_check, vectors, word_tables
+from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.messages import Failure, Receipt
 from agent_cli.store import file, jobs, keyed_hash
 from agent_cli.text import counted, format_size
@@ -245,7 +245,7 @@ def _key(app: App) -> Iterator[Finding]:
 
 def _indexes(app: App) -> Iterator[Finding]:
     try:
-        damaged = index_check.check(app.db, app.time())
+        damaged = index.check(app.db, app.time())
         upkeep.report_damage(app, app.db, damaged)
     except AgentError as error:
         yield Finding("indexes", False, str(error))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR
 from agent_cli.app.app import App, finish_erasure
 from agent_cli.errors import StoreBusy
-from agent_cli.memory.search import index, index_check, vectors, word_tables
+from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
@@ -102,7 +102,7 @@ def after_turn(app: App, db: Database) -> None:
         mcp.store_changes(db, app.tool_servers, app.notice)
     now = app.time()
     unfinished = not index.is_complete(db) or word_tables.needs_merge(db) or app.embedders.can_fill(db)
-    if unfinished or index_check.due(db, now):
+    if unfinished or index.is_check_due(db, now):
         jobs.add(db, INDEX, "all", now)
     finish_erasure(app, db)
 

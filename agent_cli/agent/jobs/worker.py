@@ -15,7 +15,7 @@ from agent_cli.memory.conversations import rolling_summary
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import closing, retention
-from agent_cli.memory.search import index, index_check, vectors, word_tables
+from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.store import ids, jobs, meta
 
@@ -100,8 +100,8 @@ def update_index(context: JobContext, job: jobs.Job) -> Effect:
     """Update the word index and the vectors, merge index segments, and check for damage."""
     for _ in index.refresh_steps(context.db):
         context.cancel.wait(_BATCH_PAUSE)
-    if index_check.due(context.db, context.time()):
-        index_check.check(context.db, context.time())
+    if index.is_check_due(context.db, context.time()):
+        index.check(context.db, context.time())
     for name in meta.damaged_indexes(context.db):
         jobs.add(context.db, REPAIR, name, context.time())
     word_tables.merge(context.db)  # before the vectors: their server may be down

@@ -9,7 +9,7 @@ from agent_cli import clock
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, session_notes, sessions
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search import index_check
+from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import NewSummary
 from agent_cli.store import events, ids, jobs
@@ -61,7 +61,7 @@ def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
 def close_abandoned(db: Database, time: clock.Clock) -> None:
     """Close the sessions that killed processes left open, as these would have done."""
     for session, kind, scope in sessions.abandoned(db):
-        index_check.request_check(db)
+        index.request_check(db)
         recover(db, session, scope, time)
         if kind == "trial":
             from agent_cli.memory.lifecycle import rewind  # rarely needed, and much to load

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 from functools import cache
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from agent_cli import clock, kinds, text
 from agent_cli.errors import StoreError
@@ -38,7 +38,12 @@ FILE = "section"  # the kind of files
 LEAST = 0.35  # relevance of a hit that is shown unasked, as a share of that of the best
 _NEAREST = 200  # passages among which a message that tells a preference is looked for
 _OWN_WORDS = "('typed', 'import')"  # origins of parts of a message that are the person's words
+_OF_ROW = (
+    *("session", "at", "text", "role", "place", "ended", "partly", "begins", "ends"),
+    *("empty", "withdrawn", "unsupported", "replaced_in"),
+)
 _IN_TIME = 60  # of the newest in a time, what may be shown of it
+_FINDING = {"words", "exchange", "entity"}  # legs of what was not only found as a neighbour
 _SHORT = 60  # characters of a message that is told with what was said before it
 
 
@@ -138,24 +143,16 @@ class Search:
 
     request: RecallRequest
     question: ParsedQuery
+    context: QueryContext  # before rows are judged
     hits: Sequence[tuple[int, float]]  # of the word index
     proposed: Sequence[int]  # by words, names and trigrams
     times: Filter | None  # the time that the question names
     named: Mapping[int, float]  # passages of facts about an entity that it names, and their weights
-    sessions: Mapping[int, float]
-    average: float
-    authors: frozenset[str]  # those that it names
-    words: Mapping[str, Sequence[str]]  # the stems of each content word that names no author, and of each run
     unknown: set[str]  # words that were looked for by their letters
     guessed: dict[int, frozenset[str]]  # passages that hold words like these, and the stems of these
     nearest: list[int] = field(default_factory=list)  # proposed by vectors
     rows: dict[int, CandidateRow] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)  # candidates that were left out, the most promising first
-
-    @property
-    def compared(self) -> VectorSet | None:
-        """The vectors that count, if any."""
-        return self.request.vector_set if self.nearest else None
 
 
 def find(
@@ -358,45 +355,29 @@ def _to_hits(db: Database, scored: Iterable[Scored]) -> tuple[Hit, ...]:
             where b.session_id = m.session_id and b.id < m.id and b.role <> 'tool' order by b.id desc limit 1))
         from json_each(?) c cross join message m on m.id = c.value"""
     messages = db.rows(sql, ([each.row.row for each in found if each.row.kind == "m"],))
-    outer = {id: (external, before or "") for id, external, before in messages}
-    none = (None, "")
-    return tuple(_to_hit(db, each, *outer.get(each.row.row, none) if each.row.kind == "m" else none) for each in found)
+    outer = {("m", id): (external, before or "") for id, external, before in messages}
+    return tuple(_to_hit(db, each, *outer.get((each.row.kind, each.row.row), (None, ""))) for each in found)
 
 
-def _to_hit(db: Database, scored: Scored, outer: str | None, before: str) -> Hit:
-    row = scored.row
+def _to_hit(db: Database, scored: Scored, external_id: str | None, before: str) -> Hit:
+    row, file = scored.row, dict[str, Any]()
     period = db.value("select period from summary where id = ?", (row.row,)) if row.kind == "y" else ""
-    path, line, page = "", 0, None
     if row.kind == index.FILES:
         sql = "select path, line, page from section s join document d on d.id = s.document_id where s.id = ?"
-        path, line, page = db.row(sql, (row.row,)) or (path, line, page)
+        file = dict(zip(("path", "line", "page"), db.row(sql, (row.row,)) or ("", 0, None), strict=True))
     return Hit(
         kinds.BY_LETTER[row.kind].name,
         row.row,
-        outer,
-        row.session,
-        row.at,
-        scored.score,
-        row.text,
-        scored.legs,
-        row.place,
-        row.ended,
-        row.partly,
-        row.begins,
-        row.ends,
-        scored.coverage,
-        row.empty,
-        row.withdrawn,
-        row.unsupported,
-        row.replaced_in,
-        period or "",
-        path,
-        line,
-        page,
-        "" if row.with_assistant else row.author,
-        row.role,
-        scored.certainty,
-        before,
+        external_id,
+        score=scored.score,
+        legs=scored.legs,
+        coverage=scored.coverage,
+        certainty=scored.certainty,
+        author="" if row.with_assistant else row.author,
+        period=period or "",
+        before=before,
+        **{name: getattr(row, name) for name in _OF_ROW},
+        **file,
     )
 
 
@@ -406,7 +387,13 @@ def _day(timestamp: float) -> str:
 
 
 def run(request: RecallRequest) -> list[Scored]:
-    """The scored candidates, best first. Damaged indexes are left out, and added to `request.damaged`."""
+    """The scored candidates among files, or among all else, best first.
+
+    Words, names, trigrams and vectors propose. When the best of them tell nothing, as questions and small talk do,
+    others take their places; what holds only words that were misspelt before is looked for by its letters. Damaged
+    indexes are left out, and added to `request.damaged`.
+    """
+    db, allowed = request.db, request.allowed
     find_nearest = _start_nearest(request)
     search = _propose(request)
     ids = [] if find_nearest.is_ready() else search.proposed
@@ -418,75 +405,35 @@ def run(request: RecallRequest) -> list[Scored]:
     if request.logged:
         _guess_repeated(search)
     question, scored = _score(search)
-    if partners := _partners(search, scored):
-        _add(search, partners, alone=True)
+    partners = dict.fromkeys(each.row.partner for each in scored[:WITH_NEIGHBOURS] if each.row.exchange)
+    if others := [id for id in partners if id not in search.rows]:  # the other halves of the best exchanges
+        _add(search, others, alone=True)
         question, scored = _score(search)
     later: Collection[int] = ()
-    if not request.allowed.files:
+    if not allowed.files:
         question, scored = _judge(search, question, scored)
-        if later := _mark_replaced(search, scored):
+        best = [each.row for each in scored[: judgement.LOOKED_AT]]
+        later = _use(
+            request,
+            "words",
+            lambda: judgement.mark_stated_later(db, best, search.question, allowed, request.now),
+            list[int](),
+        )
+        if later:
             _add(search, [id for id in later if id not in search.rows])
             question, scored = _score(search)
-    closely = [each.row for each in scored[: ranking.CLOSELY]]
-    passage_context.add_surroundings(request.db, closely, search.question)
-    scored = ranking.score_closely(question, scored, request.embedder)
-    found = [each for each in scored if _is_found(search, each, later)]
+    passage_context.add_surroundings(db, [each.row for each in scored[: ranking.CLOSELY]], search.question)
+    floor = question.vector_set.floor if question.vector_set else math.inf
+    found = [  # by words, a name or their meaning, and not only as neighbours
+        each
+        for each in ranking.score_closely(question, scored, request.embedder)
+        if each.score > 0
+        and (not each.legs.keys().isdisjoint(_FINDING) or each.row.cosine > floor or each.row.id in later)
+    ]
     scored = ranking.plausible(question, ranking.later_first(ranking.judge(question, found)))
-    if request.allowed.place is None and request.allowed.current_place is not None:  # facts of others if clearly meant
-        return [each for each in scored if not each.row.place or ranking.is_clear(each)]
+    if allowed.place is None and allowed.current_place is not None:  # facts of others if clearly meant
+        return [each for each in scored if not each.row.place or each.certainty >= ranking.KNOWN]
     return scored
-
-
-def _propose(request: RecallRequest) -> Search:
-    """Understand the question, and propose candidates."""
-    db, query, allowed, files = request.db, request.query, request.allowed, request.allowed.files
-    nothing_parsed, no_hits = ParsedQuery({}, {}, {}), list[tuple[int, float]]()
-
-    def parse() -> ParsedQuery:
-        return candidates.parse_query(db, query, int(request.logged), files=files)
-
-    question = _use(request, "words", parse, nothing_parsed)
-    hits = _use(request, "words", lambda: candidates.by_words(db, question, allowed), no_hits)
-    if "words" in request.damaged:
-        question = candidates.parse_unweighted(db, query)
-    unknown = {word for word, count in question.words.items() if not count}
-    guessed = _by_trigrams(request, question, unknown)
-    times = None if files else _named_time(request)  # when a file was changed says little about its content
-    if times:  # prefer what was said then, but keep the rest
-        timely = _use(request, "words", lambda: candidates.by_words(db, question, times), no_hits)
-        hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
-    best = [id for id, _ in hits[:RESCORED]]
-    named = {} if files else _by_names(request, question, best)
-    for id, (_, stems) in named.items():
-        guessed[id] = guessed.get(id, frozenset()) | stems
-    authors = _authors_named(db, query)
-    return Search(
-        request,
-        question,
-        hits,
-        list(dict.fromkeys([*best, *guessed])),
-        times,
-        {id: weight for id, (weight, _) in named.items()},
-        _sessions(db, hits) if passage_context.is_between_people(db) else {},
-        _average(db, files),
-        authors,
-        candidates.stems(db, question, authors),
-        unknown,
-        guessed,
-    )
-
-
-def _by_names(
-    request: RecallRequest, question: ParsedQuery, hits: Sequence[int]
-) -> dict[int, tuple[float, frozenset[str]]]:
-    """The weights of passages about what the question names, and the stems that each answers to."""
-    db, query, allowed = request.db, request.query, request.allowed
-
-    def said() -> dict[int, tuple[float, frozenset[str]]]:
-        return judgement.about_relatives(db, query, question, allowed)
-
-    none = dict[int, tuple[float, frozenset[str]]]()
-    return candidates.by_names(db, allowed.owner, query, question, hits) | _use(request, "words", said, none)
 
 
 def _use(request: RecallRequest, index: str, search: Callable[[], T], otherwise: T) -> T:
@@ -499,14 +446,68 @@ def _use(request: RecallRequest, index: str, search: Callable[[], T], otherwise:
         return otherwise
 
 
+def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
+    """Start to search the nearest vectors while words are searched."""
+    vector_set, vector = request.vector_set, request.vector
+    if vector_set is None or vector is None:
+        return Pending(list)
+    most = CONTEXTUAL_VECTORS if vector_set.unit else VECTORS
+    return index.search_in_background(request.db, lambda db: vectors.nearest(db, vector_set, vector, most))
+
+
+def _propose(request: RecallRequest) -> Search:
+    """Understand the question, and propose candidates."""
+    db, query, allowed, files = request.db, request.query, request.allowed, request.allowed.files
+    no_hits, no_names = list[tuple[int, float]](), dict[int, tuple[float, frozenset[str]]]()
+    question = _use(
+        request,
+        "words",
+        lambda: candidates.parse_query(db, query, int(request.logged), files=files),
+        ParsedQuery({}, {}, {}),
+    )
+    hits = _use(request, "words", lambda: candidates.by_words(db, question, allowed), no_hits)
+    if "words" in request.damaged:
+        question = candidates.parse_unweighted(db, query)
+    unknown = {word for word, count in question.words.items() if not count}
+    guessed = _by_trigrams(request, question, unknown)
+    times = None
+    if not files and (span := spans.of_question(query, request.now)):  # when a file was changed says little about it
+        times = narrowed = allowed.within(span.since, span.until)  # prefer what was said then, but keep the rest
+        timely = _use(request, "words", lambda: candidates.by_words(db, question, narrowed), no_hits)
+        hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
+    best = [id for id, _ in hits[:RESCORED]]
+    named = no_names
+    if not files:
+        named = candidates.by_names(db, allowed.owner, query, question, best)
+        named |= _use(request, "words", lambda: judgement.about_relatives(db, query, question, allowed), no_names)
+    for id, (_, stems) in named.items():
+        guessed[id] = guessed.get(id, frozenset()) | stems
+    authors = _authors_named(db, query)
+    context = QueryContext(
+        query,
+        question.idfs,
+        candidates.stems(db, question, authors),
+        _average(db, files),
+        _sessions(db, hits) if passage_context.is_between_people(db) else {},
+        authors,
+        request.vector_set,
+        allowed.fact_half_life,
+    )
+    weights = {id: weight for id, (weight, _) in named.items()}
+    proposed = list(dict.fromkeys([*best, *guessed]))
+    return Search(request, question, context, hits, proposed, times, weights, unknown, guessed)
+
+
 def _by_trigrams(
     request: RecallRequest, question: ParsedQuery, words: Iterable[str], but: Collection[int] = ()
 ) -> dict[int, frozenset[str]]:
-    def search() -> dict[int, frozenset[str]]:
-        files, knows = request.allowed.files, request.embedder.knows_word if request.embedder else lambda _: False
-        return candidates.by_trigrams(request.db, words, knows, question.excluded_rows, files=files, but=but)
-
-    return _use(request, "trigrams", search, {})
+    knows, files = request.embedder.knows_word if request.embedder else lambda _: False, request.allowed.files
+    return _use(
+        request,
+        "trigrams",
+        lambda: candidates.by_trigrams(request.db, words, knows, question.excluded_rows, files=files, but=but),
+        {},
+    )
 
 
 def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
@@ -515,7 +516,11 @@ def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
     others = {id for id, _ in search.hits}.union(search.nearest[VECTORS_WITH_NEIGHBOURS:])
     single = ids if alone else others.difference(id for id, _ in search.hits[:WITH_NEIGHBOURS])
     places = passage_context.neighbours(db, list(ids), single)
-    cosines = _use(request, "vectors", lambda: _cosines(request, places), dict[int, float]())
+    cosines = dict[int, float]()
+    vector_set, vector = request.vector_set, request.vector
+    if vector_set is not None and vector is not None:
+        compared = sorted({*places, *chain.from_iterable(around[1:] for around in places.values())} - {0})
+        cosines = _use(request, "vectors", lambda: vectors.cosines(db, vector_set, vector, compared), cosines)
     outlines = passage_context.outlines(db, places, request.allowed, request.now)
     unread = _least_promising(search, outlines, places, cosines) if len(outlines) > READ else []
     search.unread.extend(unread)
@@ -529,12 +534,11 @@ def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
         request.now,
         request.query if request.logged else "",
     )
-    for row in rows.values():
-        row.cosine = cosines.get(row.id, 0.0)
-        row.cosines_around = cosines.get(row.neighbours[0], 0.0), cosines.get(row.neighbours[1], 0.0)
+    for id, row in rows.items():
+        before, after = row.neighbours
+        row.cosine, row.cosines_around = cosines.get(id, 0.0), (cosines.get(before, 0.0), cosines.get(after, 0.0))
         row.timely = search.times is not None and search.times.holds_at(row.at)
-    for id in search.named.keys() & rows.keys():
-        rows[id].named = search.named[id]
+        row.named = search.named.get(id, 0.0)
     search.rows.update(rows)
 
 
@@ -560,29 +564,10 @@ def _guess_repeated(search: Search) -> None:
 
 def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
     idfs = candidates.weigh_telling(search.question, [row.own_words for row in search.rows.values() if row.empty])
-    question = _context(search, idfs)
+    question = replace(search.context, idfs=idfs, vector_set=search.context.vector_set if search.nearest else None)
     if question.asks_for_replies:
         passage_context.add_exchanges(search.request.db, search.rows.values(), search.question, question.text)
     return question, ranking.score(question, list(search.rows.values()))
-
-
-def _context(search: Search, idfs: Mapping[str, float]) -> QueryContext:
-    return QueryContext(
-        search.request.query,
-        idfs,
-        search.words,
-        search.average,
-        search.sessions,
-        search.authors,
-        search.compared,
-        search.request.allowed.fact_half_life,
-    )
-
-
-def _partners(search: Search, scored: Sequence[Scored]) -> list[int]:
-    """The other halves of the best exchanges."""
-    partners = dict.fromkeys(each.row.partner for each in scored[:WITH_NEIGHBOURS] if each.row.exchange)
-    return [id for id in partners if id not in search.rows]
 
 
 def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tuple[QueryContext, list[Scored]]:
@@ -598,66 +583,15 @@ def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tupl
         if only_asked := candidates.only_in(search.question, [*empty.values()]) - search.unknown:
             _guess(search, only_asked, empty)
         question, scored = _score(search)
-    if only_answered := _only_answered(search, question) - search.unknown:
-        _guess(search, only_answered, search.rows)
-        return _judge(search, *_score(search))
+    if not question.asks_for_replies and statements.is_in_first_person(question.text):
+        # What only questions and replies hold, the person may have told in other words, of "garage" as "Garagentor".
+        telling = [row.own_words for row in search.rows.values() if not row.empty and row.role != "assistant"]
+        words = search.question.stems.items()
+        only_answered = {word for word, stems in words if not any(stems & held.keys() for held in telling)}
+        if only_answered := only_answered - search.unknown:
+            _guess(search, only_answered, search.rows)
+            return _judge(search, *_score(search))
     return question, scored
-
-
-def _only_answered(search: Search, question: QueryContext) -> set[str]:
-    """The words of a question about the person that only questions and replies hold: they may have told it in others,
-    of "garage" as "Garagentor"."""
-    if question.asks_for_replies or not statements.is_in_first_person(question.text):
-        return set()
-    telling = [row.own_words for row in search.rows.values() if not row.empty and row.role != "assistant"]
-    return {word for word, stems in search.question.stems.items() if not any(stems & held.keys() for held in telling)}
-
-
-def _mark_replaced(search: Search, scored: Sequence[Scored]) -> Collection[int]:
-    """Mark the best that a later statement replaces; returns the passages of the later ones."""
-    request, best = search.request, [each.row for each in scored[: judgement.LOOKED_AT]]
-    return _use(
-        request,
-        "words",
-        lambda: judgement.mark_stated_later(request.db, best, search.question, request.allowed, request.now),
-        list[int](),
-    )
-
-
-def _is_found(search: Search, each: Scored, later: Collection[int]) -> bool:
-    """Whether it was found by words, a name or its meaning, and not only as a neighbour."""
-    if each.score <= 0:
-        return False
-    legs = each.legs
-    found = "words" in legs or "exchange" in legs or "entity" in legs
-    near = search.compared is not None and each.row.cosine > search.compared.floor
-    return found or near or each.row.id in later
-
-
-def _named_time(request: RecallRequest) -> Filter | None:
-    """The filter narrowed to the time that the question names."""
-    named = spans.of_question(request.query, request.now)
-    if named is None:
-        return None
-    return request.allowed.within(named.since, named.until)
-
-
-def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
-    """Start to search the nearest vectors while words are searched."""
-    vector_set, vector = request.vector_set, request.vector
-    if vector_set is None or vector is None:
-        return Pending(list)
-
-    most = CONTEXTUAL_VECTORS if vector_set.unit else VECTORS
-    return index.search_in_background(request.db, lambda db: vectors.nearest(db, vector_set, vector, most))
-
-
-def _cosines(request: RecallRequest, places: Mapping[int, Around]) -> dict[int, float]:
-    """The cosines of passages, and of those before and after them, to the question."""
-    if request.vector_set is None or request.vector is None:
-        return {}
-    ids = sorted({*places, *chain.from_iterable(around[1:] for around in places.values())} - {0})
-    return vectors.cosines(request.db, request.vector_set, request.vector, ids)
 
 
 def _least_promising(
@@ -667,8 +601,8 @@ def _least_promising(
 
     Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
     """
-    question, among = _context(search, search.question.idfs), search.request.vector_set
-    weights = question.feature_weights
+    question, among = search.context, search.context.vector_set
+    weights = question.feature_weights if search.nearest else ranking.WEIGHTS
     if question.asks_for_replies:  # what decides is the whole of a question and its answer
         return []
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0

@@ -13,7 +13,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import index, index_check, recall, vectors
+from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import holder, jobs, meta
 from agent_cli.store.db import Database
@@ -107,7 +107,7 @@ def test_damage_is_noticed_and_mended_by_the_index_job(file, name, sql):
 
     assert meta.damaged_indexes(db) == []
     assert [row["state"] for row in jobs.listing(db, 10) if row["kind"] == "mend"] == ["done"]
-    assert index_check.check(db, NOON) == []
+    assert index.check(db, NOON) == []
     found = recall.find(db, "submarine", Filter("person"), NOON, 1, EMBEDDED)
     assert ([hit.text for hit in found.hits], found.damaged) == (["The submarine is yellow"], ())
     db.close()
@@ -118,7 +118,7 @@ def test_damage_that_no_search_notices_is_noted_under_its_name(file, name, sql):
     db = opened(file, sql)
     assert recall.find(db, "submarine", Filter("person"), NOON).damaged == ()
 
-    assert index_check.check(db, NOON) == [name]
+    assert index.check(db, NOON) == [name]
     db.close()
 
 
@@ -152,7 +152,7 @@ def test_what_is_whole_is_never_taken_for_damaged(file):
     for _ in range(2):
         vectors.fill(db, vectors.current(db), EMBEDDED.embed_documents)
         for _ in range(30):
-            assert index_check.check(db, NOON) == []
+            assert index.check(db, NOON) == []
     db.close()
 
 
@@ -162,26 +162,26 @@ def test_every_odd_text_is_looked_for(db, session):
         say(db, session, words)
     catch_up(db)
 
-    assert index_check.check(db, NOON) == []
+    assert index.check(db, NOON) == []
 
 
 def test_an_empty_memory_is_sound(db):
-    assert index_check.check(db, NOON) == []
+    assert index.check(db, NOON) == []
 
 
 def test_it_is_looked_once_a_day_and_after_a_process_died(db, session):
-    assert index_check.due(db, NOON)
-    index_check.check(db, NOON)
-    assert not index_check.due(db, NOON + DAY / 2)
-    assert index_check.due(db, NOON + DAY)
-    assert index_check.due(db, NOON - DAY)  # the clock was set back
+    assert index.is_check_due(db, NOON)
+    index.check(db, NOON)
+    assert not index.is_check_due(db, NOON + DAY / 2)
+    assert index.is_check_due(db, NOON + DAY)
+    assert index.is_check_due(db, NOON - DAY)  # the clock was set back
 
     db.execute("update session set holder = 'nowhere/1/1' where id = ?", (session,))
     closing.close_abandoned(db, noon)
-    assert not index_check.due(db, NOON)
+    assert not index.is_check_due(db, NOON)
     db.execute("update session set holder = ?, closed_at = null", (_dead_holder(),))
     closing.close_abandoned(db, noon)
-    assert index_check.due(db, NOON)
+    assert index.is_check_due(db, NOON)
 
 
 def _dead_holder():
@@ -204,16 +204,16 @@ def test_a_damaged_index_is_not_looked_for_before_its_time(file):
 def test_vectors_swapped_while_they_are_looked_at_are_not_taken_for_damaged(file):
     db = opened(file)
     vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor, "vectors next")
-    whole = index_check._CHECKS["vectors"]
+    whole = index._check_vectors
 
     def swapped(db, sample):
         vectors.swap(db)
         db.rows("select 1 from vectors_1")
         return whole(db, sample)
 
-    index_check._CHECKS["vectors"] = swapped
+    index._check_vectors = swapped
     try:
-        assert index_check.check(db, NOON) == []
+        assert index.check(db, NOON) == []
     finally:
-        index_check._CHECKS["vectors"] = whole
+        index._check_vectors = whole
     db.close()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_cli.memory.conversations import log
-from agent_cli.memory.search import index, index_check, word_tables
+from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.store import file, meta
 from tests.conftest import HERE, NOON, noon
@@ -133,7 +133,7 @@ def test_very_many_that_are_erased_meanwhile_are_in_no_index(imported):
 
 
 def test_trigrams_that_are_still_to_be_made_are_no_damage(imported):
-    assert index_check.check(imported, NOON) == []
+    assert index.check(imported, NOON) == []
 
 
 @pytest.mark.parametrize("how", [word_tables.rewrite, lambda db: word_tables.repair(db, "trigrams"), index.rebuild])
