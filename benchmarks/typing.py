@@ -22,7 +22,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from agent_cli.app.app import App, open_app
-from agent_cli.memory.conversations import log, prompts, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
@@ -101,7 +101,7 @@ def _fill(app: App, rows: int) -> None:
                 log.add_user_message(app.db, id, app.scope, [Part(f"{number} {each}: {_WORDS}", "typed")], app.time())
         for number in range(LINES):
             words = f"line {number} {_WORDS * (number % 7)}" + "\nand more" * (number % 5)
-            prompts.add(app.db, app.scope, None, words, app.time())
+            log.add_prompt(app.db, app.scope, None, words, app.time())
     world = World()
     for first in range(0, rows, PORTION):
         lines = world.sessions(first, min(PORTION, rows - first))

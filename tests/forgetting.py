@@ -5,14 +5,14 @@ from pathlib import Path
 
 from agent_cli import clock, text
 from agent_cli.llm import embedded
-from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import due_times, periods
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.memory.search import index, recall_log, vectors
 from agent_cli.memory.search.recall import Hit
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
@@ -40,7 +40,7 @@ def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):
 
 def learn(db, session, name, body, yes=True, about=""):
     """A skill, or a change to one, that a model learned in a session; with the person's yes, or waiting."""
-    told = skill_file.compose(name, f"How to {about or name}", body)
+    told = skills.compose(name, f"How to {about or name}", body)
     made = skills.propose(memory_of(db), told, session=session)
     return skills.accept(memory_of(db), made) if yes else made
 
@@ -49,7 +49,7 @@ def teach(db, session, secret):
     """Skills that were learned in a session: one that waits, one that was refused, one with the secret in between."""
     learn(db, session, "wait", f"Type {secret} and wait.", yes=False, about=secret)
     skills.reject(memory_of(db), learn(db, session, "refuse", f"Type {secret} at once.", yes=False))
-    skills.add(memory_of(db), skill_file.compose("open-safe", "Opens the safe", "Turn the wheel."))
+    skills.add(memory_of(db), skills.compose("open-safe", "Opens the safe", "Turn the wheel."))
     learn(db, session, "open-safe", f"Turn the wheel to {secret}.")
     learn(db, session, "open-safe", f"First breathe. Then turn the wheel to {secret}.")
     skills.hide(memory_of(db), learn(db, session, "shout", f"Shout {secret} loudly."))
@@ -126,9 +126,9 @@ def spread(db, secret, embed=False, files=None):
     with db.write():
         db.execute("update fact set subject = ?1, object = ?1 where id = ?2", (secret, apart.id))
         db.execute("insert into fact_source values (?, ?, ?, '')", (apart.id, reply, f"I keep {secret}"))
-    session_notes.add(db, session, f"jotted {secret}", NOON)
+    log.add_note(db, session, f"jotted {secret}", NOON)
     sessions.change(db, session, title=f"Safe {secret}")
-    rolling_summary.fold(db, session, reply, NOON)
+    digest.fold(db, session, reply, NOON)
     with db.write():
         db.execute("update rolling set text = text || ?1, details = ?1", (f" I keep {secret}.",))
     told = Source("summary", summarise(db, session, f"They told the code {secret}."))
@@ -138,7 +138,7 @@ def spread(db, secret, embed=False, files=None):
     jobs.add(db, "summary", f"s{session}", NOON)
     with db.write():
         db.execute("update job set error = ?", (f"the model said {secret} and broke off",))
-    prompts.add(db, HERE, session, f"The code of my safe is {secret}.", NOON)
+    log.add_prompt(db, HERE, session, f"The code of my safe is {secret}.", NOON)
     sessions.change(db, session, closed_at=clock.utc(NOON), holder=None)
     later = sessions.start(db, HERE, NOON)
     set_for_later(db, session, asked, secret)

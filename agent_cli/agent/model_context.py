@@ -19,7 +19,7 @@ from agent_cli.agent import carry_over, profile, prompt_recall
 from agent_cli.agent.carry_over import Opening
 from agent_cli.agent.profile import Shown
 from agent_cli.errors import ContextExceeded
-from agent_cli.memory.conversations import log, readings, rolling_summary, sessions
+from agent_cli.memory.conversations import digest, log, readings, sessions
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message, Part, ToolCall
 from agent_cli.store import meta
@@ -241,7 +241,7 @@ def _units(entries: Sequence[log.Entry]) -> list[list[log.Entry]]:
 
 def _unfolded(db: Database, session: int, before: int | None = None) -> list[list[log.Entry]]:
     """The exchanges that were not folded away, up to the message `before` or all."""
-    folded = rolling_summary.get(db, session)
+    folded = digest.rolling(db, session)
     entries = log.history(db, session, after=folded.up_to if folded else 0, before=before)
     return _units([entry for entry in entries if _has_words(entry)])
 
@@ -263,13 +263,13 @@ def _fold(
 ) -> list[list[log.Entry]]:
     """Fold the first `count` exchanges; returns the rest."""
     if count:
-        rolling_summary.fold(db, session, units[count - 1][-1].id, now)
+        digest.fold(db, session, units[count - 1][-1].id, now)
     return list(units[count:])
 
 
 def _folded_summary(db: Database, session: int) -> str:
     """The summary of the folded part of the session, fenced, or an empty string."""
-    summary = rolling_summary.get(db, session)
+    summary = digest.rolling(db, session)
     if summary is None or not (summary.text or summary.details):
         return ""
     details = f"Word for word: {text.unfenced(summary.details)}" if summary.details else ""

@@ -23,7 +23,7 @@ from agent_cli.cli.invocation import (
 )
 from agent_cli.errors import UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.memory.skills.skills import MERGED, Skill
 from agent_cli.messages import Origin
 from agent_cli.store import ids
@@ -146,15 +146,15 @@ def add(
     ] = False,
 ) -> None:
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
-    name = skill_file.check_name(name)
+    name = skills.check_name(name)
     if example:
         if body or description:
             raise UsageError("--example brings its own words: give it a name alone")
-        _queue(app_, name, skill_file.example(name), "file")
+        _queue(app_, name, skills.example(name), "file")
     elif body:
         _add(app_, _composed(name, description, " ".join(body)))
     elif sys.stdin.isatty():
-        template = skill_file.compose(name, description.strip() or _PLACEHOLDER, _STEPS)
+        template = skills.compose(name, description.strip() or _PLACEHOLDER, _STEPS)
         with edited(template, app_.config.editor) as typed:
             if typed.strip() in ("", template.strip()):
                 output.note("nothing was written")
@@ -175,11 +175,11 @@ def _composed(name: str, description: str, steps: str) -> str:
     """The SKILL.md. Raises UsageError."""
     if not description.strip():
         raise UsageError("say what it does and when to use it, with --description")
-    return skill_file.compose(name, description, steps)
+    return skills.compose(name, description, steps)
 
 
 def _add(app_: App, words: str) -> None:
-    consent.obtain(app_, f"save the skill {skill_file.parse(words).name}?", "nothing was saved")
+    consent.obtain(app_, f"save the skill {skills.parse(words).name}?", "nothing was saved")
     skill = skills.add(app_.memory, words)
     output.say(f"saved {_short(skill)}")
     _note_altered(skill.name, words)
@@ -187,8 +187,8 @@ def _add(app_: App, words: str) -> None:
 
 def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     """Propose a skill that the person did not type: it waits for a yes. Raises UsageError."""
-    if skill_file.parse(words).name != name:
-        raise UsageError(f"its front matter names it {skill_file.parse(words).name}: add it under that name")
+    if skills.parse(words).name != name:
+        raise UsageError(f"its front matter names it {skills.parse(words).name}: add it under that name")
     skill = skills.propose(app_.memory, words, origin=origin)
     if skill is None:
         output.say(f"nothing new in {name}: it is known, waits already, or was rejected, hidden or forgotten")
@@ -208,7 +208,7 @@ def edit(app_: App, name: SkillName) -> None:
         if typed == skill.text:
             output.note(f"{skill.name} was left as it is")
             return
-        skill_file.parse(typed)
+        skills.parse(typed)
         consent.obtain(app_, f"save {skill.name} as you wrote it?", "nothing was changed")
         changed = skills.edit(app_.memory, skill, typed)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
@@ -274,7 +274,7 @@ def export(
         output.note("there are no skills; `agent skills add NAME` adds one")
     if len({each.name for each in chosen}) < len(chosen):
         raise UsageError("two of these have one name, and so one file: export them one by one")
-    written = skill_file.write(to, {each.name: each.text for each in chosen}, force=force)
+    written = skills.write_files(to, {each.name: each.text for each in chosen}, force=force)
     output.lines(f"{'wrote' if each.new else 'the same already:'} {each.path}" for each in written)
 
 
@@ -294,7 +294,7 @@ def import_(
     """Read SKILL.md files, into the queue unless accepted."""
     if accept and not yes:
         raise UsageError("--accept accepts every file without a review: say --yes as well, or leave it out")
-    files = list(dict.fromkeys(file for path in paths or _usual_folders() for file in skill_file.files(path)))
+    files = list(dict.fromkeys(file for path in paths or _usual_folders() for file in skills.files(path)))
     if not paths:  # of one name the project's
         files = list({file.parent.name: file for file in reversed(files)}.values())[::-1]
     if accept:
@@ -322,10 +322,10 @@ def _usual_folders() -> Sequence[Path]:
 
 def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     """Import a file; whether it was new. Raises UsageError when it is no skill."""
-    words = skill_file.read_text(file)
+    words = skills.read_text(file)
     skill = skills.import_skill(memory, words, accepted=accept)
     if skill is None:
-        reason = f"{skill_file.parse(words).name} is known, waits already, or was rejected, hidden or forgotten"
+        reason = f"{skills.parse(words).name} is known, waits already, or was rejected, hidden or forgotten"
         output.note(f"nothing new in {one_line(str(file), _PATH_WIDTH)}: {reason}")
         return False
     target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
@@ -333,7 +333,7 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     state = f"waits for your yes{target}" if skill.state == PENDING else f"is accepted{version}"
     output.say(f"{_short(skill)} {state}")
     _note_altered(skill.name, words)
-    if left := skill_file.other_files(file):
+    if left := skills.other_files(file):
         more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
         names = ", ".join(one_line(each) for each in left[:_FILES_NAMED])
         output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
@@ -369,7 +369,7 @@ def _difference(before: str, after: str) -> Iterator[str]:
 
 def _note_altered(name: str, words: str) -> None:
     """Print a note about parts of a skill that the model will not be given."""
-    parsed = skill_file.parse(words)
+    parsed = skills.parse(words)
     if parsed.invisible_count:
         many = "a character" if parsed.invisible_count == 1 else f"{parsed.invisible_count} characters"
         output.note(f"{name} holds {many} that no screen shows; the model is given the skill without")

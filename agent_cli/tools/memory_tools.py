@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log, session_notes
+from agent_cli.memory.conversations import log
 from agent_cli.memory.dates import moments, periods
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Task
@@ -173,14 +173,14 @@ else:
 @tool(risk="session", listed=False)
 def jot(context: ToolContext, text: str) -> str:
     """Keep something in mind for this session."""
-    session_notes.add(context.db, context.session, text, context.time())
+    log.add_note(context.db, context.session, text, context.time())
     return "kept until the session closes"
 
 
 @tool(risk="read", listed=False)
 def read_jottings(context: ToolContext, first: int = 1) -> str:
     """Read what you jotted down."""
-    jotted = "\n".join(session_notes.listed(context.db, context.session))
+    jotted = "\n".join(log.notes(context.db, context.session))
     return _page(jotted, "jottings", first) or "nothing was jotted down yet"
 
 
@@ -282,7 +282,7 @@ def timeline(context: ToolContext, around: Annotated[str, "as in m12"], first: i
 def _shown(entry: log.Entry, first: int | None) -> str:
     """A message with its date, from this item on; None: in short."""
     at, words = clock.local(entry.at, entry.utc_offset), entry.message.text
-    if entry.message.tool_name in session_notes.TOOLS:
+    if entry.message.tool_name in log.NOTE_TOOLS:
         raise ToolFailed("read_jottings reads what you jotted down")
     words = one_line(words, _SHORT) if first is None else _page(words, entry.handle, first)
     return f"{entry.handle} ({at:%d %b %Y, %H:%M}) {entry.message.role}: {words}"

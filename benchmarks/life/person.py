@@ -21,7 +21,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import main
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.conversations import prompts
+from agent_cli.memory.conversations import log
 from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Proposal
 from agent_cli.messages import Part
@@ -63,7 +63,7 @@ class Person:
     def say(self, words: str) -> Said:
         """Type a message; where the program offers to keep it against a fact, take that."""
         db, talk = self.app.db, self._conversation
-        prompts.add(db, self.app.scope, talk.id, words, self.app.time())
+        log.add_prompt(db, self.app.scope, talk.id, words, self.app.time())
         message, offered = 0, False
         for event in talk.turn([Part(words, "typed")])(Cancel(), lambda call: False):
             if isinstance(event, QuestionLogged):
@@ -80,7 +80,7 @@ class Person:
 
         `telling`: words by which to choose among numbered lines, where it asks which.
         """
-        prompts.add(self.app.db, self.app.scope, self._conversation.id, line, self.app.time())
+        log.add_prompt(self.app.db, self.app.scope, self._conversation.id, line, self.app.time())
         found = commands.find(line)
         assert found, line
         try:

@@ -11,7 +11,7 @@ from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.agent.listener import LEARN
 from agent_cli.errors import Cancelled
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.conversations import session_notes
+from agent_cli.memory.conversations import log
 from agent_cli.memory.documents import document_sync
 from agent_cli.memory.facts import facts
 from agent_cli.memory.planner import notes
@@ -94,7 +94,7 @@ def test_a_document_that_gives_orders_changes_nothing(context, folder, hostile):
     assert (shown.count("⟦"), shown.count("⟧")) == (2, 2)  # the other tells the time
     assert not set("\x1b\x07\u202e") & set(shown)
     rows = context.db.value("select (select count(*) from fact) + (select count(*) from note)")
-    assert (rows, session_notes.listed(context.db, context.session), notes.listing(context.db, "person", 5)) == (
+    assert (rows, log.notes(context.db, context.session), notes.listing(context.db, "person", 5)) == (
         0,
         [],
         [],

@@ -11,7 +11,7 @@ from agent_cli.agent import loop, prompt_recall
 from agent_cli.agent.model_context import Window, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.offline import Reply
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index
 from agent_cli.messages import Message, Part
@@ -333,12 +333,12 @@ def test_a_session_with_ten_thousand_messages_is_read_from_where_it_was_folded(c
             replied(context, f"Answer {number}.")
     asked(context, "Last?")
     loop.build_request(agent(), context)
-    folded = rolling_summary.get(context.db, context.session)
+    folded = digest.rolling(context.db, context.session)
 
     replied(context, "The last.")
     asked(context, "And now?")
     messages = request(context)
 
-    assert rolling_summary.get(context.db, context.session) == folded
+    assert digest.rolling(context.db, context.session) == folded
     assert messages[-1] == ("user", f"And now?\n\n{TODAY}")
     assert len(messages) == 1 + 13

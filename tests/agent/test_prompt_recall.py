@@ -10,7 +10,7 @@ from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.search import recall_log, vectors
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.messages import Part
 from tests.conftest import HERE, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, day, note, reply, say, session_of, take_in
@@ -190,7 +190,7 @@ def test_a_secret_is_shown_to_the_model_masked(context):
 
 
 def skilled(context, name="deploy-site", description="Publish the site: use when the person wants it online"):
-    return skills.add(memory_of(context.db), skill_file.compose(name, description, "1. build\n2. rsync"))
+    return skills.add(memory_of(context.db), skills.compose(name, description, "1. build\n2. rsync"))
 
 
 def test_a_skill_that_may_help_stands_below_what_is_recalled(context):

@@ -10,7 +10,7 @@ from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.store import file
 from tests import facts
 from tests.conftest import memory_of
@@ -19,7 +19,7 @@ from tests.ollama_server import script
 from tests.terminal import ENTER
 
 STEPS = "1. make build\n2. make check\n3. rsync"
-DEPLOY = skill_file.compose("deploy-site", "Publish the site", "1. make build\n2. rsync")
+DEPLOY = skills.compose("deploy-site", "Publish the site", "1. make build\n2. rsync")
 SKILLS = "select name, state, origin, trust, version from skill order by id"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli.agent import model_context
 from agent_cli.app.app import open_app
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
@@ -86,7 +86,7 @@ def test_a_session_that_goes_on_says_what_was_folded(app):
     assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
 
     last = model_context.visible(app.db, long, app.window)[0] - 1
-    rolling_summary.fold(app.db, long, last, app.time())
+    digest.fold(app.db, long, last, app.time())
     assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
 
 

@@ -21,7 +21,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from agent_cli.agent.events import ApprovalNeeded
 from agent_cli.app import upkeep
 from agent_cli.app.app import open_app
-from agent_cli.memory.conversations import prompts, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
 from agent_cli.messages import ToolCall
 from agent_cli.render import markdown
@@ -109,7 +109,7 @@ def opened(folder):
         at_shell(app, Display(), *LINES, *SAID)
         app.db.execute("update message set duration_ms = 40 where role = 'assistant'")
         for line in (*LINES, *SAID):
-            prompts.add(app.db, app.scope, None, line, app.time())
+            log.add_prompt(app.db, app.scope, None, line, app.time())
         patch.setenv("AGENT_NOW", "2026-11-24T10:00:00+00:00")
         yield app
         app.db.close()
@@ -244,7 +244,7 @@ def test_what_stands_on_the_screen(width, look, app, monkeypatch, request):
         parts["typing while an answer comes"] = typed_below(display)
     choose = picked if display.spinner else numbered
     parts["agent -r"] = choose(session_list(app, monkeypatch), width, monkeypatch)
-    parts["Ctrl-R"] = choose(picker.offered_lines(prompts.recent(app.db, "person", 99)), width, monkeypatch)
+    parts["Ctrl-R"] = choose(picker.offered_lines(log.recent_prompts(app.db, "person", 99)), width, monkeypatch)
     shown = "\n".join(f"── {name}\n{STYLE.sub(lambda code: f'⟨{code[1]}⟩', part)}" for name, part in parts.items())
     file = SCREENS / f"{width}-{look}.txt"
     if request.config.getoption("update_docs"):

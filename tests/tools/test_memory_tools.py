@@ -1,7 +1,7 @@
 from dataclasses import replace
 from typing import get_args
 
-from agent_cli.memory.conversations import log, session_notes
+from agent_cli.memory.conversations import log
 from agent_cli.memory.dates import periods
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
@@ -47,7 +47,7 @@ def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_clos
         approve=lambda call: 1 / 0,
     )
     run(hired, context, "Keep something in mind.")
-    assert session_notes.listed(context.db, context.session) == ["the secret plan"]
+    assert log.notes(context.db, context.session) == ["the secret plan"]
 
     closing.close(context.db, context.session, noon)
 

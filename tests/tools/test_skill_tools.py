@@ -4,7 +4,7 @@ import pytest
 
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import events
 from agent_cli.tools import memory_tools
@@ -14,7 +14,7 @@ from tests.conftest import memory_of, noon
 from tests.turns import agent, calls, run
 
 STEPS = "\n".join(f"{number}. step" for number in range(1, 41))
-DEPLOY = skill_file.compose("deploy-site", "Publish the site", STEPS)
+DEPLOY = skills.compose("deploy-site", "Publish the site", STEPS)
 
 
 def read(context, name):

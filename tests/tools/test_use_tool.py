@@ -9,7 +9,7 @@ from agent_cli.agent import loop
 from agent_cli.agent.events import ToolFinished
 from agent_cli.memory.conversations import log
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.messages import ToolCall
 from agent_cli.store import events
 from agent_cli.tools.registry import BUILT_IN
@@ -75,7 +75,7 @@ def test_each_tool_without_a_schema_is_named_with_the_arguments_that_it_needs(co
 def test_what_is_kept_meanwhile_leaves_the_tools_as_they_are(context):
     before = json.dumps(loop.offered_tools(agent(), context))
     tasks.add(context.db, HERE, "call the dentist", None, noon)
-    skills.add(memory_of(context.db), skill_file.compose("bake", "Bake bread", "1. Knead"))
+    skills.add(memory_of(context.db), skills.compose("bake", "Bake bread", "1. Knead"))
     assert json.dumps(loop.offered_tools(agent(), context)) == before
 
     turns = [through("list_tasks"), through("read_skill", name="bake"), through("complete_task", task="t1"), "So."]

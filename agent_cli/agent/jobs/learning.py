@@ -19,7 +19,7 @@ from agent_cli.agent.jobs.job_context import Effect, JobContext, text_of
 from agent_cli.agent.listener import REFLECT_DELAY
 from agent_cli.errors import ContextExceeded, ModelUnavailable
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, fact_extraction
 from agent_cli.memory.facts.fact_extraction import AskForJson, Operation, UnreadableAnswer
@@ -201,7 +201,7 @@ def _ask_after(
 
 def _is_shown(db: Database, session: int, new: Sequence[Entry]) -> bool:
     """Whether the conversation, as the model sees it, has the new messages and nothing that is not to be learned."""
-    folded = rolling_summary.get(db, session)
+    folded = digest.rolling(db, session)
     before = folded.up_to if folded else 0
     shown = log.history(db, session, after=before)
     imported = any(part.origin == "import" for entry in shown for part in entry.parts)

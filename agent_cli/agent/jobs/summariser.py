@@ -9,7 +9,7 @@ from itertools import chain
 from agent_cli.agent.jobs.job_context import Effect, JobContext, text_of
 from agent_cli.errors import AgentError, ContextExceeded
 from agent_cli.llm.model import Cancel, ChatModel
-from agent_cli.memory.conversations import digest, log, rolling_summary
+from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.period_summaries import Material
@@ -49,7 +49,7 @@ def _after_conversation(context: JobContext, session: int) -> Iterator[str] | No
     ask = context.ask_after(session, context.cancel)
     if ask is None:
         return None
-    folded = digest.transcript(rolling_summary.folded(context.db, session), context.max_characters)
+    folded = digest.transcript(digest.folded(context.db, session), context.max_characters)
     words = summaries.stream_after(folded, lambda instruction: ask(instruction, False))
     try:
         first = next(words, "")

@@ -11,7 +11,7 @@ from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext, 
 from agent_cli.agent.listener import LEARN, REFLECT
 from agent_cli.errors import AgentError, Cancelled, StoreBusy
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import rolling_summary
+from agent_cli.memory.conversations import digest
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import closing, retention
@@ -87,10 +87,10 @@ def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
     made = None
     if model:
         ask = summariser.ask_with(model, context.cancel)
-        made = rolling_summary.ask_model(context.db, session, context.max_characters, ask)
+        made = digest.ask_model(context.db, session, context.max_characters, ask)
 
     def effect() -> None:
-        if made and not rolling_summary.save(context.db, session, made, context.time()):
+        if made and not digest.save(context.db, session, made, context.time()):
             jobs.add(context.db, job.kind, job.subject, context.time())  # more was folded away meanwhile
 
     return effect
@@ -145,7 +145,7 @@ def sync_documents(context: JobContext, job: jobs.Job) -> Effect:
 HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
     summaries.JOB: summariser.summarise,
     period_summaries.JOB: summariser.summarise_period,
-    rolling_summary.JOB: summarise_folded,
+    digest.JOB: summarise_folded,
     LEARN: learning.learn_facts,
     REFLECT: learning.reflect,
     INDEX: update_index,
@@ -156,5 +156,5 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
 }
 
 
-APART = (summaries.JOB, period_summaries.JOB, rolling_summary.JOB, REFLECT)
+APART = (summaries.JOB, period_summaries.JOB, digest.JOB, REFLECT)
 """Kinds of jobs whose prompts begin otherwise than those of the conversation that goes on."""

@@ -3,7 +3,8 @@
 A reply is opened with its first words, updated, and closed when complete; one found open was cut by a crash. The log
 stores text unchanged: it is cleaned when shown. A crash is repaired by giving every open call the result "interrupted";
 whether a call may run is recorded before it runs, so one without such a record did not run and can be asked about
-again.
+again. Also here: what the model notes for itself until the session closes, and the input history of the prompt, which
+is kept across sessions.
 """
 
 import json
@@ -23,6 +24,8 @@ from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+NOTE_TOOLS = ("jot", "read_jottings")
+MAX_PROMPTS = 5000  # for each owner; older ones are deleted
 INTERRUPTED = "interrupted"  # the result of a call that a crash left open
 _LAST = 50  # messages at the end of a session; one reply has fewer calls
 _AT_ONCE = 50  # imported messages in a statement, which begins a journal of its own: a third of the time of one by one
@@ -291,20 +294,6 @@ def redo_replaced(db: Database, session: int, by: int) -> list[int]:
     return [id for (id,) in rows]
 
 
-def blank_tools(db: Database, session: int, tools: Sequence[str], with_: str) -> None:
-    """Blank the calls of these tools and their results in a session. Runs in the caller's transaction."""
-    for tool in tools:
-        db.execute(
-            """update tool_call set arguments = '{}'
-               where name = ? and message_id in (select id from message where session_id = ?)""",
-            (tool, session),
-        )
-        db.execute(
-            "update message set text = ?, parts = ? where session_id = ? and role = 'tool' and tool = ?",
-            (with_, encode_parts([Part(with_, "tool", tool)]), session, tool),
-        )
-
-
 def exchanges(db: Database, found: Iterable[int]) -> list[int]:
     """These messages, and the whole answers that they begin or belong to: all up to the person's next message."""
     rows = db.rows(
@@ -414,3 +403,86 @@ def _results(db: Database, session: int) -> list[Entry]:
     late = history(db, session, last=_LAST)
     results = list(takewhile(lambda entry: entry.message.role == "tool", reversed(late)))[::-1]
     return results if len(results) < len(late) and late[-len(results) - 1].message.calls else []
+
+
+def add_note(db: Database, session: int, text: str, now: datetime) -> None:
+    with db.write():
+        db.execute(
+            "insert into jotting (uid, session_id, text, at, utc_offset) values (?, ?, ?, ?, ?)",
+            (ids.new(now), session, text, clock.utc(now), clock.offset(now)),
+        )
+
+
+def notes(db: Database, session: int) -> list[str]:
+    """The notes of a session, without those written after a message that was undone later."""
+    rows = db.rows(
+        """select text from jotting j where session_id = ? and not exists (
+              select 1 from message m where m.session_id = j.session_id and m.at <= j.at and m.undone_at >= j.at)
+           order by id""",
+        (session,),
+    )
+    return [text for (text,) in rows]
+
+
+def erase_notes(db: Database, session: int) -> None:
+    """Erase the notes of a session, and their words in logged calls and results. Runs in the caller's transaction."""
+    db.execute("delete from jotting where session_id = ?", (session,))
+    instead = "(erased when the session closed)"
+    for tool in NOTE_TOOLS:
+        db.execute(
+            """update tool_call set arguments = '{}'
+               where name = ? and message_id in (select id from message where session_id = ?)""",
+            (tool, session),
+        )
+        db.execute(
+            "update message set text = ?, parts = ? where session_id = ? and role = 'tool' and tool = ?",
+            (instead, encode_parts([Part(instead, "tool", tool)]), session, tool),
+        )
+
+
+def drop_notes(db: Database, found: Sequence[int]) -> None:
+    db.execute("delete from jotting where id in (select value from json_each(?))", (found,))
+
+
+def add_prompt(
+    db: Database, scope: Scope, session: int | None, text: str, now: datetime, pasted: Iterable[str] = ()
+) -> None:
+    """Add a line with its `pasted` parts, unless it repeats the last one or begins with a space, which keeps it out."""
+    if not text.strip() or text.startswith(" "):
+        return
+    spans = json.dumps([[text.index(piece), len(piece)] for piece in pasted])
+    with db.write():
+        if text == db.value("select text from prompt where owner = ? order by id desc limit 1", (scope.owner,)):
+            return
+        db.execute(
+            "insert into prompt (uid, owner, place, session_id, text, pasted, at) values (?, ?, ?, ?, ?, ?, ?)",
+            (ids.new(now), scope.owner, scope.place, session, text, spans, clock.utc(now)),
+        )
+        db.execute(
+            """delete from prompt where owner = ?1
+               and id <= (select id from prompt where owner = ?1 order by id desc limit 1 offset ?2)""",
+            (scope.owner, MAX_PROMPTS),
+        )
+
+
+def recent_prompts(db: Database, owner: str, limit: int) -> list[str]:
+    rows = db.rows("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
+    return [text for (text,) in rows]
+
+
+def pasted_prompts(db: Database, owner: str, limit: int) -> dict[str, list[str]]:
+    """The pasted parts of those of the newest lines that have any, by the line."""
+    rows = db.rows("select text, pasted from prompt where owner = ? order by id desc limit ?", (owner, limit))
+    read = ((text, json.loads(spans)) for text, spans in rows)
+    return {text: [text[start : start + length] for start, length in spans] for text, spans in read if spans}
+
+
+def prompts_are_command(db: Database, found: Sequence[int], command: str) -> bool:
+    return not db.value(
+        "select count(*) from prompt where id in (select value from json_each(?)) and text not like ? || ' %'",
+        (found, command),
+    )
+
+
+def erase_prompts(db: Database, found: Sequence[int]) -> None:
+    db.execute("delete from prompt where id in (select value from json_each(?))", (found,))

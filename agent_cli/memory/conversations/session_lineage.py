@@ -5,7 +5,7 @@ Also of the input history, from which nothing is derived.
 
 from agent_cli import clock
 from agent_cli.memory import lineage
-from agent_cli.memory.conversations import callers, prompts, rolling_summary, session_notes, sessions
+from agent_cli.memory.conversations import callers, digest, log, sessions
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -39,10 +39,10 @@ TABLES = (
     Table("prompt", text_columns="place text", other_columns="uid owner pasted at"),
 )
 COPIES = (
-    Copy("prompts", "prompt", "prompt", "text", prompts.erase, short=True),
+    Copy("prompts", "prompt", "prompt", "text", log.erase_prompts, short=True),
     Copy("openings", "opening", "session", "coalesce(opening, '')", sessions.drop_openings),
     Copy("lines of answers", "line of an answer", "answered", "lines", callers.blank_lines),
-    Copy("jottings", "jotting", "jotting", "text", session_notes.erase_some),
+    Copy("jottings", "jotting", "jotting", "text", log.drop_notes),
 )
 
 
@@ -68,7 +68,7 @@ def derive(db: Database, walk: Walk) -> None:
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    session_notes.erase_some(db, walk["jotting"])
-    rolling_summary.erase(db, walk["rolling"])
+    log.drop_notes(db, walk["jotting"])
+    digest.erase(db, walk["rolling"])
     callers.erase_answered(db, walk["message"], walk["session"], walk["answered"])
     sessions.drop_openings(db, walk["openings"])

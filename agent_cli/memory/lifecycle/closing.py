@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from agent_cli import clock
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log, session_notes, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -103,7 +103,7 @@ def _close_with_extract(db: Database, session: int, time: clock.Clock, actor: st
 
 def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:
     sessions.change(db, session, closed_at=clock.utc(time()), holder=None)
-    session_notes.erase(db, session)
+    log.erase_notes(db, session)
     if jobs.is_pending(db, "reflect", ids.handle("session", session)):  # it need not wait for more
         jobs.add(db, "reflect", ids.handle("session", session), time())
     events.append(db, time, "session closed", ids.handle("session", session), actor=actor, session=session)

@@ -19,7 +19,7 @@ from dateutil.relativedelta import relativedelta
 
 from agent_cli import clock
 from agent_cli.errors import ConfigError
-from agent_cli.memory.conversations import callers, log, rolling_summary, sessions
+from agent_cli.memory.conversations import callers, digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.facts import facts
@@ -390,6 +390,6 @@ def _erase_messages(db: Database, sessions_: Sequence[int], erasable: Sequence[i
     tasks.detach(db, (), erasable)
     callers.erase_answered(db, erasable)
     facts.drop_source(db, erasable)
-    rolling_summary.erase(db, sessions_)
+    digest.erase(db, sessions_)
     sessions.drop_openings(db, sessions_)
     log.erase(db, erasable)

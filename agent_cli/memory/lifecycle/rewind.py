@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent_cli import clock
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import Fact
@@ -47,9 +47,9 @@ def take_back(
         undone = log.undo_from(db, session, first, now, by)
         _hide_reminders(db, owner, undone, now)
         index.erase_many(db, "m", undone)
-        rolling = rolling_summary.get(db, session)
+        rolling = digest.rolling(db, session)
         if rolling and rolling.up_to >= first:
-            rolling_summary.erase(db, [session])
+            digest.erase(db, [session])
         changed = _rebuild_summaries(db, session, owner, said_at, time())
         stale = [ids.handle("session", session), *(ids.handle("summary", each) for each in changed)]
         sessions.drop_openings(db, sessions.opened_with(db, stale))

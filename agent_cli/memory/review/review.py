@@ -25,7 +25,7 @@ from agent_cli.memory.language import triples
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.proposals import ACCEPTED, MAX_WAIT, PENDING, MemoryContext, Proposals
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.memory.skills.skills import MERGED, SKILLS, Skill
 from agent_cli.messages import Request
 from agent_cli.store import ids
@@ -153,7 +153,7 @@ def read(memory: MemoryContext, key: ProposalKey, words: str = "") -> Proposal |
 
 def parse_edit(key: ProposalKey, words: str) -> str:
     """The reviewer's words as they would be stored. Raises UsageError when they are not valid."""
-    return visible_line(words) if key[0] == "fact" else skill_file.parse(cleaned(words)).text
+    return visible_line(words) if key[0] == "fact" else skills.parse(cleaned(words)).text
 
 
 def accept(memory: MemoryContext, proposal: Proposal, replacing: bool = False) -> ReviewDecision:
@@ -436,7 +436,7 @@ def _conflicts(memory: MemoryContext, fact: Fact) -> list[ConflictingFact]:
 def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
     shown, name, description = words or cleaned(skill.text), skill.name, skill.description
     with suppress(UsageError):  # it is invalid without the invisible characters: accepting it will raise this
-        file = skill_file.parse(shown)
+        file = skills.parse(shown)
         name, description = file.name, file.description
     known = skills.listing(memory.db, skill.owner)
     named = [each for each in known if each.name == name]

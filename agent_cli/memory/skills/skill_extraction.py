@@ -19,7 +19,7 @@ from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import fact_extraction
 from agent_cli.memory.language import languages, secrets, terms
 from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED, MemoryContext
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.memory.skills.skills import Skill
 from agent_cli.messages import Origin
 from agent_cli.store.db import Database
@@ -96,7 +96,7 @@ class SkillRead:
 
 def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[SkillRead]) -> str:
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
-    shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skill_file.body(each.text)}\n" for each in used)
+    shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skills.body(each.text)}\n" for each in used)
     return _PROMPT.format(
         example=_EXAMPLE_ANSWER,
         known=listed or "(nothing)",
@@ -162,7 +162,7 @@ def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[Skil
     read = {present[key].id: _as_of(db, present[key], at) for key, at in called.items() if key in present}
     shown: list[SkillRead] = []
     for each in reversed(read.values()):
-        if sum(len(skill_file.body(other.text)) for other in (each, *shown)) <= _MAX_STEPS:
+        if sum(len(skills.body(other.text)) for other in (each, *shown)) <= _MAX_STEPS:
             shown.insert(0, each)
     return shown[-_MAX_READ:]
 
@@ -187,8 +187,8 @@ def propose(
     if base is None and (found.changes or any(each.name == name for each in skills.listing(db, owner))):
         return  # the model was not shown the text it would replace
     try:
-        made = _amended(base.text, found) if base else skill_file.compose(name, found.description, found.steps)
-        made = skill_file.parse(secrets.mask(made)).text
+        made = _amended(base.text, found) if base else skills.compose(name, found.description, found.steps)
+        made = skills.parse(secrets.mask(made)).text
     except UsageError:
         return
     if not _proposed_before(db, owner, made, base):
@@ -204,7 +204,7 @@ def _as_of(db: Database, skill: Skill, at: str) -> SkillRead:
 
 def _amended(before: str, found: ExtractedSkill) -> str:
     """The file with new steps and, if possible, a new description; the rest of its front matter stays."""
-    was = skill_file.parse(before)
+    was = skills.parse(before)
     bare = before.rstrip()
     head, tail = bare[: len(bare) - len(was.body)], before[len(bare) :]
     end = "\r\n" if "\r\n" in head else "\n"
@@ -213,7 +213,7 @@ def _amended(before: str, found: ExtractedSkill) -> str:
     described = re.sub(r"(?m)^description:.*\n(?:[ \t].*\n|\r*\n)*", lambda _: line, head, count=1)
     for top in (described, head):
         try:
-            now = skill_file.parse(top + steps + (tail or end))
+            now = skills.parse(top + steps + (tail or end))
         except UsageError:
             continue
         if now.name == was.name and now.body == steps.strip():
@@ -226,8 +226,8 @@ def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None
     states = (ACCEPTED, PENDING, REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
-        return any(terms.is_similar(skill_file.body(made), each.body) for each in others)
-    if _normalised(skill_file.body(made)) in (_normalised(base.skill.body), _normalised(skill_file.body(base.text))):
+        return any(terms.is_similar(skills.body(made), each.body) for each in others)
+    if _normalised(skills.body(made)) in (_normalised(base.skill.body), _normalised(skills.body(base.text))):
         return True
     change = _new_lines(made, base.text)
     return any(
@@ -237,7 +237,7 @@ def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None
 
 def _new_lines(made: str, before: str) -> str:
     old = {_normalised(line) for line in before.splitlines()}
-    return "\n".join(line for line in skill_file.body(made).splitlines() if _normalised(line) not in old)
+    return "\n".join(line for line in skills.body(made).splitlines() if _normalised(line) not in old)
 
 
 def _normalised(words: str) -> str:

@@ -7,7 +7,7 @@ from agent_cli import clock, terminal
 from agent_cli.agent import profile
 from agent_cli.app import turns, upkeep
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import prompts
+from agent_cli.memory.conversations import log
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.planner import notes
@@ -135,7 +135,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     else:
         plan = forget.planned(app.db, provenance.select_by_topic(app.db, owner, argument), argument)
 
-    if set(plan.counts) == {"prompts"} and prompts.all_are_command(
+    if set(plan.counts) == {"prompts"} and log.prompts_are_command(
         app.db, plan.verbatim_copies.rows["prompts"], "/forget"
     ):
         # Only the line just typed: it may name what should not be stored.

@@ -1,5 +1,5 @@
 """Keys: the bindings of the prompt, pastes, history, single keys for questions, and terminals without a cursor.
 
-It knows prompt-toolkit, the app and the stored prompts (memory.conversations.prompts); nothing else of `repl`. Owns no
+It knows prompt-toolkit, the app and the stored prompts (memory.conversations.log); nothing else of `repl`. Owns no
 tables.
 """

@@ -27,7 +27,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import prompts
+from agent_cli.memory.conversations import log
 from agent_cli.render.layout import cut, wrap, wrapped
 from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard.key_reader import LineReader
@@ -227,8 +227,8 @@ class PromptHistory(History):
 
     def load_history_strings(self) -> Iterable[str]:
         with suppress(StoreError):  # the next command reports a file that cannot be read
-            self._pastes.load(prompts.pasted(self._app.db, self._app.scope.owner, _MAX_LINES))
-            return prompts.recent(self._app.db, self._app.scope.owner, _MAX_LINES)
+            self._pastes.load(log.pasted_prompts(self._app.db, self._app.scope.owner, _MAX_LINES))
+            return log.recent_prompts(self._app.db, self._app.scope.owner, _MAX_LINES)
         return []
 
     def lines(self) -> list[str]:
@@ -246,7 +246,7 @@ class PromptHistory(History):
     def store_string(self, string: str) -> None:
         with self._app.db.patience(_TIMEOUT), suppress(StoreError):  # a line of history is not worth an error
             line, pasted = without_surrogates(string), map(without_surrogates, self._pastes.pasted_in(string))
-            prompts.add(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
+            log.add_prompt(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
 
     def outdated(self) -> bool:
         """Whether something was forgotten, in any process, since the last call: then the lines are read again."""

@@ -15,7 +15,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.lifecycle import closing
-from agent_cli.memory.skills import skill_extraction, skill_file, skills
+from agent_cli.memory.skills import skill_extraction, skills
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests import turns
@@ -27,7 +27,7 @@ from tests.turns import agent, turn
 
 NOTHING = json.dumps({"skill": None})
 STEPS = "1. make build\n2. make check\n3. rsync -a out/ web:/srv/site"
-DEPLOY = skill_file.compose("deploy-site", "Publish the site: use when it is to go online", "1. make build\n2. rsync")
+DEPLOY = skills.compose("deploy-site", "Publish the site: use when it is to go online", "1. make build\n2. rsync")
 
 
 def found(steps=STEPS, **answer):
@@ -127,7 +127,7 @@ def test_a_skill_that_was_not_read_is_not_changed(db, talked, changes):
 
 
 def test_what_is_known_was_rejected_or_forgotten_does_not_come_again(db, talked):
-    skills.add(memory_of(db), skill_file.compose("publish", "Other words", STEPS))
+    skills.add(memory_of(db), skills.compose("publish", "Other words", STEPS))
     look_back(db, found())
     assert pending(db) == []
     skills.hide(memory_of(db), skills.named(db, "person", "publish"))
@@ -295,7 +295,7 @@ def test_long_exchanges_are_read_where_the_context_is_small(db, session):
 
 def test_of_the_skills_that_were_read_no_more_is_shown_than_a_model_can_mend(db, talked):
     for name, size in (("long", 15_000), ("short", 100), ("middle", 4000), ("other", 3000)):
-        skills.add(memory_of(db), skill_file.compose(name, f"How to {name}", "x" * size))
+        skills.add(memory_of(db), skills.compose(name, f"How to {name}", "x" * size))
         use(db, talked, ("read_skill", {"name": name}))
     reply(db, talked, "Done.")
     [asked] = look_back(db, NOTHING)

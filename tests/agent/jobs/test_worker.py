@@ -13,7 +13,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.summaries import summaries
@@ -273,17 +273,17 @@ def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, se
         log.add_user_message(db, session, HERE, [Part(f"My {pet} is called Mia.", "typed")], NOON)
         for pet in ("cat", "dog")
     )
-    rolling_summary.fold(db, session, one, NOON)
+    digest.fold(db, session, one, NOON)
     job = jobs.claim(db, NOON)
     effect = worker.summarise_folded(job_context(db, model("A cat.")), job)
-    rolling_summary.fold(db, session, two, NOON)
+    digest.fold(db, session, two, NOON)
     with db.write():
         jobs.finish(db, job, NOON)
         effect()
-    assert rolling_summary.get(db, session).method == "extract"
+    assert digest.rolling(db, session).method == "extract"
 
     assert worker.run_one(job_context(db, model("A cat and a dog.")))
-    assert (rolling_summary.get(db, session).text, rolling_summary.get(db, session).up_to) == ("A cat and a dog.", two)
+    assert (digest.rolling(db, session).text, digest.rolling(db, session).up_to) == ("A cat and a dog.", two)
 
 
 @pytest.mark.parametrize(("holds_one", "runs"), [(True, False), (False, True)])
@@ -291,9 +291,9 @@ def test_an_open_conversation_is_summarised_in_a_pause_where_the_server_keeps_it
     db, session, holds_one, runs
 ):
     up_to = log.add_user_message(db, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
-    rolling_summary.fold(db, session, up_to, NOON)
+    digest.fold(db, session, up_to, NOON)
 
     given = replace(job_context(db, model("A cat, Mia.")), holds_one_prompt=lambda: holds_one)
 
     assert worker.run_one(given) == runs
-    assert (rolling_summary.get(db, session).method == "model") == runs
+    assert (digest.rolling(db, session).method == "model") == runs

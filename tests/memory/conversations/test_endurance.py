@@ -9,7 +9,7 @@ from agent_cli import text
 from agent_cli.agent.jobs import summariser, worker
 from agent_cli.errors import ModelFailed, UsageError
 from agent_cli.llm.model import Text
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.language import keywords
@@ -93,8 +93,8 @@ def test_a_model_that_never_ends_its_sentence_is_cut_off():
 def test_a_summary_without_blanks_is_not_longer_than_one_with_them(db, session):
     for n in range(3):
         say(db, Clock(datetime(2026, 11, 20, n, tzinfo=UTC)), session, f"Mia ate {n} mice.")
-    rolling_summary.fold(db, session, 4, datetime(2026, 11, 20, 9, tzinfo=UTC))
-    made = rolling_summary.ask_model(db, session, 1000, lambda question: iter(["猫はねずみを食べた。"] * 1000))
+    digest.fold(db, session, 4, datetime(2026, 11, 20, 9, tzinfo=UTC))
+    made = digest.ask_model(db, session, 1000, lambda question: iter(["猫はねずみを食べた。"] * 1000))
     assert len(made.text) <= 1500
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from agent_cli.memory.conversations import log, session_notes, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
 from agent_cli.store import schema
 from agent_cli.store.db import Database
@@ -16,7 +16,7 @@ def jot(db, session):
     log.add_user_message(db, session, HERE, [Part("Keep this.", "typed")], NOON)
     reply = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, reply, Message("assistant", "", (JOT, READ, NOTE)), "stop", log.Usage(), NOON)
-    session_notes.add(db, session, "swordfish", NOON)
+    log.add_note(db, session, "swordfish", NOON)
     for call, words in ((JOT, "kept"), (READ, "swordfish"), (NOTE, "saved as n1")):
         log.add_tool_result(db, session, HERE, call, ToolResult(words), NOON)
 
@@ -24,11 +24,11 @@ def jot(db, session):
 def test_they_are_read_in_order_and_only_in_their_session(db, session):
     other = sessions.start(db, HERE, NOON)
     for number in range(3):
-        session_notes.add(db, session, f"thing {number}", NOON)
-    session_notes.add(db, other, "another", NOON)
+        log.add_note(db, session, f"thing {number}", NOON)
+    log.add_note(db, other, "another", NOON)
 
-    assert session_notes.listed(db, session) == ["thing 0", "thing 1", "thing 2"]
-    assert session_notes.listed(db, other) == ["another"]
+    assert log.notes(db, session) == ["thing 0", "thing 1", "thing 2"]
+    assert log.notes(db, other) == ["another"]
 
 
 def test_erasing_leaves_nothing_of_them_in_any_row_and_the_rest_of_the_log_alone(db, session):
@@ -37,7 +37,7 @@ def test_erasing_leaves_nothing_of_them_in_any_row_and_the_rest_of_the_log_alone
     jot(db, other)
 
     with db.write():
-        session_notes.erase(db, session)
+        log.erase_notes(db, session)
 
     erased = "(erased when the session closed)"
     said, called, *results = log.history(db, session)
@@ -48,7 +48,7 @@ def test_erasing_leaves_nothing_of_them_in_any_row_and_the_rest_of_the_log_alone
         (erased, (Part(erased, "tool", "read_jottings"),)),
         ("saved as n1", (Part("saved as n1", "tool", "save_note"),)),
     ]
-    assert (session_notes.listed(db, session), session_notes.listed(db, other)) == ([], ["swordfish"])
+    assert (log.notes(db, session), log.notes(db, other)) == ([], ["swordfish"])
     assert log.history(db, other)[1].message.calls == (JOT, READ, NOTE)
 
 
@@ -61,7 +61,7 @@ def test_after_a_truncating_checkpoint_the_files_have_no_trace_of_them(tmp_path,
     jot(db, session)
 
     with db.write():
-        session_notes.erase(db, session)
+        log.erase_notes(db, session)
     db.execute("pragma wal_checkpoint(truncate)")
 
     assert [each.name for each in tmp_path.iterdir() if b"swordfish" in each.read_bytes()] == []

@@ -13,7 +13,7 @@ from agent_cli.agent.jobs import worker
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log, prompts, rolling_summary, session_notes, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.facts import adoption, fact_files, facts
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.forgetting.provenance import OWNERS, TABLES
@@ -506,7 +506,7 @@ def _unused_part(held, size):
 
 def test_what_is_typed_while_the_plan_is_looked_at_goes_too(file, session_of_secret):
     plan = planned(file, f"s{session_of_secret}")
-    prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
+    log.add_prompt(file, HERE, None, f"My code is {SECRET}.", NOON)
     assert erasure_receipt.erase(file, plan, noon).clean
     assert traces(file.path, SECRET) == 0
 
@@ -514,7 +514,7 @@ def test_what_is_typed_while_the_plan_is_looked_at_goes_too(file, session_of_sec
 @pytest.mark.parametrize("last", [False, True], ids=["while the plan is looked at", "before the very transaction"])
 def test_what_another_process_writes_meanwhile_goes_too(file, other, session_of_secret, last):
     def write():
-        prompts.add(file, HERE, None, f"My code is {SECRET}.", NOON)
+        log.add_prompt(file, HERE, None, f"My code is {SECRET}.", NOON)
 
     plan = planned(other, f"s{session_of_secret}")
     if last:
@@ -543,14 +543,14 @@ def test_many_that_are_forgotten_at_once_leave_the_indexes_whole(file):
 
 def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):
     words = f"My code is {SECRET}."
-    prompts.add(file, STRANGER, None, words, NOON)
+    log.add_prompt(file, STRANGER, None, words, NOON)
     theirs = sessions.start(file, STRANGER, NOON)
     sessions.change(file, theirs, title=words)
     say(file, theirs, words, scope=STRANGER)
-    session_notes.add(file, theirs, words, NOON)
+    log.add_note(file, theirs, words, NOON)
     receipt = erase(file, f"s{session_of_secret}")
     assert (receipt.traces, receipt.quoting_rows) == (0, [])
-    assert prompts.recent(file, "caller", 9) == [words]
+    assert log.recent_prompts(file, "caller", 9) == [words]
     assert sessions.get(file, theirs, "caller").title == words
     assert file.value("select text from jotting") == words
 
@@ -581,9 +581,9 @@ def test_a_window_that_is_folded_meanwhile_holds_no_forgotten_words(file, other)
         last = say(file, session, words)
         reply(file, session, "Fine.")
     other.meanwhile = lambda: erase(file, "m3")
-    rolling_summary.fold(other, session, int(last[1:]), NOON)
-    assert "Graz" in rolling_summary.get(file, session).text
-    assert SECRET not in str(rolling_summary.get(file, session))
+    digest.fold(other, session, int(last[1:]), NOON)
+    assert "Graz" in digest.rolling(file, session).text
+    assert SECRET not in str(digest.rolling(file, session))
 
 
 def test_a_session_that_begins_meanwhile_is_told_no_forgotten_words(file, other):

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent_cli.memory.conversations import log, session_notes, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Message, Part
@@ -15,7 +15,7 @@ from tests.turns import close_with
 @pytest.fixture
 def spoken(db, session):
     log.add_user_message(db, session, HERE, [Part("My cat is Mia.", "typed")], NOON)
-    session_notes.add(db, session, "the cat", NOON)
+    log.add_note(db, session, "the cat", NOON)
     return session
 
 
@@ -24,7 +24,7 @@ def after(db, session):
     row = db.row("select closed_at is not null, holder from session where id = ?", (session,))
     waiting = [(job["kind"], job["subject"]) for job in jobs.listing(db, 9)]
     told = [(event["kind"], event["actor"], event["subject"]) for event in events.listing(db, 9, ["session closed"])]
-    return row, session_notes.listed(db, session), waiting, told
+    return row, log.notes(db, session), waiting, told
 
 
 def test_a_session_that_is_left_is_closed_with_an_extract_and_its_summary_queued(db, spoken):

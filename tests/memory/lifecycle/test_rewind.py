@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent import carry_over
-from agent_cli.memory.conversations import log, rolling_summary, session_notes, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import forget, provenance
@@ -109,14 +109,14 @@ def test_a_session_is_offered_by_what_still_counts(db, session):
 
 
 def test_what_was_folded_away_with_it_is_folded_anew(db, session, last):
-    rolling_summary.fold(db, session, 4, NOON)
-    assert "Gutenberg" in rolling_summary.get(db, session).text
+    digest.fold(db, session, 4, NOON)
+    assert "Gutenberg" in digest.rolling(db, session).text
     take_back(db, session, last)
-    assert rolling_summary.get(db, session) is None
-    assert "Gutenberg" not in rolling_summary.fold(db, session, 2, NOON).text
+    assert digest.rolling(db, session) is None
+    assert "Gutenberg" not in digest.fold(db, session, 2, NOON).text
     exchange(db, session, "Now what?", "Nothing.")
     take_back(db, session, 5)
-    assert rolling_summary.get(db, session).up_to == 2, "what was folded before stays"
+    assert digest.rolling(db, session).up_to == 2, "what was folded before stays"
 
 
 def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(db, session, last):
@@ -212,9 +212,9 @@ def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
 
 
 def test_what_was_jotted_since_is_gone(db, session, last):
-    session_notes.add(db, session, "the printer", NOON)
+    log.add_note(db, session, "the printer", NOON)
     take_back(db, session, last)
-    assert session_notes.listed(db, session) == []
+    assert log.notes(db, session) == []
 
 
 def replace_last(db, session, last, answer="", finish="stop", model="m"):
@@ -250,9 +250,9 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     later = lambda: NOON + timedelta(minutes=1)  # noqa: E731
     claim = Claim("The printer is called Gutenberg", "model", quote="The printer is called Gutenberg", message=last)
     waits = adoption.propose(memory_of(db), claim)
-    session_notes.add(db, session, "the printer", NOON)
+    log.add_note(db, session, "the printer", NOON)
     asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, later)
-    assert session_notes.listed(db, session) == []
+    assert log.notes(db, session) == []
     anew = adoption.propose(memory_of(db), replace(claim, message=asked))
     closing.recover(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
@@ -261,7 +261,7 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
         "withdrawn",
         "proposed again",
     ]
-    assert session_notes.listed(db, session) == ["the printer"]
+    assert log.notes(db, session) == ["the printer"]
 
 
 def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, last):

@@ -6,7 +6,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.search import index
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from tests.conftest import HERE, NOON, empty, memory_of, noon
 from tests.forgetting import learn, traces
 from tests.recalling import handles, say
@@ -39,13 +39,13 @@ def erase(db, *handles):
 
 
 def write(db, name, body):
-    return skills.add(memory_of(db), skill_file.compose(name, f"How to {name}", body))
+    return skills.add(memory_of(db), skills.compose(name, f"How to {name}", body))
 
 
 def bodies(db):
     """(handle, steps, version) of every skill in any state."""
     rows = db.rows("select id, text, version from skill order by id")
-    return [(f"k{id}", skill_file.parse(text).body, version) for id, text, version in rows]
+    return [(f"k{id}", skills.parse(text).body, version) for id, text, version in rows]
 
 
 def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(file, code_session):
@@ -91,7 +91,7 @@ def test_a_version_in_between_goes_and_the_present_one_stays(file, code_session)
     skills.edit(
         memory_of(file),
         skills.get(file, 1, "person"),
-        skill_file.compose("open-safe", "Opens it", "Turn it."),
+        skills.compose("open-safe", "Opens it", "Turn it."),
     )
 
     plan = planned(file, "m1")
@@ -124,7 +124,7 @@ def test_a_skill_of_which_nothing_is_left_is_erased_and_does_not_come_back(file,
 
     assert bodies(file) == []
     assert file.rows("select * from skill_version") == []
-    text = skill_file.compose("open-safe", "How to open-safe", f"Turn the wheel slowly to {SECRET}.")
+    text = skills.compose("open-safe", "How to open-safe", f"Turn the wheel slowly to {SECRET}.")
     assert skills.propose(memory_of(file), text) is None
 
 
@@ -162,7 +162,7 @@ def test_a_skill_goes_with_all_versions_and_the_proposals_to_change_it(file, cod
     skills.edit(
         memory_of(file),
         skills.get(file, 1, "person"),
-        skill_file.compose("open-safe", "Opens it", "Turn it."),
+        skills.compose("open-safe", "Opens it", "Turn it."),
     )
     learn(file, None, "open-safe", "Turn it twice.", yes=False)
 
@@ -172,13 +172,13 @@ def test_a_skill_goes_with_all_versions_and_the_proposals_to_change_it(file, cod
     erasure_receipt.erase(file, plan, noon)
 
     assert (bodies(file), file.rows("select * from skill_version")) == ([], [])
-    text = skill_file.compose("open-safe", "Opens it", "Turn it.")
+    text = skills.compose("open-safe", "Opens it", "Turn it.")
     assert skills.propose(memory_of(file), text, origin="import") is None
 
 
 def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     write(file, "open-safe", "Turn the wheel.")
-    text = skill_file.compose("open-safe", "Opens it", "Ask Anna.")
+    text = skills.compose("open-safe", "Opens it", "Ask Anna.")
     skills.edit(memory_of(file), skills.get(file, 1, "person"), text)
     write(file, "call", "Call Anna.")
 

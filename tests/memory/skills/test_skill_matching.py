@@ -6,7 +6,7 @@ from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, vectors
-from agent_cli.memory.skills import skill_file, skill_matching, skills
+from agent_cli.memory.skills import skill_matching, skills
 from tests.conftest import memory_of, noon
 
 SKILLS = {
@@ -66,7 +66,7 @@ def embedder():
 @pytest.fixture
 def skilled(db):
     for name, description in SKILLS.items():
-        skills.add(memory_of(db), skill_file.compose(name, description, "1. this\n2. that"))
+        skills.add(memory_of(db), skills.compose(name, description, "1. this\n2. that"))
     index.refresh_all(db)
     return db
 
@@ -100,7 +100,7 @@ def test_meaning_offers_what_no_word_says_and_still_nothing_for_other_questions(
 
 
 def test_what_waits_or_is_hidden_or_belongs_to_another_is_not_offered(db):
-    text = skill_file.compose("bake-sourdough", SKILLS["bake-sourdough"], "1. this")
+    text = skills.compose("bake-sourdough", SKILLS["bake-sourdough"], "1. this")
     waiting = skills.propose(memory_of(db), text)
     skills.add(MemoryContext(db, Scope("other", ""), noon), text)
     question = "How do I bake sourdough?"
@@ -115,6 +115,6 @@ def test_what_waits_or_is_hidden_or_belongs_to_another_is_not_offered(db):
 
 def test_at_most_three_are_offered(db):
     for number in range(9):
-        skills.add(memory_of(db), skill_file.compose(f"bake-{number}", "Bake a sourdough loaf", "1. this"))
+        skills.add(memory_of(db), skills.compose(f"bake-{number}", "Bake a sourdough loaf", "1. this"))
 
     assert offered(db, "bake a sourdough loaf") == ["bake-0", "bake-1", "bake-2"]

@@ -5,13 +5,11 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from tests.conftest import NOON, memory_of
 from tests.tables import for_each
 
-DEPLOY = skill_file.compose(
-    "deploy-site", "Publish the site: use when the person wants it online", "1. build\n2. rsync"
-)
+DEPLOY = skills.compose("deploy-site", "Publish the site: use when the person wants it online", "1. build\n2. rsync")
 BETTER = DEPLOY.replace("2. rsync", "2. run the tests\n3. rsync")
 
 
@@ -170,7 +168,7 @@ def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
 )
 def test_what_is_no_skill_is_refused_in_words(text, why):
     with pytest.raises(UsageError, match=why):
-        skill_file.parse(text)
+        skills.parse(text)
 
 
 @for_each(
@@ -185,7 +183,7 @@ def test_what_is_no_skill_is_refused_in_words(text, why):
     ],
 )
 def test_what_else_the_front_matter_says_is_left_as_it_is(line):
-    file = skill_file.parse(f"---\nname: a\ndescription: d\n{line}\n---\nsteps\n")
+    file = skills.parse(f"---\nname: a\ndescription: d\n{line}\n---\nsteps\n")
 
     assert (file.name, file.description, file.body) == ("a", "d", "steps")
 
@@ -194,7 +192,7 @@ def test_front_matter_that_grows_when_it_is_read_is_not_let_grow():
     lines = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 40)]
     text = "\n".join(["---", "name: a", "description: d", "a0: &a0 {x: 1}", *lines, "---", "steps"])
 
-    assert skill_file.parse(text).body == "steps"
+    assert skills.parse(text).body == "steps"
 
 
 def test_a_file_is_kept_character_by_character(db):

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent.jobs import worker
-from agent_cli.memory.conversations import log, rolling_summary, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
@@ -211,12 +211,12 @@ def test_the_rolling_summary_of_a_window_goes_with_a_message_of_it(file):
     gone = say(file, session, f"My code is {SECRET} and I decided so.")
     reply(file, session, "Fine.")
     last = say(file, session, "I live in Graz.")
-    rolling_summary.fold(file, session, int(last[1:]), NOON)
-    assert SECRET in rolling_summary.get(file, session).text
+    digest.fold(file, session, int(last[1:]), NOON)
+    assert SECRET in digest.rolling(file, session).text
 
     assert erase(file, gone).clean
 
-    assert rolling_summary.get(file, session) is None
+    assert digest.rolling(file, session) is None
     assert traces(file.path, SECRET) == 0
 
 

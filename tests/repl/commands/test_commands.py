@@ -9,7 +9,7 @@ import typer
 from agent_cli.app.app import open_app
 from agent_cli.cli import usage
 from agent_cli.errors import AgentError, UsageError
-from agent_cli.memory.conversations import log, prompts, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes, tasks
@@ -342,11 +342,11 @@ def test_where_nothing_is_kept_no_command_makes_or_changes_the_file(conversation
 def test_forgetting_what_is_not_there_offers_nothing_and_keeps_not_even_the_line(conversation):
     app = conversation.app
     for line in ("/forget hunter2", "/notes"):
-        prompts.add(app.db, app.scope, None, line, app.time())
+        log.add_prompt(app.db, app.scope, None, line, app.time())
     said = "nothing is remembered about 'hunter2'; the line that you typed is erased too"
     assert run(conversation, "/forget hunter2") == said
-    assert prompts.recent(app.db, app.scope.owner, 5) == ["/notes"]
-    prompts.add(app.db, app.scope, None, "log in with hunter2", app.time())
+    assert log.recent_prompts(app.db, app.scope.owner, 5) == ["/notes"]
+    log.add_prompt(app.db, app.scope, None, "log in with hunter2", app.time())
     assert run(conversation, "/forget hunter2").text == "to be erased: 1 prompt"
 
 

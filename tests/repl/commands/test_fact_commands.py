@@ -7,7 +7,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.messages import Part
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
@@ -159,7 +159,7 @@ def test_facts_are_listed_and_found(conversation):
     run(conversation, "/remember I like green tea")
     app = conversation.app
     adoption.propose(app.memory, Claim("I like black tea", "model"))
-    skills.propose(app.memory, skill_file.compose("tea", "Make tea: use at five", "1. boil"))  # is counted by /skills
+    skills.propose(app.memory, skills.compose("tea", "Make tea: use at five", "1. boil"))  # is counted by /skills
     lines = run(conversation, "/facts").splitlines()
     assert [line.split("  ")[-1] for line in lines] == [
         "You",

@@ -8,7 +8,7 @@ import pytest
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.messages import Part
 from agent_cli.render.layout import cell_width
 from tests.cli.test_screens import STYLE
@@ -18,7 +18,7 @@ from tests.repl.review.test_review import ENTER, claims, reviewer, walk, wide
 __all__ = ["reviewer", "walk", "wide"]
 
 SCREENS = Path(__file__).parent / "screens"
-SKILL = skill_file.compose("deploy-site", "Publish the site: use when it is to go online", "1. build\n2. rsync")
+SKILL = skills.compose("deploy-site", "Publish the site: use when it is to go online", "1. build\n2. rsync")
 
 
 @pytest.fixture

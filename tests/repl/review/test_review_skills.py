@@ -9,7 +9,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.review import review
-from agent_cli.memory.skills import skill_file, skills
+from agent_cli.memory.skills import skills
 from agent_cli.messages import Part
 from agent_cli.render.layout import cell_width
 from tests.conftest import HERE, NOON, memory_of
@@ -19,7 +19,7 @@ from tests.repl.review.test_review import reviewer, walk, wide
 __all__ = ["reviewer", "walk", "wide"]
 
 LINES = [f"{number}. step {number}" for number in range(1, 13)]
-DEPLOY = skill_file.compose("deploy-site", "Publish the site: use when it is to go online", "\n".join(LINES))
+DEPLOY = skills.compose("deploy-site", "Publish the site: use when it is to go online", "\n".join(LINES))
 BETTER = DEPLOY.replace("11. step 11", "11. run the tests")
 ENTER = "\r"
 

@@ -20,7 +20,7 @@ from agent_cli.app import upkeep
 from agent_cli.app.app import open_app
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log, prompts, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
@@ -99,8 +99,8 @@ def test_a_lost_end_of_a_paste_gives_the_prompt_its_keys_back(app):
         await until(lambda: line.buffer.text == "")
 
     at_prompt(app, person)
-    assert prompts.recent(app.db, app.scope.owner, 9) == ["half a paste"]
-    assert prompts.pasted(app.db, app.scope.owner, 9) == {"half a paste": ["half a paste"]}
+    assert log.recent_prompts(app.db, app.scope.owner, 9) == ["half a paste"]
+    assert log.pasted_prompts(app.db, app.scope.owner, 9) == {"half a paste": ["half a paste"]}
 
 
 @pytest.mark.parametrize("pressed", ["/memo\t", "\t"], ids=["with the word", "after it"])
@@ -138,8 +138,8 @@ def test_a_command_has_a_large_paste_whole(app):
 
     at_prompt(app, person)
     assert app.db.rows("select text, origin from note") == [(words, "pasted")]
-    assert prompts.recent(app.db, app.scope.owner, 9) == [f"/note {words}"]
-    assert prompts.pasted(app.db, app.scope.owner, 9) == {f"/note {words}": [words]}
+    assert log.recent_prompts(app.db, app.scope.owner, 9) == [f"/note {words}"]
+    assert log.pasted_prompts(app.db, app.scope.owner, 9) == {f"/note {words}": [words]}
 
 
 def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(app):
@@ -154,7 +154,7 @@ def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(
 
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         asyncio.run(sit(keyboard))
-    assert prompts.recent(app.db, app.scope.owner, 9) == ["half a thou"]
+    assert log.recent_prompts(app.db, app.scope.owner, 9) == ["half a thou"]
 
 
 def test_esc_esc_brings_the_line_that_replaces_the_last_message_without_its_files(app):
@@ -190,7 +190,7 @@ def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
 
 def sent_before(app, *lines):
     for line in lines:
-        prompts.add(app.db, app.scope, None, line, app.time())
+        log.add_prompt(app.db, app.scope, None, line, app.time())
 
 
 def searched(app, *pieces, ahead=()):
@@ -249,7 +249,7 @@ def test_an_enter_typed_ahead_takes_a_line_of_the_list_and_sends_nothing(app):
 
 
 def test_a_line_that_was_pasted_before_still_is_and_a_paste_into_the_list_is_looked_for(app):
-    prompts.add(app.db, app.scope, None, "see this text", app.time(), ["this text"])
+    log.add_prompt(app.db, app.scope, None, "see this text", app.time(), ["this text"])
     taken = [Part("see ", "typed"), Part("this text", "pasted")]
     assert searched(app, CTRL_R, "\x1b[200~this\x1b[201~", "\r", "\r") == taken
 
