@@ -12,14 +12,9 @@ from typing import NamedTuple
 from agent_cli import clock
 from agent_cli.errors import UsageError
 
-UNITS = ("day", "week", "month", "quarter", "year")
-_KEYS = {
-    "day": r"\d{4}-\d\d-\d\d",
-    "week": r"\d{4}-W\d\d",
-    "month": r"\d{4}-\d\d",
-    "quarter": r"\d{4}-Q[1-4]",
-    "year": r"\d{4}",
-}
+_KEYS = {"day": r"\d{4}-\d\d-\d\d", "week": r"\d{4}-W\d\d", "month": r"\d{4}-\d\d", "quarter": r"\d{4}-Q[1-4]"}
+_KEYS["year"] = r"\d{4}"
+UNITS = tuple(_KEYS)
 
 
 class Period(NamedTuple):  # compared by its first day
@@ -45,60 +40,61 @@ class Period(NamedTuple):  # compared by its first day
 
 def containing(day: date, unit: str) -> Period:
     """The period of this unit that contains a day."""
-    match unit:
-        case "day":
-            return Period(day, day + timedelta(days=1), unit, day.isoformat())
-        case "week":
-            first = day - timedelta(days=day.weekday())
-            year, week, _ = day.isocalendar()
-            return Period(first, first + timedelta(days=7), unit, f"{year:04}-W{week:02}")
-        case "month":
-            return _of_months(day.year, day.month, 1, unit, f"{day.year:04}-{day.month:02}")
-        case "quarter":
-            quarter = (day.month + 2) // 3
-            return _of_months(day.year, 3 * quarter - 2, 3, unit, f"{day.year:04}-Q{quarter}")
-        case "year":
-            return _of_months(day.year, 1, 12, unit, f"{day.year:04}")
-    raise ValueError(unit)
+    if unit == "day":
+        return Period(day, day + timedelta(days=1), unit, day.isoformat())
+    if unit == "week":
+        first = day - timedelta(days=day.weekday())
+        year, week, _ = day.isocalendar()
+        return Period(first, first + timedelta(days=7), unit, f"{year:04}-W{week:02}")
+    months = {"month": 1, "quarter": 3, "year": 12}[unit]
+    first_month = (day.month - 1) // months * months  # from 0
+    end = day.year * 12 + first_month + months  # in months since the year 0
+    keys = {"month": f"-{day.month:02}", "quarter": f"-Q{first_month // 3 + 1}", "year": ""}
+    first = day.replace(month=first_month + 1, day=1)
+    return Period(first, date(end // 12, end % 12 + 1, 1), unit, f"{day.year:04}{keys[unit]}")
 
 
 def parse(words: str) -> Period:
     """The period of a key. Raises UsageError."""
     key = words.strip().upper()
-    for unit, pattern in _KEYS.items():
-        if re.fullmatch(pattern, key):
-            try:
-                if not 1 < int(key[:4]) < 9999:  # datetime has no day before year 1 or after year 9999
-                    raise ValueError(key)
-                return containing(_first_day(unit, key), unit)
-            except (ValueError, OverflowError) as error:
-                raise UsageError(f"there is no {unit} {key} in the calendar") from error
-    raise UsageError(f"{words!r} is not a period: write it like 2026-11-20, 2026-W47, 2026-11, 2026-Q4 or 2026")
+    unit = next((unit for unit, pattern in _KEYS.items() if re.fullmatch(pattern, key)), "")
+    if not unit:
+        raise UsageError(f"{words!r} is not a period: write it like 2026-11-20, 2026-W47, 2026-11, 2026-Q4 or 2026")
+    year, number = int(key[:4]), int(re.sub(r"\D", "", key[5:7]) or 1)
+    try:
+        if not 1 < year < 9999:  # datetime has no day before year 1 or after year 9999
+            raise ValueError(key)
+        if unit == "week":
+            return containing(date.fromisocalendar(year, int(key[6:]), 1), unit)
+        if unit == "day":
+            return containing(date.fromisoformat(key), unit)
+        return containing(date(year, 3 * int(key[6:]) - 2 if unit == "quarter" else number, 1), unit)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"there is no {unit} {key} in the calendar") from error
 
 
 def from_words(words: str, now: datetime) -> Period:
     """The period of a key, or the present one of a unit, as in `week`. Raises UsageError."""
-    if words.strip().lower() in ("today", *UNITS):
-        return containing(now.date(), "day" if words.strip().lower() == "today" else words.strip().lower())
-    if words.strip().lower() == "yesterday":
-        return containing(now.date() - timedelta(days=1), "day")
+    word = words.strip().lower()
+    if word in ("today", "yesterday", *UNITS):
+        day = now.date() - timedelta(days=word == "yesterday")
+        return containing(day, word if word in UNITS else "day")
     return parse(words)
 
 
 def parts(period: Period) -> list[Period]:
     """The next smaller periods it consists of, in order; none for a day."""
+    days = [period.first + timedelta(days=n) for n in range((period.end - period.first).days)]
     match period.unit:
         case "week":
-            return [containing(day, "day") for day in _days(period.first, period.end)]
+            return [containing(day, "day") for day in days]
         case "month":
-            weeks = {containing(day, "week") for day in _days(period.first, period.end)}
-            whole = {week for week in weeks if period.contains(week)}
-            torn = [day for day in _days(period.first, period.end) if containing(day, "week") not in whole]
-            return sorted([*whole, *(containing(day, "day") for day in torn)])
+            weeks = {week for week in (containing(day, "week") for day in days) if period.contains(week)}
+            return sorted({*weeks, *(containing(day, "day") for day in days if containing(day, "week") not in weeks)})
         case "quarter":
-            return _of_year_part(period, 1, "month")
+            return sorted({containing(day, "month") for day in days})
         case "year":
-            return _of_year_part(period, 3, "quarter")
+            return sorted({containing(day, "quarter") for day in days})
     return []
 
 
@@ -112,8 +108,7 @@ def all_parts(period: Period) -> list[Period]:
 
 def all_enclosing(period: Period) -> list[Period]:
     """All larger periods it is a part of, up to the year, the smallest units first."""
-    found: set[Period] = set()
-    level = {period}
+    found, level = set[Period](), {period}
     while level := {whole for each in level for whole in enclosing(each)}:
         found |= level
     return in_order(found)
@@ -126,50 +121,15 @@ def in_order(found: Iterable[Period]) -> list[Period]:
 
 def enclosing(period: Period) -> list[Period]:
     """The next larger periods it is a part of; two for a day whose week lies in two months."""
-    day = period.first
-    match period.unit:
-        case "day":
-            week, month = containing(day, "week"), containing(day, "month")
-            return [week] if month.contains(week) else [week, month]
-        case "week":
-            month = containing(day, "month")
-            return [month] if month.contains(period) else []
-        case "month":
-            return [containing(day, "quarter")]
-        case "quarter":
-            return [containing(day, "year")]
-    return []
+    if period.unit == "year":
+        return []
+    larger = containing(period.first, UNITS[UNITS.index(period.unit) + 1])
+    if period.unit == "week":
+        return [larger] if larger.contains(period) else []
+    month = containing(period.first, "month")
+    return [larger, month] if period.unit == "day" and not month.contains(larger) else [larger]
 
 
 def day_of(stored: str, minutes: int) -> date:
     """The local day of a stored UTC time; `minutes` is the offset stored with it."""
     return clock.local(stored, minutes).date()
-
-
-def _first_day(unit: str, key: str) -> date:
-    year = int(key[:4])
-    match unit:
-        case "day":
-            return date.fromisoformat(key)
-        case "week":
-            return date.fromisocalendar(year, int(key[6:]), 1)
-        case "month":
-            return date(year, int(key[5:]), 1)
-        case "quarter":
-            return date(year, 3 * int(key[6:]) - 2, 1)
-    return date(year, 1, 1)
-
-
-def _of_months(year: int, month: int, count: int, unit: str, key: str) -> Period:
-    end = year * 12 + month - 1 + count  # in months since the year 0
-    return Period(date(year, month, 1), date(end // 12, end % 12 + 1, 1), unit, key)
-
-
-def _of_year_part(period: Period, months: int, unit: str) -> list[Period]:
-    first = period.first.month
-    count = 3 if period.unit == "quarter" else 12
-    return [containing(period.first.replace(month=month), unit) for month in range(first, first + count, months)]
-
-
-def _days(first: date, end: date) -> list[date]:
-    return [first + timedelta(days=n) for n in range((end - first).days)]

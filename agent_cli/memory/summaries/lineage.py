@@ -13,7 +13,6 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import SearchTerms
 from agent_cli.memory.lineage import Copy, Table, Walk
-from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Sentence, Source
 from agent_cli.store import ids, jobs
@@ -59,12 +58,10 @@ def derive(db: Database, walk: Walk) -> None:
     days = for_days(db, walk.request.owner, walk.losing_words("message")) - found
     affected = (mentioned | found | days) - {*named}
     whole = {*_of_sessions(db, walk.request.rows.get("session", ()))}
-    partial = dict(orphaned_sentences(db, walk.request.owner, affected - whole, erased, _mentions(db, walk, days)))
+    partial = orphaned_sentences(db, walk.request.owner, affected - whole, erased, _mentions(db, walk, days))
     walk.partial["summary"] = dict(partial)
     walk.add("summary", affected - partial.keys())
-    walk.removed_texts["summary"] = [
-        words for id, sentences in partial.items() for words in _removed_texts(db, id, sentences)
-    ]
+    walk.removed_texts["summary"] = [each for id, stay in partial.items() for each in _removed_texts(db, id, stay)]
     walk.rebuilt_periods.extend(period_keys(db, affected))
     walk.add("job", _jobs(db, walk.request.owner, named, about))
     _keep_sessions(db, walk)
@@ -108,7 +105,7 @@ def _removed_texts(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]
 
 def _jobs(db: Database, owner: str, named: Iterable[int], sessions: Iterable[int]) -> list[int]:
     """Queued jobs that would make the named summaries of periods, or those of these sessions, again."""
-    of_periods = [key if owner == PERSON else f"{key} {owner}" for key in period_keys(db, named)]
+    of_periods = [period_summaries.subject(owner, key) for key in period_keys(db, named)]
     found = [id for id, _, _ in jobs.about(db, of_periods)]
     making = jobs.about(db, [ids.handle("session", id) for id in sessions])
     return found + [id for id, kind, _ in making if kind == summaries.JOB]
@@ -121,15 +118,12 @@ def _keep_sessions(db: Database, walk: Walk) -> None:
     walk.partial["session"] = dict.fromkeys(sorted({*walk.staying("session"), *staying}))
 
 
-RemainingSentences = tuple[int, tuple[Sentence, ...]]
-"""(summary id, sentences that are kept)."""
-
-
 def derived_from(db: Database, sources: Iterable[Source]) -> set[int]:
     """The summaries of periods made from these rows, directly or from other summaries."""
+    of_periods = "select id from summary where grain <> 'session' and id {ids}"  # others are made from messages only
     found, fresh = set[int](), set(sources)
     while fresh:
-        made = set(_of_periods(db, summaries.made_from(db, fresh))) - found
+        made = set(lineage.column(db, of_periods, summaries.made_from(db, fresh))) - found
         found |= made
         fresh = {Source("summary", id) for id in made}
     return found
@@ -137,29 +131,21 @@ def derived_from(db: Database, sources: Iterable[Source]) -> set[int]:
 
 def for_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
     """The summaries of all periods that contain the days of these messages."""
-    days = db.rows(
+    days = lineage.rows(
+        db,
         """select distinct date(at, utc_offset || ' minutes') from message
-           where id in (select value from json_each(?)) and date(at) is not null and at >= '0002' and at < '9999'""",
-        (messages,),
+           where id {ids} and date(at) is not null and at >= '0002' and at < '9999'""",
+        messages,
     )
     keys = {periods.containing(date.fromisoformat(day), unit).key for (day,) in days for unit in periods.UNITS}
-    rows = db.rows(
-        "select id from summary where owner = ? and period in (select value from json_each(?))",
-        (owner, sorted(keys)),
-    )
-    return {id for (id,) in rows}
+    query = "select id from summary where owner = ? and period in (select value from json_each(?))"
+    return {id for (id,) in db.rows(query, (owner, sorted(keys)))}
 
 
 def period_keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
     """The period keys of these summaries, the smallest units first, so that each is made after its parts."""
-    rows = db.rows(
-        "select period from summary where grain <> 'session' and id in (select value from json_each(?))",
-        (sorted(found),),
-    )
-    found_periods = [periods.parse(key) for (key,) in rows]
-    return tuple(
-        each.key for each in sorted(found_periods, key=lambda each: (periods.UNITS.index(each.unit), each.first))
-    )
+    rows = lineage.rows(db, "select period from summary where grain <> 'session' and id {ids}", sorted(found))
+    return tuple(each.key for each in periods.in_order(periods.parse(key) for (key,) in rows))
 
 
 def orphaned_sentences(
@@ -168,20 +154,18 @@ def orphaned_sentences(
     found: Iterable[int],
     erased: Iterable[Source],
     mentions_erased: Callable[[int, str], bool],
-) -> tuple[RemainingSentences, ...]:
-    """The sentences to keep of summaries that are erased: their sources were removed by retention.
+) -> dict[int, tuple[Sentence, ...]]:
+    """By summary the sentences to keep of summaries that are erased: their sources were removed by retention.
 
     They could not be made again, and come from none of the `erased` rows. `mentions_erased`: whether a sentence
     mentions them nevertheless. Sentences without known sources are not kept.
     """
-    left = []
-    erased_sources = set(erased)
+    left, erased_sources = dict[int, tuple[Sentence, ...]](), set(erased)
     for id in sorted(found):
         sentences = _orphaned(db, owner, id, erased_sources)
         stay = tuple((words, sources) for words, sources in sentences if sources and not mentions_erased(id, words))
-        if stay:
-            left.append((id, stay))
-    return tuple(left)
+        left |= {id: stay} if stay else {}
+    return left
 
 
 def _orphaned(db: Database, owner: str, id: int, erased: set[Source]) -> list[Sentence]:
@@ -195,12 +179,3 @@ def _orphaned(db: Database, owner: str, id: int, erased: set[Source]) -> list[Se
             expired = period_summaries.collect(db, owner, day, _LITTLE).expired
     sentences = summaries.orphaned_sentences(db, summary, expired - erased)
     return [(words, sources) for words, sources in sentences if not erased & set(sources)]
-
-
-def _of_periods(db: Database, found: Iterable[int]) -> list[int]:
-    """The summaries of periods among these; those of sessions are made from messages only."""
-    rows = db.rows(
-        "select id from summary where grain <> 'session' and id in (select value from json_each(?))",
-        (sorted(found),),
-    )
-    return [id for (id,) in rows]

@@ -9,6 +9,7 @@ questions, and facts learned; those of longer periods are the summaries of their
 Each unit has a prompt of its own; what does not fit is left out of the longest sources first.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
@@ -59,10 +60,20 @@ def collect_items(db: Database, owner: str, period: Period, characters: int) -> 
     """The present sources of a period in order, each conversation at most so many characters."""
     if period.unit != "day":
         found = [summaries.of_period(db, owner, each.key) for each in periods.parts(period)]
-        return [_summary(each, each.period, each.started_at) for each in found if each]
-    by_kind = _sessions(db, owner, period.first, characters)
-    chats = [item for kind, item in by_kind if kind == "chat"]
-    one_shots = [item for kind, item in by_kind if kind != "chat"]
+        return [
+            Item(Source("summary", each.id), each.period, each.text, each.details, each.at, each.started_at)
+            for each in found
+            if each
+        ]
+    rows = db.rows(
+        f"""select m.session_id, s.kind, min(m.id), max(m.at), count(*), min(m.at), m.utc_offset
+            from message m cross join session s on s.id = m.session_id
+            where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} and {_ON} = ?
+            group by m.session_id order by min(m.at), m.session_id""",
+        (*_between(period.first, period.end), owner, period.key),
+    )
+    chats = [_session(db, period.first, row, characters) for row in rows if row[1] == "chat"]
+    one_shots = [_session(db, period.first, row, characters) for row in rows if row[1] != "chat"]
     return [*chats, *_without_messages(db, owner, period.first), *one_shots, *_facts(db, owner, period.first)]
 
 
@@ -94,18 +105,6 @@ def expired_sessions(db: Database, period: Period, sources: Sequence[Source]) ->
         id for id in sessions - hidden if any(day == period.first for _, day in days_of_session(db, id, undone=True))
     }
     return {Source("session", id) for id in sessions - hidden - left}
-
-
-def _sessions(db: Database, owner: str, day: date, characters: int) -> list[tuple[str, Item]]:
-    """(kind of session, its messages of that day), in the order in which they began."""
-    rows = db.rows(
-        f"""select m.session_id, s.kind, min(m.id), max(m.at), count(*), min(m.at), m.utc_offset
-            from message m cross join session s on s.id = m.session_id
-            where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} and {_ON} = ?
-            group by m.session_id order by min(m.at), m.session_id""",
-        (*_between(day, day + _DAY), owner, day.isoformat()),
-    )
-    return [(row[1], _session(db, day, row, characters)) for row in rows]
 
 
 def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, int], characters: int) -> Item:
@@ -160,10 +159,6 @@ def _facts(db: Database, owner: str, day: date) -> list[Item]:
     ]
 
 
-def _summary(summary: summaries.Summary, title: str, last_at: str) -> Item:
-    return Item(Source("summary", summary.id), title, summary.text, summary.details, summary.at, last_at)
-
-
 def _between(first: date, end: date) -> tuple[str, str]:
     """The range of uids (which sort by time) created on these days in any time zone."""
     early = max(first, date(1970, 1, 3)) - _DAY
@@ -196,14 +191,10 @@ decisions. State only what is said. No heading, no list, no introduction.
 
 def prompt(period: Period, items: Sequence[Item], characters: int) -> str:
     """The prompt for a model, with at most this many characters of sources."""
-    what = {"day": f"the day {period.key}", "week": f"the week {period.key}"}.get(period.unit, period.key)
-    return _QUESTION.format(
-        what=what,
-        wanted=_INSTRUCTIONS[period.unit],
-        most=SENTENCES[period.unit],
-        unit=period.unit,
-        sources=digest.escape_end_tag(_format_sources(items, characters), period.unit),
-    )
+    unit = period.unit
+    what = f"the {unit} {period.key}" if unit in ("day", "week") else period.key
+    sources = digest.escape_end_tag(_format_sources(items, characters), unit)
+    return _QUESTION.format(what=what, wanted=_INSTRUCTIONS[unit], most=SENTENCES[unit], unit=unit, sources=sources)
 
 
 def extract(period: Period, items: Sequence[Item]) -> str:
@@ -212,16 +203,14 @@ def extract(period: Period, items: Sequence[Item]) -> str:
     pieces = [(n, sentence) for n, line in lines for sentence in text.sentences(line.partition(": ")[2])]
     weighed = list(zip(pieces, digest.sentences("\n".join(line for _, line in lines)), strict=True))
     weighed.sort(key=lambda each: (-each[1].weight, each[1].place))
-    seen: dict[int, int] = {}
-    ranked = []
+    seen, ranked = Counter[int](), []
     for (n, _), sentence in weighed:
-        seen[n] = seen.get(n, 0) + 1
+        seen[n] += 1
         ranked.append((seen[n], n, sentence))
     ranked.sort(key=lambda each: (each[0], -each[2].weight, each[2].place))
     best = sorted(ranked[: SENTENCES[period.unit]], key=lambda each: each[2].place)
-    return " ".join(
-        text.one_line(digest.narration([each]) if items[n].spoken else each.words, _MAX_SENTENCE) for _, n, each in best
-    )
+    words = (digest.narration([each]) if items[n].spoken else each.words for _, n, each in best)
+    return " ".join(text.one_line(each, _MAX_SENTENCE) for each in words)
 
 
 def _lines(item: Item) -> list[str]:
@@ -282,10 +271,8 @@ class Material:
 
 def queue(db: Database, owner: str, period: Period, now: datetime) -> None:
     """Queue the summary of a period, to be made once it is over. Runs in the caller's transaction."""
-    turn = timedelta(
-        milliseconds=UNITS.index(period.unit)
-    )  # of periods ending at one midnight the shortest comes first
-    jobs.add(db, JOB, _subject(owner, period), now, period.ends_at(now) + turn)
+    turn = timedelta(milliseconds=UNITS.index(period.unit))  # of those ending at one midnight the shortest comes first
+    jobs.add(db, JOB, subject(owner, period.key), now, period.ends_at(now) + turn)
 
 
 def parse_subject(subject: str) -> tuple[str, Period]:
@@ -294,8 +281,9 @@ def parse_subject(subject: str) -> tuple[str, Period]:
     return owner or PERSON, periods.parse(key)
 
 
-def _subject(owner: str, period: Period) -> str:
-    return period.key if owner == PERSON else f"{period.key} {owner}"
+def subject(owner: str, key: str) -> str:
+    """The subject of the job that makes the summary of a period."""
+    return key if owner == PERSON else f"{key} {owner}"
 
 
 def queue_session(db: Database, session: int, now: datetime) -> None:
@@ -308,32 +296,26 @@ def queue_extracted(db: Database, now: datetime) -> None:
     """Queue the summaries made without a model again, the shortest periods first."""
     found = [(periods.parse(key), owner) for owner, key, session in summaries.made_without_model(db) if session is None]
     for period, owner in sorted(found, key=lambda each: UNITS.index(each[0].unit)):
-        if not jobs.parked_recently(db, JOB, _subject(owner, period), now):
+        if not jobs.parked_recently(db, JOB, subject(owner, period.key), now):
             queue(db, owner, period, now)
 
 
 def time_to_wait(db: Database, owner: str, period: Period, now: datetime) -> timedelta | None:
     """How long to wait for jobs that make its parts; None when it can be made now."""
-    if period.unit == "day":
-        waiting = jobs.running_or_due(db, summaries.JOB, now)
-        before = [
-            running
-            for subject, running in waiting.items()
-            if (owner, period.first) in days_of_session(db, ids.number("session", subject))
-        ]
-    else:
-        others = {parse_subject(subject): running for subject, running in jobs.running_or_due(db, JOB, now).items()}
-        before = [
-            running
-            for (whose, other), running in others.items()
-            if whose == owner and other != period and period.contains(other)
-        ]
+    before = []
+    for key, running in jobs.running_or_due(db, summaries.JOB if period.unit == "day" else JOB, now).items():
+        if period.unit == "day":
+            is_part = (owner, period.first) in days_of_session(db, ids.number("session", key))
+        else:
+            whose, other = parse_subject(key)
+            is_part = whose == owner and other != period and period.contains(other)
+        before += [running] if is_part else []
     return (_PAUSE if all(before) else timedelta()) if before else None
 
 
 def postpone(db: Database, owner: str, period: Period, now: datetime, pause: timedelta) -> None:
     """Queue it again after a pause. Runs in the caller's transaction."""
-    jobs.add(db, JOB, _subject(owner, period), now, now + pause)
+    jobs.add(db, JOB, subject(owner, period.key), now, now + pause)
 
 
 def collect(db: Database, owner: str, period: Period, characters: int) -> Material:
@@ -366,8 +348,7 @@ def stream(material: Material, ask: AskModel | None, characters: int) -> Iterato
     if ask is None:
         yield extract(period, material.items)
         return
-    question = prompt(period, material.items, characters)
-    yield from summaries.first_sentences(ask(question), SENTENCES[period.unit])
+    yield from summaries.first_sentences(ask(prompt(period, material.items, characters)), SENTENCES[period.unit])
 
 
 def compose(material: Material, words: str, method: str, model: str) -> NewSummary:
@@ -379,23 +360,14 @@ def compose(material: Material, words: str, method: str, model: str) -> NewSumma
     found = summaries.attribute(new, [(item.source, item.words) for item in material.items])
     whole, sources = summaries.join_sentences([*dict(material.orphaned).items(), *zip(new, found, strict=True)])
     room = DETAILS[material.period.unit]
-    said = [(item.details, keywords.newest_details([item.words], room)) for item in material.items]
-    return NewSummary(
-        whole,
-        keywords.merge_details([_orphaned_details(material), *(each for pair in said for each in pair)], room, whole),
-        method,
-        model,
-        sources,
-        (*sorted(material.expired, key=lambda each: (each.kind, each.row)), *(item.source for item in material.items)),
-    )
-
-
-def _orphaned_details(material: Material) -> str:
-    """The earlier details of sources removed by retention; none when others are hidden, as they may be theirs."""
-    if material.earlier is None or not material.expired:
-        return ""
-    hides = not material.known <= material.expired | {item.source for item in material.items}
-    return "" if hides else material.earlier.details
+    present = [item.source for item in material.items]
+    # The earlier details of sources removed by retention; none when others are hidden, as they may be theirs.
+    stays = material.earlier and material.expired and material.known <= material.expired.union(present)
+    details = [material.earlier.details if material.earlier and stays else ""]
+    for item in material.items:
+        details += [item.details, keywords.newest_details([item.words], room)]
+    all_sources = (*sorted(material.expired, key=lambda each: (each.kind, each.row)), *present)
+    return NewSummary(whole, keywords.merge_details(details, room, whole), method, model, sources, all_sources)
 
 
 def save(db: Database, material: Material, made: NewSummary, time: Clock) -> int:

@@ -122,9 +122,8 @@ def stream(transcript: str, ask: AskModel | None) -> Iterator[str]:
         return
     if not transcript:  # a model would make something up
         return
-    yield from first_sentences(
-        ask(_QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))), SENTENCES
-    )
+    question = _QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))
+    yield from first_sentences(ask(question), SENTENCES)
 
 
 def stream_after(folded: str, ask: AskModel) -> Iterator[str]:
@@ -196,8 +195,8 @@ def queue_extracted(db: Database, now: datetime) -> None:
 
 def attribute(sentences: Sequence[str], items: Sequence[tuple[T, str]]) -> list[tuple[T, ...]]:
     """For each sentence the ids of the (id, text) items it comes from, the likeliest first."""
-    word_sets = [set(_words(words)) for _, words in items]
-    return [tuple(items[n][0] for n in _best_sources(set(_words(each)), word_sets)) for each in sentences]
+    word_sets = [_words(words) for _, words in items]
+    return [tuple(items[n][0] for n in _best_sources(_words(each), word_sets)) for each in sentences]
 
 
 def _best_sources(sentence: set[str], word_sets: Sequence[set[str]]) -> list[int]:
@@ -211,8 +210,8 @@ def _best_sources(sentence: set[str], word_sets: Sequence[set[str]]) -> list[int
     return sorted(found, key=lambda n: (-shared[n], n))[:_MAX_SOURCES]
 
 
-def _words(sentence: str) -> list[str]:
-    return [word for word in text.words(sentence) if word not in STOP_WORDS and (len(word) > 2 or word.isdigit())]
+def _words(sentence: str) -> set[str]:
+    return {word for word in text.words(sentence) if word not in STOP_WORDS and (len(word) > 2 or word.isdigit())}
 
 
 def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...]]:
@@ -350,7 +349,8 @@ def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
 
 def missing_sources(db: Database, summary: Summary) -> set[Source]:
     """The sources of a summary that no longer exist."""
-    return {each for found in sources(db, summary.id).values() for each in found if not _exists(db, each)}
+    named = {each for found in sources(db, summary.id).values() for each in found}
+    return {each for each in named if not db.value(f"select 1 from {each.kind} where id = ?", (each.row,))}
 
 
 def orphaned_sentences(db: Database, summary: Summary, emptied: AbstractSet[Source] = frozenset()) -> list[Sentence]:
@@ -370,10 +370,6 @@ def orphaned_sentences(db: Database, summary: Summary, emptied: AbstractSet[Sour
     ]
 
 
-def _exists(db: Database, source: Source) -> bool:
-    return bool(db.value(f"select 1 from {source.kind} where id = ?", (source.row,)))
-
-
 def pin(db: Database, id: int, pinned: bool) -> None:
     """Protect it from retention, or not."""
     with db.write():
@@ -386,9 +382,8 @@ def erase(db: Database, found: Sequence[int]) -> None:
     Other summaries still name them as sources until `drop_sources`.
     """
     index.erase_many(db, "y", found)
-    listed = (found,)
-    db.execute("delete from summary_source where summary_id in (select value from json_each(?))", listed)
-    db.execute("delete from summary where id in (select value from json_each(?))", listed)
+    db.execute("delete from summary_source where summary_id in (select value from json_each(?))", (found,))
+    db.execute("delete from summary where id in (select value from json_each(?))", (found,))
 
 
 def shorten(db: Database, id: int, sentences: Sequence[Sentence]) -> None:
@@ -420,16 +415,14 @@ def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
 
     Not those that a model had nothing to add to.
     """
-    return [
-        (owner, period, session)
-        for owner, period, session in db.rows(
-            """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
-               where y.method = 'extract' and y.model = '' and case when y.session_id is not null
-                     then s.closed_at is not null and exists (select 1 from said where session_id = s.id)
-                     else not exists (select 1 from summary_source where summary_id = y.id and sentence = 0)
-                          or exists (select 1 from summary_source o where summary_id = y.id and sentence = 0
-                                     and (exists (select 1 from summary t where kind = 'summary' and t.id = o.row)
-                                          or exists (select 1 from message where kind = 'session'
-                                                     and session_id = o.row))) end"""
-        )
-    ]
+    rows = db.rows(
+        """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
+           where y.method = 'extract' and y.model = '' and case when y.session_id is not null
+                 then s.closed_at is not null and exists (select 1 from said where session_id = s.id)
+                 else not exists (select 1 from summary_source where summary_id = y.id and sentence = 0)
+                      or exists (select 1 from summary_source o where summary_id = y.id and sentence = 0
+                                 and (exists (select 1 from summary t where kind = 'summary' and t.id = o.row)
+                                      or exists (select 1 from message where kind = 'session'
+                                                 and session_id = o.row))) end"""
+    )
+    return [(owner, period, session) for owner, period, session in rows]
