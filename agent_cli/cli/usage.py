@@ -77,19 +77,19 @@ VERSION = f"agent {__version__}"
 _WIDTH = 80
 _MORE = "agent COMMAND --help tells more of each. The options above may also follow a command."
 
-# commands that stand in the module of another
-_BESIDE = {
-    "why": "search",
-    "index": "search",
-    "remind": "notes",
-    "tasks": "notes",
-    "retention": "summaries",
-    "import": "sessions",
-    "models": "config",
-    "doctor": "config",
-    "stats": "log",
-    "jobs": "log",
-    "mcp": "serve",
+_BESIDE = {  # commands that stand in the module of another
+    command: host
+    for host, commands in {
+        "search": "why index",
+        "notes": "remind tasks",
+        "summaries": "retention",
+        "sessions": "import",
+        "config": "models doctor",
+        "log": "stats jobs",
+        "serve": "mcp",
+        "ask": "demo",
+    }.items()
+    for command in commands.split()
 }
 
 

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -24,11 +25,8 @@ from agent_cli.values import frozen
 def toml_line(value: Any) -> str:
     """A value as the configuration file has it, on one line."""
     if isinstance(value, dict):
-        named = (
-            (key if re.fullmatch("[A-Za-z0-9_-]+", key) else toml_line(key), toml_line(item))
-            for key, item in value.items()
-        )
-        entries = ", ".join(map(" = ".join, named))
+        names = {key: key if re.fullmatch("[A-Za-z0-9_-]+", key) else toml_line(key) for key in value}
+        entries = ", ".join(f"{names[key]} = {toml_line(item)}" for key, item in value.items())
         return f"{{ {entries} }}" if entries else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(toml_line, value))}]"
@@ -36,6 +34,14 @@ def toml_line(value: Any) -> str:
     return str(value) if isinstance(value, float) else literal  # inf and nan too, which JSON has not
 
 
+_KINDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a table",
+    list: 'a list, as in ["one", "two"]',
+}
 _SHORT = Pattern(r"(\d{1,12}) ?([kKmM])")  # 16k
 _UNITS = {"k": 1024, "m": 1024**2}  # the sizes of contexts are told in these
 
@@ -70,43 +76,35 @@ def check(key: str, value: Any, where: str) -> Any:
     if plain is float and type(value) is int:
         value = float(value)
     if type(value) is not plain:
-        names = {
-            str: "a text",
-            int: "a whole number",
-            float: "a number",
-            bool: "true or false",
-            dict: "a table",
-            list: 'a list, as in ["one", "two"]',
-        }
         how = f": {{}} empties it, and {key}.NAME sets one of its entries" if plain is dict and where == key else ""
-        raise ConfigError(f"{_named(key, value, where)} must be {names[plain]}{how}")
+        raise ConfigError(f"{_named(key, value, where)} must be {_KINDS[plain]}{how}")
     if "\\u0000" in json.dumps(value, default=str).replace("\\\\", ""):
         raise ConfigError(f"{_named(key, value, where)} must not hold a null byte")
     fault_in = next(each for each in fields(Config) if each.name == key).metadata["check"]
-    wrong = fault_in(value) if fault_in else ""
-    if wrong:
+    if fault_in and (wrong := fault_in(value)):
         raise ConfigError(f"{_named(key, value, where)} {wrong}")
     return value
 
 
 def choices() -> dict[str, tuple[str, ...]]:
     """The values that each setting may have; none where it takes any."""
-    hints = get_type_hints(Config)
-    return {key: ("true", "false") if kind is bool else _literals(kind) for key, kind in hints.items()}
+    values = {key: get_args(kind) if get_origin(kind) is Literal else () for key, kind in _kinds().items()}
+    return values | {key: ("true", "false") for key, kind in _kinds().items() if kind is bool}
 
 
-def _literals(kind: Any) -> tuple[str, ...]:
-    return get_args(kind) if get_origin(kind) is Literal else ()
+@cache
+def _kinds() -> dict[str, Any]:
+    return get_type_hints(Config)
 
 
 def _kind(key: str, where: str) -> Any:
-    hints = get_type_hints(Config)
-    if key not in hints:
-        near = nearest(key, hints)
+    kinds = _kinds()
+    if key not in kinds:
+        near = nearest(key, kinds)
         hint = f"; did you mean {near}?" if near else "; `agent config show` lists them all"
         where = "" if where.partition(".")[0] in (key, f"/{key}") else f"{where}: "
         raise ConfigError(f"{where}there is no setting {key!r}{hint}")
-    return hints[key]
+    return kinds[key]
 
 
 def _named(key: str, value: Any, where: str) -> str:
@@ -140,10 +138,7 @@ def load(file: Path, environ: Mapping[str, str] = os.environ, flags: Mapping[str
     for key in origins:
         name = f"AGENT_{key.upper()}"
         if environ.get(name):
-            values[key], origins[key] = (
-                check(key, parse(key, environ[name], name), name),
-                f"environment {name}",
-            )
+            values[key], origins[key] = check(key, parse(key, environ[name], name), name), f"environment {name}"
     for key, value in (flags or {}).items():
         if value is not None:
             values[key], origins[key] = check(key, value, f"--{key}"), "flag"
@@ -195,24 +190,15 @@ def _read(file: Path) -> Iterator[tuple[str, Any, int]]:
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(text.splitlines())  # at the end of the document
         raise ConfigError(f"{file}, line {number} is not valid TOML: {error}") from error
-    if _is_deep(table):  # as dotted keys, which the parser takes
-        raise ConfigError(f"{file} cannot be read: {limits.TOO_DEEP}")
-    for key, value in table.items():
-        yield key, value, _line_of(key, text)
-
-
-def _is_deep(table: dict[str, Any]) -> bool:
-    """Whether values lie deeper in each other than any setting is."""
     level: list[Any] = [table]
     for _ in range(_MAX_DEPTH):
         inner = [each.values() if isinstance(each, dict) else each for each in level]
         level = [value for values in inner for value in values if isinstance(value, dict | list)]
-    return bool(level)
-
-
-def _line_of(key: str, text: str) -> int:
-    pattern = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*(=|\]|\.)")
-    return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
+    if level:  # as dotted keys, which the parser takes
+        raise ConfigError(f"{file} cannot be read: {limits.TOO_DEEP}")
+    for key, value in table.items():
+        pattern = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*(=|\]|\.)")
+        yield key, value, next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
 
 
 def _folder(what: Literal["config", "data", "state"], environ: Mapping[str, str]) -> Path:
@@ -223,12 +209,8 @@ def _folder(what: Literal["config", "data", "state"], environ: Mapping[str, str]
         return Path("~", *_LINUX_FOLDERS[what]).expanduser() / NAME
     import platformdirs
 
-    path = {
-        "config": platformdirs.user_config_path,
-        "data": platformdirs.user_data_path,
-        "state": platformdirs.user_state_path,
-    }[what]
-    return path(NAME, appauthor=False)
+    path: Path = getattr(platformdirs, f"user_{what}_path")(NAME, appauthor=False)
+    return path
 
 
 def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lambda line: None) -> str:
@@ -249,7 +231,12 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
         if not isinstance(document.get(name), dict):  # there is none yet, or a mistake is mended so
             document[name] = tomlkit.table()
         table: Any = document[name]
-        new = _guess(value)
+        try:  # a number, a list or true where it reads like one, else text: nobody declares its kind
+            new = limits.load_toml(f"x = {value}")["x"]
+        except LimitExceeded as error:
+            raise ConfigError(f"the value cannot be read: {error}") from error
+        except ValueError:
+            new = value
         check(name, {**table.unwrap(), entry: new}, key)
         table[entry] = new
     else:
@@ -275,35 +262,15 @@ def make(file: Path) -> None:
         raise ConfigError(f"{file} cannot be created: {error.strerror}") from error
 
 
-def _guess(value: str) -> object:
-    """A value in a table, whose kind nobody declares: a number, a list or true where it reads like one, else text.
-
-    Raises ConfigError.
-    """
-    try:
-        return limits.load_toml(f"x = {value}")["x"]
-    except LimitExceeded as error:
-        raise ConfigError(f"the value cannot be read: {error}") from error
-    except ValueError:
-        return value
-
-
 def example() -> str:
     """config.example.toml: every setting with its comment and default."""
-    lines = ["# Every setting with its default. Copy what you change to the file that `agent config path` names.", ""]
-    defaults = Config()
-    tables = [each for each in fields(Config) if isinstance(getattr(defaults, each.name), dict)]
+    plain, tables = [], []
     for each in fields(Config):
-        if each not in tables:
-            lines += [
-                *_comment(each.metadata["comment"]),
-                f"# {each.name} = {toml_line(getattr(defaults, each.name))}",
-                "",
-            ]
-    for each in tables:
-        lines += [*_comment(each.metadata["comment"]), f"# [{each.name}]", ""]
-    return "\n".join(lines[:-1]) + "\n"
-
-
-def _comment(text: str) -> list[str]:
-    return [f"# {line}" for line in text.split("\n")]
+        comment = [f"# {line}" for line in each.metadata["comment"].split("\n")]
+        value = getattr(Config(), each.name)
+        if isinstance(value, dict):
+            tables += [*comment, f"# [{each.name}]", ""]
+        else:
+            plain += [*comment, f"# {each.name} = {toml_line(value)}", ""]
+    head = "# Every setting with its default. Copy what you change to the file that `agent config path` names."
+    return "\n".join([head, "", *plain, *tables])

@@ -30,10 +30,9 @@ def not_empty(value: str) -> str:
 
 
 def prices(table: dict[str, Any]) -> str:
-    def pair(value: Any) -> bool:
-        return isinstance(value, list) and len(value) == 2 and all(type(n) in (int, float) and n >= 0 for n in value)
-
-    return "" if all(map(pair, table.values())) else "must be pairs of prices, as in [0.15, 0.60]"
+    pairs = [each if isinstance(each, list) and len(each) == 2 else [-1] for each in table.values()]
+    right = all(type(price) in (int, float) and price >= 0 for pair in pairs for price in pair)
+    return "" if right else "must be pairs of prices, as in [0.15, 0.60]"
 
 
 def options(table: dict[str, Any]) -> str:
@@ -47,12 +46,9 @@ def rules(table: dict[str, Any]) -> str:
     return "" if known else 'must be "allow", "ask" or "deny" for each tool'
 
 
-def texts(values: list[Any]) -> str:
-    return "" if all(isinstance(each, str) and each.strip() for each in values) else "must hold texts alone"
-
-
-def named_texts(table: dict[str, Any]) -> str:
-    return texts(list(table.values()))
+def texts(values: list[Any] | dict[str, Any]) -> str:
+    each_value = values.values() if isinstance(values, dict) else values
+    return "" if all(isinstance(each, str) and each.strip() for each in each_value) else "must hold texts alone"
 
 
 _SERVER = {"command": str, "args": list, "env": dict, "url": str, "headers": dict}
@@ -142,9 +138,7 @@ class Config:
         False,
     )
     local_idle: float = setting(
-        'minutes without a request after which the process of "local" ends and frees its memory',
-        10.0,
-        at_least(0.01),
+        'minutes without a request after which the process of "local" ends and frees its memory', 10.0, at_least(0.01)
     )
     num_ctx: int = setting(
         "tokens of context, the same in every request: changing it makes the server load the model again",
@@ -156,9 +150,7 @@ class Config:
         'whether the model thinks before it answers; "auto" leaves it to the model', "auto"
     )
     answer_tokens: int = setting(
-        "the most tokens of an answer, thinking included; 0: as many as fit the context",
-        8192,
-        at_least(0),
+        "the most tokens of an answer, thinking included; 0: as many as fit the context", 8192, at_least(0)
     )
     warm: bool = setting(
         "the model reads the beginning of the next question while you type: the answer comes sooner, and the machine\n"
@@ -198,9 +190,7 @@ class Config:
         at_least(0),
     )
     recall_tokens: int = setting(
-        "tokens of what is recalled beside a question, at most an eighth of num_ctx; 0: nothing",
-        1200,
-        at_least(0),
+        "tokens of what is recalled beside a question, at most an eighth of num_ctx; 0: nothing", 1200, at_least(0)
     )
     recall: dict[str, float] = setting(
         "how age counts in a search: half_life = 30 halves a fact for every 30 days; while this is empty, age takes\n"
@@ -235,7 +225,7 @@ class Config:
         "what the model may fetch, by name: the address or the file of a feed (RSS, Atom, iCal) or of some text,\n"
         'as in news = "https://example.org/feed.xml"',
         {},
-        named_texts,
+        texts,
     )
     feeds_private: bool = setting("an address of a feed may be on this machine or in its private network", False)
     remind_again: float = setting(

@@ -92,23 +92,23 @@ def test_bash_completes_handles_and_a_choice_after_an_equals_sign(complete, agen
 def test_fish_completes_commands_options_choices_and_handles(places, agent, tmp_path):
     file = tmp_path / "agent.fish"
     file.write_text(completion.script("fish", places))
-    lines = ["agent fa", "agent facts te", "agent sessions export --fo", "agent completion f", "agent sessions show s1"]
-    lines += ["agent config set num_", "agent config set think of", "agent models use q", "agent notes list --incog"]
-    asked = "; ".join(f"complete -C '{line}'" for line in (*lines, "agent -r "))
+    offered = {
+        "agent fa": ["facts"],
+        "agent facts te": ["test"],
+        "agent sessions export --fo": ["--format"],
+        "agent completion f": ["fish"],
+        "agent sessions show s1": ["s1"],
+        "agent config set num_": ["num_ctx"],
+        "agent config set think of": ["off"],
+        "agent models use q": ["qwen3"],
+        "agent notes list --incog": ["--incognito"],
+        "agent -r ": ["s1", "s2"],
+    }
+    asked = "; ".join(f"complete -C '{line}'" for line in offered)
     ran = subprocess.run(["fish", "--no-config", "-c", f"source {file}; {asked}"], capture_output=True, text=True)
     assert ran.stderr == ""
     assert [line.split("\t")[0] for line in ran.stdout.splitlines()] == [
-        "facts",
-        "test",
-        "--format",
-        "fish",
-        "s1",
-        "num_ctx",
-        "off",
-        "qwen3",
-        "--incognito",
-        "s1",
-        "s2",
+        word for words in offered.values() for word in words
     ]
 
 

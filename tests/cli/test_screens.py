@@ -29,54 +29,16 @@ FACTS = (
     "Anna's dentist is Dr. Huber in Linz.",
     "I am allergic to penicillin, to hazelnuts and to the pollen of birch trees in the early spring.",
 )
-SCREENS = [
-    line.split()
-    for line in (
-        "facts list",
-        "facts show f3",
-        "facts history f3",
-        "facts graph Anna",
-        "notes list",
-        "notes show n1",
-        "tasks",
-        "tasks show t2",
-        "sessions list",
-        "sessions show s1",
-        "search dentist",
-        "search --explain dentist",
-        "why",
-        "stats",
-        "log",
-        "models",
-        "jobs list",
-        "config show --origin",
-        "index status",
-        "summaries list",
-        "skills list",
-        "schedule list",
-        "retention",
-        "docs list",
-        "db path",
-        "db check",
-        "mcp list",
-        "facts show f99",
-        "facts review",
-        "tasks snooze t1",
-        "forget",
-    )
-]
+LINES = """\
+facts list, facts show f3, facts history f3, facts graph Anna, facts show f99, facts review, notes list, notes show n1, \
+tasks, tasks show t2, tasks snooze t1, sessions list, sessions show s1, search dentist, search --explain dentist, why, \
+stats, log, models, jobs list, config show --origin, index status, summaries list, skills list, schedule list, \
+retention, docs list, db path, db check, mcp list, forget"""
+SCREENS = [line.split() for line in LINES.split(", ")]
 HELP = [[name, "--help"] for name in usage.COMMANDS] + [["facts", "approve", "--help"], ["search", "--help"]]
 PAGES = ("tasks", "search", "sessions", "why")  # these say at a terminal what a pipe has in other words
-SHOWN = (
-    "facts list",
-    "facts graph Anna",
-    "tasks",
-    "sessions list",
-    "search dentist",
-    "why",
-    "notes list",
-    "facts show f99",
-)
+LOOKED_AT = "facts list, facts graph Anna, tasks, sessions list, search dentist, why, notes list, facts show f99"
+SHOWN = LOOKED_AT.split(", ")
 
 
 @pytest.fixture(scope="module")

@@ -45,18 +45,6 @@ def test_show_tells_where_each_value_came_from(program, file):
     assert ["num_ctx", "4096"] in [line.split() for line in program("config", "show").out.splitlines()]
 
 
-def test_flag_beats_environment_beats_file_beats_default(program, file):
-    def model(*flags):
-        return next(row["value"] for row in program(*flags, "config", "show", "--json").json if row["id"] == "model")
-
-    assert model() == "auto"
-    write(file, 'model = "from-file"\n')
-    assert model() == "from-file"
-    program.env["AGENT_MODEL"] = "from-environment"
-    assert model() == "from-environment"
-    assert model("-m", "from-flag") == "from-flag"
-
-
 def test_set_changes_one_value_and_keeps_comments_and_order(program, file):
     write(file, '# my settings\nmodel = "a"  # the fast one\n\n[options]\ntemperature = 0.5 # calm\n')
     assert program("config", "set", "model", "b") == Ran(0, f'model = "b" (in {file})\n', "")
@@ -134,21 +122,16 @@ def test_what_the_model_may_do_is_set_at_a_terminal_alone(program, file, termina
     assert "deny" not in file.read_text()
 
 
-BAD = {
-    'modle = "x"': ", line 1: there is no setting 'modle'; did you mean model?",
-    "# one\n\nnum_ctx = 'x'": ', line 3: num_ctx = "x" must be a whole number',
-    "patience = -1": ", line 1: patience = -1.0 must be at least 0",
-    "options = 3": ", line 1: options = 3 must be a table",
-    "[rules]\nnow = [1]": ', line 1: rules = { now = [1] } must be "allow", "ask" or "deny" for each tool',
-    "model = \n": ", line 1 is not valid TOML: Invalid value (at line 1, column 9)",
-    "\nnum_ctx = 1\nnum_ctx = 2": ", line 3 is not valid TOML: Cannot overwrite a value (at end of document)",
-}
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_a_mistake_in_the_file_is_said_with_its_line(program, file, text):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# one\n\nnum_ctx = 'x'", ', line 3: num_ctx = "x" must be a whole number'),
+        ("\nnum_ctx = 1\nnum_ctx = 2", ", line 3 is not valid TOML: Cannot overwrite a value (at end of document)"),
+    ],
+)
+def test_a_mistake_in_the_file_is_said_with_its_line(program, file, text, said):
     write(file, text)
-    assert program("ask", "hi") == Ran(2, "", f"agent: {file}{BAD[text]}\n")
+    assert program("ask", "hi") == Ran(2, "", f"agent: {file}{said}\n")
     assert not program.db.exists()
 
 
@@ -169,7 +152,6 @@ def test_a_file_that_is_no_text_or_no_file_is_said(program, file):
     ("name", "value", "said"),
     [
         ("AGENT_NUM_CTX", "many", 'AGENT_NUM_CTX: num_ctx = "many" must be a whole number'),
-        ("AGENT_OPTIONS", "{", 'AGENT_OPTIONS: options = "{" must be a table'),
         ("AGENT_NOW", "soon", "AGENT_NOW is 'soon': write it like 2026-11-20T18:30:00+01:00"),
     ],
 )
