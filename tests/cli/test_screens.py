@@ -30,8 +30,9 @@ FACTS = (
     "I am allergic to penicillin, to hazelnuts and to the pollen of birch trees in the early spring.",
 )
 LINES = """\
-facts list, facts show f3, facts history f3, facts graph Anna, facts show f99, facts review, notes list, notes show n1, \
-tasks, tasks show t2, tasks snooze t1, sessions list, sessions show s1, search dentist, search --explain dentist, why, \
+facts list, facts show f3, facts history f3, facts graph Anna, facts show f99, facts review, notes list, \
+notes show n1, tasks, tasks show t2, tasks snooze t1, sessions list, sessions show s1, search dentist, \
+search --explain dentist, why, \
 stats, log, models, jobs list, config show --origin, index status, summaries list, skills list, schedule list, \
 retention, docs list, db path, db check, mcp list, forget"""
 SCREENS = [line.split() for line in LINES.split(", ")]
