@@ -127,11 +127,8 @@ def _bash(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
     yield "    fi"
     yield '    case "$path" in'
     for path, entry in entries.items():
-        plain = (
-            f'"$(_agent_listed {entry.handle_commands[""]})"'
-            if "" in entry.handle_commands
-            else f"'{' '.join(entry.arguments)}'"
-        )
+        listed = entry.handle_commands.get("")
+        plain = f'"$(_agent_listed {listed})"' if listed else f"'{' '.join(entry.arguments)}'"
         options = dict.fromkeys([*entry.options, *entries[""].options])
         yield f"        '{path}') [[ \"$cur\" == -* ]] && words='{' '.join(options)}' || words={plain} ;;"
     yield "    esac"
@@ -209,11 +206,8 @@ def _fish(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
 
 
 def _fish_values(entry: CompletionEntry, option: str) -> str:
-    return (
-        f"(__agent_listed {entry.handle_commands[option]})"
-        if option in entry.handle_commands
-        else " ".join(entry.choices.get(option, ()))
-    )
+    command = entry.handle_commands.get(option)
+    return f"(__agent_listed {command})" if command else " ".join(entry.choices.get(option, ()))
 
 
 def _fish_word(word: str, values: str) -> str:
@@ -229,10 +223,10 @@ def _pwsh(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
     yield "    $places = @{"
     for path, entry in entries.items():
         words = [*entry.words, *entry.choices.get("", ())]
-        yield f"        '{path}' = @({', '.join(_pwsh_word(word) for word in words)})"
-        for option, choices in entry.choices.items():
-            if option:
-                yield f"        '{path} {option}' = @({', '.join(map(_pwsh_word, choices))})"
+        places = {path: words, **{f"{path} {option}": [*some] for option, some in entry.choices.items() if option}}
+        for place, offered in places.items():
+            quoted = ", ".join(f"'{word}'" for word in offered)
+            yield f"        '{place}' = @({quoted})"
     yield from (
         "    }",
         "    $at = ''; $before = ''",
@@ -248,10 +242,6 @@ def _pwsh(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
         "    }",
         "}",
     )
-
-
-def _pwsh_word(word: str) -> str:
-    return f"'{word}'"
 
 
 def _paths(entries: Mapping[str, CompletionEntry]) -> str:

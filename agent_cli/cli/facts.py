@@ -24,11 +24,11 @@ from agent_cli.cli.invocation import (
     Hidden,
     Limit,
     Until,
+    given,
     group,
     noun,
     opened,
     parse_moment,
-    piped,
     report_skipped,
 )
 from agent_cli.errors import NobodyAsked, UsageError
@@ -161,13 +161,8 @@ def add(
     }
     if begins and ends and ends < begins:
         raise UsageError("it ends before it begins: --until is before --since")
-    if words:
-        _add(app_, " ".join(words), details)
-    elif sys.stdin.isatty():
-        with edited("", app_.config.editor) as typed:
-            _add(app_, typed, details)
-    else:
-        _queue(app_, piped(), details)
+    with given(words, app_.config.editor) as (text, origin):
+        (_add if origin == "typed" else _queue)(app_, text, details)
 
 
 def _add(app_: App, words: str, details: dict[str, Any]) -> None:
@@ -585,9 +580,7 @@ def tests_(context: Context) -> None:
 def add_test(
     app_: App,
     question: Annotated[list[str], Argument(help="What will be asked.")],
-    mention: Annotated[
-        list[str], Option("--mention", help="Words that one of the best hits must contain; may be given again.")
-    ],
+    mention: Annotated[list[str], Option(help="Words that one of the best hits must contain; may be given again.")],
 ) -> None:
     """Save a question."""
     test = fact_tests.add(app_.db, app_.scope, " ".join(question), mention, app_.time)

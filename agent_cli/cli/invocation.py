@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from agent_cli import clock, terminal
 from agent_cli.cli import output
 from agent_cli.errors import AgentError, StoreError, UsageError
-from agent_cli.messages import Part
+from agent_cli.messages import Origin, Part
 from agent_cli.text import counted
 
 if TYPE_CHECKING:
@@ -123,8 +123,16 @@ def opened(file: Path) -> TextIO:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def piped() -> str:
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+@contextmanager
+def given(words: list[str] | None, editor: str) -> Iterator[tuple[str, Origin]]:
+    """The words behind a command with their origin; without any what is typed in the editor, or what is piped in."""
+    if words:
+        yield " ".join(words), "typed"
+    elif sys.stdin.isatty():
+        with terminal.edited("", editor) as typed:
+            yield typed, "typed"
+    else:
+        yield sys.stdin.buffer.read().decode("utf-8", "replace"), "piped"
 
 
 def report_skipped(broken: int, one: str, many: str) -> None:

@@ -64,9 +64,7 @@ class _Log:
 @app.command()
 def log(
     invocation: Invocation,
-    kind: Annotated[
-        list[str] | None, Option("--kind", help="Only kinds that begin so, as in call; may be given again.")
-    ] = None,
+    kind: Annotated[list[str] | None, Option(help="Only kinds that begin so, as in call; may be given again.")] = None,
     since: Annotated[str | None, Option("--since", help="A day or a time, or how long ago: 30min, 2h, 3d, 1w.")] = None,
     after: Annotated[str | None, Option("--after", help="Only what came after this one, as in e120.")] = None,
     limit: Annotated[int | None, Option("--limit", min=1, help="Show at most this many.")] = None,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO, cast
+from typing import Annotated, Any, Literal, TextIO
 
 import typer
 from typer import Option
@@ -26,9 +26,7 @@ from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.text import nearest, one_line, without_surrogates
 
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
-_ClickUsageError = cast(
-    "type[typer.BadParameter]", typer.BadParameter.__base__
-)  # Typer's own UsageError, which has no public name
+_ClickUsageError: Any = typer.BadParameter.__base__  # Typer's own UsageError, which has no public name
 
 
 @cache
@@ -111,10 +109,7 @@ class LazyGroup(TyperGroup):
                 return result
             except AgentError as error:
                 output.fail(error)
-            except typer.Exit:
-                raise
-            except _ClickUsageError as error:
-                _suggest_nearest(error)
+            except (typer.Exit, _ClickUsageError):
                 raise
             except KeyboardInterrupt:
                 output.fail(Cancelled("stopped"))
@@ -126,13 +121,6 @@ class LazyGroup(TyperGroup):
                 if ctx.obj:
                     ctx.obj.close()
                 sys.stdout.flush()
-
-
-def _suggest_nearest(error: Any) -> None:
-    """Let the error about an unknown subcommand name the one that was probably meant, and no other."""
-    if found := re.match(r"No such command '([^']*)'", error.message):
-        near = nearest(found[1], error.ctx.command.list_commands(error.ctx))
-        error.message = f"there is no command {found[1]!r}" + (f"; did you mean {near}?" if near else "")
 
 
 @contextmanager
@@ -152,10 +140,16 @@ def _exit_on_closed_output() -> Iterator[None]:
 
 @contextmanager
 def _usage_errors() -> Iterator[None]:
-    """Print the errors of Typer as those of the program, with the command whose help says more."""
+    """Print the errors of Typer as those of the program, with the command whose help says more.
+
+    The one about an unknown subcommand names the one that was probably meant, and no other.
+    """
     try:
         yield
     except _ClickUsageError as error:
+        if found := re.match(r"No such command '([^']*)'", error.message):
+            near = nearest(found[1], error.ctx.command.list_commands(error.ctx))
+            error.message = f"there is no command {found[1]!r}" + (f"; did you mean {near}?" if near else "")
         words = re.sub(r" \(Possible options: ([^()]*)\)$", r"; did you mean \1?", error.format_message().rstrip("."))
         help = f" (`{error.ctx.command_path} --help` says more)" if error.ctx else ""
         output.fail(UsageError(f"{words[:1].lower()}{words[1:]}{help}"))

@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Hidden, Limit, NewWords, group, noun, piped
+from agent_cli.cli.invocation import AsJson, Decision, Hidden, Limit, NewWords, given, group, noun
 from agent_cli.clock import local
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, moments
@@ -31,19 +31,11 @@ def add(
     tag: Annotated[list[str] | None, Option("--tag", help="Put #TAG behind its words; may be given again.")] = None,
 ) -> None:
     """Write a note."""
-    tags = [notes.tag(each) for each in tag or ()]
-    if words:
-        _add(app_, " ".join(words), title, tags, "typed")
-    elif sys.stdin.isatty():
-        with edited("", app_.config.editor) as text:
-            _add(app_, text, title, tags, "typed")
-    else:
-        _add(app_, piped().strip("\n"), title, tags, "piped")
-
-
-def _add(app_: App, text: str, title: str, tags: list[str], origin: Origin) -> None:
-    text = " ".join([text, *(f"#{each}" for each in tags)]) if text.strip() else text
-    note = notes.add(app_.db, app_.scope, text, app_.time, title=title, origin="tool" if app_.child else origin)
+    tags = [f"#{notes.tag(each)}" for each in tag or ()]
+    with given(words, app_.config.editor) as (text, origin):
+        text = text.strip("\n") if origin == "piped" else text
+        text = " ".join([text, *tags]) if text.strip() else text
+        note = notes.add(app_.db, app_.scope, text, app_.time, title=title, origin="tool" if app_.child else origin)
     output.say(f"saved {note.handle} “{note.name}”")
 
 
@@ -156,7 +148,7 @@ def remind(
     if words or sys.stdin.isatty():
         _add_task(app_, " ".join(words or []), at, "typed")
     else:
-        _add_task(app_, piped(), at, "piped")
+        _add_task(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), at, "piped")
 
 
 def _add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:

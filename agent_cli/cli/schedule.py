@@ -64,9 +64,7 @@ def add(
         str, Option("-m", "--model", help="The model that answers; by default that of the settings.")
     ] = "",
     to_note: Annotated[bool, Option("--to-note", help="Keep each answer as a note (the default).")] = False,
-    to_file: Annotated[
-        str, Option("--to-file", help="Write it to a file; ~ and dates as %Y-%m-%d are filled in.")
-    ] = "",
+    to_file: Annotated[str, Option(help="Write it to a file; ~ and dates as %Y-%m-%d are filled in.")] = "",
     to_command: Annotated[
         list[str] | None,
         Option(_TO_COMMAND, metavar="CMD ARGS...", help="Pass it to a command; must be the last option."),

@@ -30,9 +30,7 @@ def serve(
     insecure_bind: Annotated[
         bool, Option("--insecure-bind", help="Allow an address that other machines can reach, unencrypted.")
     ] = False,
-    name: Annotated[
-        list[str] | None, Option("--name", help="Another host name of the server, as behind a proxy.")
-    ] = None,
+    name: Annotated[list[str] | None, Option(help="Another host name of the server, as behind a proxy.")] = None,
     turns: Annotated[int, Option("--turns", min=1, max=64, help="Turns that run at once; others wait.")] = 4,
     seconds: Annotated[
         float, Option("--timeout", min=1, max=10_000_000, help="Seconds until a turn is given up.")

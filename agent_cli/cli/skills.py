@@ -2,7 +2,7 @@
 
 import difflib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -11,16 +11,7 @@ from typer import Argument, Option
 from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import (
-    AsJson,
-    ConfirmRead,
-    Decision,
-    EveryState,
-    Hidden,
-    Limit,
-    noun,
-    report_skipped,
-)
+from agent_cli.cli.invocation import AsJson, ConfirmRead, Decision, EveryState, Hidden, Limit, noun, report_skipped
 from agent_cli.errors import UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.skills import skills
@@ -38,7 +29,7 @@ InVersion = Annotated[int | None, Option("--version", min=1, help="As it was in 
 
 _PLACEHOLDER = "what it does: use when …"
 _STEPS = "1. …"
-_USUAL = ".agents/skills"  # folder of skills that other assistants read too
+_USUAL = ".agents/skills"  # folder of skills that other assistants read too; the project's comes first
 _FILES_NAMED = 3  # files beside a SKILL.md that are listed
 _PATH_WIDTH = 300  # characters of a path that are shown
 
@@ -294,7 +285,10 @@ def import_(
     """Read SKILL.md files, into the queue unless accepted."""
     if accept and not yes:
         raise UsageError("--accept accepts every file without a review: say --yes as well, or leave it out")
-    files = list(dict.fromkeys(file for path in paths or _usual_folders() for file in skills.files(path)))
+    folders = paths or [each for each in (Path.cwd() / _USUAL, Path.home() / _USUAL) if each.is_dir()]
+    if not folders:
+        raise UsageError(f"there is no {_USUAL} here or at home: name a SKILL.md or a folder with some")
+    files = list(dict.fromkeys(file for path in folders for file in skills.files(path)))
     if not paths:  # of one name the project's
         files = list({file.parent.name: file for file in reversed(files)}.values())[::-1]
     if accept:
@@ -310,14 +304,6 @@ def import_(
     waits = "" if accept or not new else " (agent skills review)"
     output.say(f"imported {counted(new, 'skill')}, {'accepted' if accept else 'pending'}{waits}")
     report_skipped(broken, "file", "files")
-
-
-def _usual_folders() -> Sequence[Path]:
-    """Where people have skills for all their assistants, the project's first. Raises UsageError when there are none."""
-    found = [each for each in (Path.cwd() / _USUAL, Path.home() / _USUAL) if each.is_dir()]
-    if not found:
-        raise UsageError(f"there is no {_USUAL} here or at home: name a SKILL.md or a folder with some")
-    return found
 
 
 def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:

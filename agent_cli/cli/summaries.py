@@ -29,8 +29,7 @@ from agent_cli.store import events, ids
 app = noun("Show and rebuild the summaries of conversations, days, weeks, months, quarters and years.")
 
 SummaryName = Annotated[
-    str,
-    Argument(metavar="PERIOD|HANDLE", help="2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026, today, week, y4, s3."),
+    str, Argument(metavar="PERIOD|HANDLE", help="2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026, today, week, y4, s3.")
 ]
 SummaryNames = Annotated[
     list[str], Argument(metavar="{PERIOD|HANDLE}...", help="Which, as in 2026-11-20, 2026-W47, y4, s3.")
@@ -279,8 +278,7 @@ def overview(
 
 @retention_app.command(cls=Decision)
 def apply(
-    app_: App,
-    yes: Annotated[bool, Option("--yes", help="Do not ask: you have seen what will be removed.")] = False,
+    app_: App, yes: Annotated[bool, Option("--yes", help="Do not ask: you have seen what will be removed.")] = False
 ) -> None:
     """Remove now what would go. Without `--yes` it asks first."""
     limits = retention.policy(app_.config.retention)

@@ -56,9 +56,7 @@ GROUPS = {  # as /help has them
         "sessions": "List, show, resume, close, export and import conversations.",
         "import": "Import conversations from ChatGPT, Claude or llm.",
     },
-    "Model": {
-        "models": "List the models of the server, choose or fetch one.",
-    },
+    "Model": {"models": "List the models of the server, choose or fetch one."},
     "Program": {
         "config": "Show and change the settings.",
         "db": "Back up, restore, check, export and compact the database file.",
