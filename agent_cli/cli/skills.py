@@ -266,7 +266,7 @@ def export(
     if len({each.name for each in chosen}) < len(chosen):
         raise UsageError("two of these have one name, and so one file: export them one by one")
     written = skills.write_files(to, {each.name: each.text for each in chosen}, force=force)
-    output.lines(f"{'wrote' if each.new else 'the same already:'} {each.path}" for each in written)
+    output.lines(f"{'wrote' if new else 'the same already:'} {path}" for path, new in written)
 
 
 @app.command("import")

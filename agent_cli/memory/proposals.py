@@ -7,7 +7,8 @@ facts/facts.py and skills/skills.py.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -61,6 +62,12 @@ class MemoryContext:
     time: clock.Clock
     single_valued: Set[str] = SINGLE_VALUED  # predicates with one value at a time
     batch: str = ""
+
+    @contextmanager
+    def changing(self) -> Iterator["MemoryContext"]:
+        """A transaction, whose changes are one batch."""
+        with self.db.write():
+            yield self.in_one_batch()
 
     def in_one_batch(self) -> "MemoryContext":
         """The same, with one batch for all changes where there is none yet."""
@@ -248,8 +255,7 @@ class Proposals(Generic[Row]):
         Returns each row as it is then. Raises UsageError when the person has changed one of them since.
         """
         db, undone = memory.db, dict[int, Row]()
-        undoing = replace(memory, batch="").in_one_batch()
-        with db.write():
+        with replace(memory, batch="").changing() as undoing:
             later = db.value(
                 f"""select l.{self.kind}_id from {self.kind}_version v
                     join {self.kind}_version l on l.{self.kind}_id = v.{self.kind}_id and l.id > v.id

@@ -73,8 +73,8 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **details
 
 def add(memory: MemoryContext, claim: Claim) -> Adopted:
     """Add a fact that the person states, or end those that the statement says are over. Raises UsageError."""
-    memory, db, claim = memory.in_one_batch(), memory.db, _sanitised(claim, memory.time())
-    with db.write():
+    claim = _sanitised(claim, memory.time())
+    with memory.changing() as memory:
         claim, over = _with_target(memory, claim)
         for each in sorted(_repeated_by(memory, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
@@ -112,12 +112,11 @@ def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fac
 
 def accept(memory: MemoryContext, fact: Fact, *, replacing: Fact | None = None) -> Adopted:
     """The person accepts a proposal. `replacing`: a fact that it ends. Raises UsageError when it is not pending."""
-    memory, db = memory.in_one_batch(), memory.db
-    with db.write():
-        proposal = facts.FACTS.require_pending(db, fact)
+    with memory.changing() as memory:
+        proposal = facts.FACTS.require_pending(memory.db, fact)
         ends = [replacing] if replacing else []
         if proposal.target_id and proposal.operation in ("update", "delete"):
-            ends.append(facts.get(db, proposal.target_id, fact.owner))
+            ends.append(facts.get(memory.db, proposal.target_id, fact.owner))
         state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(memory.time())
         changed = facts.change(memory, proposal, "accepted", state=state, decided_at=now)
         adopted = _settle(memory, changed, ends)
@@ -133,26 +132,25 @@ def edit(memory: MemoryContext, fact: Fact, statement: str) -> Fact:
     _check_length(edited.statement)
     wording = {column: getattr(edited, column) for column in ("statement", "subject", "predicate", "object")}
     dates: dict[str, Any] = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
-    memory, db = memory.in_one_batch(), memory.db
-    with db.write():
+    with memory.changing() as memory:
         if fact.is_accepted:
             _redate(memory, facts.change(memory, fact, "edited", **wording), dates)
         else:
             facts.change(memory, fact, "edited", **wording, **dates)
-        return facts.get(db, fact.id, fact.owner)
+        return facts.get(memory.db, fact.id, fact.owner)
 
 
 def redate(memory: MemoryContext, fact: Fact, since: datetime | None, until: datetime | None) -> Fact:
     """Correct from when until when a fact is true; None leaves it. Raises UsageError when it ends before it begins."""
-    memory, db, dates = memory.in_one_batch(), memory.db, _stored(spans.Span(since, until))
+    dates = _stored(spans.Span(since, until))
     if until and dates.get("valid_from", fact.began_at) > dates["valid_to"]:
         raise UsageError(f"{fact.handle} was left as it is: it would end before it begins")
-    with db.write():
+    with memory.changing() as memory:
         if fact.state == PENDING:
             facts.change(memory, fact, "edited", **dates)
         else:
             _redate(memory, fact, dates)
-        return facts.get(db, fact.id, fact.owner)
+        return facts.get(memory.db, fact.id, fact.owner)
 
 
 def reworded(fact: Fact, statement: str, now: datetime) -> Fact:
@@ -188,12 +186,11 @@ def set_in_profile(memory: MemoryContext, fact: Fact, in_profile: str) -> Fact:
 
 def restore(memory: MemoryContext, fact: Fact) -> Fact:
     """Show a hidden fact again; where a newer value is known, the restored fact ends where that one begins."""
-    memory, db = memory.in_one_batch(), memory.db
-    with db.write():
+    with memory.changing() as memory:
         changed = facts.change(memory, fact, "restored", hidden_at=None)
         if changed.is_accepted:
             _settle_values(memory, changed)
-        return facts.get(db, fact.id, fact.owner)
+        return facts.get(memory.db, fact.id, fact.owner)
 
 
 def conflicts(memory: MemoryContext, fact: Fact) -> list[Fact]:

@@ -116,10 +116,10 @@ def _answer(claim: Claim) -> str:
 
 def accept(memory: MemoryContext, found: Sequence[Contradiction]) -> list[str]:
     """Add the claims as facts and end those they contradict, for a person at the prompt; a receipt for each."""
-    memory = memory.in_one_batch()
     claims = {(each.claim.statement, each.claim.place): each.claim for each in found if each.known}
-    with memory.db.write():
-        return [adoption.receipt(adoption.add(memory, each), memory.time(), at_prompt=True) for each in claims.values()]
+    with memory.changing() as memory:
+        adopted = [adoption.add(memory, each) for each in claims.values()]
+        return [adoption.receipt(each, memory.time(), at_prompt=True) for each in adopted]
 
 
 def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fact]:

@@ -283,10 +283,9 @@ def read(opened: Sequence[Fact], edited: str) -> Changes:
 
 def apply(memory: MemoryContext, changes: Changes) -> Applied:
     """Write all changes. Raises UsageError, with nothing written, when a fact was changed meanwhile."""
-    memory, db = memory.in_one_batch(), memory.db
-    with db.write():
+    with memory.changing() as memory:
         for each in (*(fact for fact, _ in changes.edited), *changes.hidden):
-            if facts.many(db, [each.id], each.owner) != [each]:
+            if facts.many(memory.db, [each.id], each.owner) != [each]:
                 raise UsageError(f"{each.handle} was changed elsewhere while you wrote; nothing was changed")
         hidden = [facts.hide(memory, each) for each in changes.hidden]
         edited = [adoption.edit(memory, each, words) for each, words in changes.edited]

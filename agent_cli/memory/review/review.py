@@ -158,8 +158,7 @@ def parse_edit(key: ProposalKey, words: str) -> str:
 
 def accept(memory: MemoryContext, proposal: Proposal, replacing: bool = False) -> ReviewDecision:
     """Accept a proposal; `replacing`: also end what it contradicts. Raises UsageError when it is not as it was read."""
-    memory = memory.in_one_batch()
-    with memory.db.write():
+    with memory.changing() as memory:
         _require_unchanged(memory, proposal)
         return ReviewDecision((proposal,), True, (_accept(memory, proposal, replacing),), memory.batch)
 
@@ -170,8 +169,8 @@ def accept_replacing(memory: MemoryContext, proposal: Proposal) -> ReviewDecisio
 
 def reject(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
     """Reject a proposal. Raises UsageError like `accept`."""
-    memory, kind = memory.in_one_batch(), _KINDS[proposal.kind]
-    with memory.db.write():
+    kind = _KINDS[proposal.kind]
+    with memory.changing() as memory:
         _require_unchanged(memory, proposal)
         row = kind.reject(memory, kind.get(memory.db, proposal.id, memory.scope.owner))
         return ReviewDecision((proposal,), False, (f"rejected {row.handle}",), memory.batch)
@@ -179,8 +178,8 @@ def reject(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
 
 def accept_all(memory: MemoryContext, proposals: Sequence[Proposal]) -> ReviewDecision:
     """Accept those that are unchanged, and end the facts they contradict, unless they rest on something foreign."""
-    memory, done, receipts = memory.in_one_batch(), [], []
-    with memory.db.write():
+    done, receipts = [], []
+    with memory.changing() as memory:
         for each in proposals:
             try:
                 with memory.db.write():

@@ -18,7 +18,6 @@ from typing import Any
 
 from agent_cli import atomic_file, clock, limits
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.limits import LimitExceeded
 from agent_cli.memory import tombstones
 from agent_cli.memory.language import secrets
 from agent_cli.memory.proposals import ACCEPTED, PENDING, MemoryContext, Proposals, Proposed, Version
@@ -34,7 +33,7 @@ FILE_NAME = "SKILL.md"
 LONGEST = 20_000  # characters of a skill; a small model cannot follow more
 _MAX_BYTES = 4 * LONGEST  # bytes
 _EXAMPLES = Path(__file__).parents[2] / "examples"  # skills that come with the program, not installed by default
-_SMALL, _SECONDS = 5_000, 10.0  # characters that take less than a second, whatever they are; and for all others
+_MAX_FRONT = 5_000  # characters of the front matter, which are read in less than a second, whatever they are
 _NAME, _DESCRIPTION = 64, 1024  # characters, the limits of the format
 _FRONT = Pattern(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _HANDLE = Pattern(r"k?\d+")  # no name may look like a handle: `agent skills rm k3` must be unambiguous
@@ -82,24 +81,17 @@ def compose(name: str, description: str, body: str) -> str:
     """The text of a new file. Raises UsageError like `parse`."""
     import yaml  # 27 ms, and few starts of the program read or write a skill
 
-    front = yaml.safe_dump(
-        {"name": check_name(name), "description": _clean_description(description)},
-        allow_unicode=True,
-        sort_keys=False,
-        width=1000,
-    )
-    text = f"---\n{front}---\n\n{body.strip()}\n"
-    return parse(text).text
+    values = {"name": check_name(name), "description": _clean_description(description)}
+    front = yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=1000)
+    return parse(f"---\n{front}---\n\n{body.strip()}\n").text
 
 
 def check_name(name: str) -> str:
     """The name, stripped. Raises UsageError when the format does not allow it."""
     name = name.strip()
     if len(name) > _NAME or not _SHAPE.fullmatch(name):
-        raise UsageError(
-            f"{one_line(name, 70)!r} is not a valid name of a skill: use lower-case letters, digits and single "
-            f"hyphens, at most {_NAME}, as in deploy-site"
-        )
+        needed = f"use lower-case letters, digits and single hyphens, at most {_NAME}, as in deploy-site"
+        raise UsageError(f"{one_line(name, 70)!r} is not a valid name of a skill: {needed}")
     if _HANDLE.fullmatch(name):
         raise UsageError(f"{name!r} is the form of a handle: give the skill a name in words")
     return name
@@ -115,14 +107,12 @@ def _clean_description(description: str) -> str:
 def _front_matter(words: str) -> dict[str, Any]:
     import yaml
 
-    def parse() -> Any:
-        return yaml.load(words, Loader=yaml.BaseLoader)  # every value stays text: no dates, tags or merges
-
+    if len(words) > _MAX_FRONT:
+        raise UsageError(f"the front matter of a skill has at most {_MAX_FRONT} characters, and this has {len(words)}")
     try:
-        values = parse() if len(words) <= _SMALL else limits.run(parse, _SECONDS)
-    except (LimitExceeded, RecursionError) as error:
-        why = str(error) if isinstance(error, LimitExceeded) else limits.TOO_DEEP
-        raise UsageError(f"the front matter of the skill cannot be read: {why}") from error
+        values = yaml.load(words, Loader=yaml.BaseLoader)  # every value stays text: no dates, tags or merges
+    except RecursionError as error:
+        raise UsageError(f"the front matter of the skill cannot be read: {limits.TOO_DEEP}") from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 2})" if where else ""
@@ -226,10 +216,12 @@ def propose(
 
 def accept(memory: MemoryContext, skill: Skill) -> Skill:
     """The person accepts a proposal; returns the skill as it is then. Raises UsageError when it is not pending."""
-    memory, db = memory.in_one_batch(), memory.db
-    with db.write():
-        proposal = SKILLS.require_pending(db, skill)
-        target = _by_name(db, skill.owner, proposal.name) or _target(db, proposal)
+    with memory.changing() as memory:
+        proposal = SKILLS.require_pending(memory.db, skill)
+        target = _by_name(memory.db, skill.owner, proposal.name)
+        if target is None and proposal.target_id:  # the skill that it changes has another name
+            target = next(iter(many(memory.db, [proposal.target_id], proposal.owner)), None)
+            target = target if target and target.is_accepted else None
         decided = {"state": MERGED if target else ACCEPTED, "decided_at": clock.utc(memory.time())}
         changed = change(memory, proposal, "accepted", target_id=target.id if target else None, **decided)
         if target is None:
@@ -310,12 +302,6 @@ def _by_name(db: Database, owner: str, name: str) -> Skill | None:
     return next(iter(SKILLS.select(db, where, (owner, name))), None)
 
 
-def _target(db: Database, proposal: Skill) -> Skill | None:
-    """The current skill that a proposal changes, whatever its name."""
-    found = many(db, [proposal.target_id] if proposal.target_id else [], proposal.owner)
-    return found[0] if found and found[0].is_accepted else None
-
-
 def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
     """Whether a skill or proposal has exactly this text. The person may propose a former version again, a model not."""
     query = """select 1 from skill where owner = ? and text = ? and state <> 'expired'
@@ -350,12 +336,6 @@ SKILLS = Proposals(
 )
 get, many, pending, change = SKILLS.get, SKILLS.many, SKILLS.pending, SKILLS.change
 reject, hide, undo_batch = SKILLS.reject, SKILLS.hide, SKILLS.undo_batch
-
-
-@frozen
-class WrittenFile:
-    path: Path
-    new: bool  # False: the same file existed already
 
 
 def files(path: Path) -> list[Path]:
@@ -408,8 +388,11 @@ def other_files(path: Path) -> list[str]:
         return []
 
 
-def write_files(folder: Path, texts: Mapping[str, str], *, force: bool = False) -> Iterator[WrittenFile]:
-    """Write NAME/SKILL.md with each text. Raises UsageError, with nothing written, where a different file exists."""
+def write_files(folder: Path, texts: Mapping[str, str], *, force: bool = False) -> Iterator[tuple[Path, bool]]:
+    """Write NAME/SKILL.md with each text; yields each path, and whether it was written.
+
+    Raises UsageError, with nothing written, where a different file exists.
+    """
     folder = Path(os.path.expanduser(folder))
     targets = [(folder / name / FILE_NAME, text.encode()) for name, text in texts.items()]
     try:
@@ -421,7 +404,7 @@ def write_files(folder: Path, texts: Mapping[str, str], *, force: bool = False) 
             if existing[path] != content:
                 atomic_file.make_folder(path.parent)
                 atomic_file.write(path, content)
-            yield WrittenFile(path, existing[path] != content)
+            yield path, existing[path] != content
     except OSError as error:
         raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
 
