@@ -138,7 +138,7 @@ KINDS = (
     ),
     Kind("c", "schedule", "schedule", f"{_MEMORY}.planner.schedules", example=3, list_command="schedule"),
     # A test of facts holds what the person asked for; it goes with the words that it mentions.
-    Kind("q", "test", "fact_test", f"{_MEMORY}.facts.fact_tests"),
+    Kind("q", "test", "fact_test", f"{_MEMORY}.facts.facts"),
     # What the program keeps of its own work.
     Kind("j", "job", "job", "agent_cli.store.jobs", owned=False, exportable=False),
     Kind("e", "event", "event", "agent_cli.store.events", owned=False, exportable=False, counted=True),

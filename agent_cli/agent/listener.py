@@ -80,10 +80,10 @@ def _contradictions(
     context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions
 ) -> Generator[Event, None, None]:
     """Where the message contradicts known facts."""
-    from agent_cli.memory.facts import contradictions  # after the reply, so that no question waits for it
+    from agent_cli.memory.facts import adoption  # after the reply, so that no question waits for it
 
     memory = MemoryContext(context.db, context.scope, context.time, options.single_valued)
-    for each in contradictions.find(memory, context.session, message, parts):
+    for each in adoption.contradictions(memory, context.session, message, parts):
         yield Noticed(each.message(at_keyboard=options.at_keyboard))
 
 

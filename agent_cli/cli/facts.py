@@ -34,7 +34,7 @@ from agent_cli.cli.invocation import (
 from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
-from agent_cli.memory.facts import adoption, fact_files, fact_tests, facts
+from agent_cli.memory.facts import adoption, fact_files, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import secrets
@@ -583,7 +583,7 @@ def add_test(
     mention: Annotated[list[str], Option(help="Words that one of the best hits must contain; may be given again.")],
 ) -> None:
     """Save a question."""
-    test = fact_tests.add(app_.db, app_.scope, " ".join(question), mention, app_.time)
+    test = facts.add_test(app_.db, app_.scope, " ".join(question), mention, app_.time)
     output.say(f"saved {test.handle} “{test.question}”")
 
 
@@ -591,7 +591,7 @@ def add_test(
 def list_tests(app_: App, limit: Limit = 100, as_json: AsJson = False) -> None:
     """List the questions."""
     output.listing(
-        fact_tests.listing(app_.db, app_.scope.owner, limit),
+        facts.list_tests(app_.db, app_.scope.owner, limit),
         as_json,
         lambda each: each.describe(),
         lambda each: {"id": each.handle, "question": each.question, "mention": " + ".join(each.mentions)},
@@ -602,18 +602,18 @@ def list_tests(app_: App, limit: Limit = 100, as_json: AsJson = False) -> None:
 @test_app.command("rm")
 def rm_tests(app_: App, handles: list[str]) -> None:
     """Erase questions."""
-    found = [fact_tests.get(app_.db, ids.number("test", handle), app_.scope.owner) for handle in handles]
+    found = [facts.get_test(app_.db, ids.number("test", handle), app_.scope.owner) for handle in handles]
     with app_.db.write():
-        fact_tests.erase(app_.db, [each.id for each in found])
+        facts.erase_tests(app_.db, [each.id for each in found])
     output.lines(f"erased {each.handle} “{each.question}”" for each in found)
 
 
 @test_app.command("run")
 def run_tests(app_: App, as_json: AsJson = False) -> None:
     """Ask all of them. Exit 1 when an answer is not found."""
-    find = upkeep.search(app_, Filter(app_.scope.owner), fact_tests.TOP)
-    tests = fact_tests.listing(app_.db, app_.scope.owner)
-    missing = {each.handle: fact_tests.missing(each, find) for each in tests}
+    find = upkeep.search(app_, Filter(app_.scope.owner), facts.TEST_HITS)
+    tests = facts.list_tests(app_.db, app_.scope.owner)
+    missing = {each.handle: facts.missing_words(each, (hit.text for hit in find(each.question).hits)) for each in tests}
     if as_json:
         output.put_json([{**each.describe(), "missing": missing[each.handle]} for each in tests])
     elif not tests:

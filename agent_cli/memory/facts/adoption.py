@@ -10,6 +10,10 @@ person says things: who moved to Wels in March 2026 and says afterwards that the
 Wels. Without a date, a value was true when it was said, and what was said later comes after it. A value that begins in
 the future ends the present one on that day and not before. Which facts a fact replaced is read from the batches of its
 history. Receipts are what the program reports about a new fact; they never come from a model.
+
+What the person types may contradict facts, which is shown below the reply and adopted on request. That is found by
+rules alone, without a model: a typed sentence, outside quotations and code, that a rule parses into a triple with a
+single-valued predicate, or that says that something is over. What is merely similar is left to the review.
 """
 
 import re
@@ -21,14 +25,14 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import readings
+from agent_cli.memory.conversations import capture, readings
 from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, secrets, statements, terms, triples
-from agent_cli.memory.language.triples import Claim, Ending, Triple
+from agent_cli.memory.language.triples import Claim, Ending, Triple, is_fact
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
-from agent_cli.messages import Origin, Receipt
+from agent_cli.messages import Origin, Part, Receipt
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -49,6 +53,14 @@ _STATES = {
     SUPERSEDED: "was true before",
     EXPIRED: "was proposed before and expired",
 }
+
+_COMMAND = "/update"
+_HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
+    r"(?:<NOW>,? )?(?:(?=\S+ (?:<NOW> )?(?P<verb><HABIT>)\b)<SELF> (?:<NOW> )?<HABIT>|(?P<inverted><HABIT>) <SELF>)"
+    r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"
+)
+_NOW = languages.pattern(r"\b<NOW>\b")
+_MAX_SHOWN = 80  # characters of a fact
 
 
 @frozen
@@ -393,13 +405,13 @@ def _in_words(memory: MemoryContext, claim: Claim) -> list[Fact]:
     return [each for each in found if terms.is_similar(each.statement, claim.statement)]
 
 
-def open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
+def _open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
     """The facts that hold here and in this session, now or in the future."""
     found = facts.listing(memory.db, memory.scope.owner, _READ, not_over=memory.time(), place=memory.scope.place)
     return [each for each in found if each.session_id in (None, session)]
 
 
-def ended_by(memory: MemoryContext, statement: str, session: int | None = None) -> list[Fact]:
+def _ended_by(memory: MemoryContext, statement: str, session: int | None = None) -> list[Fact]:
     """The facts that hold here, now or in the future, and are over by this sentence; none when it ends nothing."""
     ending = triples.parse_ending(statement)
     if ending is None:
@@ -407,7 +419,7 @@ def ended_by(memory: MemoryContext, statement: str, session: int | None = None) 
     about_person = triples.is_about_person(statement)
     return [
         each
-        for each in open_here(memory, session)
+        for each in _open_here(memory, session)
         if _says_exactly(memory, each, ending) or (about_person and _says_in_words(memory.db, each, ending))
     ]
 
@@ -416,8 +428,8 @@ def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact]
     """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
     if claim.operation != "insert":
         return claim, [facts.get(memory.db, claim.target, memory.scope.owner)] if claim.target else []
-    over = ended_by(memory, claim.statement, claim.session)
-    return as_ending(memory, claim, over), over
+    over = _ended_by(memory, claim.statement, claim.session)
+    return _as_ending(memory, claim, over), over
 
 
 def separate(statement: str) -> list[str]:
@@ -427,7 +439,7 @@ def separate(statement: str) -> list[str]:
     return parts if len(parts) > 1 and understood else [statement]
 
 
-def as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:
+def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:
     """The claim of a sentence that ends these facts: it deletes them, or is in their place."""
     ending = triples.parse_ending(made.statement)
     if ending is None or not over:
@@ -526,3 +538,119 @@ def not_proposed(db: Database, owner: str, statement: str) -> str:
     if not same:
         return f"“{text.one_line(statement)}” was not proposed: it is known, or you had it erased"
     return f"{format_names(same[-1:])} {_STATES[same[-1].state]}"
+
+
+@frozen
+class Contradiction:
+    claim: Claim
+    known: Fact | None  # None: the sentence says that something is over, and no fact says that it was true
+    answer: str = ""  # what /update does
+    is_choice: bool = False  # whether the sentence may mean this fact or another
+
+    def message(self, *, at_keyboard: bool = True) -> str:
+        if self.known is None:
+            return f"“{text.one_line(self.claim.statement, _MAX_SHOWN)}” ends no fact: none is known that says so"
+        words = f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}”"
+        command = f"{_COMMAND} {self.known.handle}" if self.is_choice else _COMMAND
+        where = "" if at_keyboard else " in `agent -c`"
+        return f"{words} · {command}{where} {self.answer}{' in its place' if self.is_choice else ''}"
+
+
+def contradictions(memory: MemoryContext, session: int, message: int, parts: Sequence[Part]) -> list[Contradiction]:
+    """The sentences of a message that contradict accepted facts which hold in this place and session, or end them."""
+    found, now = list[Contradiction](), memory.time()
+    captured = [each.quote for each in capture.capture(parts)]
+    for quote in capture.typed_sentences(parts):
+        if any(each in quote or quote in each for each in captured):
+            continue
+        if not (statements.states_something(quote) and is_fact(quote)):
+            continue  # the rules that parse need not be compiled for a greeting or a question: 0.2 s
+        whole = quote.rstrip(" .!")
+        clauses = [] if triples.is_doubtful(whole) else statements.clauses(whole)
+        for words in ([whole], clauses):
+            claims = [claim(each, "typed", now, quote=quote, message=message) for each in words]
+            if some := [each for claim in claims for each in _against(memory, session, claim)]:
+                found += some
+                break
+        else:
+            if any(triples.is_about_person(each) and triples.parse_ending(each) for each in (whole, *clauses)):
+                found.append(Contradiction(claim(whole, "typed", now, quote=quote, message=message), None))
+    return found
+
+
+def choose_contradictions(found: Sequence[Contradiction], handles: str) -> list[Contradiction]:
+    """Those with these handles, or all that need no choice. Raises UsageError where a choice is needed."""
+    known = [each for each in found if each.known]
+    wanted = [each for each in known if (each.known.handle in handles.split() if handles else not each.is_choice)]  # type: ignore[union-attr]
+    if known and not wanted:
+        commands = " or ".join(dict.fromkeys(f"{_COMMAND} {each.known.handle}" for each in known if each.known))
+        raise UsageError(f"say which fact is meant: {commands}")
+    return wanted
+
+
+def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
+    """What a claim contradicts or ends."""
+    over = _ended_by(memory, claim.statement, session)
+    if known := over or _other_values(memory, session, claim):
+        answer = _answer(_as_ending(memory, claim, over))
+        return [
+            Contradiction(replace(claim, place=each.place, session=each.session_id), each, answer) for each in known
+        ]
+    made = _replaceable(memory, claim, session)
+    return [
+        Contradiction(replace(each, place=known.place, session=known.session_id), known, _answer(each), len(made) > 1)
+        for known, each in made
+    ]
+
+
+def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tuple[Fact, Claim]]:
+    """Each fact with the same verb, and the claim in its place, where the sentence says that it is so now."""
+    said = _HABIT.fullmatch(claim.statement.rstrip(" .!"))
+    single_valued = memory.single_valued
+    if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single_valued):
+        return []
+    made, verb = [], memory.db.tokens(said["verb"] or said["inverted"])
+    for each in _open_here(memory, session):
+        known = _HABIT.fullmatch(each.statement)
+        if known is None or memory.db.tokens(known["verb"] or known["inverted"]) != verb:
+            continue
+        if not set(terms.content_words(said["what"])) <= set(terms.content_words(known["what"])):
+            triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single_valued else None
+            made.append((each, replace(claim, operation="update", target=each.id, triple=triple)))
+    return sorted(made, key=lambda one: one[0].id)
+
+
+def _answer(claim: Claim) -> str:
+    what = "ends it" if claim.operation == "delete" else "keeps what you just said"
+    since = claim.valid_from
+    return f"{what} ({clock.format_day(clock.utc(since), clock.offset(since))})" if since else what
+
+
+def accept_contradictions(memory: MemoryContext, found: Sequence[Contradiction]) -> list[str]:
+    """Add the claims as facts and end those they contradict, for a person at the prompt; a receipt for each."""
+    claims = {(each.claim.statement, each.claim.place): each.claim for each in found if each.known}
+    with memory.changing() as memory:
+        adopted = [add(memory, each) for each in claims.values()]
+        return [receipt(each, memory.time(), at_prompt=True) for each in adopted]
+
+
+def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fact]:
+    """Facts that hold here and give another value to a single-valued predicate; none where that was rejected before."""
+    triple, owner = claim.triple, memory.scope.owner
+    if triple is None or triple.predicate not in memory.single_valued:
+        return []
+    if any(
+        each.state == REJECTED and terms.is_similar(each.statement, claim.statement)
+        for each in facts.similar(memory.db, owner, claim.statement)
+    ):
+        return []
+    matter, now = triples.forms(triple.predicate, memory.single_valued), memory.time()
+    return [
+        known
+        for known in facts.accepted_values(memory.db, owner, triple.subject, matter)
+        if known.is_open(now)
+        and known.place in ("", memory.scope.place)
+        and known.session_id in (None, session)
+        and known.object.casefold() != triple.object.casefold()
+        and not terms.is_similar(known.statement, claim.statement)
+    ]

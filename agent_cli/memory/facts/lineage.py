@@ -5,7 +5,7 @@ A fact with another source stays and loses its quote, in every version.
 
 from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
-from agent_cli.memory.facts import fact_tests, facts
+from agent_cli.memory.facts import facts
 from agent_cli.memory.language import keywords
 from agent_cli.memory.lineage import Copy, Table, Walk
 from agent_cli.memory.search import index
@@ -46,7 +46,7 @@ TABLES = (
     ),
     Table("fact_test", text_columns="question mention", other_columns="uid owner at"),
 )
-COPIES = (Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), fact_tests.erase),)
+COPIES = (Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), facts.erase_tests),)
 
 
 def derive(db: Database, walk: Walk) -> None:

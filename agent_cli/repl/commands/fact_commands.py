@@ -11,7 +11,7 @@ from agent_cli.agent import listener, profile
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, log, readings
-from agent_cli.memory.facts import adoption, contradictions, facts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import statements
 from agent_cli.memory.review import review
 from agent_cli.memory.search import index, recall
@@ -93,11 +93,11 @@ def update(conversation: Conversation, argument: str) -> str:
     if last is None or conversation.id is None:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
     said_at = clock.local(last.at, last.utc_offset)
-    found = contradictions.find(replace(app.memory, time=lambda: said_at), conversation.id, last.id, last.parts)
+    found = adoption.contradictions(replace(app.memory, time=lambda: said_at), conversation.id, last.id, last.parts)
     if not any(each.known for each in found):
         return "your last message says nothing against what is known; /remember TEXT keeps a fact"
-    chosen = contradictions.chosen(found, argument)
-    return Receipt("\n".join(contradictions.accept(app.memory, chosen)))
+    chosen = adoption.choose_contradictions(found, argument)
+    return Receipt("\n".join(adoption.accept_contradictions(app.memory, chosen)))
 
 
 @command(

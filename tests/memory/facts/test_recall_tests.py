@@ -3,7 +3,7 @@
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.facts import adoption, fact_tests, facts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
@@ -13,12 +13,13 @@ from tests.recalling import STRANGER, catch_up, note
 
 
 def add_test(db, question="Where does the NAS answer?", *mentions, scope=HERE):
-    return fact_tests.add(db, scope, question, mentions or ("192.168.1.20",), noon)
+    return facts.add_test(db, scope, question, mentions or ("192.168.1.20",), noon)
 
 
 def missing(db, test, owner=PERSON):
     catch_up(db)
-    return fact_tests.missing(test, lambda question: recall.find(db, question, Filter(owner), NOON, 5))
+    hits = recall.find(db, test.question, Filter(owner), NOON, facts.TEST_HITS).hits
+    return facts.missing_words(test, [hit.text for hit in hits])
 
 
 def test_a_fact_that_is_found_answers_the_question(db):
@@ -50,20 +51,20 @@ def test_what_waits_is_rejected_or_hidden_answers_nothing(db):
 
 def test_tests_are_listed_and_erased(db):
     add_test(db), add_test(db, "What do I drink?", " green  tea ", "")
-    assert [each.describe() for each in fact_tests.listing(db, PERSON)] == [
+    assert [each.describe() for each in facts.list_tests(db, PERSON)] == [
         {"id": "q1", "question": "Where does the NAS answer?", "mention": ["192.168.1.20"]},
         {"id": "q2", "question": "What do I drink?", "mention": ["green tea"]},
     ]
     with db.write():
-        fact_tests.erase(db, [1])
-    assert [each.handle for each in fact_tests.listing(db, PERSON, 5)] == ["q2"]
+        facts.erase_tests(db, [1])
+    assert [each.handle for each in facts.list_tests(db, PERSON, 5)] == ["q2"]
 
 
 def test_another_owner_has_none_of_them(db):
     add_test(db)
-    assert fact_tests.listing(db, STRANGER.owner) == []
+    assert facts.list_tests(db, STRANGER.owner) == []
     with pytest.raises(UsageError, match="there is no test q1; `agent facts test list` shows them all"):
-        fact_tests.get(db, 1, STRANGER.owner)
+        facts.get_test(db, 1, STRANGER.owner)
 
 
 @pytest.mark.parametrize(("question", "mention"), [(" ", "tea"), ("what?", " "), ("", "")])
