@@ -20,12 +20,7 @@ def test_lines_are_kept_whole_the_newest_first(db):
 
 
 @pytest.mark.parametrize(
-    ("lines", "kept"),
-    [
-        (["a", "a", "b", "a"], ["a", "b", "a"]),
-        ([" secret"], []),
-        (["", "  ", "\n"], []),
-    ],
+    ("lines", "kept"), [(["a", "a", "b", "a"], ["a", "b", "a"]), ([" secret"], []), (["", "  ", "\n"], [])]
 )
 def test_the_same_again_and_what_begins_with_a_space_is_not_kept(db, lines, kept):
     add(db, *lines)

@@ -88,11 +88,7 @@ def test_what_the_person_wrote_before_and_brought_back_stays(file, code_session,
 def test_a_version_in_between_goes_and_the_present_one_stays(file, code_session):
     write(file, "open-safe", "Turn the wheel.")
     learn(file, code_session, "open-safe", f"Turn the wheel slowly to {SECRET}.")
-    skills.edit(
-        memory_of(file),
-        skills.get(file, 1, "person"),
-        skills.compose("open-safe", "Opens it", "Turn it."),
-    )
+    skills.edit(memory_of(file), skills.get(file, 1, "person"), skills.compose("open-safe", "Opens it", "Turn it."))
 
     plan = planned(file, "m1")
     assert plan.format_lines()[-1] == "k1 open-safe: loses an earlier version"
@@ -159,11 +155,7 @@ def test_a_skill_that_the_person_wrote_with_the_same_words_is_named_and_stays(fi
 
 def test_a_skill_goes_with_all_versions_and_the_proposals_to_change_it(file, code_session):
     write(file, "open-safe", f"Turn the wheel to {SECRET}.")
-    skills.edit(
-        memory_of(file),
-        skills.get(file, 1, "person"),
-        skills.compose("open-safe", "Opens it", "Turn it."),
-    )
+    skills.edit(memory_of(file), skills.get(file, 1, "person"), skills.compose("open-safe", "Opens it", "Turn it."))
     learn(file, None, "open-safe", "Turn it twice.", yes=False)
 
     plan = planned(file, "k1")
