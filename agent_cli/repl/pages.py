@@ -19,6 +19,7 @@ from typing import Any
 from agent_cli import clock, kinds
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.conversations.sessions import ONE_SHOTS, Session
 from agent_cli.memory.dates import moments
 from agent_cli.memory.facts import facts
@@ -27,7 +28,7 @@ from agent_cli.memory.language import terms
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import ENDS, EVERYWHERE, LATER, STAYS, PassageMessage, Proposal
+from agent_cli.memory.review.review import ENDS, EVERYWHERE, LATER, STAYS, Proposal
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
 from agent_cli.memory.search.recall_log import RecalledRow
@@ -487,17 +488,17 @@ def key_of_number(typed: str) -> str:
     return next((key for number, key, *_ in CHOICES if typed.strip() == str(number)), "")
 
 
-def passage_lines(messages: Sequence[PassageMessage], quote: str, width: int) -> list[str]:
+def passage_lines(messages: Sequence[tuple[Entry, bool]], quote: str, width: int) -> list[str]:
     """The messages around the source of a proposal; the source is marked, and shown around its quote."""
     lines = []
-    for each in messages:
-        words = one_line(visible(each.text), _PASSAGE // 2)
-        if each.source:
-            flat = " ".join(visible(each.text).split())
+    for entry, is_source in messages:
+        words = one_line(visible(entry.message.text), _PASSAGE // 2)
+        if is_source:
+            flat = " ".join(visible(entry.message.text).split())
             at = max(0, flat.find(quote[:60]) - _PASSAGE // 3)
             words = f"{'…' if at else ''}{flat[at : at + _PASSAGE]}{'…' if at + _PASSAGE < len(flat) else ''}"
-        speaker = {"user": "you"}.get(each.role, each.role)
-        lines += indented(f"{each.handle} {speaker}: {words}", width, "  > " if each.source else "    ", "    ")
+        speaker = {"user": "you"}.get(entry.message.role, entry.message.role)
+        lines += indented(f"{entry.handle} {speaker}: {words}", width, "  > " if is_source else "    ", "    ")
     return lines
 
 

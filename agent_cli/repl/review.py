@@ -104,7 +104,7 @@ class ReviewScreen:
     async def _carry_out(self, key: str, proposal: Proposal, offered: str) -> None:
         match key:
             case "y" | "r":
-                self._decide(review.accept_replacing(self._reviewer, proposal))
+                self._decide(review.accept(self._reviewer, proposal, replacing=True))
             case "b":
                 self._decide(review.accept(self._reviewer, proposal))
             case "n":
@@ -201,7 +201,7 @@ class ReviewScreen:
 
     def _undo(self) -> None:
         at, decision = self._decided[-1]
-        undone = review.undo(self._reviewer, decision) or ["it was taken back elsewhere already"]
+        undone = review.undo_batch(self._reviewer, decision.batch) or ["it was taken back elsewhere already"]
         self._say_above(*(f"  undone: {receipt}" for receipt in undone))
         self._decided.pop()
         self._index = at

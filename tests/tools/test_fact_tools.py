@@ -119,7 +119,7 @@ def page(context):
     reviewer = memory_of(context.db)
     proposal = review.read(reviewer, review.pending(reviewer)[0])
     passage = review.passage(reviewer, proposal)
-    return "".join(pages.tainted(proposal)), [(each.handle, each.source) for each in passage if each.source]
+    return "".join(pages.tainted(proposal)), [(each.handle, is_source) for each, is_source in passage if is_source]
 
 
 @pytest.mark.parametrize("quote", ["", "I live in Graz"])
@@ -253,7 +253,7 @@ def test_it_replaces_what_was_typed_only_with_the_second_key(context):
         review.accept(reviewer, proposal)
     assert review.accept_all(reviewer, [proposal]).receipts == ()
     assert facts.get(context.db, known.id, "person").is_open(NOON)
-    review.accept_replacing(reviewer, proposal)
+    review.accept(reviewer, proposal, replacing=True)
     assert not facts.get(context.db, known.id, "person").is_open(NOON + timedelta(days=1))
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, readings, sessions
+from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import FACTS, Fact
@@ -125,16 +126,6 @@ class ReviewDecision:
     batch: str
 
 
-@frozen
-class PassageMessage:
-    """A message around the source of a proposal. `source`: whether it is the source itself."""
-
-    handle: str
-    role: str
-    text: str
-    source: bool
-
-
 def pending(memory: MemoryContext, session: int | None = None) -> list[ProposalKey]:
     """The keys of pending proposals by kind, those first that were proposed after something foreign was read."""
     db, owner = memory.db, memory.scope.owner
@@ -156,15 +147,11 @@ def parse_edit(key: ProposalKey, words: str) -> str:
     return visible_line(words) if key[0] == "fact" else skills.parse(cleaned(words)).text
 
 
-def accept(memory: MemoryContext, proposal: Proposal, replacing: bool = False) -> ReviewDecision:
+def accept(memory: MemoryContext, proposal: Proposal, *, replacing: bool = False) -> ReviewDecision:
     """Accept a proposal; `replacing`: also end what it contradicts. Raises UsageError when it is not as it was read."""
     with memory.changing() as memory:
         _require_unchanged(memory, proposal)
         return ReviewDecision((proposal,), True, (_accept(memory, proposal, replacing),), memory.batch)
-
-
-def accept_replacing(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
-    return accept(memory, proposal, replacing=True)
 
 
 def reject(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
@@ -191,10 +178,6 @@ def accept_all(memory: MemoryContext, proposals: Sequence[Proposal]) -> ReviewDe
     return ReviewDecision(tuple(done), True, tuple(receipts), memory.batch)
 
 
-def undo(memory: MemoryContext, decision: ReviewDecision) -> list[str]:
-    return undo_batch(memory, decision.batch)
-
-
 def last_batch(memory: MemoryContext) -> str:
     """The batch of the last decision if it included a skill and the person has changed no fact since; else empty."""
     batch = memory.db.value(
@@ -209,7 +192,7 @@ def last_batch(memory: MemoryContext) -> str:
 
 
 def undo_batch(memory: MemoryContext, batch: str) -> list[str]:
-    """Undo a batch of decisions, whatever it included. Raises UsageError like `undo`."""
+    """Undo a batch of decisions, whatever it included. Raises UsageError when one was changed since."""
     lines = []
     with memory.db.write():
         for row in [row for kind in _KINDS.values() for row in kind.undo_batch(memory, batch)]:
@@ -234,8 +217,8 @@ def changes(memory: MemoryContext, batch: str) -> list[str]:
     return lines
 
 
-def passage(memory: MemoryContext, proposal: Proposal) -> list[PassageMessage]:
-    """The source message with two messages before and after it, or the end of the session. Raises UsageError."""
+def passage(memory: MemoryContext, proposal: Proposal) -> list[tuple[Entry, bool]]:
+    """The message it comes from (True) with two around it, or the end of the session. Raises UsageError."""
     source = proposal.read_message or proposal.message
     if source:
         entries = log.context_of(memory.db, memory.scope.owner, source, 2, 2)
@@ -244,10 +227,7 @@ def passage(memory: MemoryContext, proposal: Proposal) -> list[PassageMessage]:
         entries = [entry for entry in last if entry.message.text]
     else:
         raise UsageError(f"{proposal.handle} comes from no message")
-    sources = [each for each in (source, proposal.message) if each]
-    return [
-        PassageMessage(entry.handle, entry.message.role, entry.message.text, entry.id in sources) for entry in entries
-    ]
+    return [(entry, bool(source) and entry.id in (source, proposal.message)) for entry in entries]
 
 
 def expiry_notice(memory: MemoryContext) -> str:
@@ -352,9 +332,8 @@ def _accept(memory: MemoryContext, proposal: Proposal, replacing: bool) -> str:
     fact = facts.get(memory.db, proposal.id, memory.scope.owner)
     if proposal.statement != fact.statement:
         fact = adoption.edit(memory, fact, proposal.statement)
-    known = facts.many(
-        memory.db, [each.id for each in proposal.known if replacing and each.outcome != LATER], fact.owner
-    )
+    older = [each.id for each in proposal.known if replacing and each.outcome != LATER]
+    known = facts.many(memory.db, older, fact.owner)
     adopted = adoption.accept(memory, fact, replacing=known[0] if known else None)
     replaced = {each.id for each in adopted.replaced}
     ended = [adoption.end(memory, each) for each in known[1:] if each.id not in replaced]
@@ -425,10 +404,8 @@ def _conflicts(memory: MemoryContext, fact: Fact) -> list[ConflictingFact]:
             return ENDS if known.id in earlier else LATER
         return STAYS
 
-    known = [
-        ConflictingFact(each.id, visible_line(each.statement), each.began_at, each.utc_offset, outcome(each))
-        for each in found
-    ]
+    shown = ((each, visible_line(each.statement), outcome(each)) for each in found)
+    known = [ConflictingFact(each.id, words, each.began_at, each.utc_offset, what) for each, words, what in shown]
     return sorted(known, key=lambda each: (each.outcome == STAYS, -each.id))
 
 

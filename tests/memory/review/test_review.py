@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -11,7 +12,7 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
-from agent_cli.memory.review.review import ENDS, LATER, STAYS, ConflictingFact, PassageMessage
+from agent_cli.memory.review.review import ENDS, LATER, STAYS, ConflictingFact
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, memory_of, noon
@@ -102,7 +103,7 @@ def test_a_yes_keeps_it_beside_what_it_contradicts(db, reviewer):
 def test_replace_ends_what_it_contradicts(db, reviewer):
     known(db, "The NAS answers at 192.168.1.12")
     proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
-    assert review.accept_replacing(reviewer, proposal).receipts == ("kept f2, replaces f1 (until 2 Jan 2026)",)
+    assert review.accept(reviewer, proposal, replacing=True).receipts == ("kept f2, replaces f1 (until 2 Jan 2026)",)
     assert states(db) == {1: "superseded", 2: "accepted"}
 
 
@@ -110,9 +111,9 @@ def test_replace_ends_all_that_are_shown(db, reviewer):
     known(db, "The NAS answers at 192.168.1.12")
     known(db, "The NAS answers at 192.168.1.13")
     proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
-    decision = review.accept_replacing(reviewer, proposal)
+    decision = review.accept(reviewer, proposal, replacing=True)
     assert decision.receipts[0] == "kept f3, replaces f2 (until 2 Jan 2026), replaces f1 (until 2 Jan 2026)"
-    assert review.undo(reviewer, decision) == ["f1 is true again", "f2 is true again", "f3 waits again"]
+    assert review.undo_batch(reviewer, decision.batch) == ["f1 is true again", "f2 is true again", "f3 waits again"]
     assert states(db) == {1: "accepted", 2: "accepted", 3: "pending"}
 
 
@@ -153,7 +154,7 @@ def test_other_words_are_kept_only_with_the_yes_and_undone_with_it(db, reviewer)
     assert facts.get(db, fact.id, "person") == fact, "nothing is stored before the yes"
     decision = review.accept(reviewer, proposal)
     assert db.rows("select statement, state from fact") == [("I like green tea", "accepted")]
-    assert review.undo(reviewer, decision) == ["f1 waits again"]
+    assert review.undo_batch(reviewer, decision.batch) == ["f1 waits again"]
     assert facts.get(db, fact.id, "person") == fact
 
 
@@ -164,12 +165,12 @@ def test_other_words_meet_other_conflicts(db, reviewer):
     assert [each.handle for each in read(reviewer, fact, "The NAS answers at 192.168.1.20").known] == ["f1"]
 
 
-@pytest.mark.parametrize("decide", [review.accept, review.accept_replacing, review.reject])
+@pytest.mark.parametrize("decide", [review.accept, partial(review.accept, replacing=True), review.reject])
 def test_every_decision_is_undone_as_a_whole(db, reviewer, decide):
     known(db, "The NAS answers at 192.168.1.12")
     fact = proposed(db, "The NAS answers at 192.168.1.20")
     before = db.rows("select * from fact")
-    review.undo(reviewer, decide(reviewer, read(reviewer, fact)))
+    review.undo_batch(reviewer, decide(reviewer, read(reviewer, fact)).batch)
     assert db.rows("select * from fact") == before
 
 
@@ -177,12 +178,12 @@ def test_a_decision_is_not_undone_over_a_later_change(db, reviewer):
     decision = review.accept(reviewer, read(reviewer, proposed(db, "I like tea")))
     facts.hide(memory_of(db), facts.get(db, 1, "person"))
     with pytest.raises(UsageError, match="f1 was changed again since; take that back first"):
-        review.undo(reviewer, decision)
+        review.undo_batch(reviewer, decision.batch)
     facts.undo(memory_of(db))
-    assert review.undo(reviewer, decision) == ["f1 waits again"]
+    assert review.undo_batch(reviewer, decision.batch) == ["f1 waits again"]
 
 
-@pytest.mark.parametrize("decide", [review.accept, review.accept_replacing, review.reject])
+@pytest.mark.parametrize("decide", [review.accept, partial(review.accept, replacing=True), review.reject])
 def test_of_two_reviewers_only_one_decides(db, reviewer, decide):
     proposal = read(reviewer, proposed(db, "I like tea"))
     review.reject(reviewer, proposal)
@@ -240,7 +241,7 @@ def test_the_rest_is_kept_at_once_and_undone_at_once(db, reviewer):
     decision = review.accept_all(reviewer, shown)
     assert decision.receipts == ("kept f1", "kept f3")
     assert states(db) == {1: "accepted", 2: "rejected", 3: "accepted"}
-    review.undo(reviewer, decision)
+    review.undo_batch(reviewer, decision.batch)
     assert states(db) == {1: "pending", 2: "rejected", 3: "pending"}
 
 
@@ -255,7 +256,7 @@ def test_of_very_many_conflicts_a_few_are_shown_and_the_others_stay(db, reviewer
         known(db, f"The bus to work leaves at {number} o'clock")
     proposal = read(reviewer, proposed(db, "The bus to work leaves at 20 o'clock"))
     assert ([each.handle for each in proposal.known], proposal.more) == (["f8", "f7", "f6", "f5", "f4"], 3)
-    review.accept_replacing(reviewer, proposal)
+    review.accept(reviewer, proposal, replacing=True)
     assert list(states(db).values()).count("superseded") == 5
 
 
@@ -263,9 +264,8 @@ def test_the_passage_is_the_message_with_two_around_it(db, reviewer, session):
     for number in range(7):
         log.add_user_message(db, session, HERE, [Part(f"word {number}", "typed")], NOON)
     proposal = read(reviewer, proposed(db, "I like words", message=4))
-    assert review.passage(reviewer, proposal) == [
-        PassageMessage(f"m{n + 1}", "user", f"word {n}", n == 3) for n in range(1, 6)
-    ]
+    passage = [(entry.handle, entry.message.text, is_source) for entry, is_source in review.passage(reviewer, proposal)]
+    assert passage == [(f"m{n + 1}", f"word {n}", n == 3) for n in range(1, 6)]
     with pytest.raises(UsageError, match="f2 comes from no message"):
         review.passage(reviewer, read(reviewer, proposed(db, "I have no source")))
 
