@@ -18,7 +18,7 @@ single-valued predicate, or that says that something is over. What is merely sim
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from datetime import datetime
 from typing import Any
 
@@ -458,12 +458,9 @@ def _says_exactly(memory: MemoryContext, fact: Fact, ending: Ending) -> bool:
     """Whether the triple of a fact is what is over; of "emacs instead of vim" the editor, and not a drink one likes."""
     if ending.instead:
         return fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold()
-    over = triples.parse(ending.over) or Triple("", "", "")
-    return bool(over.object) and (over.subject.casefold(), over.predicate, over.object.casefold()) == (
-        fact.subject.casefold(),
-        fact.predicate,
-        fact.object.casefold(),
-    )
+    over = triples.parse(ending.over)
+    values = (fact.subject, fact.predicate, fact.object)
+    return over is not None and [each.casefold() for each in astuple(over)] == [each.casefold() for each in values]
 
 
 def _says_in_words(db: Database, fact: Fact, ending: Ending) -> bool:

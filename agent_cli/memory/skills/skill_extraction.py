@@ -8,9 +8,9 @@ order the assistant to ignore its rules are dropped.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from agent_cli import text
 from agent_cli.errors import UsageError
@@ -85,18 +85,9 @@ class ExtractedSkill:
     changes: str
 
 
-@frozen
-class SkillRead:
-    """A skill that was read in the conversation, as it was then."""
-
-    skill: Skill
-    version: int
-    text: str
-
-
-def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[SkillRead]) -> str:
+def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[Skill]) -> str:
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
-    shown = "".join(f"\nThe skill {each.skill.name}, whole:\n{skills.body(each.text)}\n" for each in used)
+    shown = "".join(f"\nThe skill {each.name}, whole:\n{each.body}\n" for each in used)
     return _PROMPT.format(
         example=_EXAMPLE_ANSWER,
         known=listed or "(nothing)",
@@ -150,7 +141,7 @@ def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: date
     return [each for each in every if each.is_accepted][:MAX_KNOWN]
 
 
-def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[SkillRead]:
+def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[Skill]:
     """The skills read in a conversation, each in the version read last; as many as fit into the prompt."""
     called = {
         str(call.arguments.get("name", "")).strip(): entry.at
@@ -159,11 +150,13 @@ def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[Skil
         if call.name == READ_SKILL
     }
     present = {key: each for each in skills.listing(db, owner) for key in (each.handle, each.name)}
-    read = {present[key].id: _as_of(db, present[key], at) for key, at in called.items() if key in present}
-    shown: list[SkillRead] = []
-    for each in reversed(read.values()):
-        if sum(len(skills.body(other.text)) for other in (each, *shown)) <= _MAX_STEPS:
-            shown.insert(0, each)
+    read = {present[key].id: (present[key], at) for key, at in called.items() if key in present}
+    shown = list[Skill]()
+    for skill, at in reversed(read.values()):
+        former = [each.was for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
+        then = replace(skill, version=former[0]["version"], text=former[0]["text"]) if former else skill
+        if sum(len(each.body) for each in (then, *shown)) <= _MAX_STEPS:
+            shown.insert(0, then)
     return shown[-_MAX_READ:]
 
 
@@ -176,14 +169,14 @@ def _least_trusted(db: Database, entries: Sequence[Entry]) -> Origin:
 
 
 def propose(
-    memory: MemoryContext, session: int, entries: Sequence[Entry], found: ExtractedSkill, shown: Sequence[SkillRead]
+    memory: MemoryContext, session: int, entries: Sequence[Entry], found: ExtractedSkill, shown: Sequence[Skill]
 ) -> None:
     """Propose an extracted skill, unless it is known, was rejected, or must not be proposed."""
     db, owner = memory.db, memory.scope.owner
     if _ORDER.search(f"{found.description}\n{found.steps}") or terms.is_similar(found.steps, _EXAMPLE):
         return
     name = found.changes or found.name
-    base = next((each for each in shown if each.skill.name == name), None)
+    base = next((each for each in shown if each.name == name), None)
     if base is None and (found.changes or any(each.name == name for each in skills.listing(db, owner))):
         return  # the model was not shown the text it would replace
     try:
@@ -194,12 +187,6 @@ def propose(
     if not _proposed_before(db, owner, made, base):
         trust, version = _least_trusted(db, entries), base.version if base else None
         skills.propose(memory, made, trust=trust, session=session, base=version)
-
-
-def _as_of(db: Database, skill: Skill, at: str) -> SkillRead:
-    later = [each.was for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
-    was: Mapping[str, Any] = later[0] if later else {"version": skill.version, "text": skill.text}
-    return SkillRead(skill, was["version"], was["text"])
 
 
 def _amended(before: str, found: ExtractedSkill) -> str:
@@ -221,18 +208,16 @@ def _amended(before: str, found: ExtractedSkill) -> str:
     raise UsageError(f"the skill {was.name} cannot be changed: what was read is not valid front matter and steps")
 
 
-def _proposed_before(db: Database, owner: str, made: str, base: SkillRead | None) -> bool:
+def _proposed_before(db: Database, owner: str, made: str, base: Skill | None) -> bool:
     """Whether a skill or proposal says, or changes, nearly the same; expired ones do not count."""
     states = (ACCEPTED, PENDING, REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]
     if base is None:
         return any(terms.is_similar(skills.body(made), each.body) for each in others)
-    if _normalised(skills.body(made)) in (_normalised(base.skill.body), _normalised(skills.body(base.text))):
+    if _normalised(skills.body(made)) in map(_normalised, (base.body, skills.get(db, base.id, owner).body)):
         return True
-    change = _new_lines(made, base.text)
-    return any(
-        terms.is_similar(change, _new_lines(each.text, base.text)) for each in others if each.target_id == base.skill.id
-    )
+    change, same = _new_lines(made, base.text), [each for each in others if each.target_id == base.id]
+    return any(terms.is_similar(change, _new_lines(each.text, base.text)) for each in same)
 
 
 def _new_lines(made: str, before: str) -> str:
