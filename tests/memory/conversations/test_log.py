@@ -4,7 +4,10 @@ import pytest
 
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.messages import Message, Part, ToolCall, ToolResult, join_parts
+from agent_cli.store import schema
+from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON
+from tests.recalling import STRANGER
 
 CALL = ToolCall("call_1", "jot", {"text": "Grüße"})
 
@@ -114,3 +117,111 @@ def test_the_log_keeps_what_came_as_it_came(db, session, words):
     said, answered = log.history(db, session)
     assert (said.message.text, answered.message.text) == (words, words)
     assert answered.message.calls[0].arguments == {words[:9]: [words[:9], None, 1.5]}
+
+
+JOT = ToolCall("call_1", "jot", {"text": "swordfish"})
+READ = ToolCall("call_2", "read_jottings", {})
+NOTE = ToolCall("call_3", "save_note", {"text": "milk"})
+
+
+def jot(db, session):
+    """A session in which the model jotted something down, read it, and saved a note."""
+    log.add_user_message(db, session, HERE, [Part("Keep this.", "typed")], NOON)
+    reply = log.open_reply(db, session, HERE, "m", NOON)
+    log.close_reply(db, reply, Message("assistant", "", (JOT, READ, NOTE)), "stop", log.Usage(), NOON)
+    log.add_note(db, session, "swordfish", NOON)
+    for call, words in ((JOT, "kept"), (READ, "swordfish"), (NOTE, "saved as n1")):
+        log.add_tool_result(db, session, HERE, call, ToolResult(words), NOON)
+
+
+def test_they_are_read_in_order_and_only_in_their_session(db, session):
+    other = sessions.start(db, HERE, NOON)
+    for number in range(3):
+        log.add_note(db, session, f"thing {number}", NOON)
+    log.add_note(db, other, "another", NOON)
+
+    assert log.notes(db, session) == ["thing 0", "thing 1", "thing 2"]
+    assert log.notes(db, other) == ["another"]
+
+
+def test_erasing_leaves_nothing_of_them_in_any_row_and_the_rest_of_the_log_alone(db, session):
+    other = sessions.start(db, HERE, NOON)
+    jot(db, session)
+    jot(db, other)
+
+    with db.write():
+        log.erase_notes(db, session)
+
+    erased = "(erased when the session closed)"
+    said, called, *results = log.history(db, session)
+    assert said.message.text == "Keep this."
+    assert [call.arguments for call in called.message.calls] == [{}, {}, {"text": "milk"}]
+    assert [(entry.message.text, entry.parts) for entry in results] == [
+        (erased, (Part(erased, "tool", "jot"),)),
+        (erased, (Part(erased, "tool", "read_jottings"),)),
+        ("saved as n1", (Part("saved as n1", "tool", "save_note"),)),
+    ]
+    assert (log.notes(db, session), log.notes(db, other)) == ([], ["swordfish"])
+    assert log.history(db, other)[1].message.calls == (JOT, READ, NOTE)
+
+
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+def test_after_a_truncating_checkpoint_the_files_have_no_trace_of_them(tmp_path, journal):
+    db = Database(tmp_path / "memory.db", journal)
+    db.prepare()
+    schema.reconcile(db, NOON)
+    session = sessions.start(db, HERE, NOON)
+    jot(db, session)
+
+    with db.write():
+        log.erase_notes(db, session)
+    db.execute("pragma wal_checkpoint(truncate)")
+
+    assert [each.name for each in tmp_path.iterdir() if b"swordfish" in each.read_bytes()] == []
+    db.close()
+
+
+def typed(db, *lines, scope=HERE):
+    for line in lines:
+        log.add_prompt(db, scope, None, line, NOON + timedelta(seconds=1))
+
+
+def test_lines_are_kept_whole_the_newest_first(db):
+    typed(db, "one", "two\nlines", "drei")
+    assert log.recent_prompts(db, "person", 2) == ["drei", "two\nlines"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "kept"), [(["a", "a", "b", "a"], ["a", "b", "a"]), ([" secret"], []), (["", "  ", "\n"], [])]
+)
+def test_the_same_again_and_what_begins_with_a_space_is_not_kept(db, lines, kept):
+    typed(db, *lines)
+    assert log.recent_prompts(db, "person", 9) == kept
+
+
+def test_nobody_sees_anothers(db):
+    typed(db, "mine")
+    typed(db, "theirs", scope=STRANGER)
+    assert log.recent_prompts(db, "person", 9) == ["mine"]
+    typed(db, "mine")
+    assert log.recent_prompts(db, "person", 9) == ["mine"]
+
+
+def test_what_was_pasted_is_known_by_its_place(db):
+    log.add_prompt(db, HERE, None, "see this text", NOON, ["this text"])
+    typed(db, "typed")
+    assert log.pasted_prompts(db, "person", 9) == {"see this text": ["this text"]}
+    assert db.value("select pasted from prompt") == "[[4, 9]]"
+
+
+def test_the_oldest_are_dropped(db):
+    typed(db, *(f"line {number}" for number in range(log.MAX_PROMPTS + 2)))
+    assert db.value("select min(text) from prompt where id < 4") == "line 2"
+    assert db.value("select count(*) from prompt") == log.MAX_PROMPTS
+
+
+def test_what_is_erased_is_gone(db):
+    typed(db, "a", "b")
+    with db.write():
+        log.erase_prompts(db, [1])
+    assert log.recent_prompts(db, "person", 9) == ["b"]
