@@ -159,6 +159,9 @@ class Proposals(Generic[Row]):
 
     def insert(self, memory: MemoryContext, change: str, *, actor: str, **columns: Any) -> Row:
         db, now, owner = memory.db, memory.time(), memory.scope.owner
+        if (columns["state"], columns["origin"]) == (PENDING, "model"):  # the oldest make room for it
+            made = self.pending(db, owner, origin="model")
+            self.expire(memory, made[: max(0, len(made) + 1 - self.max_pending)])
         decided_at = None if columns["state"] == PENDING else clock.utc(now)
         columns |= {"uid": ids.new(now), "owner": owner, "decided_at": decided_at}
         values = ", ".join(f":{name}" for name in columns)
@@ -210,11 +213,6 @@ class Proposals(Generic[Row]):
         """Leave a row out of lists, search and what the model is shown, until it is restored."""
         with memory.db.write():
             return self.change(memory, row, "hidden", hidden_at=clock.utc(memory.time()))
-
-    def make_room(self, memory: MemoryContext) -> None:
-        """Expire the oldest proposals of a model where one more would be too many."""
-        made = self.pending(memory.db, memory.scope.owner, origin="model")
-        self.expire(memory, made[: max(0, len(made) + 1 - self.max_pending)])
 
     def expire(self, memory: MemoryContext, proposals: Iterable[Row]) -> None:
         """Expire these proposals; the next start reports them. Runs in the caller's transaction."""

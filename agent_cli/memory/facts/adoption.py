@@ -117,8 +117,6 @@ def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fac
                 return None
         if claim.operation == "insert" and _earlier_ending(memory, claim):
             return None
-        if claim.origin == "model":
-            facts.FACTS.make_room(memory)
         return facts.insert(memory, claim, PENDING, "proposed", actor=actor)
 
 

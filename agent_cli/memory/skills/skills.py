@@ -208,8 +208,6 @@ def propose(
             return None
         known = _by_name(db, owner, file.name)
         target, version = (known.id, known.version) if known else (None, None)
-        if origin == "model":
-            SKILLS.make_room(memory)
         sources = {"origin": origin, "trust": trust or origin, "session_id": session}
         return _insert(memory, file, PENDING, "proposed", target_id=target, base=base or version, **sources)
 
