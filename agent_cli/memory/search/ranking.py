@@ -12,7 +12,7 @@ a text as a whole tells more than the built-in table of words, so its closeness 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -232,9 +232,14 @@ def _close_features(
     for row, cosines in zip(rows, matches, strict=True):
         found = {name: float(bool(answer.search(row.text))) for name, answer in asked_for}
         found["question"] = statements.question_share(row.text)
-        found["around"] = 0.0 if row.around is None else _share_around(question, row, row.around)
+        found["around"] = 0.0
+        if row.around is not None:  # the share of the question's words in the row and in its wider window
+            words = question.words_in({*row.around, *row.own_words, *row.date, *row.facts})
+            found["around"] = brevity(row.length) * sum([question.weights[word] for word in words]) / question.total
         if cosines:
-            found |= _word_features(question, row, {word: _likeness(cosine) for word, cosine in cosines.items()})
+            floor, unit = _SIMILAR_FLOOR, 1 - _SIMILAR_FLOOR
+            likeness = {word: min(1.0, max(0.0, (cosine - floor) / unit)) for word, cosine in cosines.items()}
+            found |= _word_features(question, row, likeness)
         made.append(found)
     return made
 
@@ -344,20 +349,9 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
     }
 
 
-def _share_around(question: QueryContext, row: CandidateRow, around: Set[str]) -> float:
-    """The share of the question's words in the row and in its wider window."""
-    found = question.words_in({*around, *row.own_words, *row.date, *row.facts})
-    return brevity(row.length) * sum([question.weights[word] for word in found]) / question.total
-
-
 def brevity(length: int) -> float:
     """1 for a short text, less for another: a longer one holds more by chance."""
     return 1 / (0.5 + 0.5 * math.sqrt(max(length / _SHORT, 1)))
-
-
-def _likeness(cosine: float) -> float:
-    """How alike two words are, from 0 to 1."""
-    return min(1.0, max(0.0, (cosine - _SIMILAR_FLOOR) / (1 - _SIMILAR_FLOOR)))
 
 
 def _in_facts(question: QueryContext, row: CandidateRow) -> float:
@@ -372,20 +366,17 @@ def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
     """The same passages, in order, with how certain each of the best is, and each fact, note and file."""
     words = _asked_for(question)
     total = sum(words.values()) or 1.0
-    return [
-        _judged(question, each, words, total) if number < CLOSELY or each.row.kind in KEPT else each
-        for number, each in enumerate(scored)
-    ]
-
-
-def _judged(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> Scored:
-    signs = _signs(question, each, words, total)
     weights = CONTEXTUAL_VERDICT if question.is_contextual else VERDICT
-    certainty = weights["bias"] + sum([weights[name] * value for name, value in signs.items()])
-    if each.row.kind in KEPT and each.closeness and each.legs.keys() & ASKED_FOR.keys():
-        certainty = max(MAYBE, certainty)  # "dentist, Friday 3pm" may say when one sees the doctor
-    known = each.row, each.score, each.legs, each.coverage, each.closeness, each.relevance, each.features, each.cosines
-    return Scored(*known, certainty, signs)  # in a quarter of the time of `replace`
+    judged = []
+    for number, each in enumerate(scored):
+        if number < CLOSELY or each.row.kind in KEPT:
+            signs = _signs(question, each, words, total)
+            certainty = weights["bias"] + sum([weights[name] * value for name, value in signs.items()])
+            if each.row.kind in KEPT and each.closeness and not each.legs.keys().isdisjoint(ASKED_FOR):
+                certainty = max(MAYBE, certainty)  # "dentist, Friday 3pm" may say when one sees the doctor
+            each = replace(each, certainty=certainty, signs=signs)
+        judged.append(each)
+    return judged
 
 
 def _signs(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> dict[str, float]:
@@ -432,10 +423,11 @@ def telling(query: str, scored: Sequence[Scored]) -> list[Scored]:
 def verdict(query: str, scored: Sequence[Scored]) -> str:
     """known, maybe or nothing, by the passage that most certainly answers, of those that tell something."""
     among = telling(query, scored)
-    found = _verdict(max((each.certainty for each in among), default=-math.inf))
-    if found == "nothing" and among and any(each.row.named == graph.NAMED for each in scored):
-        return "maybe"
-    return found
+    most = max((each.certainty for each in among), default=-math.inf)
+    if most >= KNOWN:
+        return "known"
+    is_named = bool(among) and any(each.row.named == graph.NAMED for each in scored)
+    return "maybe" if most >= MAYBE or is_named else "nothing"
 
 
 def is_likely(query: str, scored: Sequence[Scored]) -> bool:
@@ -447,31 +439,23 @@ def is_likely(query: str, scored: Sequence[Scored]) -> bool:
     )
 
 
-def _verdict(of: float) -> str:
-    return "known" if of >= KNOWN else "maybe" if of >= MAYBE else "nothing"
-
-
 def plausible(question: QueryContext, scored: list[Scored]) -> list[Scored]:
     """Of what perhaps answers only what holds a telling word, stands beside such words, or is close in meaning."""
     if verdict(question.text, scored) != "maybe":
         return scored
     words = _asked_for(question)
-    return [each for each in scored if _is_plausible(question, each, words)]
+    most = _BESIDE * sum(words.values())
 
+    def is_plausible(each: Scored) -> bool:
+        row = each.row
+        if (each.closeness or 0.0) > _CLOSE or not each.legs.keys().isdisjoint(_FOUND_OTHERWISE):
+            return True
+        if words.keys() & question.words_in({**question.held_by(row), **row.date, **row.facts, **row.by}):
+            return True
+        beside = words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
+        return sum(words[word] for word in beside) > most
 
-def _is_plausible(question: QueryContext, each: Scored, words: Mapping[str, float]) -> bool:
-    row = each.row
-    if (each.closeness or 0.0) > _CLOSE or each.legs.keys() & _FOUND_OTHERWISE:
-        return True
-    if words.keys() & question.words_in({**question.held_by(row), **row.date, **row.facts, **row.by}):
-        return True
-    beside = words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
-    return sum(words[word] for word in beside) > _BESIDE * sum(words.values())
-
-
-def is_clear(each: Scored) -> bool:
-    """Whether a passage clearly answers the question."""
-    return each.certainty >= KNOWN
+    return [each for each in scored if is_plausible(each)]
 
 
 def merge(query: str, remembered: Sequence[Scored], from_files: Sequence[Scored]) -> tuple[str, Sequence[Scored]]:
@@ -534,49 +518,33 @@ def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
     sources: set[tuple[str, int]] = set()
     missing, has_empty = set(KEPT), False
     for each in scored:
-        source, is_full = (each.row.kind, each.row.row), len(chosen) >= limit
-        if is_full and (each.row.kind not in missing or not _is_good(each)):
+        row, source, is_full = each.row, (each.row.kind, each.row.row), len(chosen) >= limit
+        if is_full and (row.kind not in missing or row.empty or each.certainty < MAYBE):
             continue
-        if source in sources or (each.row.empty and has_empty):
-            continue
-        if each.relevance < enough and each.row.named != graph.NAMED:
+        if source in sources or (row.empty and has_empty) or (each.relevance < enough and row.named != graph.NAMED):
             continue
         sources.add(source)
-        shingles = terms.shingles(each.row.text)
-        repeated = next((index for index, known in enumerate(chosen) if _is_same(each, shingles, *known)), None)
-        if repeated is None and is_full:
-            _give_place(chosen, (each, shingles))
+        shingles = terms.shingles(row.text)
+        repeated = next(
+            (
+                place
+                for place, (other, others) in enumerate(chosen)
+                if terms.nearly_equal(shingles, others) and terms.is_similar(row.text, other.row.text)
+            ),
+            None,
+        )
+        if repeated is None and is_full:  # in the place of the last that is not itself the only one of a kept kind
+            kinds = [other.row.kind for other, _ in chosen]
+            for place in reversed(range(1, len(chosen))):  # never in that of the best
+                if kinds[place] not in KEPT or kinds.count(kinds[place]) > 1:
+                    chosen[place] = each, shingles
+                    break
         elif repeated is None:
             chosen.append((each, shingles))
-            has_empty = has_empty or bool(each.row.empty)
-        elif each.row.kind == "f" and chosen[repeated][0].row.kind == "m":
-            chosen[repeated] = _in_place_of(chosen[repeated][0], each), shingles
-        missing.discard(each.row.kind)
+            has_empty = has_empty or bool(row.empty)
+        elif row.kind == "f" and (said := chosen[repeated][0]).row.kind == "m":
+            legs = {**each.legs, "said": said.score - each.score}
+            fact = replace(each, score=said.score, relevance=said.relevance, coverage=said.coverage, legs=legs)
+            chosen[repeated] = fact, shingles
+        missing.discard(row.kind)
     return sorted((each for each, _ in chosen), key=lambda each: -each.score)
-
-
-def _is_good(each: Scored) -> bool:
-    return not each.row.empty and each.certainty >= MAYBE
-
-
-def _give_place(
-    chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]], best: tuple[Scored, frozenset[tuple[str, ...]]]
-) -> None:
-    """Put a hit in the place of the last that is not itself the only one of a kept kind."""
-    kinds = [each.row.kind for each, _ in chosen]
-    for index in reversed(range(1, len(chosen))):  # never that of the best
-        if kinds[index] not in KEPT or kinds.count(kinds[index]) > 1:
-            chosen[index] = best
-            return
-
-
-def _is_same(
-    one: Scored, shingles: frozenset[tuple[str, ...]], other: Scored, others: frozenset[tuple[str, ...]]
-) -> bool:
-    return terms.nearly_equal(shingles, others) and terms.is_similar(one.row.text, other.row.text)
-
-
-def _in_place_of(one: Scored, other: Scored) -> Scored:
-    """Another hit with the rank of this one; the difference becomes a leg of its own."""
-    legs = {**other.legs, "said": one.score - other.score}
-    return replace(other, score=one.score, relevance=one.relevance, coverage=one.coverage, legs=legs)
