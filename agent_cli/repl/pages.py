@@ -196,7 +196,6 @@ _OF_LEG = {
     "moment": "names a time, as you asked",
     "place": "names a place, as you asked",
     "number": "names a number, as you asked",
-    "title": "names a title, as you asked",
     "wish": "tells a preference in the matter",
     "meaning": "near in meaning",
     "similar": "has words like yours",

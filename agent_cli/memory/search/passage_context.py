@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from agent_cli import clock, kinds
 from agent_cli.memory.language import keywords, statements, terms
@@ -142,7 +142,6 @@ class CandidateRow:
     neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
     cosines_around: tuple[float, float] = (0.0, 0.0)  # of these two
     withdrawn: bool = False  # a reply whose source was deleted
-    answered: str = ""  # the message before a reply
     with_assistant: bool = False  # a message between a person and the assistant, not between people
     judged: bool = False  # whether it was judged if it tells anything
     unsupported: bool = False  # a reply that rests on nothing kept
@@ -190,7 +189,9 @@ def fetch(
     `places`: what stands around each; all are allowed and current, as `outlines` tells.
     `excluded_text`: what says no more than this is left out, around others too.
     """
-    contexts = _read_around(db, places.values()) - places.keys() - {0}
+    between_people = is_between_people(db)  # else only what stands before one tells what it is about: see _contexts
+    around_them = (around if between_people else around[1:2] for around in places.values())
+    contexts = set(chain.from_iterable(around_them)) - places.keys() - {0}
     values = {"ids": [*places, *contexts], "candidates": len(places), "here": allowed.current_place}
     rows = db.rows(_PASSAGES, values)
     if excluded_text:
@@ -226,11 +227,9 @@ def fetch(
             role=role if with_assistant or role == "user" else "",
             neighbours=places[id][1:],
             with_assistant=bool(with_assistant),
-            answered=before if role == "assistant" else "",
             guessed=alike - held.keys() if alike else alike,
         )
-    _mark_ended(db, made.values(), question, allowed.owner, now)
-    _mark_dated(db, made.values(), question, now)
+    _mark_dated(db, made.values(), question, allowed.owner, now)
     return made
 
 
@@ -360,22 +359,18 @@ def ended_messages(
     return {id: (until, bool(partly), values) for id, until, partly, values in ended}
 
 
-def _mark_ended(db: Database, rows: Collection[CandidateRow], question: ParsedQuery, owner: str, now: datetime) -> None:
-    """Mark messages whose facts are no longer true."""
+def _mark_dated(db: Database, rows: Collection[CandidateRow], question: ParsedQuery, owner: str, now: datetime) -> None:
+    """Mark messages whose facts are no longer true, and facts that begin or end in the future; of a present and a
+    planned value the one that is not asked for."""
     ended = ended_messages(db, [row.row for row in rows if row.kind == "m"], owner, now)
-    for row in rows:
-        if row.kind == "m" and row.row in ended:
-            until, row.partly, values = ended[row.row]
-            row.ended = datetime.fromisoformat(until).timestamp()
-            row.outdated = not row.partly and not (question.of_the_past and question.names(db, values))
-
-
-def _mark_dated(db: Database, rows: Collection[CandidateRow], question: ParsedQuery, now: datetime) -> None:
-    """Mark facts that begin or end in the future; of a present and a planned value the one that is not asked for."""
     values = {"rows": [row.row for row in rows if row.kind == "f"], "now": clock.utc(now)}
     dated = {id: dates for id, *dates in db.rows(_DATED, values)} if values["rows"] else {}
     for row in rows:
-        if row.kind == "f" and row.row in dated:
+        if row.kind == "m" and row.row in ended:
+            until, row.partly, objects = ended[row.row]
+            row.ended = datetime.fromisoformat(until).timestamp()
+            row.outdated = not row.partly and not (question.of_the_past and question.names(db, objects))
+        elif row.kind == "f" and row.row in dated:
             *dates, value, has_other = dated[row.row]
             row.begins, row.ends = (datetime.fromisoformat(date).timestamp() if date else None for date in dates)
             asked = question.of_the_future == (row.begins is not None) or question.names(db, value)
@@ -385,11 +380,6 @@ def _mark_dated(db: Database, rows: Collection[CandidateRow], question: ParsedQu
 def is_between_people(db: Database) -> bool:
     """Whether some of what was said may be so; else all of it is between the person and the assistant."""
     return bool(db.value("select exists (select 1 from speaker where name not in ('user', 'assistant'))"))
-
-
-def _read_around(db: Database, places: Collection[Around]) -> set[int]:
-    """The passages around candidates that may tell what these are about; see `_contexts`."""
-    return set().union(*places) if is_between_people(db) else {before for _, before, _ in places}
 
 
 def _contexts(said: Mapping[int, Row], one: Row, around: Around) -> tuple[str, str, str]:

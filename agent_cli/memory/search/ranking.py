@@ -3,7 +3,7 @@
 Ranks are not fused, because that amplifies the noise of the weaker signal. The words of a question count by their idf:
 in the passage, around it, in facts taken from it, and as far as the passage holds words like them. Most of this is
 divided by the length of the text, or long answers of the assistant would crowd out what the person said. Some questions
-ask for a kind of answer: a time, a place, a number, a title.
+ask for a kind of answer: a time, a place, a number.
 
 The weights were learned on conversations of two people and on chats with an assistant together, by
 `python -m benchmarks learn_weights`: those learned on one kind alone fail on the other. benchmarks/README.md has the
@@ -45,7 +45,6 @@ _LEARNED = {  # for the built-in table of words, and for contextual embedders
     "moment": (2.38, 2.50),
     "place": (1.93, 2.42),
     "number": (1.30, 1.17),
-    "title": (0.83, 0.99),
     "wish": (3.72, 2.51),
 }
 WEIGHTS, CONTEXTUAL = ({name: both[which] for name, both in _LEARNED.items()} for which in (0, 1))
@@ -62,10 +61,6 @@ ASKED_FOR = {  # of a feature: the questions that ask for it, and the texts that
     "moment": (languages.pattern(r"\A\s*\b<WHEN_QUESTION>\b"), languages.pattern(r"\b<TIME_WORDS>\b")),
     "place": (languages.pattern(r"\b<WHERE_QUESTION>\b"), Pattern(rf"\b{languages.alternatives('PLACE')}\b")),
     "number": (languages.pattern(r"\b<NUMBER_QUESTION>\b"), languages.pattern(r"\d|\b<NUMERALS>\b")),
-    "title": (
-        languages.pattern(r"\b<TITLE_QUESTION>\b"),
-        Pattern(r"[\"“”„«»'‘]\w[^\"“”„«»'‘’\n]{2,60}[\"“”«»'’]"),
-    ),
 }
 # Of how certainly a passage answers: the log-odds of each sign, and of none.
 VERDICT = {
