@@ -23,7 +23,7 @@ from agent_cli.memory.dates import spans
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import statements, terms, triples
 from agent_cli.memory.language.triples import Triple
-from agent_cli.memory.search import candidates, passage_context, word_tables
+from agent_cli.memory.search import candidates, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
 from agent_cli.memory.search.passage_context import CandidateRow, ended_messages, visible
 from agent_cli.store import ids
@@ -83,7 +83,10 @@ def mark_stated_later(
     later: dict[int, None] = {}
     newest: dict[tuple[str, str], _Stated | None] = {}
     for row in rows:
-        if not _is_own_statement(row):
+        is_own = row.kind == "n" or (row.kind == "m" and row.role == "user" and row.with_assistant)
+        if not is_own or row.empty or row.ended or len(row.text) > _LONGEST_STATEMENT:
+            continue
+        if _predicate_words().isdisjoint(text.words(row.text.casefold())):
             continue
         for key, mine in _stated(row.id, row.kind, row.row, row.at, row.text):
             if _is_asked_for(db, question, mine, now):
@@ -138,13 +141,6 @@ def _names_said(db: Database, predicate: str, allowed: Filter) -> set[str]:
     return {name for name in found if len(name.split()) <= _MAX_NAME_WORDS and name[:1].isupper()}
 
 
-def _is_own_statement(row: CandidateRow) -> bool:
-    is_own = row.kind == "n" or (row.kind == "m" and row.role == "user" and row.with_assistant)
-    if not is_own or row.empty or row.ended or len(row.text) > _LONGEST_STATEMENT:
-        return False
-    return not _predicate_words().isdisjoint(text.words(row.text.casefold()))
-
-
 @cache
 def _predicate_words() -> frozenset[str]:
     """The words by which statements of single-valued predicates are found: a text without one need not be parsed."""
@@ -152,17 +148,22 @@ def _predicate_words() -> frozenset[str]:
 
 
 def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> _Stated | None:
-    """The statement of this subject and predicate that is true now; None when there is none."""
+    """The statement of this subject and predicate that is true now, said or a fact; None when there is none."""
     found = [
         stated
         for id, kind, row, at, words in _own_passages(db, _words_of(predicate), allowed)
         for key, stated in _stated(id, kind, row, at, words)
         if key == (subject, predicate) and stated.has_begun(now)
     ]
-    visible = {letter: passage_context.visible(db, letter, [each.row for each in found]) for letter in "mn" if found}
-    known = [each for each in found if each.row in visible[each.kind]]
+    shown = {letter: visible(db, letter, [each.row for each in found]) for letter in "mn" if found}
+    found = [each for each in found if each.row in shown[each.kind]]
+    predicates = triples.forms(predicate, triples.SINGLE_VALUED)
+    values = {"owner": allowed.owner, "subject": subject, "predicates": predicates, "now": clock.utc(now)}
+    for id, row, object, said, since in db.rows(_FACTS, values) if "fact" in (allowed.kinds or ("fact",)) else ():
+        begins = datetime.fromisoformat(since) if since else None
+        found.append(_Stated(id, "f", row, object.casefold(), datetime.fromisoformat(said), begins))
     newest = None
-    for each in sorted([*known, *_kept(db, subject, predicate, allowed, now)], key=lambda each: each.said):
+    for each in sorted(found, key=lambda each: each.said):
         newest = each if newest is None or each.replaces(newest) else newest
     return newest
 
@@ -175,21 +176,6 @@ def _own_passages(db: Database, match: str, allowed: Filter) -> list[tuple[int, 
 
 def _words_of(predicate: str) -> str:
     return " OR ".join(candidates.quoted(word) for word in triples.search_words(predicate).split())
-
-
-def _kept(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> Iterator[_Stated]:
-    """The facts that say it."""
-    if allowed.kinds and "fact" not in allowed.kinds:
-        return
-    values = {
-        "owner": allowed.owner,
-        "subject": subject,
-        "predicates": triples.forms(predicate, triples.SINGLE_VALUED),
-        "now": clock.utc(now),
-    }
-    for id, row, object, said, since in db.rows(_FACTS, values):
-        begins = datetime.fromisoformat(since) if since else None
-        yield _Stated(id, "f", row, object.casefold(), datetime.fromisoformat(said), begins)
 
 
 def _stated(id: int, kind: str, row: int, at: float, words: str) -> Iterator[tuple[tuple[str, str], _Stated]]:
@@ -273,10 +259,18 @@ def _mark_replies(
     given = _given(db, replies)
     words = cache(lambda text: frozenset(terms.content_words(text)))  # the same is often given
     rests = {row.id: _rests_on(row.text, given.get(row.row), words) for row in replies}
-    others = _replies_among(db, rests.values())
+    messages = {row for each in rests.values() for letter, row in each if letter == "m"}
+    sql = "select m.id from json_each(?) c cross join message m on m.id = c.value where m.role = 'assistant'"
+    others = {("m", row) for (row,) in db.rows(sql, (sorted(messages),))}  # one made up supports no other
     for reply in replies:
-        recorded = reply.row in given and given[reply.row].is_recorded
-        reply.unsupported = recorded and (rests[reply.id] <= others or _invents(reply.text, given[reply.row], words))
+        of = given.get(reply.row)
+        if of is None or not of.is_recorded:
+            continue
+        reply.unsupported = rests[reply.id] <= others
+        if not reply.unsupported and len(reply.text) <= _LONGEST and not _CITED.search(reply.text):
+            # Half of what a short reply tells beyond the question stands in nothing that it was given.
+            new, shown = words(reply.text) - of.asked, "\n".join(of.sources.values()).casefold()
+            reply.unsupported = bool(new) and 2 * _lacking(new, shown, len(new)) >= len(new)
     _mark_without_source(db, replies, rests, owner, now)
     _mark_replaced(db, replies, rows, now)
     _mark_repetitions(replies, rows, given)
@@ -306,21 +300,6 @@ def _rests_on(reply: str, given: Given | None, words: Callable[[str], Set[str]])
         for source, shown in given.sources.items()
         if (telling := words(shown) - given.asked) and 2 * _lacking(telling, said, len(telling)) <= len(telling)
     }
-
-
-def _invents(reply: str, given: Given, words: Callable[[str], Set[str]]) -> bool:
-    """Whether half of what a short reply tells beyond the question stands in nothing that it was given."""
-    if len(reply) > _LONGEST or _CITED.search(reply):
-        return False
-    new, shown = words(reply) - given.asked, "\n".join(given.sources.values()).casefold()
-    return bool(new) and 2 * _lacking(new, shown, len(new)) >= len(new)
-
-
-def _replies_among(db: Database, sources: Iterable[Set[tuple[str, int]]]) -> set[tuple[str, int]]:
-    """The sources that are replies themselves: one made up supports no other."""
-    messages = {row for each in sources for letter, row in each if letter == "m"}
-    sql = "select m.id from json_each(?) c cross join message m on m.id = c.value where m.role = 'assistant'"
-    return {("m", row) for (row,) in db.rows(sql, (sorted(messages),))} if messages else set()
 
 
 def _mark_without_source(

@@ -153,40 +153,21 @@ def cut(source: SourceRow, start: int = 0, most: int = PORTION) -> tuple[list[Pa
     pieces = list(takewhile(lambda piece: piece[0] < start + most, every) if long else every)
     tail = sum(pieces[-1]) < len(source.text)
     day = (source.at + 60 * source.utc_offset) // 86_400
-    hidden = _secrets(source, start, sum(pieces[-1]))
+    end = sum(pieces[-1])
+    hidden: list[secrets.Span] = []
+    if source.kind != _FACT:  # a fact is masked when adopted, or typed by the person
+        before = max(0, start - _MARGIN)
+        spans = secrets.spans(source.text[before : end + _MARGIN])
+        hidden = [(first + before, stop + before, name) for first, stop, name in spans]
     made = []
     for first, length in pieces:
         text = source.text[first : first + length]
         masked = secrets.mask_piece(source.text, hidden, first, length) if hidden else text
-        made.append(
-            Passage(
-                source.owner,
-                source.place,
-                source.row,
-                first,
-                length,
-                source.session,
-                source.author,
-                source.at,
-                day,
-                _fact_words(source.facts) if source.facts and not first else None,
-                terms.bigrams(masked) or None,
-                masked if masked != text else None,
-                text if long and masked == text else None,
-            )
-        )
+        facts = _fact_words(source.facts) if source.facts and not first else None
+        copies = (None, text if long else None) if masked == text else (masked, None)
+        row, said = (source.owner, source.place, source.row), (source.session, source.author, source.at)
+        made.append(Passage(*row, first, length, *said, day, facts, terms.bigrams(masked) or None, *copies))
     return made, tail
-
-
-def _secrets(source: SourceRow, start: int, end: int) -> list[secrets.Span]:
-    """The secrets in a part of a text. A fact is masked when adopted, or typed by the person."""
-    if source.kind == _FACT:
-        return []
-    if not start and end == len(source.text):
-        return secrets.spans(source.text)
-    first = max(0, start - _MARGIN)
-    found = secrets.spans(source.text[first : end + _MARGIN])
-    return [(begin + first, stop + first, name) for begin, stop, name in found]
 
 
 def day_words(day: int) -> str:
@@ -207,8 +188,5 @@ def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:
 
 def _fact_words(encoded: str) -> str:
     """The statements of facts (JSON [[statement, predicate], …]), with words that questions about them use."""
-    statements = [
-        f"{statement} {triples.search_words(predicate) if predicate else ''}"
-        for statement, predicate in json.loads(encoded)
-    ]
-    return "\n".join(line.strip() for line in statements)
+    facts = json.loads(encoded)
+    return "\n".join(f"{fact} {triples.search_words(name) if name else ''}".strip() for fact, name in facts)
