@@ -12,7 +12,8 @@ not after an article.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from agent_cli.memory.language import languages, terms, triples
 from agent_cli.store import ids
@@ -79,7 +80,15 @@ def mentions(db: Database, owner: str, question: str) -> list[Mention]:
 
 
 def _mentioned_by_name(db: Database, owner: str, question: str) -> list[Mention]:
-    grams = dict(_grams(question))
+    words = list(_WORD.finditer(question))[:_MAX_WORDS]
+    folded = [fold(word[0]) for word in words]
+    telling = [_may_be_a_name(question, word) for word in words]
+    grams = dict[str, tuple[str, ...]]()  # neighbouring words, also without a genitive s
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _MAX_NAME_WORDS, len(words)) + 1):
+            if any(telling[start:end]):
+                gram = " ".join(folded[start:end])
+                grams |= dict.fromkeys({gram, gram.removesuffix("s")} - {""}, tuple(folded[start:end]))
     rows = db.rows(
         """select distinct a.entity_id, g.value, e.name
            from json_each(?) g cross join alias a on a.owner = ? and a.folded = g.value
@@ -87,18 +96,6 @@ def _mentioned_by_name(db: Database, owner: str, question: str) -> list[Mention]
         (sorted(grams), owner, _MAX_ENTITIES),
     )
     return [Mention(id, grams[gram], NAMED if name[:1] != name[:1].lower() else RELATED) for id, gram, name in rows]
-
-
-def _grams(question: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What may be a name: up to four neighbouring words, folded, each with its words; also without a genitive s."""
-    words = list(_WORD.finditer(question))[:_MAX_WORDS]
-    folded = [fold(word[0]) for word in words]
-    telling = [_may_be_a_name(question, word) for word in words]
-    for start in range(len(words)):
-        for end in range(start + 1, min(start + _MAX_NAME_WORDS, len(words)) + 1):
-            if any(telling[start:end]):
-                gram = " ".join(folded[start:end])
-                yield from ((each, tuple(folded[start:end])) for each in {gram, gram.removesuffix("s")} - {""})
 
 
 def _may_be_a_name(question: str, word: re.Match[str]) -> bool:
@@ -110,7 +107,15 @@ def _may_be_a_name(question: str, word: re.Match[str]) -> bool:
 
 def relations(question: str) -> dict[str, str]:
     """The predicates of relations to the person that a question names, each with its word: of "my sister" sister."""
-    return {name: word for word in _relation_words(question) for name in _predicates(word)}
+    words = list[str]()
+    for group in _POSSESSIVE.findall(question):  # of "my little sister" both
+        words += takewhile(lambda word: word and word not in terms.STOP_WORDS, map(str.casefold, group))
+    words += (word.casefold() for word in _WORD.findall(question) if _FAMILY_NAME.fullmatch(word))
+    found = dict[str, str]()
+    for word in words:
+        stems = {word.removesuffix(ending) for ending in _ENDINGS}
+        found |= dict.fromkeys((name for stem in stems if len(stem) > 1 for name in triples.named_by(stem)), word)
+    return found
 
 
 def related(db: Database, owner: str, predicates: Iterable[str]) -> list[tuple[str, int, str]]:
@@ -134,22 +139,6 @@ def _by_relation(db: Database, owner: str, question: str) -> list[Mention]:
     ]
 
 
-def _relation_words(question: str) -> Iterator[str]:
-    """The words of a question that may be a relation to the person: of "my little sister" both."""
-    for group in _POSSESSIVE.findall(question):
-        for word in group:
-            if not word or word.casefold() in terms.STOP_WORDS:
-                break
-            yield word.casefold()
-    yield from (word.casefold() for word in _WORD.findall(question) if _FAMILY_NAME.fullmatch(word))
-
-
-def _predicates(word: str) -> set[str]:
-    """The predicates that a word may stand for, in the plural and the genitive too."""
-    stems = {word.removesuffix(ending) for ending in _ENDINGS}
-    return {name for stem in stems if len(stem) > 1 for name in triples.named_by(stem)}
-
-
 def _facts_of(db: Database, entity: int, candidates: Sequence[int]) -> list[int]:
     """The newest facts of an entity, and those of the candidates that are about it."""
     newest = f"order by fact_id desc limit {_FACTS_PER_NAME}"
@@ -165,20 +154,12 @@ def _facts_of(db: Database, entity: int, candidates: Sequence[int]) -> list[int]
 
 def _facts_of_related(db: Database, entities: Sequence[int]) -> Iterator[int]:
     """The newest facts about what these entities are related to."""
-    related: Mapping[int, None] = dict.fromkeys(
-        id
-        for entity in entities
-        for (id,) in db.rows(
-            "select object_id from relation where subject_id = ? order by fact_id desc limit ?", (entity, MAX_FACTS)
-        )
-        if id not in entities
-    )
-    for entity in related:
-        for (fact,) in db.rows(
-            "select fact_id from relation where subject_id = ? order by fact_id desc limit ?",
-            (entity, _FACTS_OF_RELATED),
-        ):
-            yield fact
+    sql = "select {} from relation where subject_id = ? order by fact_id desc limit ?"
+    related = dict[int, None]()
+    for entity in entities:
+        related |= dict.fromkeys(id for (id,) in db.rows(sql.format("object_id"), (entity, MAX_FACTS)))
+    for entity in (id for id in related if id not in entities):
+        yield from (fact for (fact,) in db.rows(sql.format("fact_id"), (entity, _FACTS_OF_RELATED)))
 
 
 PERSON = "person"
