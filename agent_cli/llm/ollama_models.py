@@ -9,8 +9,8 @@ where this one stopped.
 import socket
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec, module_from_spec
@@ -77,22 +77,8 @@ def _listed(model: Any, known: list[engine.Tag], loaded: list[str]) -> ListedMod
 def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[PullStep]:
     """Pull a model from the library. Raises ModelMissing, ModelFailed, ModelUnavailable, Cancelled."""
     engine.refuse_cloud(name)
-    server, status = http.parse_address(host), ""
-    cancel = Cancel() if cancel is None else cancel
-    sockets: list[socket.socket] = []
-
-    def stop() -> None:
-        """End the connection; closing it would not wake the thread that waits for the next line."""
-        for each in sockets:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-
-    def connected(opened: socket.socket) -> None:
-        sockets.append(opened)
-        if cancel:
-            stop()
-
-    with cancel.on_cancel(stop), _client(server, name, None, cancel, PullInterrupted, connected) as client:
+    cancel, status = Cancel() if cancel is None else cancel, ""
+    with _client(http.parse_address(host), name, cancel) as client:
         for step in client.pull(name, stream=True):
             cancel.check()
             status = step.status or ""
@@ -104,15 +90,8 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[PullSte
 
 
 @contextmanager
-def _client(
-    server: Address,
-    name: str = "",
-    read: float | None = READ_TIMEOUT,
-    cancel: Cancel | None = None,
-    interrupted: type[ModelFailed] = ModelFailed,
-    connected: Callable[[socket.socket], None] = lambda _: None,
-) -> Iterator[Any]:
-    """The package's client. `connected` is called with each connection it opens."""
+def _client(server: Address, name: str = "", pulling: Cancel | None = None) -> Iterator[Any]:
+    """The package's client. `pulling`: for a download, which may be silent for long and ends when this is set."""
     if "ollama" not in sys.modules and (spec := find_spec("ollama")):
         # Without running its __init__, which builds a client from environment variables that may not suit it (quotes in
         # OLLAMA_HOST, an unsupported kind of proxy) and fails.
@@ -121,33 +100,39 @@ def _client(
     from ollama._client import Client
     from ollama._types import ResponseError
 
+    cancel, interrupted = (Cancel(), ModelFailed) if pulling is None else (pulling, PullInterrupted)
+    sockets: list[socket.socket] = []
+
+    def stop() -> None:
+        """End the connection; closing it would not wake the thread that waits for the next line."""
+        for each in sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
     def prepare(request: httpx.Request) -> None:
         request.headers.pop("authorization", None)  # a key for ollama.com that the package sends everywhere
         request.extensions["trace"] = follow
 
     def follow(event: str, info: dict[str, Any]) -> None:
         if event in _CONNECTED:
-            connected(info["return_value"].get_extra_info("socket"))
+            sockets.append(info["return_value"].get_extra_info("socket"))
+            if cancel:
+                stop()
 
-    client: Any = Client(
-        server.url,
-        timeout=httpx.Timeout(read, connect=http.CONNECT_TIMEOUT),
-        trust_env=False,
-        follow_redirects=False,
-        event_hooks={"request": [prepare]},
-    )
+    read = READ_TIMEOUT if pulling is None else None
+    timeout, hooks = httpx.Timeout(read, connect=http.CONNECT_TIMEOUT), {"request": [prepare]}
+    client: Any = Client(server.url, timeout=timeout, trust_env=False, follow_redirects=False, event_hooks=hooks)
     try:
-        yield client
+        with cancel.on_cancel(stop):
+            yield client
     except ResponseError as error:
         raise _translate(error, name, server) from error
     except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         raise http.unavailable(server, "no connection") from error
     # RuntimeError: closed. The last three: JSON that is not Ollama's.
     except (httpx.HTTPError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-        if cancel is not None:
-            cancel.check()
+        cancel.check()
         raise interrupted(f"the answer of the server at {server.url} is incomplete or cannot be read") from error
     finally:
         client.close()
@@ -235,20 +220,20 @@ class _Totals:
 
     def __init__(self) -> None:
         self.started = False
-        self._completed: dict[str, int] = {}
-        self._sizes: dict[str, int] = {}
-        self._present_before: dict[str, int] = {}  # there before this run
+        self._completed: Counter[str] = Counter()
+        self._sizes: Counter[str] = Counter()
+        self._present_before: Counter[str] = Counter()  # there before this run
         self._speed_samples: deque[tuple[float, int]] = deque()
 
     @property
     def arrived(self) -> int:
         """Bytes received in this run."""
-        return sum(self._completed.values()) - sum(self._present_before.values())
+        return self._completed.total() - self._present_before.total()
 
     @property
     def percent(self) -> int:
-        total = sum(self._sizes.values())
-        return 100 * sum(self._completed.values()) // total if total else 0
+        total = self._sizes.total()
+        return 100 * self._completed.total() // total if total else 0
 
     def update(self, step: PullStep) -> DownloadProgress:
         self.started = True
@@ -259,7 +244,7 @@ class _Totals:
                 if 0 < step.completed < step.total:
                     received = f"{text.format_size(step.completed)} of {text.format_size(step.total)}"
                     notice = f"going on where it stopped: {received} are here"
-            self._completed[step.digest] = max(step.completed, self._completed.get(step.digest, 0))
+            self._completed[step.digest] = max(step.completed, self._completed[step.digest])
             self._sizes[step.digest] = step.total
         if not step.digest or not step.total:
             return DownloadProgress(step.status, notice=notice)
@@ -269,4 +254,4 @@ class _Totals:
             self._speed_samples.popleft()
         since, then = self._speed_samples[0]
         speed = (self.arrived - then) / (now - since) if now - since > 0.5 else 0.0
-        return DownloadProgress(step.status, sum(self._completed.values()), sum(self._sizes.values()), speed, notice)
+        return DownloadProgress(step.status, self._completed.total(), self._sizes.total(), speed, notice)
