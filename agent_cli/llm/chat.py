@@ -101,7 +101,7 @@ def broken(words: str) -> str:
     words = visible(words)
     folded = words.casefold()
     if not any(beginning in folded for beginning in _BEGINNINGS):
-        return words  # as most are: the table need not be compiled for them, 5 ms before the first request
+        return words  # as most are: the table need not be compiled for them
     return _without_bars().sub(r"\g<0> ", _WITH_BARS.sub(r"\g<0> ", words))
 
 

@@ -1,7 +1,6 @@
 """Embeddings without a server: wordllama's static word vectors, which come with its package.
 
-Weak beside a real embedding model (10 points of recall), but enough to find the dentist when asked for the doctor, at
-15 microseconds a text.
+Weak beside a real embedding model (10 points of recall), but enough to find the dentist when asked for the doctor.
 """
 
 import threading
@@ -115,7 +114,7 @@ class _Rows(dict[str, int]):
 @cache
 def load() -> tuple[Any, Any]:
     """The tokenizer and the vectors of its tokens, once in a process."""
-    # Only its files are read: importing wordllama also imports requests and pydantic, 0.15 s for every search.
+    # Only its files are read: importing wordllama also imports requests and pydantic.
     from safetensors import safe_open
     from tokenizers import Tokenizer
 

@@ -1,6 +1,6 @@
 """One HTTP request to a model server and its response, line by line; the server's address, and what can go wrong.
 
-Our own, because the official package takes 0.2 s to import, loses the ids of tool calls and nested tool schemas, and
+Our own, because the official package is slow to import, loses the ids of tool calls and nested tool schemas, and
 breaks on U+0085: a response is split at newlines only. Responses are parsed by httptools; http.client would import the
 email package to read headers, 30 modules before the first word of an answer. No proxy, no redirect and no key but the
 one of its address is used: what a person says to a local assistant goes only to the host they named.
@@ -374,14 +374,14 @@ def _open_socket(address: Address, seconds: float) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # detects a host that vanished during a long silence
     if address.scheme == "http":
         return sock
-    import ssl  # 10 ms, needed only for TLS
+    import ssl  # late: needed only for TLS
 
     return ssl.create_default_context().wrap_socket(sock, server_hostname=address.host)
 
 
 def private_host(address: Address) -> str:
     """An IP address of the host, none of which is on the internet. Raises ConfigError, before anything is sent."""
-    import ipaddress  # 3 ms, and only where a host may be refused
+    import ipaddress  # late: only where a host may be refused
 
     found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     ips = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]

@@ -344,7 +344,7 @@ def _take(lock: int) -> bool:
 
 
 def _serve(launch: Launch, key: str) -> Any:
-    import xllamacpp  # 50 ms and 100 MB, in this process alone
+    import xllamacpp  # late and large: in this process alone
 
     params = xllamacpp.CommonParams()
     params.model.path = str(launch.weights)

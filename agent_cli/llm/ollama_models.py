@@ -1,6 +1,6 @@
 """Lists and pulls models of an Ollama server, through the official package, and downloads with progress.
 
-These are commands that a person waits for, so the 0.2 s of its import do not matter, and the package follows the
+These are commands that a person waits for, so its slow import does not matter, and the package follows the
 server's API from version to version. What it drops (a model's capabilities, where it runs) is asked for in ollama.py.
 The server keeps what has arrived, so after a broken connection a download is tried again, and a later run continues
 where this one stopped.

@@ -433,7 +433,7 @@ def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
         raise UsageError(f"{host!r} is not an address of this machine: {why or error}") from error
     if not ipaddress.ip_address(place[0]).is_loopback and not allow_remote:
         raise UsageError(f"{host} can be reached from other machines: say --insecure-bind too if that is meant")
-    # Without its protocol a socket sends small packets late (Nagle), and each answer takes 40 ms longer.
+    # Without its protocol a socket sends small packets late (Nagle).
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -47,7 +47,7 @@ def serve(app: App, *, writes: bool) -> None:
 def server(app: App, *, writes: bool) -> "MCPServer[Any]":
     """The server, not yet listening. Raises UsageError where the library is missing."""
     try:
-        from mcp.server.mcpserver import MCPServer  # 0.6 s
+        from mcp.server.mcpserver import MCPServer  # late and slow
         from mcp.types import ToolAnnotations
     except ImportError as error:
         raise UsageError(_MISSING) from error

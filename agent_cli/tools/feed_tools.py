@@ -272,7 +272,7 @@ def _event_line(event: Any, today: datetime, zone: str) -> str:
 
 
 def _html_text(html: str) -> str:
-    from html import unescape  # its table of names takes 2 ms
+    from html import unescape  # late: it has a large table
 
     return " ".join(clean(unescape(" ".join(_visible_parts(html[:_MAX_HTML])))).split())
 
