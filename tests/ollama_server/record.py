@@ -55,12 +55,7 @@ class Counters:
     """Per model, by its full name, reloads included."""
     reloads: int = 0
     """Loads only because the context length changed."""
-    aborted_loads: int = 0
-    evictions: int = 0
-    unloads: int = 0
     waiting: int = 0
     running: int = 0
-    peak: int = 0
-    """The most that ever ran at once."""
     cancelled: int = 0
     connections: int = 0

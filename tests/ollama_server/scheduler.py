@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Condition
 
-from tests.ollama_server.exchange import LOOK, Gone, Wire
+from tests.ollama_server.exchange import LOOK, Wire
 from tests.ollama_server.go import Clock
 from tests.ollama_server.record import Counters
 from tests.ollama_server.registry import Model
@@ -25,17 +25,14 @@ class Slot:
     expires: float = 0.0
     queue: list[object] = field(default_factory=list)
     """Who waits, in order; the first of them runs."""
-    last_use: int = 0
 
 
 class Scheduler:
-    def __init__(self, counters: Counters, clock: Clock, changed: Condition, max_loaded: int = 3):
+    def __init__(self, counters: Counters, clock: Clock, changed: Condition):
         self._counters = counters
         self._clock = clock
         self._changed = changed
-        self._max_loaded = max_loaded
         self._slots: dict[str, Slot] = {}
-        self._uses = 0
 
     @contextmanager
     def running(self, model: Model, num_ctx: int, keep_alive: float, wire: Wire) -> Iterator[bool]:
@@ -91,38 +88,20 @@ class Scheduler:
 
     def _load(self, model: Model, slot: Slot, num_ctx: int, wire: Wire) -> bool:
         with self._changed:
-            self._uses += 1
-            slot.last_use = self._uses
             if slot.num_ctx == num_ctx:
                 return False
             self._counters.reloads += slot.num_ctx is not None
             slot.num_ctx = None
-        try:
-            self._wait_for(self._make_room, wire)
-            wire.wait(model.load_delay)
-        except Gone:
-            self._counters.aborted_loads += 1
-            raise
+        wire.wait(model.load_delay)
         with self._changed:
             slot.num_ctx, slot.expires = num_ctx, float("inf")
             self._counters.loads[model.full_name] += 1
             self._changed.notify_all()
         return True
 
-    def _make_room(self) -> bool:
-        """Evict idle models, the longest unused first, until one more fits. False: all are busy."""
-        held = [slot for slot in self._slots.values() if slot.num_ctx is not None]
-        idle = sorted((slot for slot in held if not slot.queue), key=lambda slot: slot.last_use)
-        while len(held) >= self._max_loaded and idle:
-            held.remove(idle[0])
-            idle.pop(0).num_ctx = None
-            self._counters.evictions += 1
-        return len(held) < self._max_loaded
-
     def _count(self, change: int) -> None:
         with self._changed:
             self._counters.running += change
-            self._counters.peak = max(self._counters.peak, self._counters.running)
             self._changed.notify_all()
 
     def _keep(self, slot: Slot, keep_alive: float) -> None:
@@ -137,6 +116,5 @@ class Scheduler:
                 self._drop(slot)
 
     def _drop(self, slot: Slot) -> None:
-        self._counters.unloads += slot.num_ctx is not None
         slot.num_ctx = None
         self._changed.notify_all()

@@ -43,7 +43,6 @@ class State:
         *,
         library: Iterable[Model] = (),
         default_num_ctx: int = 4096,
-        max_loaded: int = 3,
         cloud: Literal["disabled", "signed out"] = "disabled",
         clock: Clock | None = None,
         ids: Iterator[str] | None = None,
@@ -59,7 +58,7 @@ class State:
         self.registry = Registry(models, library)
         self.counters = Counters()
         self.prompts = PromptCache(chars_per_token)
-        self.scheduler = Scheduler(self.counters, self.clock, self.changed, max_loaded)
+        self.scheduler = Scheduler(self.counters, self.clock, self.changed)
 
         self.answer: Answer = echo
         self.embed: Embed | None = None
