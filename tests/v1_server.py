@@ -74,8 +74,7 @@ def deltas(line: dict[str, Any], cuts_arguments: bool) -> Iterator[dict[str, Any
         half = len(arguments) // 2 if cuts_arguments else len(arguments)
         head = {"index": function["index"], "type": "function", **({"id": call["id"]} if "id" in call else {})}
         yield _chunk(
-            line,
-            {"tool_calls": [head | {"function": {"name": function["name"], "arguments": arguments[:half]}}]},
+            line, {"tool_calls": [head | {"function": {"name": function["name"], "arguments": arguments[:half]}}]}
         )
         if rest := arguments[half:]:
             yield _chunk(line, {"tool_calls": [{"index": function["index"], "function": {"arguments": rest}}]})
@@ -164,11 +163,7 @@ def _check_key(state: State, exchange: Exchange) -> None:
         raise Refused(401, "Invalid API Key")
 
 
-ROUTES = {
-    "/v1/models": (("GET",), models),
-    CHAT: (("POST",), chat_completions),
-    EMBED: (("POST",), embeddings),
-}
+ROUTES = {"/v1/models": (("GET",), models), CHAT: (("POST",), chat_completions), EMBED: (("POST",), embeddings)}
 
 
 class V1Server(OllamaServer):

@@ -33,10 +33,7 @@ def test_no_token_of_a_family_survives_however_it_is_hidden(family):
             assert broken(sent) == sent
 
 
-@for_each(
-    "token",
-    ["<|turn_of_tomorrow|>", "<|name>", "<name|>", "<｜User｜>", "<|User|>", "[|user|]", "<｜a b｜>"],
-)
+@for_each("token", ["<|turn_of_tomorrow|>", "<|name>", "<name|>", "<｜User｜>", "<|User|>", "[|user|]", "<｜a b｜>"])
 def test_a_token_that_no_table_has_is_known_by_its_bars(token):
     assert broken(token).startswith((f"{token[0]} ", "<| "))
 

@@ -83,8 +83,7 @@ def test_a_draft_is_a_note_and_never_sent(context):
     note = notes.get(context.db, 1, HERE.owner)
     assert (note.title, note.text, note.origin) == ("draft to Anna", "Shall we meet at eight?", "model")
     assert result == ToolResult(
-        "kept as the draft n1; it was not sent: the person has to send it",
-        receipt="saved n1 “draft to Anna”, not sent",
+        "kept as the draft n1; it was not sent: the person has to send it", receipt="saved n1 “draft to Anna”, not sent"
     )
     assert called(context, "draft_message", to="Anna", text=" ") == ToolResult("the message is empty", failed=True)
 

@@ -11,8 +11,7 @@ HELLO = [Message("user", "hello")]
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("qwen3:8b", "is not a GGUF file"), ("/nowhere/x.gguf", "there is no file /nowhere/x.gguf")],
+    ("name", "words"), [("qwen3:8b", "is not a GGUF file"), ("/nowhere/x.gguf", "there is no file /nowhere/x.gguf")]
 )
 def test_a_model_that_is_no_file_is_named(tmp_path, name, words):
     with pytest.raises(ModelMissing, match=words):

@@ -101,10 +101,7 @@ def test_dropped_pull_closes_the_connection(server):
 
 
 def test_no_server_is_said(nowhere):
-    for ask in (
-        ollama_models.listing,
-        lambda host: list(ollama_models.pull(host, "a")),
-    ):
+    for ask in (ollama_models.listing, lambda host: list(ollama_models.pull(host, "a"))):
         with pytest.raises(ModelUnavailable, match="start it with `ollama serve`"):
             ask(nowhere)
 

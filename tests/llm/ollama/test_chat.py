@@ -9,13 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from agent_cli.errors import (
-    ConfigError,
-    ContextExceeded,
-    ModelFailed,
-    ModelMissing,
-    ModelUnavailable,
-)
+from agent_cli.errors import ConfigError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Cancel, Done, Notice, Text
