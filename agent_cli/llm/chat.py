@@ -25,7 +25,6 @@ from agent_cli import text
 from agent_cli.llm import engine, http, repair
 from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, Chunk, Notice, PriorTextWasThinking, Text, Thinking
-from agent_cli.llm.repair import ParsedChunk, ThinkingParser
 from agent_cli.messages import Message, ToolCall
 from agent_cli.text import Pattern, map_texts, visible
 from agent_cli.values import frozen
@@ -158,7 +157,7 @@ class ReplyParser(ABC):
         self._schemas = {name: {} for name in named} | {tool["name"]: tool.get("parameters") or {} for tool in tools}
         self._model = model
         self._ids = set(used_ids)
-        self._thinking = ThinkingParser()
+        self._thinking = repair.ThinkingParser()
         self._printed_calls = repair.PrintedCallDetector(self._schemas)
         self._has_calls = False
         self.started = self.done = False
@@ -196,7 +195,7 @@ class ReplyParser(ABC):
         if held and not calls:  # a call that was cut is no answer
             yield Thinking(held) if whole and held.lstrip().startswith(repair.OPEN_TAG) else Text(held)
 
-    def _without_printed_calls(self, chunks: Sequence[ParsedChunk]) -> Iterator[Chunk]:
+    def _without_printed_calls(self, chunks: Sequence[repair.ParsedChunk]) -> Iterator[Chunk]:
         for chunk in chunks:
             match chunk:
                 case Text(text):

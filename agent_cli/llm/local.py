@@ -29,7 +29,6 @@ from agent_cli.errors import ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import http
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
-from agent_cli.llm.http import Address, ServerFault, ServerKind
 from agent_cli.llm.model import Cancel, Chunk, Done
 from agent_cli.llm.openai import OpenAIEmbedder, OpenAIModel
 from agent_cli.values import frozen
@@ -75,7 +74,7 @@ def _beginning(path: Path) -> bytes:
         return file.read(_READ)
 
 
-KIND = ServerKind("the local engine", "ask again", "the setting engine")
+KIND = http.ServerKind("the local engine", "ask again", "the setting engine")
 _LOOK = 0.05  # seconds between two looks at a process that loads
 _STARTS = 3  # of processes that found another one running which then ended
 _started: list["subprocess.Popen[bytes]"] = []  # kept, so that none is waited for by the garbage collector
@@ -111,7 +110,7 @@ class Launch:
         return self.file("log")
 
 
-def join(launch: Launch, cancel: Cancel) -> Address:
+def join(launch: Launch, cancel: Cancel) -> http.Address:
     """The address of the process, once it answers. Raises ModelFailed, Cancelled."""
     if found := running(launch):
         return found
@@ -132,7 +131,7 @@ def join(launch: Launch, cancel: Cancel) -> Address:
     return found
 
 
-def running(launch: Launch) -> Address | None:
+def running(launch: Launch) -> http.Address | None:
     """The address of a process that has loaded its model; None without one. It is told that it is needed."""
     if not is_alive(launch):
         return None
@@ -372,7 +371,7 @@ def is_made_to_embed(path: Path) -> bool:
     return b".pooling_type" in _beginning(path)
 
 
-def _wait(launch: Launch, server: Address) -> None:
+def _wait(launch: Launch, server: http.Address) -> None:
     """Return when nobody has needed it for so long."""
     last = time.time()
     while True:
@@ -388,11 +387,11 @@ def _wait(launch: Launch, server: Address) -> None:
         last = time.time()
 
 
-def _is_busy(server: Address) -> bool:
+def _is_busy(server: http.Address) -> bool:
     """Whether it answers somebody. Without an answer it is: the question waits behind a batch of a prompt."""
     try:
         return any(slot["is_processing"] for slot in http.fetch(server, "/slots", timeout=30))
-    except (ServerFault, ModelUnavailable):
+    except (http.ServerFault, ModelUnavailable):
         return True
 
 

@@ -19,7 +19,6 @@ from typing import Any
 from agent_cli import text
 from agent_cli.errors import AgentError, Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import engine, http, ollama
-from agent_cli.llm.http import Address
 from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
 
@@ -90,7 +89,7 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[PullSte
 
 
 @contextmanager
-def _client(server: Address, name: str = "", pulling: Cancel | None = None) -> Iterator[Any]:
+def _client(server: http.Address, name: str = "", pulling: Cancel | None = None) -> Iterator[Any]:
     """The package's client. `pulling`: for a download, which may be silent for long and ends when this is set."""
     if "ollama" not in sys.modules and (spec := find_spec("ollama")):
         # Without running its __init__, which builds a client from environment variables that may not suit it (quotes in
@@ -138,7 +137,7 @@ def _client(server: Address, name: str = "", pulling: Cancel | None = None) -> I
         client.close()
 
 
-def _translate(error: Any, name: str, server: Address) -> AgentError:
+def _translate(error: Any, name: str, server: http.Address) -> AgentError:
     fault = http.as_fault(error.error, error.status_code if error.status_code > 0 else 200)
     if "file does not exist" in fault.message:
         return ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library")

@@ -25,8 +25,8 @@ from agent_cli.memory.conversations.callers import AnsweredRequest, Caller
 from agent_cli.messages import Part
 from agent_cli.serve import responses, turns
 from agent_cli.serve.responses import EventStream, Refused
-from agent_cli.serve.state import ServerState
-from agent_cli.serve.turns import OpenSession, TurnHandle, TurnRequest
+from agent_cli.serve.state import ServerState, Turn, response_body
+from agent_cli.serve.turns import OpenSession, TurnRequest
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
@@ -104,7 +104,7 @@ def router(state: ServerState) -> APIRouter:
             what = "session" if question.session else "Idempotency-Key"
             raise Refused(403, "reads_only", f"this caller only reads, so nothing of it is kept: leave the {what} out")
         turn_request = TurnRequest(caller, _session_opener(question))
-        return await _respond(TurnHandle(state, request, turn_request, question.session), question)
+        return await _respond(turns.begin(state, request, turn_request, question.session), question)
 
     return routes
 
@@ -131,7 +131,7 @@ async def _answer_once(state: ServerState, request: Request, question: ChatReque
         turn_request = TurnRequest(
             caller, _session_opener(question, (caller, key, text)), on_answer=partial(_record_answer, caller, key)
         )
-        asked = TurnHandle(state, request, turn_request, question.session, key)
+        asked = turns.begin(state, request, turn_request, question.session, key)
     finally:
         state.waiting_by_key[place] -= 1
         if not state.waiting_by_key[place]:
@@ -139,7 +139,7 @@ async def _answer_once(state: ServerState, request: Request, question: ChatReque
     return await _respond(asked, question)
 
 
-async def _respond(asked: TurnHandle, question: ChatRequest) -> Response:
+async def _respond(asked: Turn, question: ChatRequest) -> Response:
     if not question.stream:
         answer = await asked.answer()
         return JSONResponse(answer, headers=asked.timing)
@@ -150,7 +150,7 @@ async def _respond(asked: TurnHandle, question: ChatRequest) -> Response:
         async for event in asked.remaining_events():
             yield _encode(event) if event else responses.HEARTBEAT
 
-    return EventStream(pieces(), closed=asked.abandon)
+    return EventStream(pieces(), closed=asked.leave)
 
 
 def _encode(event: JsonObject) -> str:
@@ -208,7 +208,7 @@ def _logged_answer(known: AnsweredRequest, db: Database, *, scores: bool) -> Jso
     answer = events.of_logged_turn(db, known.session, known.message or 0, json.loads(known.lines), scores=scores)
     if answer is None:
         raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
-    return turns.response_body(answer)
+    return response_body(answer)
 
 
 def _repeat_answer(answer: JsonObject, question: ChatRequest) -> Response:

@@ -26,11 +26,11 @@ from agent_cli.app.app import App
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.messages import Part, Role, encode_parts, join_parts
-from agent_cli.serve import responses
+from agent_cli.serve import responses, turns
 from agent_cli.serve.chat import resume_session
 from agent_cli.serve.responses import EventStream, Refused
-from agent_cli.serve.state import ServerState
-from agent_cli.serve.turns import OnAnswer, OpenSession, TurnHandle, TurnRequest
+from agent_cli.serve.state import ServerState, Turn
+from agent_cli.serve.turns import OnAnswer, OpenSession, TurnRequest
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 
@@ -240,7 +240,7 @@ def router(state: ServerState) -> APIRouter:
         key = await state.read(lambda db: _session_key(db, caller, history, session)) if caller.writes else None
         opener, recorder = _session_opener(caller, history, session), _recorder(caller, history, state.app)
         turn_request = TurnRequest(caller, opener, recorder, instructions, streamed=bool(asked_for.stream))
-        return await _respond(TurnHandle(state, request, turn_request, key), asked_for)
+        return await _respond(turns.begin(state, request, turn_request, key), asked_for)
 
     return routes
 
@@ -259,10 +259,10 @@ def _split(messages: Sequence[ChatMessage]) -> tuple[History, str]:
     return history, "\n\n".join(instructions)
 
 
-async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> Response:
+async def _respond(asked: Turn, completion_request: CompletionRequest) -> Response:
     if completion_request.stream:
         first = await asked.first_event()
-        return EventStream(_chunks(asked, first, completion_request), _session_header(first), closed=asked.abandon)
+        return EventStream(_chunks(asked, first, completion_request), _session_header(first), closed=asked.leave)
     answer = await asked.answer()
     message = {"role": "assistant", "content": answer["answer"], "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
@@ -275,7 +275,7 @@ async def _respond(asked: TurnHandle, completion_request: CompletionRequest) -> 
     return JSONResponse(completion, headers={**_session_header(answer), **asked.timing})
 
 
-async def _chunks(asked: TurnHandle, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:
+async def _chunks(asked: Turn, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:
     head = _header_fields("chat.completion.chunk", first)
     yield responses.encode_event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     gap = said = ""

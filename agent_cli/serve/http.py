@@ -38,7 +38,6 @@ from agent_cli.errors import AgentError, StoreError, UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.serve import chat, completions, responses, routes
-from agent_cli.serve.chat import ErrorResponse
 from agent_cli.serve.responses import Refused
 from agent_cli.serve.state import OK, ServerLimits, ServerState
 from agent_cli.store.db import Database
@@ -246,7 +245,7 @@ class Health(BaseModel):
 def application(state: ServerState) -> FastAPI:
     """All routes, without the gate that stands before them."""
     failures: dict[int | str, dict[str, Any]] = {
-        status: {"model": ErrorResponse, "description": reason} for status, reason in _FAILURES.items()
+        status: {"model": chat.ErrorResponse, "description": reason} for status, reason in _FAILURES.items()
     }
     api = FastAPI(
         title="agent",
@@ -291,7 +290,7 @@ async def _lifespan(state: ServerState, api: FastAPI) -> AsyncIterator[None]:
 
 def _describe(api: FastAPI) -> None:
     """Add to the OpenAPI description what the gate enforces: a token except for /health, and errors in JSON."""
-    failure = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorResponse.__name__}"}}}
+    failure = {"application/json": {"schema": {"$ref": f"#/components/schemas/{chat.ErrorResponse.__name__}"}}}
     make = api.openapi
 
     def openapi() -> dict[str, Any]:

@@ -27,7 +27,6 @@ from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.text import unfenced, without_surrogates
 from agent_cli.tools import memory_tools, tool
-from agent_cli.tools.tool import Tool
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -111,7 +110,7 @@ def _called(app: App, name: str, work: Callable[[Database], str]) -> str:
     return result
 
 
-def _run(app: App, db: Database, wanted: Tool, arguments: dict[str, Any]) -> str:
+def _run(app: App, db: Database, wanted: tool.Tool, arguments: dict[str, Any]) -> str:
     index.refresh_all(db)
     result = tool.run(wanted, ToolCall("", wanted.name, arguments), turns.tool_context(app, db, 0))
     if result.failed:

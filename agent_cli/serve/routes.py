@@ -24,11 +24,9 @@ from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall, vectors
 from agent_cli.memory.search.candidates import Filter, between_days
-from agent_cli.memory.search.recall import Hit
 from agent_cli.serve import responses
 from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState
@@ -225,7 +223,7 @@ def _question_embedder(app: App, caller: Caller, db: Database) -> vectors.QueryE
     return app.embedders.query_embedder(db, choose=False)
 
 
-def _search_hit(hit: Hit) -> SearchHit:
+def _search_hit(hit: recall.Hit) -> SearchHit:
     """Without its score: see agent/transcript.py."""
     at = clock.utc(datetime.fromtimestamp(hit.at).astimezone())
     session = ids.handle("session", hit.session) if hit.session else None
@@ -239,7 +237,7 @@ def _writer(request: Request) -> Caller:
     return caller
 
 
-def _task_answer(task: Task) -> TaskAnswer:
+def _task_answer(task: tasks.Task) -> TaskAnswer:
     fields = task.describe()
     fields |= {"text": clean(task.text), "when": clean(task.due_words)}
     return TaskAnswer(**{name: fields[name] for name in TaskAnswer.model_fields})

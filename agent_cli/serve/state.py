@@ -18,7 +18,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -26,11 +26,12 @@ from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from queue import Empty, LifoQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
+from starlette.types import Receive
 
 from agent_cli import clock
 from agent_cli.agent.events import JsonObject
@@ -43,6 +44,7 @@ from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.reports import records
 from agent_cli.serve import responses
+from agent_cli.serve.responses import Refused
 from agent_cli.store.db import Database
 from agent_cli.tools import registry
 from agent_cli.values import frozen
@@ -184,33 +186,78 @@ class Metrics:
         return "".join(f"{line}\n" for line in lines)
 
 
-TurnWork = Callable[["QueuedTurn"], Iterator[JsonObject]]
+TurnWork = Callable[["Turn"], Iterator[JsonObject]]
 """Runs on the turn's thread; the last it gives is an event "end", or "cut" before it raises."""
 
 _CUT_SECONDS = 2.0  # that a turn has to end once its time is over
 _NEVER_BEGAN = "the turn did not begin in time, and nothing of it is kept: ask again later"
+T = TypeVar("T")
 
 
-class QueuedTurn:
-    """One turn, from its arrival to its end. All but `cancel` and `claim` belongs to the event loop."""
+class Turn:
+    """The turn of one request, from its arrival to its end. All but `cancel` and `claim` belongs to the event loop.
+
+    `stays`: it is not cut when the caller disconnects, for the same request comes again.
+    """
 
     task: asyncio.Task[None]
+    claim: Callable[[Hashable], bool]  # let those with this key wait too; False where another turn has it
 
-    def __init__(self, work: TurnWork, seconds: float, caller_id: int, claim: Callable[[Hashable], bool]):
-        self.caller_id, self.claim = caller_id, claim
+    def __init__(self, work: TurnWork, caller_id: int, receive: Receive, seconds: float, *, stays: bool):
+        self.caller_id = caller_id
         self.cancel = Cancel()
-        self.outcome: JsonObject | None = None  # its end, or what had arrived when it was cut
         self.waited = 0.0  # seconds in line
         self.began = False
-        self.answered = asyncio.Event()  # once the answer is whole, or it has ended: what is new is indexed after that
+        self._answered = asyncio.Event()  # the answer is whole, or it has ended: what is new is indexed after that
+        self._outcome: JsonObject = {}  # its end, or what had arrived when it was cut
         self._events: asyncio.Queue[JsonObject | None] = asyncio.Queue()
-        self._work, self._seconds = work, seconds
+        self._work, self._receive, self._seconds, self._stays = work, receive, seconds, stays
         self._timed_out = self._given_up = False
         self._error: BaseException | None = None
 
-    async def next_event(self) -> JsonObject | None:
-        """The next event; None at the end."""
-        return await self._events.get()
+    async def answer(self) -> JsonObject:
+        """The whole answer as a JSON object. Raises Refused, with what had arrived."""
+        await self._wait_for(self._answered.wait())
+        self._raise_error()
+        return response_body(self._outcome)
+
+    @property
+    def timing(self) -> dict[str, str]:
+        """How long the turn took, by part, in milliseconds, as a header."""
+        parts = self._outcome.get("took", {}) | {"line": self.waited}
+        return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
+
+    async def first_event(self) -> JsonObject:
+        """The first event, waited for so that a turn that cannot begin gets its own status. Raises Refused."""
+        event = await self._wait_for(self._events.get())
+        if event is None:
+            self._raise_error()
+            raise responses.busy("the turn ended without an answer: ask again")
+        return event
+
+    async def remaining_events(self) -> AsyncIterator[JsonObject | None]:
+        """The events after the first, None after each silence of a heartbeat; an error event ends a failed turn."""
+        while True:
+            try:
+                async with asyncio.timeout(responses.HEARTBEAT_SECONDS):
+                    event = await self._events.get()
+            except TimeoutError:
+                yield None
+                continue
+            if event is None:
+                break
+            yield {key: value for key, value in event.items() if key != "took"}
+            if event["type"] == "end":
+                return
+        try:
+            self._raise_error()
+        except Refused as refused:
+            yield {"type": "error", **refused.body}
+
+    def leave(self) -> None:
+        """Called when the caller reads no more."""
+        if not self._stays and not self._answered.is_set():
+            self.abandon()
 
     def abandon(self) -> None:
         """Cut the turn if it runs; if it still waits, it never begins."""
@@ -227,25 +274,15 @@ class QueuedTurn:
             asyncio.get_running_loop().call_later(_CUT_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
-        if not self.answered.is_set():
+        if not self._answered.is_set():
             self._given_up = True
             self.finish()
-
-    def raise_error(self) -> None:
-        """Raise what ended the turn: Refused, or an error that is a bug."""
-        error = self._error
-        if self._given_up or (isinstance(error, Cancelled) and self._timed_out and self.began):
-            error = TimedOut(f"no whole answer within {self._seconds:g} s; what arrived is kept")
-        if isinstance(error, AgentError):
-            raise responses.from_error(error)
-        if error is not None:
-            raise error
 
     def finish(self, error: BaseException | None = None) -> None:
         """Let go of the caller."""
         self._error = self._error or error
         self._events.put_nowait(None)
-        self.answered.set()
+        self._answered.set()
 
     async def run(self) -> None:
         """Run the work on a thread; returns when that has ended, whatever is cancelled meanwhile."""
@@ -259,7 +296,7 @@ class QueuedTurn:
         def work() -> None:
             try:
                 for event in self._work(self):
-                    hand_over(self._receive, event)
+                    hand_over(self._take, event)
             except BaseException as raised:  # a thread has nobody above it
                 self._error = raised
             hand_over(over.set)
@@ -269,13 +306,37 @@ class QueuedTurn:
             with suppress(asyncio.CancelledError):  # its thread runs on, and so its place is taken
                 await over.wait()
 
-    def _receive(self, event: JsonObject) -> None:
+    def _take(self, event: JsonObject) -> None:
         if event["type"] in ("end", "cut"):
-            self.outcome = event
+            self._outcome = event
         if event["type"] != "cut":
             self._events.put_nowait(event)
         if event["type"] == "end":
-            self.answered.set()
+            self._answered.set()
+
+    async def _wait_for(self, ready: Coroutine[Any, Any, T]) -> T:
+        waiting = asyncio.ensure_future(ready)
+        if not await responses.unless_disconnected(self._receive, waiting):
+            self.leave()
+            raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
+        return waiting.result()
+
+    def _raise_error(self) -> None:
+        """Raise what ended the turn: Refused, or an error that is a bug."""
+        error = self._error
+        if self._given_up or (isinstance(error, Cancelled) and self._timed_out and self.began):
+            error = TimedOut(f"no whole answer within {self._seconds:g} s; what arrived is kept")
+        if isinstance(error, AgentError):
+            error = responses.from_error(error)
+        if isinstance(error, Refused):
+            error.partial_answer = response_body(self._outcome)
+        if error is not None:
+            raise error
+
+
+def response_body(event: JsonObject) -> JsonObject:
+    """A whole answer as a response body: without the fields for streams (type, schema) and the header (took)."""
+    return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}
 
 
 class TurnQueue:
@@ -290,7 +351,7 @@ class TurnQueue:
         self._slots = asyncio.Semaphore(limits.turns)
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()  # those held or waited for
         self._choosing = threading.Lock()
-        self._turns: set[QueuedTurn] = set()
+        self._turns: set[Turn] = set()
         self._closed = False
 
     @property
@@ -301,26 +362,21 @@ class TurnQueue:
     def waiting(self) -> int:
         return sum(not turn.began for turn in self._turns)
 
-    def begin(self, work: TurnWork, caller_id: int, lock_key: Hashable | None) -> QueuedTurn:
+    def begin(self, turn: Turn, lock_key: Hashable | None) -> None:
         """Enqueue a turn. Of those with the same `lock_key` one runs at a time. Raises Refused."""
         limit = self._limits.waiting_per_caller
         if self._closed:
             raise responses.busy("the server is stopping: ask again when it runs again")
         if self.waiting >= self._limits.waiting:
             raise responses.busy(f"{self.waiting} turns wait in line already: ask again later")
-        if sum(each.caller_id == caller_id and not each.began for each in self._turns) >= limit:
+        if sum(each.caller_id == turn.caller_id and not each.began for each in self._turns) >= limit:
             raise responses.busy(f"{limit} turns of yours wait in line already: ask again later")
         lock = asyncio.Lock()
         if lock_key is not None:
             lock = self._lock_of(lock_key, lock)
-
-        def claim(key: Hashable) -> bool:
-            return self._lock_of(key, lock) is lock
-
-        turn = QueuedTurn(work, self._limits.turn_seconds, caller_id, claim)
+        turn.claim = lambda key: self._lock_of(key, lock) is lock
         self._turns.add(turn)
         turn.task = asyncio.create_task(self._run_in_order(turn, lock))
-        return turn
 
     def _lock_of(self, key: Hashable, new: asyncio.Lock) -> asyncio.Lock:
         with self._choosing:
@@ -338,7 +394,7 @@ class TurnQueue:
             for turn in self._turns:
                 turn.abandon()
 
-    async def _run_in_order(self, turn: QueuedTurn, lock: asyncio.Lock) -> None:
+    async def _run_in_order(self, turn: Turn, lock: asyncio.Lock) -> None:
         timer = asyncio.get_running_loop().call_later(self._limits.turn_seconds, turn.time_out)
         error: BaseException | None = None
         arrived = time.monotonic()
@@ -355,8 +411,6 @@ class TurnQueue:
             self._busy(self.running > 0)
             turn.finish(error)
 
-
-T = TypeVar("T")
 
 OK = "ok"
 _ROOM = 50_000_000  # bytes that must be free for the work of a day
@@ -377,7 +431,7 @@ class ServerState:
         self.turns = TurnQueue(limits, self._report_busy)
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
         self.streams: Counter[int] = Counter()  # how many of events each caller has open
-        self.turns_by_key: dict[tuple[int, str], QueuedTurn] = {}  # those being made, by caller and key
+        self.turns_by_key: dict[tuple[int, str], Turn] = {}  # those being made, by caller and key
         self.waiting_by_key: Counter[tuple[int, str]] = Counter()  # requests that wait for those
         self._jobs = jobs
         self._apps: dict[Caller, App] = {}

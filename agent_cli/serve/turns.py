@@ -4,14 +4,13 @@ There is nobody at a keyboard: what needs asking is denied and said, and nothing
 fact. A caller that only reads is answered from memory by a conversation that is kept nowhere.
 """
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import Request
 
@@ -27,14 +26,11 @@ from agent_cli.memory.facts import adoption
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.serve import responses
-from agent_cli.serve.responses import Refused
-from agent_cli.serve.state import QueuedTurn, ServerState
+from agent_cli.serve.state import ServerState, Turn
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
-
-T = TypeVar("T")
 
 OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
 """Called when the turn begins: opens or resumes a session; returns its number and the message. Raises Refused."""
@@ -57,7 +53,25 @@ def lock_key(caller: Caller, session: str) -> Hashable:
     return caller.owner, session
 
 
-def _run_logged(state: ServerState, request: TurnRequest, queued: QueuedTurn) -> Iterator[JsonObject]:
+def begin(state: ServerState, request: Request, turn_request: TurnRequest, session: str | None, key: str = "") -> Turn:
+    """Put a turn in the queue. `session`: a name known before it begins. With a `key` it stays. Raises Refused."""
+    caller = turn_request.caller
+    work = partial(_run_logged if caller.writes else _run_unlogged, state, turn_request)
+    turn = Turn(work, caller.id, request.receive, state.limits.turn_seconds, stays=bool(key))
+    state.turns.begin(turn, lock_key(caller, session) if session else None)
+    if key:
+        state.turns_by_key[caller.id, key] = turn
+
+    def on_done(_: object) -> None:
+        state.metrics.time("agent_turn_waited_seconds", caller.name, turn.waited)
+        if state.turns_by_key.get((caller.id, key)) is turn:
+            del state.turns_by_key[caller.id, key]
+
+    turn.task.add_done_callback(on_done)
+    return turn
+
+
+def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller)
     with state.pool.connection() as db:
         session, parts = request.open_session(db, app)
@@ -70,7 +84,7 @@ def _run_logged(state: ServerState, request: TurnRequest, queued: QueuedTurn) ->
             sessions.release(db, session)
 
 
-def _run_unlogged(state: ServerState, request: TurnRequest, queued: QueuedTurn) -> Iterator[JsonObject]:
+def _run_unlogged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller).incognito(reads=True)
     try:
         session, parts = request.open_session(app.db, app)
@@ -154,90 +168,3 @@ class _TimedModel:
             if chunk is None:
                 return
             yield chunk
-
-
-class TurnHandle:
-    """The turn of one request. With a `key` it is not cut when the caller disconnects: the same request comes again.
-
-    `session`: a name that is known before the turn begins, for the lock.
-    """
-
-    def __init__(
-        self, state: ServerState, request: Request, turn_request: TurnRequest, session: str | None, key: str = ""
-    ):
-        caller = turn_request.caller
-        work = partial(_run_logged if caller.writes else _run_unlogged, state, turn_request)
-        self.turn = state.turns.begin(work, caller.id, lock_key(caller, session) if session else None)
-        self._request, self._stays = request, bool(key)
-        if key:
-            state.turns_by_key[caller.id, key] = self.turn
-
-        def on_done(_: object) -> None:
-            state.metrics.time("agent_turn_waited_seconds", caller.name, self.turn.waited)
-            if state.turns_by_key.get((caller.id, key)) is self.turn:
-                del state.turns_by_key[caller.id, key]
-
-        self.turn.task.add_done_callback(on_done)
-
-    async def answer(self) -> JsonObject:
-        """The whole answer as a JSON object. Raises Refused, with what had arrived."""
-        await self._wait_for(self.turn.answered.wait())
-        self._raise_error()
-        return response_body(self.turn.outcome or {})
-
-    @property
-    def timing(self) -> dict[str, str]:
-        """How long the turn took, by part, in milliseconds, as a header."""
-        parts = (self.turn.outcome or {}).get("took", {}) | {"line": self.turn.waited}
-        return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
-
-    async def first_event(self) -> JsonObject:
-        """The first event, waited for so that a turn that cannot begin gets its own status. Raises Refused."""
-        event = await self._wait_for(self.turn.next_event())
-        if event is None:
-            self._raise_error()
-            raise responses.busy("the turn ended without an answer: ask again")
-        return event
-
-    async def remaining_events(self) -> AsyncIterator[JsonObject | None]:
-        """The events after the first, None after each silence of a heartbeat; an error event ends a failed turn."""
-        while True:
-            try:
-                async with asyncio.timeout(responses.HEARTBEAT_SECONDS):
-                    event = await self.turn.next_event()
-            except TimeoutError:
-                yield None
-                continue
-            if event is None:
-                break
-            yield {key: value for key, value in event.items() if key != "took"}
-            if event["type"] == "end":
-                return
-        try:
-            self._raise_error()
-        except Refused as refused:
-            yield {"type": "error", **refused.body}
-
-    def abandon(self) -> None:
-        """Called when the caller reads no more."""
-        if not self._stays and not self.turn.answered.is_set():
-            self.turn.abandon()
-
-    async def _wait_for(self, ready: Coroutine[Any, Any, T]) -> T:
-        waiting = asyncio.ensure_future(ready)
-        if not await responses.unless_disconnected(self._request.receive, waiting):
-            self.abandon()
-            raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
-        return waiting.result()
-
-    def _raise_error(self) -> None:
-        try:
-            self.turn.raise_error()
-        except Refused as refused:
-            refused.partial_answer = response_body(self.turn.outcome or {})
-            raise
-
-
-def response_body(event: JsonObject) -> JsonObject:
-    """A whole answer as a response body: without the fields for streams (type, schema) and the header (took)."""
-    return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}

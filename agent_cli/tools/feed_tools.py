@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_cli import limits
-from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, clean, one_line
 from agent_cli.tools.tool import QuotedFailure, ToolContext, ToolFailed, tool
 from agent_cli.values import frozen
@@ -182,7 +181,7 @@ def _feed(data: bytes) -> str:
         raise ToolFailed(_MISSING.format("feeds"))
     try:
         return limits.run(lambda: _newest(data), _PARSER_TIMEOUT)
-    except LimitExceeded as error:
+    except limits.LimitExceeded as error:
         raise ToolFailed(f"the feed cannot be read: {error}") from error
 
 
@@ -218,7 +217,7 @@ def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _PARSE
     """The events of a calendar from today on. Raises ToolFailed."""
     try:
         return limits.run(lambda: _upcoming_events(data, now, zone), seconds)
-    except LimitExceeded as error:
+    except limits.LimitExceeded as error:
         raise ToolFailed(f"the calendar cannot be read: {error}") from error
     except ValueError as error:
         raise QuotedFailure(str(error)) from error

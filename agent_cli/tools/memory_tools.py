@@ -13,7 +13,6 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.dates import moments, periods
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Origin, Receipt, ToolResult
 from agent_cli.store import ids
@@ -118,7 +117,7 @@ def _check_task(context: ToolContext, arguments: dict[str, Any]) -> dict[str, An
     return arguments | {"task": f"{(task := _task(context, arguments['task'])).handle} “{task.name}”"}
 
 
-def _task(context: ToolContext, handle: str) -> Task:
+def _task(context: ToolContext, handle: str) -> tasks.Task:
     return tasks.get(context.db, ids.number("task", handle), context.scope.owner)
 
 
