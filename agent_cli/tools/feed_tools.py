@@ -59,9 +59,8 @@ def fetch_feed(context: ToolContext, name: str = "") -> str:
         return available
     address = context.access.feeds.get(name.strip())
     if address is None:
-        raise ToolFailed(
-            f"there is no {one_line(name)!r}; there are {available}" if available else "no feeds are set up"
-        )
+        what = f"there is no {one_line(name)!r}; there are {available}"
+        raise ToolFailed(what if available else "no feeds are set up")
     return _as_text(_load(address, context), context.time(), context.access.zone)
 
 
@@ -176,7 +175,6 @@ def _as_text(found: Fetched, now: datetime, zone: str) -> str:
 
 
 def _feed(data: bytes) -> str:
-    """The title and the newest entries of an RSS or Atom feed. Raises ToolFailed."""
     if find_spec("feedparser") is None:
         raise ToolFailed(_MISSING.format("feeds"))
     try:
@@ -186,6 +184,7 @@ def _feed(data: bytes) -> str:
 
 
 def _newest(data: bytes) -> str:
+    """The title and the newest entries of an RSS or Atom feed."""
     import feedparser
 
     feed = feedparser.parse(BytesIO(data))
@@ -238,10 +237,10 @@ def _upcoming_events(data: bytes, now: datetime, zone: str) -> str:
         raise
     except Exception as error:  # ValueError, KeyError, TypeError, … as the calendar is broken
         raise ValueError(f"the calendar cannot be read: {one_line(str(error), 200)}") from error
-    events = sorted(found, key=lambda event: _start(event, begin, zone))
-    lines = [_event_line(event, begin, zone) for event in events[:_MAX_EVENTS]]
-    if len(events) > _MAX_EVENTS:
-        lines.append(f"and {len(events) - _MAX_EVENTS} more")
+    dated = sorted((_dated_line(event, begin, zone) for event in found), key=lambda each: each[0])
+    lines = [line for _, line in dated[:_MAX_EVENTS]]
+    if len(dated) > _MAX_EVENTS:
+        lines.append(f"and {len(dated) - _MAX_EVENTS} more")
     return "\n".join([f"The next {_DAYS} days:", *lines]) if lines else f"no events in the next {_DAYS} days"
 
 
@@ -254,20 +253,15 @@ def _in_zone(moment: datetime, zone: str) -> datetime:
     return moment.astimezone(ZoneInfo(zone))
 
 
-def _start(event: Any, today: datetime, zone: str) -> datetime:
-    """The start of an event: midnight for whole days, the person's zone when it has none."""
-    start = event["DTSTART"].dt
-    if not isinstance(start, datetime):
-        start = datetime.combine(start, datetime.min.time())
-    return _in_zone(start, zone) if start.tzinfo else start.replace(tzinfo=today.tzinfo)
-
-
-def _event_line(event: Any, today: datetime, zone: str) -> str:
-    begins = _start(event, today, zone)
-    whole_day = not isinstance(event["DTSTART"].dt, datetime)
-    at = f"{begins:%a %d %b}" + ("" if whole_day else f" {begins:%H:%M}")
-    place = one_line(str(event.get("LOCATION", "")), 80)
-    return f"- {at}: {one_line(str(event.get('SUMMARY', 'without a title')), 120)}{f', {place}' if place else ''}"
+def _dated_line(event: Any, today: datetime, zone: str) -> tuple[datetime, str]:
+    """The start of an event, midnight for whole days, in the person's zone when it has none; and its line."""
+    given = event["DTSTART"].dt
+    whole_day = not isinstance(given, datetime)
+    start = datetime.combine(given, datetime.min.time()) if whole_day else given
+    start = _in_zone(start, zone) if start.tzinfo else start.replace(tzinfo=today.tzinfo)
+    at = f"{start:%a %d %b}" if whole_day else f"{start:%a %d %b %H:%M}"
+    title, place = str(event.get("SUMMARY", "without a title")), one_line(str(event.get("LOCATION", "")), 80)
+    return start, f"- {at}: {one_line(title, 120)}{f', {place}' if place else ''}"
 
 
 def _html_text(html: str) -> str:
