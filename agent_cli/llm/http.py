@@ -256,9 +256,27 @@ def fetch(
         raise wrong_server(address) from error
 
 
+# What is read of an answer, where it has the shape that is expected.
+
+
 def int_or_zero(value: Any) -> int:
-    """A number of an answer; 0 for anything else."""
     return value if isinstance(value, int) else 0
+
+
+def str_or_empty(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def fields(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def names(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def stream_lines(

@@ -26,8 +26,7 @@ def list_tags(host: str, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
     models = _fetch(host, "/api/tags", timeout=timeout).get("models")
     if not isinstance(models, list | None):
         raise http.wrong_server(http.parse_address(host))
-    found = [_tag(model) for model in models or () if isinstance(model, dict)]
-    return [tag for tag in found if tag.name]
+    return [tag for tag in map(_tag, http.objects(models)) if tag.name]
 
 
 def is_local(server: Address, model: str, cancel: Cancel) -> bool:
@@ -40,28 +39,23 @@ def is_local(server: Address, model: str, cancel: Cancel) -> bool:
         shown = http.fetch(server, "/api/show", {"model": model}, cancel=cancel)
     except ServerFault:
         return False
-    if isinstance(shown, dict) and (shown.get("remote_host") or shown.get("remote_model")):
+    if http.fields(shown).get("remote_host") or http.fields(shown).get("remote_model"):
         raise engine.cloud(model)
     return True
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:
-    given, capabilities = model.get("details"), model.get("capabilities")
-    details = given if isinstance(given, dict) else {}
+    details = http.fields(model.get("details"))
     return Tag(
-        name=_str(model.get("name")) or _str(model.get("model")),
+        name=http.str_or_empty(model.get("name")) or http.str_or_empty(model.get("model")),
         size=http.int_or_zero(model.get("size")),
-        digest=_str(model.get("digest")),
-        capabilities=tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
-        remote=_str(model.get("remote_host")),
-        modified_at=_str(model.get("modified_at")),
+        digest=http.str_or_empty(model.get("digest")),
+        capabilities=http.names(model.get("capabilities")),
+        remote=http.str_or_empty(model.get("remote_host")),
+        modified_at=http.str_or_empty(model.get("modified_at")),
         context_length=http.int_or_zero(details.get("context_length")),
-        family=_str(details.get("family")),
+        family=http.str_or_empty(details.get("family")),
     )
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 @frozen
@@ -87,12 +81,10 @@ def keeps_prompts(host: str) -> bool:
 
 def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
     """The models that are loaded. Raises ModelUnavailable."""
-    models = _fetch(host, "/api/ps", timeout=timeout).get("models")
     sizes = ("size", "size_vram", "context_length")
     return [
         RunningModel(str(each.get("name")), *(http.int_or_zero(each.get(key)) for key in sizes))
-        for each in (models if isinstance(models, list) else ())
-        if isinstance(each, dict)
+        for each in http.objects(_fetch(host, "/api/ps", timeout=timeout).get("models"))
     ]
 
 
@@ -109,10 +101,9 @@ class ModelInfo:
 
 def model_info(host: str, name: str) -> ModelInfo:
     answer = _fetch(host, "/api/show", {"model": name})
-    given, capabilities = answer.get("model_info"), answer.get("capabilities")
-    info = given if isinstance(given, dict) else {}
+    info = http.fields(answer.get("model_info"))
     context = http.int_or_zero(info.get(f"{info.get('general.architecture')}.context_length"))
-    return ModelInfo(context, tuple(map(str, capabilities)) if isinstance(capabilities, list) else ())
+    return ModelInfo(context, http.names(answer.get("capabilities")))
 
 
 def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = _TIMEOUT) -> dict[str, Any]:
@@ -135,12 +126,12 @@ class LineParser(ReplyParser):
         answer = chat.read_object(line)
         if answer.get("remote_host"):
             raise engine.cloud(self._model)
-        message = answer.get("message")
-        if isinstance(message, dict):
-            yield from self.message(message.get("thinking"), message.get("content"))
-            calls = message.get("tool_calls")
-            if isinstance(calls, list) and calls:
-                yield from self.calls([read for call in calls if (read := _call(call))])
+        message = http.fields(answer.get("message"))
+        yield from self.message(message.get("thinking"), message.get("content"))
+        if calls := http.objects(message.get("tool_calls")):
+            given = [(call.get("id"), http.fields(call.get("function"))) for call in calls]
+            named = [each for each in given if isinstance(each[1].get("name"), str)]
+            yield from self.calls([(id, function["name"], function.get("arguments")) for id, function in named])
         if answer.get("done"):
             self.done = True
             yield from self.flush(whole=True)
@@ -151,13 +142,6 @@ class LineParser(ReplyParser):
 
     def end(self) -> Iterator[Chunk]:
         raise ServerFault("incomplete")
-
-
-def _call(call: Any) -> tuple[Any, str, Any] | None:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        return None
-    return call.get("id"), function["name"], function.get("arguments")
 
 
 class OllamaModel(ServerModel):
@@ -228,7 +212,7 @@ class OllamaEmbedder(engine.ServerEmbedder):
         self._local = self._local or is_local(self.address, self.model, cancel)
         body = {"model": self.model, "input": texts, "truncate": True}
         answer = http.fetch(self.address, "/api/embed", body, cancel=cancel)
-        return answer.get("embeddings") if isinstance(answer, dict) else None
+        return http.fields(answer).get("embeddings")
 
     def _version(self) -> str:
         tag = engine.find(self.model, list_tags(self._host, timeout=http.CONNECT_TIMEOUT))

@@ -77,24 +77,17 @@ class EventParser(ReplyParser):
         yield Done(finish, self._model, *tokens)
 
     def _event(self, event: Mapping[str, Any]) -> Iterator[Chunk]:
-        if isinstance(model := event.get("model"), str) and model:
-            self._model = model
-        if isinstance(usage := event.get("usage"), dict):
-            self._usage = usage
-        choices = event.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-        delta = choice.get("delta") or choice.get("message")
-        if isinstance(delta, dict):
-            yield from self.message(delta.get("reasoning_content") or delta.get("reasoning"), delta.get("content"))
-            calls = delta.get("tool_calls")
-            for call in calls if isinstance(calls, list) else ():
-                self._piece(call)
+        self._model = http.str_or_empty(event.get("model")) or self._model
+        self._usage = http.fields(event.get("usage")) or self._usage
+        choice: dict[str, Any] = next(iter(http.objects(event.get("choices"))), {})
+        delta = http.fields(choice.get("delta") or choice.get("message"))
+        yield from self.message(delta.get("reasoning_content") or delta.get("reasoning"), delta.get("content"))
+        for call in http.objects(delta.get("tool_calls")):
+            if isinstance(function := call.get("function"), dict):
+                self._piece(call, function)
         self._finish = str(choice.get("finish_reason") or self._finish)
 
-    def _piece(self, piece: Any) -> None:
-        function = piece.get("function") if isinstance(piece, dict) else None
-        if not isinstance(function, dict):
-            return
+    def _piece(self, piece: dict[str, Any], function: dict[str, Any]) -> None:
         index, id, name = piece.get("index"), piece.get("id") or "", function.get("name") or ""
         arguments = function.get("arguments") or ""
         arguments = arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -184,11 +177,8 @@ class OpenAIEmbedder(engine.ServerEmbedder):
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
         self.address = self._find(cancel)
         answer = http.fetch(self.address, "/embeddings", body, cancel=cancel)
-        data = answer.get("data") if isinstance(answer, dict) else None
-        if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
-            return None
-        by_index = sorted(data, key=lambda each: http.int_or_zero(each.get("index")))
-        return [each.get("embedding") for each in by_index]
+        data = http.objects(http.fields(answer).get("data"))
+        return [each.get("embedding") for each in sorted(data, key=lambda each: http.int_or_zero(each.get("index")))]
 
     def _version(self) -> str:
         return self.model.replace(" ", "%20")
@@ -230,10 +220,10 @@ class OpenAIEngine(Engine):
             if fault.status in (401, 403):
                 raise engine.refused_key(fault, server) from fault
             raise wrong_server(server, fault.message) from fault
-        data = answer.get("data") if isinstance(answer, dict) else None
+        data = http.fields(answer).get("data")
         if not isinstance(data, list):
             raise wrong_server(server)
-        return [_tag(each) for each in data if isinstance(each, dict) and isinstance(each.get("id"), str)]
+        return [_tag(each) for each in http.objects(data) if isinstance(each.get("id"), str)]
 
     def chat(self, model: str) -> OpenAIModel:
         if self.private_only:
@@ -251,12 +241,12 @@ class OpenAIEngine(Engine):
 
 def _tag(model: Mapping[str, Any]) -> Tag:
     """A model of the list. Its context is what llama.cpp and vLLM say in fields of their own."""
-    meta = model.get("meta")
-    trained = meta.get("n_ctx_train") if isinstance(meta, dict) else model.get("max_model_len")
+    meta = http.fields(model.get("meta"))
+    trained = meta.get("n_ctx_train") if meta else model.get("max_model_len")
     created = http.int_or_zero(model.get("created"))
     return Tag(
         model["id"],
-        size=http.int_or_zero(meta.get("size") if isinstance(meta, dict) else 0),
+        size=http.int_or_zero(meta.get("size")),
         modified_at=datetime.fromtimestamp(created, UTC).isoformat() if 0 < created < 1 << 34 else "",
         context_length=http.int_or_zero(trained),
     )
