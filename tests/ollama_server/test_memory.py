@@ -6,13 +6,11 @@ import select
 import threading
 import time
 
-import ollama
 import pytest
 
 from tests.ollama_server import go, script
 from tests.ollama_server.asking import CHAT, HI, MODELS, ask, chat, open_chat
 from tests.ollama_server.registry import Model
-from tests.ollama_server.script import Piece
 from tests.ollama_server.server import OllamaServer
 
 
@@ -80,17 +78,6 @@ def test_hanging_up_stops_the_script_at_once(server):
     assert (server.requests[1].cancelled, server.requests[1].lines_sent, server.counters.running) == (True, 0, 0)
 
 
-def test_closing_the_stream_of_the_client_is_noticed(server):
-    server.play(script.pieces(Piece("one"), Piece("two", delay=60)))
-    with ollama.Client(server.url, trust_env=False, verify=False) as client:
-        stream = client.chat(CHAT.name, HI, stream=True)
-        assert next(stream).message.content == "one"
-        stream.close()
-        server.wait_until(lambda: server.counters.cancelled == 1)
-        assert server.requests[0].lines_sent == 1
-        assert client.chat(CHAT.name, HI).message.content == "You said: hi"
-
-
 def test_who_waits_in_line_may_leave(server):
     server.play(script.silence(60, then=script.reply("late")))
     with open_chat(server):
@@ -99,14 +86,6 @@ def test_who_waits_in_line_may_leave(server):
             server.wait_until(lambda: server.counters.waiting == 1)
         server.wait_until(lambda: server.counters.cancelled == 1)
         assert (server.counters.running, server.counters.waiting) == (1, 0)
-
-
-def test_busy_server_says_so_and_recovers(server):
-    server.busy = 2
-    busy = {"error": "server busy, please try again.  maximum pending requests exceeded"}
-
-    assert [chat(server) for _ in range(2)] == [(503, busy)] * 2
-    assert chat(server)[0] == 200
 
 
 @pytest.mark.parametrize("delay", [0, 60])
