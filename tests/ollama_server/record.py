@@ -57,5 +57,7 @@ class Counters:
     """Loads only because the context length changed."""
     waiting: int = 0
     running: int = 0
+    peak: int = 0
+    """The most that ever ran at once."""
     cancelled: int = 0
     connections: int = 0

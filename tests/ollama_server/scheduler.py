@@ -102,6 +102,7 @@ class Scheduler:
     def _count(self, change: int) -> None:
         with self._changed:
             self._counters.running += change
+            self._counters.peak = max(self._counters.peak, self._counters.running)
             self._changed.notify_all()
 
     def _keep(self, slot: Slot, keep_alive: float) -> None:
