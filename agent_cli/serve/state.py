@@ -351,16 +351,16 @@ class TurnQueue:
         self._slots = asyncio.Semaphore(limits.turns)
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()  # those held or waited for
         self._choosing = threading.Lock()
-        self._turns: set[Turn] = set()
+        self._turns: set[Turn] = set()  # copied where any thread may look
         self._closed = False
 
     @property
     def running(self) -> int:
-        return sum(turn.began for turn in self._turns)
+        return sum(turn.began for turn in [*self._turns])
 
     @property
     def waiting(self) -> int:
-        return sum(not turn.began for turn in self._turns)
+        return sum(not turn.began for turn in [*self._turns])
 
     def begin(self, turn: Turn, lock_key: Hashable | None) -> None:
         """Enqueue a turn. Of those with the same `lock_key` one runs at a time. Raises Refused."""
