@@ -279,10 +279,12 @@ def pick_embedder(name: str, listed: list[Tag]) -> Tag | None:
     if name != AUTO:
         return find(name, listed)
     order = list(TRAITS)
-    found = [tag for tag in listed if embeds(tag) and not tag.elsewhere]
-    bare_names = {tag.name: bare_name(tag.name) for tag in found}
-    ranks = {name: order.index(bare) if bare in TRAITS else len(order) for name, bare in bare_names.items()}
-    return min(found, key=lambda tag: (ranks[tag.name], tag.size, tag.name), default=None)
+
+    def rank(tag: Tag) -> tuple[int, int, str]:
+        bare = bare_name(tag.name)
+        return order.index(bare) if bare in TRAITS else len(order), tag.size, tag.name
+
+    return min((tag for tag in listed if embeds(tag) and not tag.elsewhere), key=rank, default=None)
 
 
 def embeds(tag: Tag) -> bool:

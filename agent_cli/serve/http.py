@@ -55,14 +55,8 @@ class Gate:
         self._names, self._allow_remote = {*_HERE, *(name.lower() for name in names)}, allow_remote
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._let_in(scope, receive, send)
-        else:
-            await send({"type": "websocket.close", "code": 1008})
-
-    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":  # the server's start and end
+            return await self._app(scope, receive, send)
         caller: Caller | None = None
 
         async def counted(message: Message) -> None:
@@ -89,9 +83,8 @@ class Gate:
         name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() and not host.endswith("]") else host
         name = name.strip("[]").lower().rstrip(".")
         if name not in self._names and not (self._allow_remote and _is_address(name)):
-            raise Refused(
-                421, "host", "this server is not reached under that name: use its address, or start it with --name"
-            )
+            sentence = "this server is not reached under that name: use its address, or start it with --name"
+            raise Refused(421, "host", sentence)
 
     async def _caller(self, headers: Headers) -> Caller:
         way, _, token = headers.get("authorization", "").strip().partition(" ")

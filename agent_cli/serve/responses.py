@@ -6,37 +6,23 @@ when its client disconnects, and has heartbeats in silence.
 
 import asyncio
 import json
-import math
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from agent_cli.errors import (
-    AgentError,
-    Cancelled,
-    ContextExceeded,
-    ModelFailed,
-    ModelMissing,
-    ModelUnavailable,
-    StoreError,
-    TimedOut,
-    UsageError,
-)
+from agent_cli import errors
+from agent_cli.errors import AgentError
 from agent_cli.text import clean
 
-_STATUS: tuple[tuple[type[AgentError], int], ...] = (
-    (ContextExceeded, 400),
-    (ModelFailed, 502),
-    (ModelMissing, 503),
-    (ModelUnavailable, 503),
-    (StoreError, 503),
-    (Cancelled, 503),
-    (TimedOut, 504),
-    (UsageError, 422),
-)
-_RETRY_SECONDS = 5  # seconds after which a busy server is asked again
+_STATUS: dict[int, tuple[type[AgentError], ...]] = {  # of all others 502
+    400: (errors.ContextExceeded,),
+    422: (errors.UsageError,),
+    503: (errors.ModelMissing, errors.ModelUnavailable, errors.StoreError, errors.Cancelled),
+    504: (errors.TimedOut,),
+}
+_LATER = {"Retry-After": "5"}  # seconds after which a busy server is asked again
 
 
 class Refused(Exception):
@@ -44,30 +30,27 @@ class Refused(Exception):
 
     def __init__(self, status: int, code: str, sentence: str, headers: dict[str, str] | None = None):
         super().__init__(sentence)
-        self.status, self.code, self.headers = status, code, headers or {}
+        self.status, self.code, self.headers = status, code, {**(headers or {})}
         self.partial_answer: dict[str, Any] = {}  # of an answer that was cut
 
     @property
     def body(self) -> dict[str, Any]:
-        return {**error_body(self.status, self.code, str(self)), **self.partial_answer}
+        status = self.status
+        kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
+        error = {"message": str(self), "type": kind, "param": None, "code": self.code}
+        return {"error": error, **self.partial_answer}
 
 
-def busy(sentence: str, seconds: float = _RETRY_SECONDS) -> Refused:
-    return Refused(503, "busy", sentence, {"Retry-After": str(math.ceil(seconds))})
+def busy(sentence: str) -> Refused:
+    return Refused(503, "busy", sentence, _LATER)
 
 
 def from_error(error: AgentError) -> Refused:
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 502)
-    headers = {"Retry-After": str(_RETRY_SECONDS)} if status == 503 else {}
+    status = next((status for status, kinds in _STATUS.items() if isinstance(error, kinds)), 502)
     sentence = str(error)
-    if isinstance(error, StoreError):
+    if isinstance(error, errors.StoreError):
         sentence = sentence.partition(": ")[2] or sentence  # where the file lies is nobody's business
-    return Refused(status, error.code, clean(sentence), headers)
-
-
-def error_body(status: int, code: str, sentence: str) -> dict[str, Any]:
-    kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
-    return {"error": {"message": sentence, "type": kind, "param": None, "code": code}}
+    return Refused(status, error.code, clean(sentence), _LATER if status == 503 else {})
 
 
 HEARTBEAT_SECONDS = 15.0  # of silence after which a comment is sent, so that nothing on the way takes it for dead
