@@ -25,7 +25,6 @@ from datetime import timedelta
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from queue import Empty, LifoQueue
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -57,25 +56,25 @@ class ConnectionPool:
 
     def __init__(self, db: Database):
         self._db = db
-        self._free: LifoQueue[Database] = LifoQueue()
+        self._free: list[Database] = []
 
     @contextmanager
     def connection(self) -> Iterator[Database]:
         try:
-            db = self._free.get_nowait()
-        except Empty:
+            db = self._free.pop()
+        except IndexError:
             db = self._db.another_connection()
         try:
             yield db
         finally:
-            if self._free.qsize() < _MAX_IDLE and not db.in_transaction:
-                self._free.put(db)
+            if len(self._free) < _MAX_IDLE and not db.in_transaction:
+                self._free.append(db)
             else:
                 db.close()
 
     def close(self) -> None:
-        while not self._free.empty():
-            self._free.get_nowait().close()
+        while self._free:
+            self._free.pop().close()
 
 
 @frozen
