@@ -41,12 +41,9 @@ _WAYS = {"last": -1, "this": 0, "next": 1, "since": -1, "until": 1, "ago": -1, "
 _WORD, _DIGIT = Pattern(r"\w+"), Pattern(r"\d")
 YEAR = r"(?:19|20)\d\d"
 _MONTH, _SEASON = f"(?:{MONTH})", f"(?:{'|'.join(SEASONS)})"
-_WORDS = {name: languages.alternatives(name) for name in ("SINCE", "FROM", "TO", "UNTIL", "AT", "ONWARDS", "DURATION")}
 _ORDINAL = languages.alternatives("ORDINAL")
-_PARTS = (
-    rf"(?:(?:(?P<early>{languages.alternatives('EARLY')})|(?P<middle>{languages.alternatives('MIDDLE')})"
-    rf"|(?P<late>{languages.alternatives('LATE')}))[ -])?"
-    rf"(?:{languages.alternatives('PART_OF_DAY')} )?(?:{languages.alternatives('BEFORE_DATE')} )?"
+_PARTS = languages.expand(
+    r"(?:(?:(?P<early><EARLY>)|(?P<middle><MIDDLE>)|(?P<late><LATE>))[ -])?(?:<PART_OF_DAY> )?(?:<BEFORE_DATE> )?"
     rf"(?:(?P<iso>\d{{4}}-\d\d(?:-\d\d)?)|(?P<numeric>\d{{1,2}}\.\d{{1,2}}\.(?:{YEAR}|\d\d(?!\d))?)"
     rf"|(?P<day>\d{{1,2}}){_ORDINAL} (?P<month>{_MONTH})(?:,? (?P<year>{YEAR}))?"
     rf"|(?P<month2>{_MONTH})(?: (?P<day2>\d{{1,2}})(?!\d){_ORDINAL})?(?:,? (?P<year2>{YEAR}))?"
@@ -75,23 +72,20 @@ def may_hold_date(text: str) -> bool:
     return any(word.startswith(_STARTS) or word.endswith(_ENDS) for word in _WORD.findall(text.lower()))
 
 
-_OPENINGS = {"since": "SINCE", "until": "UNTIL", "from": "FROM", "at": "AT"}  # in front of a single date
-_PHRASES = (  # a date takes a thousand characters, and a millisecond to compile: it stands here as rarely as may be
-    rf"(?P<range>{_WORDS['FROM']} (?P<first>{DATE}|\d{{1,2}}\.?) ?{_WORDS['TO']} ?(?P<last>{DATE}))"
-    rf"|(?P<duration>{_WORDS['DURATION']} (?P<n>{NUMBER}) (?P<unit>{'|'.join(DAY_UNITS)}))"
-    rf"|(?:{'|'.join(f'(?P<{kind}>{_WORDS[name]})' for kind, name in _OPENINGS.items())}) (?P<date>{DATE})"
-    rf"(?(from)(?: {_WORDS['ONWARDS']})?)"
+_PHRASES = languages.expand(  # a date takes a millisecond to compile: it stands here as rarely as may be
+    rf"(?P<range><FROM> (?P<first>{DATE}|\d{{1,2}}\.?) ?<TO> ?(?P<last>{DATE}))"
+    rf"|(?P<duration><DURATION> (?P<n>{NUMBER}) (?P<unit>{'|'.join(DAY_UNITS)}))"
+    rf"|(?:(?P<since><SINCE>)|(?P<until><UNTIL>)|(?P<from><FROM>)|(?P<at><AT>)) (?P<date>{DATE})"
+    r"(?(from)(?: <ONWARDS>)?)"
 )
 PHRASE = Pattern(rf"(?<![\w-])(?:{_PHRASES})(?![\w-])", re.IGNORECASE, hint=may_hold_date)
 """A phrase with a date; one of the groups named in `_KINDS` is set, the others are its dates."""
-_KINDS = ("range", "duration", *_OPENINGS)
+_KINDS = ("range", "duration", "since", "until", "from", "at")
 
-_NOW = languages.alternatives("NOW")
-TIME_WORDS = rf"(?:{_NOW}|{languages.alternatives('LATELY')})"
+TIME_WORDS = "(?:<NOW>|<LATELY>)"
 """Words for a time that are no date."""
-_EDGE_NOW = Pattern(rf"^{_NOW},? (?=\S+ \S)|,? {_NOW}$", re.IGNORECASE)
-_FUTURE_AUXILIARY = Pattern(languages.alternatives("FUTURE_AUXILIARY"), re.IGNORECASE)
-_EDGE = Pattern(rf"^{TIME_WORDS},? (?=\S+ \S)|,? {TIME_WORDS}$", re.IGNORECASE)
+_EDGE_NOW, _EDGE = (languages.pattern(rf"^{words},? (?=\S+ \S)|,? {words}$") for words in ("<NOW>", TIME_WORDS))
+_FUTURE_AUXILIARY = languages.pattern("<FUTURE_AUXILIARY>")
 
 
 def without_future(sentence: str, statement: str) -> str:
@@ -205,13 +199,9 @@ def relative_days(parts: dict[str, str], today: datetime) -> tuple[str, datetime
 
 def day_and_month(first: int, second: int, *, slashed: bool) -> tuple[int, int]:
     """24.12. and 24/12: the day first, except with slashes when the locale says otherwise or only that is possible."""
-    month_first = slashed and second < 32 and (second > 12 or (first < 13 and _month_first()))
-    return (second, first) if month_first else (first, second)
-
-
-def _month_first() -> bool:
     locale = next((os.environ[name] for name in ("LC_ALL", "LC_TIME", "LANG") if os.environ.get(name)), "")
-    return locale.startswith("en_US")
+    month_first = slashed and second < 32 and (second > 12 or (first < 13 and locale.startswith("en_US")))
+    return (second, first) if month_first else (first, second)
 
 
 def _first_day(unit: str, today: datetime, count: int) -> datetime:

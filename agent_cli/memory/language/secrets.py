@@ -167,7 +167,7 @@ def _rules() -> list[_SecretRule]:
         ("card number", r"(?<![\w.+-])\d(?:[ -]?\d){13,18}(?![\w-]|[.,]\d)", _card, ()),
         ("IBAN", iban, _iban, ()),
         ("ID number", r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])", _social_security, ("-",)),
-        ("ID number", r"(?<![\w.])756\.?\d{4}\.?\d{4}\.?\d{2}(?!\w)", _ahv, ("756",)),
+        ("ID number", r"(?<![\w.])756\.?\d{4}\.?\d{4}\.?\d{2}(?!\w)", _social_security, ("756",)),
         ("ID number", number, _id_number, _NUMBER_LABELS),
     )
     return [_SecretRule(kind, re.compile(languages.expand(each)), locate, needs) for kind, each, locate, needs in rows]
@@ -238,12 +238,8 @@ def _iban(match: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _social_security(match: re.Match[str]) -> tuple[int, int] | None:
-    from stdnum.us import ssn  # see above
+    """Of the United States or Switzerland."""
+    from stdnum.ch import ssn as swiss  # see above
+    from stdnum.us import ssn
 
-    return match.span() if ssn.is_valid(match[0]) else None
-
-
-def _ahv(match: re.Match[str]) -> tuple[int, int] | None:
-    from stdnum.ch import ssn  # see above
-
-    return match.span() if ssn.is_valid(match[0]) else None
+    return match.span() if (ssn if "-" in match[0] else swiss).is_valid(match[0]) else None

@@ -7,7 +7,6 @@ empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside
 
 import re
 from collections.abc import Collection, Iterable, Sequence, Set
-from functools import cache
 
 from agent_cli import text
 from agent_cli.memory.language import languages, terms
@@ -19,6 +18,7 @@ _WORD, _SMALL_TALK = Pattern(r"\w+"), languages.pattern("<SMALL_TALK>")
 _TWO_WORDS = Pattern(r"\w\W+\w")
 _LONGEST_SMALL_TALK = 100  # characters
 _STEM = 3  # letters by which words of small talk are told from others
+_SMALL_TALK_STEMS = {stem[:_STEM] for stem in re.findall(r"[^\W\d_]+", languages.alternatives("SMALL_TALK"))}
 _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
 _LONGEST_QUESTION = 200  # characters
 _MAX_EMPTY_REPLY = 400  # characters
@@ -72,14 +72,10 @@ _CITATION = Pattern(r"\[[a-z]\d")
 # Tests of a sentence.
 is_in_first_person = languages.pattern(r"\b<FIRST_PERSON>\b")  # it is about the person who says it
 asks_for_reply = languages.pattern(r"\b<ABOUT_REPLIES>\b")  # what the assistant said
-asks_how_it_was_done = languages.pattern(
-    r"\b<WORKED_OUT_QUESTION>\b"
-)  # perhaps with the assistant: a reply may tell it
+asks_how_it_was_done = languages.pattern(r"\b<WORKED_OUT_QUESTION>\b")  # or worked out: a reply may tell it
 asks_for_advice = languages.pattern(r"\b<ADVICE_QUESTION>\b")  # or help, on which what the person wishes bears
 says_how_to_answer = languages.pattern("<ANSWER_WISH>")  # a wish about language, length, tone, units or format
-tells_limit = languages.pattern(
-    r"\b(?=\w)<LIMIT>\b"
-)  # what somebody must not or cannot have or do: health, diet, fears
+tells_limit = languages.pattern(r"\b(?=\w)<LIMIT>\b")  # what somebody must not have or cannot do: health, diet
 tells_liking = languages.pattern(r"\b(?=\w)<LIKING>\b")  # what somebody likes, dislikes or usually does
 
 
@@ -128,12 +124,7 @@ def _small_talk_ends(words: str) -> list[int]:
 
 def _may_be_small_talk(words: Iterable[str]) -> bool:
     """Whether all words begin as some of small talk do. Where one does not, no pattern need be compiled."""
-    return all(word[:_STEM].lower() in _small_talk_stems() for word in words)
-
-
-@cache
-def _small_talk_stems() -> Set[str]:
-    return {stem[:_STEM] for stem in re.findall(r"[^\W\d_]+", languages.alternatives("SMALL_TALK"))}
+    return all(word[:_STEM].lower() in _SMALL_TALK_STEMS for word in words)
 
 
 def states_something(words: str) -> bool:
@@ -170,9 +161,7 @@ def asks(message: str) -> bool:
 
 def only_asks(message: str) -> bool:
     """Whether a message asks and tells nothing beside."""
-    if _is_long(message):
-        return False
-    if _STATEMENT.search(message):
+    if _is_long(message) or _STATEMENT(message):
         return False
     if (stated := stated_beside(message)) is not None:
         return not stated
@@ -237,10 +226,10 @@ def _are_keywords(sentence: str) -> bool:
 def is_empty_reply(reply: str) -> bool:
     """Whether a reply of the assistant says only that it does not know, perhaps with a question or an offer."""
     reply = reply.replace("’", "'")
-    if len(reply) > _MAX_EMPTY_REPLY or _CITATION.search(reply) or not _IGNORANCE.search(reply):
+    if len(reply) > _MAX_EMPTY_REPLY or _CITATION(reply) or not _IGNORANCE(reply):
         return False
     pieces = [_APOLOGY.sub("", each) for each in text.sentences(reply)]
-    ignorant = [bool(_IGNORANCE.search(each)) and not _HOWEVER.search(each) for each in pieces]
+    ignorant = [_IGNORANCE(each) and not _HOWEVER(each) for each in pieces]
     return any(ignorant) and all(
         known or not each or each.endswith("?") or _OFFER.match(each) or is_small_talk(each)
         for each, known in zip(pieces, ignorant, strict=True)
@@ -267,13 +256,8 @@ def topic_of_saying(question: str, time: str) -> str:
 def asks_what_was_told(message: str) -> bool:
     """Whether a message asks for what the person, or somebody they know, told, did, has or likes: no task, no advice,
     and no general knowledge."""
-    return any(_asks_for_told(each) for each in text.sentences(message) if asks(each))
-
-
-def _asks_for_told(sentence: str) -> bool:
-    if _RECALLING.search(sentence):
-        return True
-    return not _NEW_WANTED.search(sentence) and _ABOUT_PEOPLE.search(sentence) is not None
+    asked = (each for each in text.sentences(message) if asks(each))
+    return any(_RECALLING(each) or (not _NEW_WANTED(each) and _ABOUT_PEOPLE(each)) for each in asked)
 
 
 def tells_wish(message: str) -> bool:
@@ -337,13 +321,13 @@ def _first_sentence(words: str, *ends: str) -> str:
 
 def _without(words: str, name: str) -> str:
     """The words behind the phrases of this name with which they begin."""
-    while phrase := next((each for each in languages.phrases(name) if _begins_with(words, each)), ""):
+
+    def opens(phrase: str) -> bool:
+        return words[: len(phrase)].casefold() == phrase and not words[len(phrase) :][:1].isalnum()
+
+    while phrase := next(filter(opens, languages.phrases(name)), ""):
         words = words[len(phrase) :].lstrip(" ,.!:–-")
     return words
-
-
-def _begins_with(words: str, phrase: str) -> bool:
-    return words[: len(phrase)].casefold() == phrase and not words[len(phrase) :][:1].isalnum()
 
 
 def claim(reply: str) -> str:
@@ -351,12 +335,8 @@ def claim(reply: str) -> str:
 
     Questions and quotations do not count."""
     plain = _QUOTED_REPLY.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
-    sentences = text.sentences(plain) if languages.mentions(plain, "PROMISE_WORDS") else []
-    return next(filter(None, map(_claim_of_sentence, sentences)), "")
-
-
-def _claim_of_sentence(sentence: str) -> str:
-    if sentence.endswith("?"):
-        return ""
-    kind = next((kind for kind, claim in _CLAIMS.items() if claim.search(sentence)), "")
-    return kind if kind and not _NO_PROMISE.search(_NOT_FORGET.sub("", sentence)) else ""
+    for sentence in text.sentences(plain) if languages.mentions(plain, "PROMISE_WORDS") else ():
+        kind = next((kind for kind, claim in _CLAIMS.items() if claim(sentence)), "")
+        if kind and not sentence.endswith("?") and not _NO_PROMISE(_NOT_FORGET.sub("", sentence)):
+            return kind
+    return ""

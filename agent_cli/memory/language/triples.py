@@ -186,16 +186,14 @@ def _rules() -> list[_SentenceRule]:
                 predicate, needed, words = line.split(" ", 2)
                 continue
             opening = next(each for each in openings if line.strip().startswith(each))
-            pattern = Pattern(_filled(line.strip()), re.IGNORECASE, words.replace("<KIN>", _PLACES["<KIN>"]).split("|"))
+            filled = line.strip()
+            for name, meant in _PLACES.items():
+                filled = filled.replace(name, meant)
+            one_of = words.replace("<KIN>", _PLACES["<KIN>"]).split("|")
+            pattern = Pattern(languages.expand(filled), re.IGNORECASE, one_of)
             shape = (kind != "UNDATED_TRIPLES", kind == "PLANNED_TRIPLES")
             rules.append(_SentenceRule(openings[opening], pattern, predicate.strip("-"), needed, *shape))
     return rules
-
-
-def _filled(rule: str) -> str:
-    for name, words in _PLACES.items():
-        rule = rule.replace(name, words)
-    return languages.expand(rule)
 
 
 def _fits(sort: str, object: str, is_lower: bool) -> bool:
