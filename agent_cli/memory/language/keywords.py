@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from itertools import accumulate, zip_longest
+from itertools import accumulate, chain, zip_longest
 
 from agent_cli.memory.language import date_phrases, languages, terms
 from agent_cli.text import Pattern
@@ -270,11 +270,10 @@ def merge_details(texts: Iterable[str], characters: int, summary: str = "") -> s
     """The details of several texts that a summary lacks as one, taking one of each in turn, up to `characters`."""
     chosen: list[str] = []
     room = characters
-    for turn in zip_longest(*map(split_details, texts)):
-        for each in turn:
-            if each and each not in chosen and len(each) + 2 <= room and is_lacking(each, summary):
-                room -= len(each) + 2
-                chosen.append(each)
+    for each in chain.from_iterable(zip_longest(*map(split_details, texts))):
+        if each and each not in chosen and len(each) + 2 <= room and is_lacking(each, summary):
+            room -= len(each) + 2
+            chosen.append(each)
     return "; ".join(chosen)
 
 

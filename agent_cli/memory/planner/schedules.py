@@ -202,12 +202,9 @@ def get(db: Database, id: int, owner: str) -> Schedule:
 
 def listing(db: Database, owner: str, *, hidden: bool = False) -> list[Schedule]:
     """The next one first, paused ones last."""
-    rows = db.rows(
-        f"""select {_COLUMNS} from schedule where owner = ? and (hidden_at is not null) = ?
-            order by paused_at is not null, next_at, id""",
-        (owner, hidden),
-    )
-    return [Schedule(*row) for row in rows]
+    order = "paused_at is not null, next_at, id"
+    query = f"select {_COLUMNS} from schedule where owner = ? and (hidden_at is not null) = ? order by {order}"
+    return [Schedule(*row) for row in db.rows(query, (owner, hidden))]
 
 
 def hide(db: Database, schedule: Schedule, time: clock.Clock) -> None:
@@ -250,13 +247,10 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
     A claim of a process that died is free again; after five deaths the schedule waits for its next time.
     """
     moment = clock.utc(now)
-    wanted = "next_at <= :now and paused_at is null" if only is None else "id = :only"
+    wanted = "next_at <= ? and paused_at is null" if only is None else "id = ?"
+    where = f"owner = ? and hidden_at is null and {wanted} order by next_at, id"
     with db.write():
-        for row in db.rows(
-            f"""select {_COLUMNS} from schedule where owner = :owner and hidden_at is null and {wanted}
-                order by next_at, id""",
-            {"owner": owner, "now": moment, "only": only} if only is None else {"owner": owner, "only": only},
-        ):
+        for row in db.rows(f"select {_COLUMNS} from schedule where {where}", (owner, only or moment)):
             found = Schedule(*row)
             if found.running and (found.running_since or "") > clock.utc(now - LEASE):
                 continue
@@ -298,12 +292,10 @@ def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | Non
 
 def unclaim(db: Database, run: Schedule, time: clock.Clock) -> None:
     """Release a claimed run unfinished: it stays due."""
+    this_run = "id = ? and holder = ? and running_since = ?"
+    values = (run.id, run.holder, run.running_since)
     with db.write():
-        db.execute(
-            """update schedule set running_since = null, holder = null
-               where id = ? and holder = ? and running_since = ?""",
-            (run.id, run.holder, run.running_since),
-        )
+        db.execute(f"update schedule set running_since = null, holder = null where {this_run}", values)
         events.append(db, time, "schedule stopped", run.handle, actor="program")
 
 
@@ -315,16 +307,13 @@ def is_held(db: Database, run: Schedule) -> bool:
 
 def change_zone(db: Database, owner: str, zone: str, now: datetime) -> None:
     """Recompute times that are not due yet in another zone, after the machine has moved."""
-    rows = db.rows(
-        f"select {_COLUMNS} from schedule where owner = ? and zone <> ? and next_at > ? and running_since is null",
-        (owner, zone, clock.utc(now)),
-    )
-    for each in (Schedule(*row) for row in rows):
+    later = "owner = ? and zone <> ? and next_at > ? and running_since is null"
+    for id, cron, stored in db.rows(
+        f"select id, cron, next_at from schedule where {later}", (owner, zone, clock.utc(now))
+    ):
         with db.write():
-            db.execute(
-                "update schedule set zone = ?, next_at = ? where id = ? and next_at = ?",
-                (zone, clock.utc(next_time(each.cron, zone, now)), each.id, each.next_at),
-            )
+            values = (zone, clock.utc(next_time(cron, zone, now)), id, stored)
+            db.execute("update schedule set zone = ?, next_at = ? where id = ? and next_at = ?", values)
 
 
 def next_due(db: Database, owner: str) -> datetime | None:

@@ -24,8 +24,8 @@ MAX_LENGTH = 1000  # characters; a longer text is a note
 _NOT_REMINDED: dict[str, Any] = {"snoozed_to": None, "reminded": 0, "reminded_at": None}
 _COLUMNS = """id, text, told, due_at, zone, repeats, starts, state, snoozed_to, reminded_at, reminded, done_at, origin,
               at, utc_offset, hidden_at"""
-_OPEN = "owner = :owner and state = 'open' and hidden_at is null"
-_COMES_UP = f"{_OPEN} and due_at is not null and due_at <= :now and coalesce(snoozed_to, '') <= :now"
+_AT = "max(due_at, coalesce(snoozed_to, ''))"  # when it comes up
+_OPEN = "owner = :owner and state = 'open' and hidden_at is null and due_at is not null"
 
 Verb = Literal["done", "reopen", "rm", "restore"]
 
@@ -141,34 +141,24 @@ def listing(
     db: Database, owner: str, which: Literal["open", "done", "all", "hidden"] = "open", limit: int = -1
 ) -> list[Task]:
     """Open tasks by due time, those without one last; done tasks, the latest first; all: open ones, then done ones."""
-    order = "state = 'done', iif(state = 'done', null, due_at is null), iif(state = 'done', null, due_at), done_at desc"
     wanted = {"open": "state = 'open'", "done": "state = 'done'"}.get(which, "1")
-    rows = db.rows(
-        f"""select {_COLUMNS} from task where owner = ? and {wanted} and (hidden_at is not null) = ?
-            order by {order}, id limit ?""",
-        (owner, which == "hidden", limit),
-    )
-    return [Task(*row) for row in rows]
+    query = f"""select {_COLUMNS} from task where owner = ? and {wanted} and (hidden_at is not null) = ?
+                order by state = 'done', iif(state = 'done', null, due_at is null), iif(state = 'done', null, due_at),
+                  done_at desc, id limit ?"""
+    return [Task(*row) for row in db.rows(query, (owner, which == "hidden", limit))]
 
 
 def due(db: Database, owner: str, now: datetime, until: datetime | None = None) -> list[Task]:
     """Open tasks due by now, or by `until`, and not snoozed beyond; the earliest first."""
-    rows = db.rows(
-        f"select {_COLUMNS} from task where {_COMES_UP} order by max(due_at, coalesce(snoozed_to, '')), id",
-        {"owner": owner, "now": clock.utc(until or now)},
-    )
-    return [Task(*row) for row in rows]
+    query = f"select {_COLUMNS} from task where {_OPEN} and due_at <= :now and {_AT} <= :now order by {_AT}, id"
+    return [Task(*row) for row in db.rows(query, {"owner": owner, "now": clock.utc(until or now)})]
 
 
 def next_moment(db: Database, owner: str, now: datetime, interval: timedelta) -> datetime | None:
     """When the next reminder is due, possibly in the past; None when there is none."""
     found = [at for each in due(db, owner, now) if (at := _reminder_time(each, now, interval))]
-    later = db.value(
-        f"select min(max(due_at, coalesce(snoozed_to, ''))) from task where {_OPEN} and due_at is not null"
-        " and max(due_at, coalesce(snoozed_to, '')) > :now",
-        {"owner": owner, "now": clock.utc(now)},
-    )
-    if later:
+    query = f"select min({_AT}) from task where {_OPEN} and {_AT} > :now"
+    if later := db.value(query, {"owner": owner, "now": clock.utc(now)}):
         found.append(datetime.fromisoformat(later))
     return min(found, default=None)
 
@@ -208,9 +198,8 @@ def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task
     moment = clock.utc(until)
     if task.due_at and max(task.due_at, moment) == task.comes_up:
         due = format_moment(_local(task.comes_up, moments.get_zone(task.zone, time())), time())
-        raise UsageError(
-            f"{task.handle} comes up on {due} in any case, so nothing was changed (`agent tasks edit` sets a time)"
-        )
+        way = "so nothing was changed (`agent tasks edit` sets a time)"
+        raise UsageError(f"{task.handle} comes up on {due} in any case, {way}")
     columns: dict[str, Any] = {**_NOT_REMINDED, "snoozed_to": moment} | ({} if task.due_at else {"due_at": moment})
     return _change(db, task, "snoozed", time, **columns)
 
