@@ -25,13 +25,16 @@ from agent_cli.memory.review import review
 from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.messages import Failure, Receipt
 from agent_cli.store import file, jobs, keyed_hash
+from agent_cli.store.db import Database
 from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
 
 _SHOWN = 8  # models on one line
+_EDIT = "agent config edit"
+_RUN_JOBS = "agent jobs run --until-idle"
+_OTHER_MODEL = "choose another: agent models use NAME"
 _PATIENCE = 1.0  # seconds to wait for another program that writes
 _MIN_FREE = 500_000_000  # bytes free on a disk
-_CAPABILITY_NAMES = {"completion": "chat"}
 _MALFORMED = (TypeError, ValueError, KeyError, AttributeError)  # raised by an answer of unknown shape
 
 
@@ -45,12 +48,14 @@ class Finding:
 
 def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator[Finding]:
     """All findings. `settings` and `app` may raise AgentError, which becomes a finding too."""
-    yield from _settings(settings)
     try:
         loaded = settings()
     except AgentError as error:
+        yield Finding("settings", False, str(error), _EDIT)
         yield Finding("server", False, f"not checked: {error}")
     else:
+        there = loaded.file if loaded.file.exists() else f"{loaded.file} (none, all defaults)"
+        yield Finding("settings", True, str(there))
         yield from _server(loaded.config)
         yield from _missing_paths(loaded.config)
     yield from _database(app)
@@ -64,21 +69,6 @@ def for_running(app: App) -> Iterator[Finding]:
     yield from findings(lambda: app.loaded, lambda: app)
 
 
-def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
-    """Settings changed in the file since the start. Settings given for this run only are not compared."""
-    try:
-        now = settings_file.load(loaded.file, {}).config
-    except AgentError as error:
-        yield Finding("settings", False, f"changed since the start: {error}", "agent config edit")
-        return
-    from_file = [
-        name for name, origin in loaded.origins.items() if origin == "default" or origin.startswith(str(loaded.file))
-    ]
-    if changed := [name for name in from_file if getattr(now, name) != getattr(loaded.config, name)]:
-        named = ", ".join(f"{name} = {getattr(now, name)!r}" for name in changed)
-        yield Finding("settings", True, f"changed since the start: {named}", "/exit and start anew to work with them")
-
-
 def format_line(found: Finding, *, at_prompt: bool = False) -> str:
     """A finding for a person, and what to do about it in a second line."""
     where = "in a shell: " if at_prompt and found.fix.startswith("agent ") else ""
@@ -87,72 +77,72 @@ def format_line(found: Finding, *, at_prompt: bool = False) -> str:
     return Receipt(f"ok   {line}") if found.ok else Failure(f"NOT  {line}")
 
 
-def _settings(settings: Callable[[], Loaded]) -> Iterator[Finding]:
+def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
+    """Settings changed in the file since the start. Settings given for this run only are not compared."""
     try:
-        loaded = settings()
+        now = settings_file.load(loaded.file, {}).config
     except AgentError as error:
-        yield Finding("settings", False, str(error), "agent config edit")
+        yield Finding("settings", False, f"changed since the start: {error}", _EDIT)
         return
-    there = loaded.file if loaded.file.exists() else f"{loaded.file} (none, all defaults)"
-    yield Finding("settings", True, str(there))
+    changed = [
+        f"{name} = {getattr(now, name)!r}"
+        for name, origin in loaded.origins.items()
+        if (origin == "default" or origin.startswith(str(loaded.file)))
+        and getattr(now, name) != getattr(loaded.config, name)
+    ]
+    if changed:
+        fix = "/exit and start anew to work with them"
+        yield Finding("settings", True, f"changed since the start: {', '.join(changed)}", fix)
 
 
 def _missing_paths(settings: Config) -> Iterator[Finding]:
     """Folders, files and commands in the settings that do not exist. No MCP server is started."""
     for folder in settings.folders:
         if not Path(folder).expanduser().is_dir():
-            yield Finding("folders", False, f"{folder} is not a folder", "make it, or take it out: agent config edit")
+            yield Finding("folders", False, f"{folder} is not a folder", f"make it, or take it out: {_EDIT}")
     for name, source in settings.feeds.items():
         local = not source.startswith(("http://", "https://"))
         if local and not Path(source.removeprefix("file://")).expanduser().is_file():
-            yield Finding(
-                "feeds", False, f"{name}: {source} is not a file", "put it there, or correct it: agent config edit"
-            )
+            fix = f"put it there, or correct it: {_EDIT}"
+            yield Finding("feeds", False, f"{name}: {source} is not a file", fix)
     for name, mcp_server in settings.mcp.items():
         command = mcp_server.get("command")
         if command is not None and not shutil.which(os.path.expanduser(command)):
-            fix = f"install it, or give its whole path in [mcp.{name}]: agent config edit"
+            fix = f"install it, or give its whole path in [mcp.{name}]: {_EDIT}"
             yield Finding("mcp", False, f"{name}: there is no command {command}", fix)
 
 
 def _server(settings: Config) -> Iterator[Finding]:
     try:
         engine = engine_of(settings)
-        found = engine.listing()
+        tags = engine.listing()
         version = f"Ollama {ollama.version(settings.host)}, " if engine.name == "ollama" else ""
     except AgentError as error:
-        start = settings.engine == "ollama"
-        fix = f"{'start it with `ollama serve`; ' if start else ''}until then memory answers alone"
-        yield Finding("server", False, str(error), fix)
+        start = "start it with `ollama serve`; " if settings.engine == "ollama" else ""
+        yield Finding("server", False, str(error), f"{start}until then memory answers alone")
         return
     except _MALFORMED:
-        yield Finding(
-            "server", False, f"the server at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
-        )
+        fix = "set OLLAMA_HOST to where it runs"
+        yield Finding("server", False, f"the server at {settings.host} is not Ollama", fix)
         return
-    yield Finding("server", True, f"{engine.url}, {version}{counted(len(found), 'model')}")
-    if found:
-        yield Finding("models", True, _models(found))
+    yield Finding("server", True, f"{engine.url}, {version}{counted(len(tags), 'model')}")
+    if tags:
+        more = [f"and {len(tags) - _SHOWN} more"] if len(tags) > _SHOWN else []
+        yield Finding("models", True, "; ".join([*map(_described, tags[:_SHOWN]), *more]))
     try:
-        yield from _model(settings, found, engine)
+        yield from _model(settings, tags, engine)
     except AgentError as error:
-        yield Finding("model", False, str(error), "" if any(map(models.chats, found)) else _pull(engine))
+        needs_pull = engine.name == "ollama" and not any(map(models.chats, tags))
+        yield Finding("model", False, str(error), f"agent models pull {SUGGESTED}" if needs_pull else "")
 
 
-def _pull(engine: Engine) -> str:
-    return f"agent models pull {SUGGESTED}" if engine.name == "ollama" else ""
+def _described(tag: Tag) -> str:
+    abilities = ", ".join("chat" if each == "completion" else each for each in tag.capabilities)
+    about = "in the cloud, not used" if tag.elsewhere else abilities
+    return f"{tag.name} ({about})" if about else tag.name
 
 
-def _models(found: list[Tag]) -> str:
-    parts = []
-    for tag in found[:_SHOWN]:
-        abilities = ", ".join(_CAPABILITY_NAMES.get(each, each) for each in tag.capabilities)
-        about = "in the cloud, not used" if tag.elsewhere else abilities
-        parts.append(f"{tag.name} ({about})" if about else tag.name)
-    return "; ".join([*parts, *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])])
-
-
-def _model(settings: Config, found: list[Tag], engine: Engine) -> Iterator[Finding]:
+def _model(settings: Config, tags: list[Tag], engine: Engine) -> Iterator[Finding]:
     """The chat model: its abilities, how much of its context is used, whether it is loaded."""
     name = settings.model
     if not models.needs_engine(name):
@@ -160,28 +150,23 @@ def _model(settings: Config, found: list[Tag], engine: Engine) -> Iterator[Findi
         return
     refuse_cloud(name)
     if name == "auto":
-        name, _ = models.pick(engine, found, "")
-    elif (tag := find(name, found)) is None:
-        fix = f"agent models pull {name}" if engine.name == "ollama" else "choose another: agent models use NAME"
+        name, _ = models.pick(engine, tags, "")
+    elif (tag := find(name, tags)) is None:
+        fix = f"agent models pull {name}" if engine.name == "ollama" else _OTHER_MODEL
         yield Finding("model", False, f"{name} is not on the server", fix)
         return
     elif not models.chats(tag):
-        yield Finding("model", False, f"{name} cannot chat here", "choose another: agent models use NAME")
+        yield Finding("model", False, f"{name} cannot chat here", _OTHER_MODEL)
         return
-    if engine.name == "ollama":
-        yield from _ollama_model(settings, name)
-    else:
+    if engine.name != "ollama":
         yield Finding("model", True, name)
-
-
-def _ollama_model(settings: Config, name: str) -> Iterator[Finding]:
+        return
     about = ollama.model_info(settings.host, name)
-    trained = f" of the {about.context} it was made for" if about.context else ""
     if about.context and settings.num_ctx > about.context:
-        fix = f"agent config set num_ctx {about.context}"
         description = f"{name}, context {settings.num_ctx} tokens, and it was made for {about.context}"
-        yield Finding("model", False, description, fix)
+        yield Finding("model", False, description, f"agent config set num_ctx {about.context}")
     else:
+        trained = f" of the {about.context} it was made for" if about.context else ""
         yield Finding("model", True, f"{name}, context {settings.num_ctx} tokens{trained}")
     if about.capabilities and "tools" not in about.capabilities:
         fix = "nothing is wrong; for notes written by the model itself, choose one that has `tools`"
@@ -194,34 +179,32 @@ def _loaded(settings: Config, name: str) -> Finding:
     if running is None:
         return Finding("loaded", True, f"{name} is not loaded: the first answer waits for that")
     where = f"{100 * running.in_vram // running.size} % of it on the graphics card" if running.in_vram else "on the CPU"
-    summary = f"{name}, {format_size(running.size)}, {where}"
+    summary, fix = f"{name}, {format_size(running.size)}, {where}", ""
     if running.context and running.context != settings.num_ctx:
+        summary += f", with {running.context} tokens: the next question loads it again"
         fix = "another program asks with another context; give both the same num_ctx"
-        return Finding(
-            "loaded", True, f"{summary}, with {running.context} tokens: the next question loads it again", fix
-        )
-    return Finding("loaded", True, summary)
+    return Finding("loaded", True, summary, fix)
 
 
 def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
     try:
         app = open_app()
-        if app.db.path == ":memory:":
+        db = app.db
+        if db.path == ":memory:":
             yield Finding("database", True, "in memory only: nothing is saved")
             return
-        path = Path(app.db.path)
-        app.db.busy_timeout = _PATIENCE
-        check = app.db.value("pragma quick_check")
-        messages = counted(app.db.value("select count(*) from message"), "message")
-        summary = (
-            f"{format_size(path.stat().st_size)}, {messages}, SQLite {app.db.value('select sqlite_version()')}, {check}"
-        )
+        path = Path(db.path)
+        db.busy_timeout = _PATIENCE
+        check = db.value("pragma quick_check")
+        messages = counted(db.value("select count(*) from message"), "message")
+        version = db.value("select sqlite_version()")
+        summary = f"{path}: {format_size(path.stat().st_size)}, {messages}, SQLite {version}, {check}"
         fix = "" if check == "ok" else "copy the file, then restore a backup: agent db restore FILE"
-        yield Finding("database", check == "ok", f"{path}: {summary}", fix)
-        yield from _key(app)
-        yield from _indexes(app)
-        yield from _embedder(app)
-        yield from _vectors(app)
+        yield Finding("database", check == "ok", summary, fix)
+        yield from _key(db)
+        yield _indexes(app)
+        yield Finding("embedder", True, *app.embedders.report(db))
+        yield _vectors(db)
         yield from _pending(app)
         yield from _disk(path)
     except (FileRefused, StoreBusy) as error:  # nothing is wrong with the file
@@ -230,50 +213,38 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         yield Finding("database", False, str(error), "agent db check says what can be read of it, and what to do next")
 
 
-def _key(app: App) -> Iterator[Finding]:
+def _key(db: Database) -> Iterator[Finding]:
     """Where the key is by which erased texts are recognised. One that nobody has needed yet is no finding."""
-    if path := keyed_hash.key_file(app.db):
+    if path := keyed_hash.key_file(db):
         yield Finding("key", True, f"of the hashes of erased texts: {path}")
-    elif keyed_hash.is_in_database(app.db):
-        yield Finding(
-            "key",
-            False,
-            "is in the database, so whoever has the file can test guesses of what you erased",
-            f"let {app.db.key_folder} be written, or set XDG_STATE_HOME",
-        )
+    elif keyed_hash.is_in_database(db):
+        problem = "is in the database, so whoever has the file can test guesses of what you erased"
+        yield Finding("key", False, problem, f"let {db.key_folder} be written, or set XDG_STATE_HOME")
 
 
-def _indexes(app: App) -> Iterator[Finding]:
+def _indexes(app: App) -> Finding:
     try:
         damaged = index.check(app.db, app.time())
         upkeep.report_damage(app, app.db, damaged)
     except AgentError as error:
-        yield Finding("indexes", False, str(error))
-        return
+        return Finding("indexes", False, str(error))
     summary = f"sound, {counted(index.count_stale(app.db), 'row waits', 'rows wait')} to be indexed"
     if without := word_tables.count_without_trigrams(app.db):
         summary += f", {counted(without, 'passage is', 'passages are')} not found by parts of words yet"
     if damaged:
         summary = f"damaged: {', '.join(damaged)}"
-    yield Finding("indexes", not damaged, summary, "agent jobs run --until-idle" if damaged or without else "")
+    return Finding("indexes", not damaged, summary, _RUN_JOBS if damaged or without else "")
 
 
-def _embedder(app: App) -> Iterator[Finding]:
-    """Whose vectors search by meaning uses."""
-    yield Finding("embedder", True, *app.embedders.report(app.db))
-
-
-def _vectors(app: App) -> Iterator[Finding]:
+def _vectors(db: Database) -> Finding:
     """Whether all passages have vectors."""
-    current, filling = vectors.current(app.db), vectors.being_filled(app.db)
+    current, filling = vectors.current(db), vectors.being_filled(db)
     if current is None:
-        yield Finding("vectors", True, "none yet")
-        return
-    missing = vectors.count_missing(app.db, current)
-    summary = f"{vectors.count(app.db, current)} made"
+        return Finding("vectors", True, "none yet")
+    missing = vectors.count_missing(db, current)
     more = f", {counted(missing, 'passage has', 'passages have')} none yet" if missing else ", complete"
     more += "; another set is being made" if filling else ""
-    yield Finding("vectors", True, summary + more, "agent jobs run --until-idle" if missing or filling else "")
+    return Finding("vectors", True, f"{vectors.count(db, current)} made{more}", _RUN_JOBS if missing or filling else "")
 
 
 def _pending(app: App) -> Iterator[Finding]:

@@ -12,9 +12,8 @@ from functools import lru_cache
 from agent_cli import text
 from agent_cli.errors import ConfigError
 
+# The range of times that are shown: in every zone these have a valid day, week and year around them.
 EARLIEST, LATEST = datetime(2, 1, 2, tzinfo=UTC), datetime(9998, 12, 30, tzinfo=UTC)
-"""The range of times that are shown: in every zone these have a valid day, week and year around them."""
-
 EARLIEST_STORED, LATEST_STORED = "0002-01-02T00:00:00.000Z", "9998-12-30T00:00:00.000Z"  # as stored
 
 _MINUTE = timedelta(minutes=1)
@@ -53,8 +52,7 @@ def offset(moment: datetime) -> int:
 
 def local(stored: str, minutes: int) -> datetime:
     """A stored time with its offset in minutes, clamped to the range that can be shown."""
-    if not EARLIEST_STORED <= stored <= LATEST_STORED:  # stored times sort as text
-        stored = EARLIEST_STORED if stored < EARLIEST_STORED else LATEST_STORED
+    stored = min(max(stored, EARLIEST_STORED), LATEST_STORED)  # stored times sort as text
     return datetime.fromisoformat(stored).astimezone(_zone(minutes))
 
 

@@ -1,20 +1,4 @@
-"""Every error that a person can see, with its exit code.
-
-AgentError                 1
-    UsageError             2
-        ConfigError        2
-    ModelUnavailable       3
-    ModelMissing           4
-    ContextExceeded        5
-    StoreError             6
-        StoreBusy          6
-        FileRefused        6
-    TimedOut               7
-    TracesLeft             8
-    NobodyAsked            9
-    ModelFailed            1
-    Cancelled            130
-"""
+"""Every error that a person can see, with its exit code."""
 
 
 class AgentError(Exception):

@@ -1,8 +1,8 @@
 """The kinds of memory, one row each. Whatever treats all kinds alike reads these rows and keeps no list of its own.
 
 A new kind needs its table in store/schema.sql with the triggers that mark its rows stale and a branch in the view
-passage_text, the module that owns the table, and a row here. Searching, recalling,
-forgetting, exporting, completion and the patterns of handles follow from the row.
+passage_text, the module that owns the table, and a row here. Searching, recalling, forgetting, exporting, completion
+and the patterns of handles follow from the row.
 """
 
 from collections.abc import Iterable
@@ -20,19 +20,22 @@ SKILLS = "Skills that may help; read_skill gives the steps:"
 class Kind:
     letter: str  # of its handles, as in n4; the index knows the kind by it too
     name: str
-    table: str
-    module: str  # which writes the table
+    module: str  # which writes its table
+    stored_in: str = ""  # the table, where it has not the name of the kind
     owned: bool = True  # its rows have an owner: the person or a caller
     word: str = ""  # what the person calls it, where that is not its name
     plural: str = ""  # where it is not the name with an s
     example: int = 0  # the number in the example of a handle that may be forgotten; 0: it is not forgotten by handle
     source: str = "agent_cli.memory.search_sources"  # whose SOURCES say how its rows are searched and completed
-    searchable: bool = False  # its rows are indexed as passages
-    heading: str = ""  # under which its rows are recalled; empty: they are not
+    heading: str = ""  # under which its rows are recalled; empty: they are not indexed
     completable: bool = False  # handles are offered while a person types
-    list_command: str = ""  # the commands whose `list` begins each line with a handle
+    commands: str = ""  # the commands whose `list` begins each line with a handle
     exportable: bool = True  # its rows are written by `agent db export`
     counted: bool = False  # `agent db status`, `check` and `restore` tell how many there are
+
+    @property
+    def table(self) -> str:
+        return self.stored_in or self.name
 
     @property
     def shown(self) -> str:
@@ -44,109 +47,37 @@ class Kind:
         return self.plural or f"{self.name}s"
 
 
-_MEMORY = "agent_cli.memory"
+_IN = "agent_cli.memory"
 
 KINDS = (
     Kind(
-        "s",
-        "session",
-        "session",
-        f"{_MEMORY}.conversations.sessions",
-        example=3,
-        completable=True,
-        list_command="sessions",
-        counted=True,
+        "s", "session", f"{_IN}.conversations.sessions", example=3, completable=True, commands="sessions", counted=True
     ),
     # Messages are not completed: there are very many, and one is named after it was seen.
+    Kind("m", "message", f"{_IN}.conversations.log", example=9, heading=MEMORY, counted=True),
     Kind(
-        "m",
-        "message",
-        "message",
-        f"{_MEMORY}.conversations.log",
-        example=9,
-        searchable=True,
-        heading=MEMORY,
-        counted=True,
+        "n", "note", f"{_IN}.planner.notes", example=4, heading=MEMORY, completable=True, commands="notes", counted=True
     ),
     Kind(
-        "n",
-        "note",
-        "note",
-        f"{_MEMORY}.planner.notes",
-        example=4,
-        searchable=True,
-        heading=MEMORY,
-        completable=True,
-        list_command="notes",
-        counted=True,
-    ),
-    Kind(
-        "f",
-        "fact",
-        "fact",
-        f"{_MEMORY}.facts.facts",
-        example=12,
-        searchable=True,
-        heading=MEMORY,
-        completable=True,
-        list_command="facts",
-        counted=True,
+        "f", "fact", f"{_IN}.facts.facts", example=12, heading=MEMORY, completable=True, commands="facts", counted=True
     ),
     # Summaries are completed by the period that they tell of.
-    Kind(
-        "y",
-        "summary",
-        "summary",
-        f"{_MEMORY}.summaries.summaries",
-        plural="summaries",
-        example=7,
-        searchable=True,
-        heading=MEMORY,
-        counted=True,
-    ),
-    Kind(
-        "k",
-        "skill",
-        "skill",
-        f"{_MEMORY}.skills.skills",
-        example=2,
-        searchable=True,
-        heading=SKILLS,
-        completable=True,
-        counted=True,
-    ),
-    Kind(
-        "t",
-        "task",
-        "task",
-        f"{_MEMORY}.planner.tasks",
-        example=4,
-        completable=True,
-        list_command="tasks",
-    ),
+    Kind("y", "summary", f"{_IN}.summaries.summaries", plural="summaries", example=7, heading=MEMORY, counted=True),
+    Kind("k", "skill", f"{_IN}.skills.skills", example=2, heading=SKILLS, completable=True, counted=True),
+    Kind("t", "task", f"{_IN}.planner.tasks", example=4, completable=True, commands="tasks"),
     # A file is found and named by its sections. Its path is what is completed, and the file itself what is copied.
-    Kind(
-        "d",
-        "section",
-        "section",
-        f"{_MEMORY}.documents.documents",
-        word="file",
-        example=12,
-        searchable=True,
-        heading=FILES,
-        exportable=False,
-    ),
-    Kind("c", "schedule", "schedule", f"{_MEMORY}.planner.schedules", example=3, list_command="schedule"),
+    Kind("d", "section", f"{_IN}.documents.documents", word="file", example=12, heading=FILES, exportable=False),
+    Kind("c", "schedule", f"{_IN}.planner.schedules", example=3, commands="schedule"),
     # A test of facts holds what the person asked for; it goes with the words that it mentions.
-    Kind("q", "test", "fact_test", f"{_MEMORY}.facts.facts"),
+    Kind("q", "test", f"{_IN}.facts.facts", stored_in="fact_test"),
     # What the program keeps of its own work.
-    Kind("j", "job", "job", "agent_cli.store.jobs", owned=False, exportable=False),
-    Kind("e", "event", "event", "agent_cli.store.events", owned=False, exportable=False, counted=True),
+    Kind("j", "job", "agent_cli.store.jobs", owned=False, exportable=False),
+    Kind("e", "event", "agent_cli.store.events", owned=False, exportable=False, counted=True),
 )
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 BY_LETTER = {kind.letter: kind for kind in KINDS}
-SEARCHABLE = tuple(kind for kind in KINDS if kind.searchable)
+SEARCHABLE = tuple(kind for kind in KINDS if kind.heading)
 FORGETTABLE = tuple(kind for kind in KINDS if kind.example)
 COMPLETABLE = tuple(kind for kind in KINDS if kind.completable)
 EXAMPLES = tuple(f"{kind.letter}{kind.example}" for kind in FORGETTABLE)

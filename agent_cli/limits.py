@@ -1,10 +1,8 @@
 """Runs parsers of text from outside within limits of time and memory, and says which limit was hit.
 
-A parser of a library may need minutes or gigabytes for a small file that was made so: 200 MB, compressed twice, are 470
-bytes of a PDF, so its size limits nothing. It runs in a process of its own, which is a copy of this one, so that it
-begins within 20 ms with all that is imported; it can be ended at any moment, and nothing of it is left. Where the cost
-of a parser is known from the size of its input, that is limited instead, which costs nothing: see `load_json` and
-`load_toml`.
+A parser of a library may need minutes or gigabytes for a small file that was made so. It runs in a process of its own,
+a copy of this one, so that it begins at once with all that is imported; it can be ended at any moment. Where the cost
+of a parser is known from the size of its input, that is limited instead: see `load_json` and `load_toml`.
 """
 
 import gc
@@ -41,7 +39,7 @@ def run(parse: Callable[[], T], seconds: float = SECONDS) -> T:
     """
     if not hasattr(os, "fork"):
         return parse()
-    import pickle  # 3 ms, and few commands parse what needs it
+    import pickle  # few commands parse what needs it
 
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -66,8 +64,6 @@ def run(parse: Callable[[], T], seconds: float = SECONDS) -> T:
     returned, value = pickle.loads(sent)
     if returned:
         return value  # type: ignore[no-any-return]
-    if isinstance(value, MemoryError):
-        raise LimitExceeded(TOO_MUCH_MEMORY)
     raise value
 
 
@@ -85,7 +81,7 @@ def load_json(text: str) -> Any:
 
 def load_toml(text: str) -> dict[str, Any]:
     """The table of a TOML text. Raises LimitExceeded, and ValueError where it is no TOML."""
-    import tomllib  # 3 ms, and most people have no file of settings
+    import tomllib  # most people have no file of settings
 
     if len(text) > _SMALL_TOML:
         return run(lambda: tomllib.loads(text), _TOML_SECONDS)
@@ -114,17 +110,24 @@ def lines(file: TextIO) -> Iterator[str]:
 def _answer(writing: int, seconds: float, parse: Callable[[], Any]) -> None:
     """Parse in the child and write the answer. Nothing of the parent's is undone or cleaned up here."""
     import pickle
+    import resource  # not on Windows
 
-    status = 1
+    status, most = 1, int(seconds) + 1
     try:
         gc.freeze()  # no connection of the parent is closed here
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
-        _limit(seconds)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))  # so that it ends even when its parent has ended
+        with suppress(OSError), open(_STATM, encoding="ascii") as statm:  # only Linux limits the address space
+            used = int(statm.read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
         try:
             answer = pickle.dumps((True, parse()))
         except RecursionError:
             answer = pickle.dumps((False, LimitExceeded(TOO_DEEP)))
+        except MemoryError:
+            answer = pickle.dumps((False, LimitExceeded(TOO_MUCH_MEMORY)))
         except Exception as error:
             answer = pickle.dumps((False, error))
         with os.fdopen(writing, "wb") as pipe:
@@ -134,17 +137,6 @@ def _answer(writing: int, seconds: float, parse: Callable[[], Any]) -> None:
         os._exit(status)
 
 
-def _limit(seconds: float) -> None:
-    import resource  # not on Windows
-
-    most = int(seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most))  # so that it ends even when its parent has ended
-    with suppress(OSError):  # only Linux keeps to a limit of address space
-        with open(_STATM, encoding="ascii") as statm:
-            used = int(statm.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
-
-
 def _received(reading: int, until: float) -> bytes | None:
     """All that is written to the pipe; None when the time is over before its end."""
     pieces = list[bytes]()
@@ -152,8 +144,7 @@ def _received(reading: int, until: float) -> bytes | None:
     poll.register(reading, select.POLLIN)
     while (left := until - time.monotonic()) > 0:
         if poll.poll(1000 * left):
-            piece = os.read(reading, _CHUNK)
-            if not piece:
+            if not (piece := os.read(reading, _CHUNK)):
                 return b"".join(pieces)
             pieces.append(piece)
     return None

@@ -92,10 +92,7 @@ def joined(lines: Sequence[str], separator: str = "\n") -> str:
 
 def join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts with a blank line between them, appended to the earlier part, so that the texts add up."""
-    return tuple(
-        Part(part.text + ("\n\n" if index < len(parts) - 1 else ""), part.origin, part.name)
-        for index, part in enumerate(parts)
-    )
+    return (*(Part(f"{part.text}\n\n", part.origin, part.name) for part in parts[:-1]), *parts[-1:])
 
 
 def encode_parts(parts: Sequence[Part]) -> str:

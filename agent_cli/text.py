@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 
@@ -31,10 +32,10 @@ class Pattern:
     def _may_match(self, text: str) -> bool:
         if "_compiled" in self.__dict__:
             return True
-        if self._hint or not self._words:
-            return not self._hint or self._hint(text)
-        lower = text.lower()
-        return any(word in lower for word in self._words)
+        if self._hint:
+            return self._hint(text)
+        lower = text.lower() if self._words else ""
+        return not self._words or any(word in lower for word in self._words)
 
     def __call__(self, text: str) -> bool:
         """Whether it is found in a text."""
@@ -198,7 +199,7 @@ def format_size(count: float) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, stripped. Titles, initials and ordinals ("Dr.", "3.") do not end a sentence."""
-    return [piece.strip() for piece in split_sentences(text) if piece.strip()]
+    return [stripped for piece in split_sentences(text) if (stripped := piece.strip())]
 
 
 def first_sentences(text: str, count: int) -> str:
@@ -224,12 +225,11 @@ def split_sentences(text: str) -> list[str]:
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """(Start, end) of each sentence of a text, without the blanks around it."""
-    spans, start = [], 0
+    spans, end = [], 0
     for piece in split_sentences(text):
-        if stripped := piece.strip():
-            first = start + piece.index(stripped)
-            spans.append((first, first + len(stripped)))
-        start += len(piece)
+        end += len(piece)
+        if piece.strip():
+            spans.append((end - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())))
     return spans
 
 
@@ -278,8 +278,7 @@ def page(text: str, handle: str, first: int = 1, characters: int = 6000) -> str:
     if first == 1 and last == len(listed):
         return text
     more = f": first {last + 1} reads on" if last < len(listed) else ""
-    shown = shown.rstrip("\n")
-    return f"{shown}\n[{handle}: items {first}–{last} of {len(listed)}{more}]"
+    return "\n".join([shown.rstrip("\n"), f"[{handle}: items {first}–{last} of {len(listed)}{more}]"])
 
 
 def _items(text: str) -> list[str]:
@@ -324,10 +323,5 @@ def _json_rows(text: str) -> list[str]:
 
 def _fitting(items: Sequence[str], characters: int) -> tuple[str, int]:
     """The first items that fit, at least one, joined; and their number."""
-    room, count = characters, 0
-    for each in items:
-        room -= len(each)
-        if room < 0 and count:
-            break
-        count += 1
-    return "".join(items[:count]), count
+    count = max(1, sum(end <= characters for end in accumulate(map(len, items))))
+    return "".join(items[:count]), min(count, len(items))

@@ -1,9 +1,9 @@
 """`@frozen`: a frozen dataclass that costs next to nothing at import.
 
-`dataclass` generates and compiles six methods for each class, 0.6 ms a class, and a command imports eighty classes to
-use twenty: a third of a short run. Here five of the methods are shared by all classes, the fields are read when they
-are first asked for, and `__init__` is compiled when the first value of its class is created. Otherwise it is a
-dataclass: `fields`, `replace`, `asdict`, `field` and `match` work.
+`dataclass` generates and compiles six methods for each class, and a command imports eighty classes to use twenty: a
+third of a short run. Here five of the methods are shared by all classes, the fields are read when they are first asked
+for, and `__init__` is compiled when the first value of its class is created. Otherwise it is a dataclass: `fields`,
+`replace`, `asdict`, `field` and `match` work.
 """
 
 import threading
@@ -57,18 +57,6 @@ class _MatchArgs:
         return tuple(each.name for each in fields(self._cls) if each.init and not each.kw_only)
 
 
-def _init_on_first_use(cls: Any) -> Callable[..., None]:
-    """An `__init__` that puts the compiled one in its place; two threads may call it at once."""
-
-    def first(self: Any, *args: Any, **kwargs: Any) -> None:
-        made = cls.__dict__["__init__"]
-        if made is first:
-            made = cls.__init__ = _make_init(cls)
-        made(self, *args, **kwargs)
-
-    return first
-
-
 def _repr(self: Any) -> str:
     values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
     return f"{type(self).__qualname__}({values})"
@@ -85,23 +73,6 @@ def _hash(self: Any) -> int:
     return hash(_comparison_key(cls)(self))
 
 
-def _refuse_setattr(self: Any, name: str, value: object) -> None:
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _refuse_delattr(self: Any, name: str) -> None:
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
-
-
-_METHODS = {
-    "__repr__": _repr,
-    "__eq__": _eq,
-    "__hash__": _hash,
-    "__setattr__": _refuse_setattr,
-    "__delattr__": _refuse_delattr,
-}
-
-
 @cache
 def _comparison_key(cls: Any) -> Callable[[Any], Any]:
     """The function that returns a value's compared fields."""
@@ -109,33 +80,57 @@ def _comparison_key(cls: Any) -> Callable[[Any], Any]:
     return attrgetter(*names) if names else lambda _: ()
 
 
+def _refuse_change(self: Any, name: str, *value: object) -> None:
+    raise FrozenInstanceError(f"cannot change field {name!r}")
+
+
+_METHODS = {
+    "__repr__": _repr,
+    "__eq__": _eq,
+    "__hash__": _hash,
+    "__setattr__": _refuse_change,
+    "__delattr__": _refuse_change,
+}
+
+
+def _init_on_first_use(cls: Any) -> Callable[..., None]:
+    """An `__init__` that puts the compiled one in its place; two threads may call it at once."""
+
+    def first(self: Any, *args: Any, **kwargs: Any) -> None:
+        made = cls.__dict__["__init__"]
+        if made is first:
+            made = cls.__init__ = _make_init(cls)
+        made(self, *args, **kwargs)
+
+    return first
+
+
 def _make_init(cls: Any) -> Callable[..., None]:
     """The class's `__init__`, as dataclass would generate it."""
-    init_fields = [each for each in fields(cls) if each.init]
     names: dict[str, Any] = {"_made": MISSING}
-    parameters = [_parameter(each, names) for each in init_fields if not each.kw_only]
-    if keyword_only := [_parameter(each, names) for each in init_fields if each.kw_only]:
+
+    def parameter(each: "Field[Any]") -> str:
+        """The field's parameter in source code; its default is added to `names`."""
+        if each.default is not MISSING:
+            names[f"_default_{each.name}"] = each.default
+            return f"{each.name}=_default_{each.name}"
+        if each.default_factory is not MISSING:
+            names[f"_make_{each.name}"] = each.default_factory
+            return f"{each.name}=_made"
+        return each.name
+
+    def argument(each: "Field[Any]") -> str:
+        if each.default_factory is MISSING:
+            return each.name
+        return f"_make_{each.name}() if {each.name} is _made else {each.name}"
+
+    init_fields = [each for each in fields(cls) if each.init]
+    parameters = ["self", *(parameter(each) for each in init_fields if not each.kw_only)]
+    if keyword_only := [parameter(each) for each in init_fields if each.kw_only]:
         parameters += ["*", *keyword_only]
     # Into the dictionary: a third of the time of object.__setattr__ for each field.
-    body = [" _values = self.__dict__", *(f" _values[{each.name!r}] = {_argument(each)}" for each in init_fields)]
+    body = [" _values = self.__dict__", *(f" _values[{each.name!r}] = {argument(each)}" for each in init_fields)]
     if hasattr(cls, "__post_init__"):
         body.append(" self.__post_init__()")
-    exec(f"def __init__({', '.join(['self', *parameters])}):\n" + "\n".join(body), names)
+    exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(body), names)
     return names["__init__"]  # type: ignore[no-any-return]
-
-
-def _parameter(each: "Field[Any]", names: dict[str, Any]) -> str:
-    """The field's parameter in source code; its default is added to `names`."""
-    if each.default is not MISSING:
-        names[f"_default_{each.name}"] = each.default
-        return f"{each.name}=_default_{each.name}"
-    if each.default_factory is not MISSING:
-        names[f"_make_{each.name}"] = each.default_factory
-        return f"{each.name}=_made"
-    return each.name
-
-
-def _argument(each: "Field[Any]") -> str:
-    if each.default_factory is MISSING:
-        return each.name
-    return f"_make_{each.name}() if {each.name} is _made else {each.name}"

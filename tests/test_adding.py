@@ -124,11 +124,9 @@ ROW = """
     Kind(
         "r",
         "recipe",
-        "recipe",
         "agent_cli.memory.recipes",
         example=5,
         source="agent_cli.memory.recipes",
-        searchable=True,
         heading=MEMORY,
         completable=True,
     ),

@@ -68,9 +68,9 @@ def test_equal_values_have_one_hash():
 
 def test_nothing_of_a_value_is_changed():
     mia = Ours("Mia")
-    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'name'"):
+    with pytest.raises(FrozenInstanceError, match="cannot change field 'name'"):
         mia.name = "Tom"
-    with pytest.raises(FrozenInstanceError, match="cannot delete field 'name'"):
+    with pytest.raises(FrozenInstanceError, match="cannot change field 'name'"):
         del mia.name
 
 

@@ -29,7 +29,7 @@ _INSTALL = {
 }
 
 
-_HANDLE_COMMANDS = tuple(kind.list_command for kind in kinds.KINDS if kind.list_command)
+_HANDLE_COMMANDS = tuple(kind.commands for kind in kinds.KINDS if kind.commands)
 _HANDLE_PARAMETERS = ("handle", "handles", "resume")  # parameters of the commands that take a handle
 _TAKES_MODEL = (("", "model"), ("/models/use", "name"))  # a command and the parameter that is a model
 _TAKES_SETTING = ("/config/set", "key")
