@@ -35,7 +35,8 @@ from agent_cli.tools import tool as tools
 from agent_cli.tools.tool import Tool, ToolContext
 from agent_cli.values import frozen
 
-REPEATED = "the model repeated itself"  # why a turn was ended
+# Why a turn was ended.
+REPEATED = "the model repeated itself"
 CUT_OFF = "the answer reached its limit of tokens (settings answer_tokens and num_ctx)"
 STOPPED = "stopped"  # the finish of the last reply of a turn that the guard ended
 
@@ -76,6 +77,9 @@ class Agent:
     parent: model_context.ParentConversation | None = None  # of a side question
     settle: Settle | None = None
 
+    def offered(self, context: ToolContext) -> list[Tool]:
+        return [tool for tool in self.tools.values() if tool.offered(context)]
+
 
 def run_turn(
     make_agent: Callable[[], Agent],
@@ -89,7 +93,6 @@ def run_turn(
     `make_agent` is called, and may fail, once the person's message is in the log. `replaced_message`: the number of a
     message that, with all later ones, this message replaces.
     """
-    cancel = Cancel() if cancel is None else cancel
     prepare_session(context)
     if replaced_message is None:
         asked = log.add_user_message(context.db, context.session, context.scope, parts, context.time())
@@ -101,7 +104,7 @@ def run_turn(
     agent = make_agent()
     if agent.recall:
         agent.recall(context, asked, "".join(part.text for part in parts))
-    yield from _rounds(agent, context, cancel)
+    yield from _rounds(agent, context, Cancel() if cancel is None else cancel)
 
 
 def resume_turn(
@@ -115,26 +118,6 @@ def resume_turn(
     yield from _rounds(agent, context, cancel)
 
 
-def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, None]:
-    """Replies and their calls, until a reply calls no tool or the guard ends the turn."""
-    calls: list[ToolCall] = []
-    stop = ""
-    for _ in range(agent.limits.rounds):
-        reply, done = yield from _answer(agent, context, cancel)
-        if not reply.calls:
-            whys = {repair.FINISH: REPEATED, "length": CUT_OFF}
-            yield _turn_ended(reply, done, whys.get(done.finish, ""))
-            return
-        for call in reply.calls:
-            calls.append(call)
-            stop = stop or reason_to_stop(calls, agent.limits)
-            yield from _run_call(agent, context, call, stop, cancel)
-        if stop:
-            break
-    stop = stop or f"{agent.limits.rounds} rounds of tool calls were made"
-    yield from _final_answer(agent, context, cancel, stop)
-
-
 def prepare_session(context: ToolContext) -> None:
     """Repair what a crash left incomplete in the session, and compose its opening if it has none."""
     session = sessions.get(context.db, context.session, context.scope.owner)
@@ -145,10 +128,8 @@ def prepare_session(context: ToolContext) -> None:
         with context.db.write():  # also while reading: nothing forgotten meanwhile may be written back
             opening = session.opening
             if opening is None:
-                composed, _ = carry_over.compose(
-                    context.remembered, context.scope, now, current, everywhere=context.everywhere
-                )
-                opening = composed.text
+                memory, everywhere = context.remembered, context.everywhere
+                opening = carry_over.compose(memory, context.scope, now, current, everywhere=everywhere)[0].text
             sessions.change(context.db, context.session, opening=opening, profile=start.stored)
 
 
@@ -156,40 +137,53 @@ def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
     """The schemas that the model sees. They change with the settings and the model alone."""
     if is_small(agent.model.name):
         return []
-    offered = _offered(agent, context)
+    offered = agent.offered(context)
     others = [tool for tool in offered if not tool.listed]
     return [*(tool.schema() for tool in offered if tool.listed), *([tools.use_tool_schema(others)] if others else [])]
-
-
-def _offered(agent: Agent, context: ToolContext) -> list[Tool]:
-    return [tool for tool in agent.tools.values() if tool.offered(context)]
 
 
 def build_request(
     agent: Agent, context: ToolContext, extra: Message | None = None, *, folds: bool = True
 ) -> model_context.Context:
     """The next request to the model. Raises ContextExceeded. `folds`: whether old messages may be folded for it."""
-    schemas = offered_tools(agent, context)
-    built = model_context.build(
-        context,
-        model_context.Plan(
-            agent.model.name, agent.num_ctx, agent.window, agent.instructions, schemas, agent.parent, extra, folds
-        ),
+    name, schemas = agent.model.name, offered_tools(agent, context)
+    plan = model_context.Plan(
+        name, agent.num_ctx, agent.window, agent.instructions, schemas, agent.parent, extra, folds
     )
-    if is_small(agent.model.name):
-        return model_context.plain(built, agent.model.name)
+    built = model_context.build(context, plan)
+    if is_small(name):
+        return model_context.plain(built, name)
     listed = {each["name"] for each in schemas}
     return replace(built, messages=tuple(tools.as_called(message, listed) for message in built.messages))
 
 
+def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, None]:
+    """Replies and their calls, until a reply calls no tool or the guard ends the turn."""
+    calls: list[ToolCall] = []
+    stop = ""
+    for _ in range(agent.limits.rounds):
+        reply, done = yield from _answer(agent, context, cancel)
+        if not reply.calls:
+            why = {repair.FINISH: REPEATED, "length": CUT_OFF}.get(done.finish, "")
+            yield TurnEnded(reply, done.finish, done.model, why)
+            return
+        for call in reply.calls:
+            calls.append(call)
+            stop = stop or reason_to_stop(calls, agent.limits)
+            yield from _run_call(agent, context, call, stop, cancel)
+        if stop:
+            break
+    yield from _final_answer(agent, context, cancel, stop or f"{agent.limits.rounds} rounds of tool calls were made")
+
+
 def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, tuple[Message, Done]]:
     """One reply with text or calls; an empty one is requested once more, without thinking. Raises ModelFailed."""
-    reply, done = yield from _reply(agent, context, cancel, agent.think)
+    reply, done = yield from _reply(agent, context, cancel)
     if reply.text.strip() or reply.calls:
         return reply, done
     yield Noticed("the model answered nothing; asked again without thinking")
-    unlogged = None if reply.text or reply.thinking else done
-    reply, done = yield from _reply(agent, context, cancel, False, Message("user", after=EMPTY_ANSWER), unlogged)
+    extra, unlogged = Message("user", after=EMPTY_ANSWER), None if reply.text or reply.thinking else done
+    reply, done = yield from _reply(replace(agent, think=False), context, cancel, extra, unlogged)
     if reply.text.strip() or reply.calls:
         return reply, done
     whys = {"length": "it used up its tokens thinking", repair.FINISH: "it repeated itself while thinking"}
@@ -199,11 +193,25 @@ def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     )
 
 
+def _final_answer(agent: Agent, context: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:
+    """One more request, for text. It includes the tools, so that the beginning of the prompt stays cached."""
+    extra = Message("user", after=FINAL_ANSWER.format(reason=stop.capitalize()))
+    reply, done = yield from _reply(agent, context, cancel, extra, finish=STOPPED)
+    for call in reply.calls:
+        yield from _run_call(agent, context, call, stop, cancel)
+    if not reply.text.strip() or reply.calls:
+        draft = Draft(context, "")
+        yield from draft.receive(TextArrived(f"I stopped here: {stop}, and no answer came of it."))
+        yield from draft.flush()
+        done = replace(done, finish="refused")
+        reply = draft.close(done.finish, log.Usage())
+    yield TurnEnded(reply, done.finish, done.model, stop)
+
+
 def _reply(
     agent: Agent,
     context: ToolContext,
     cancel: Cancel,
-    think: bool | str | None,
     extra: Message | None = None,
     unlogged: Done | None = None,
     finish: str = "stop",
@@ -218,9 +226,8 @@ def _reply(
     draft, done = Draft(context, agent.model.name), Done("interrupted")
     citations = Citations(handles(message.content for message in shown.messages[1:]))
     try:
-        for chunk in repair.without_repetition(
-            agent.model.reply(shown.messages, shown.tools, think=think, cancel=cancel)
-        ):
+        reply = agent.model.reply(shown.messages, shown.tools, think=agent.think, cancel=cancel)
+        for chunk in repair.without_repetition(reply):
             match chunk:
                 case Text(text):
                     yield from draft.receive(TextArrived(citations.feed(without_fences(text))))
@@ -246,9 +253,13 @@ def _reply(
             yield from draft.flush()  # it is on disk, so it is shown
         raise
     done = replace(done, finish=finish) if done.finish == "stop" else done
-    reply = draft.close(done.finish, _usage(agent, done, unlogged))
+    price_in, price_out = agent.prices.get(done.model, (0.0, 0.0))
+    tokens_in = done.tokens_in + (unlogged.tokens_in if unlogged else 0)
+    tokens_out = done.tokens_out + (unlogged.tokens_out if unlogged else 0)
+    cost = (tokens_in * price_in + tokens_out * price_out) / 1e6
+    message = draft.close(done.finish, log.Usage(done.model, tokens_in, tokens_out, cost))
     model_context.learn_factor(context.db, agent.model.name, sum(shown.sizes.values()), done.tokens_in)
-    return reply, done
+    return message, done
 
 
 def _meant(agent: Agent, call: ToolCall) -> ToolCall:
@@ -265,7 +276,7 @@ def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, can
         _record_ruling(agent, context, "call stopped", call, "program")
     result = ToolResult(f"not run: {stop}", failed=True) if stop else _permit(agent, context, call, cancel)
     if result is None:
-        yield Noticed(policy.refusal_notice(call))
+        yield Noticed(f"the model wanted to call {call.name}; that needs your yes, so it was refused here")
         result = ToolResult("refused: nobody can be asked here", failed=True, refused=True)
     if isinstance(result, Tool):
         tool_context = replace(context, access=replace(context.access, is_denied=policy.denied_paths(agent.rules)))
@@ -280,7 +291,7 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
     tool = agent.tools.get(call.name)
     if tool is None:
         _record_ruling(agent, context, "call unknown", call, "program")
-        available = ", ".join(each.name for each in _offered(agent, context))
+        available = ", ".join(each.name for each in agent.offered(context))
         return ToolResult(f"there is no tool {call.name!r}; there are {available}", failed=True)
     resolved = tools.resolve_arguments(tool, call, context)
     if isinstance(resolved, ToolResult):
@@ -291,11 +302,9 @@ def _permit(agent: Agent, context: ToolContext, call: ToolCall, cancel: Cancel) 
     answer = agent.approve(replace(call, resolved=differing)) if decision.ruling == "ask" else None
     cancel.check()  # a turn that was cancelled during the question got no answer
     allowed = decision.ruling == "allow" or bool(answer)
-    actor = "program" if answer is None else "person"
-    kind = f"call {'allowed' if allowed else 'refused'}"
-    if answer is None and decision.by == "rule":
-        kind += " by rule"
-    _record_ruling(agent, context, kind, call, actor)
+    by_rule = " by rule" if answer is None and decision.by == "rule" else ""
+    kind = f"call {'allowed' if allowed else 'refused'}{by_rule}"
+    _record_ruling(agent, context, kind, call, "program" if answer is None else "person")
     if allowed:
         return tool
     if decision.ruling == "ask" and answer is None:
@@ -308,31 +317,3 @@ def _record_ruling(agent: Agent, context: ToolContext, kind: str, call: ToolCall
     name = call.name if call.name in agent.tools else ""  # one that a model made up is text
     content = str(call.arguments) if name else f"{call.name} {call.arguments}"
     events.append(context.db, context.time, kind, name, actor=actor, session=context.session, content=content)
-
-
-def _final_answer(agent: Agent, context: ToolContext, cancel: Cancel, stop: str) -> Iterator[Event]:
-    """One more request, for text. It includes the tools, so that the beginning of the prompt stays cached."""
-    extra = Message("user", after=FINAL_ANSWER.format(reason=stop.capitalize()))
-    reply, done = yield from _reply(agent, context, cancel, agent.think, extra, finish=STOPPED)
-    for call in reply.calls:
-        yield from _run_call(agent, context, call, stop, cancel)
-    if not reply.text.strip() or reply.calls:
-        sentence = f"I stopped here: {stop}, and no answer came of it."
-        draft = Draft(context, "")
-        yield from draft.receive(TextArrived(sentence))
-        yield from draft.flush()
-        done = replace(done, finish="refused")
-        reply = draft.close(done.finish, log.Usage())
-    yield _turn_ended(reply, done, stop)
-
-
-def _turn_ended(reply: Message, done: Done, stop: str = "") -> TurnEnded:
-    return TurnEnded(reply, done.finish, done.model, stop)
-
-
-def _usage(agent: Agent, done: Done, unlogged: Done | None = None) -> log.Usage:
-    """The tokens and cost of a reply, with those of an earlier request that left no reply."""
-    price_in, price_out = agent.prices.get(done.model, (0.0, 0.0))
-    tokens_in = done.tokens_in + (unlogged.tokens_in if unlogged else 0)
-    tokens_out = done.tokens_out + (unlogged.tokens_out if unlogged else 0)
-    return log.Usage(done.model, tokens_in, tokens_out, (tokens_in * price_in + tokens_out * price_out) / 1e6)

@@ -21,7 +21,7 @@ The guard stops a turn that calls too many tools or repeats itself.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -41,7 +41,7 @@ NOT_ALLOWED = "refused: the person did not allow this call"
 DENIED = "refused: a rule of the person's does not allow this call"
 
 BY_RISK: dict[str, Ruling] = {"read": "allow", "session": "allow", "propose": "allow", "write": "ask", "network": "ask"}
-_STRICTNESS: Mapping[Ruling, int] = {"allow": 0, "ask": 1, "deny": 2}
+_STRICTNESS: tuple[Ruling, ...] = ("allow", "ask", "deny")
 
 
 @frozen
@@ -55,15 +55,16 @@ def decide(
 ) -> PolicyDecision:
     """The decision on a call. `written`: the arguments as the model wrote them; `resolved`: without links and `..`."""
     written, resolved = {**tool.defaults, **written}, {**tool.defaults, **resolved}
-    tool_rules = [(each, value) for key, value in configured.items() if (each := read(key)).tool == tool.name]
-    fitting = [(each, value) for each, value in tool_rules if each.patterns]
-    for_tool = [value for each, value in tool_rules if not each.patterns]
-    for_source = [value for key, value in configured.items() if read(key).source == tool.source]
-    matching = [value for each, value in fitting if matches_exactly(each, resolved)]
-    applicable = matching or for_tool or for_source
-    base: Ruling = _strictest(applicable) if applicable else BY_RISK[tool.risk]
-    stricter = [value for each, value in fitting if may_match(each, written, resolved)]
-    ruling = _strictest([base, *stricter])
+    rules = [(read(key), value) for key, value in configured.items()]
+    for_tool = [(rule, value) for rule, value in rules if rule.tool == tool.name]
+    applicable = (
+        [value for rule, value in for_tool if rule.patterns and matches_exactly(rule, resolved)]
+        or [value for rule, value in for_tool if not rule.patterns]
+        or [value for rule, value in rules if rule.source == tool.source]
+    )
+    base: Ruling = max(applicable, key=_STRICTNESS.index) if applicable else BY_RISK[tool.risk]
+    stricter = [value for rule, value in for_tool if rule.patterns and may_match(rule, written, resolved)]
+    ruling = max(base, *stricter, key=_STRICTNESS.index) if stricter else base
     return PolicyDecision(ruling, "rule" if applicable or ruling != base else "default")
 
 
@@ -81,16 +82,7 @@ def denied_paths(configured: Mapping[str, Ruling]) -> Callable[[str], bool]:
 
 
 def no_approver(call: ToolCall) -> None:
-    """The `Approve` of a run without a person: a call that needs approval is refused with a `refusal_notice`."""
-
-
-def refusal_notice(call: ToolCall) -> str:
-    """The notice where a call needs approval and nobody can be asked."""
-    return f"the model wanted to call {call.name}; that needs your yes, so it was refused here"
-
-
-def _strictest(rulings: Iterable[Ruling]) -> Ruling:
-    return max(rulings, key=_STRICTNESS.__getitem__)
+    """The `Approve` of a run without a person: a call that needs approval is refused with a notice."""
 
 
 _SOURCE = "source:"
@@ -122,7 +114,7 @@ def check_rules(configured: Mapping[str, object], where: Callable[[str], str] = 
     """Raises ConfigError for a rule without effect. `where` returns the place of a rule, to begin the message."""
     if not configured:
         return
-    from agent_cli.tools import registry  # loads all tools: 10 ms that most commands do not need
+    from agent_cli.tools import registry  # loads all tools, which most commands do not need
 
     for key in configured:
         if wrong := find_error(key, registry.BUILT_IN, registry.SOURCES):
@@ -133,9 +125,20 @@ def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) ->
     """What is wrong with a rule and what is possible instead, or an empty string."""
     rule = read(key)
     if rule.source or key.startswith(_SOURCE):
-        return _source_error(rule.source, sources)
+        if rule.source in sources or _MCP_SOURCE.fullmatch(rule.source):
+            return ""
+        if _ARGUMENT.search(rule.source):
+            return "a rule for a source has no arguments; write one for each of its tools"
+        return f"there is no such source; there are {', '.join(sources)}, and mcp.NAME for a server"
     if rule.tool not in tools:
-        return "" if _MCP_TOOL.fullmatch(rule.tool) else _unknown_tool_error(rule, tools, sources)
+        if _MCP_TOOL.fullmatch(rule.tool):
+            return ""
+        if rule.tool in sources or rule.tool.startswith("mcp."):
+            written = f'is written "{_SOURCE}{rule.tool}"'
+            return f"a rule for all tools of a source {written}; for a tool of a server, SERVER__TOOL"
+        if " " in rule.tool:
+            return "after the name of a tool comes ARGUMENT=GLOB, as in read_file path=~/notes/*"
+        return f"there is no such tool; there are {', '.join(tools)}"
     properties = tools[rule.tool].parameters["properties"]
     unknown = next((name for name, _ in rule.patterns if name not in properties), "")
     if unknown:
@@ -156,24 +159,6 @@ def line_number(key: str, settings: str, first: int) -> int:
     return first
 
 
-def _source_error(source: str, sources: tuple[str, ...]) -> str:
-    if source in sources or _MCP_SOURCE.fullmatch(source):
-        return ""
-    if _ARGUMENT.search(source):
-        return "a rule for a source has no arguments; write one for each of its tools"
-    return f"there is no such source; there are {', '.join(sources)}, and mcp.NAME for a server"
-
-
-def _unknown_tool_error(rule: Rule, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:
-    if rule.tool in sources or rule.tool.startswith("mcp."):
-        return (
-            f'a rule for all tools of a source is written "{_SOURCE}{rule.tool}"; for a tool of a server, SERVER__TOOL'
-        )
-    if " " in rule.tool:
-        return "after the name of a tool comes ARGUMENT=GLOB, as in read_file path=~/notes/*"
-    return f"there is no such tool; there are {', '.join(tools)}"
-
-
 def matches_exactly(rule: Rule, resolved: Mapping[str, object]) -> bool:
     """Whether the resolved arguments match exactly, as a rule that permits more requires."""
     return all(
@@ -187,20 +172,17 @@ def may_match(rule: Rule, *forms: Mapping[str, object]) -> bool:
 
     A missing argument matches, because the tool's default for it is unknown.
     """
+    import unicodedata  # only where there are rules
+
+    def folded(words: str) -> str:
+        return unicodedata.normalize("NFC", words).casefold()
+
+    def matches(glob: str, value: str) -> bool:
+        return any(_pattern(folded(each)).match(folded(value)) for each in (glob, *_paths(glob)))
+
     return all(
-        any(name not in form or _matches_loosely(glob, str(form[name])) for form in forms)
-        for name, glob in rule.patterns
+        any(name not in form or matches(glob, str(form[name])) for form in forms) for name, glob in rule.patterns
     )
-
-
-def _matches_loosely(glob: str, value: str) -> bool:
-    return any(_pattern(_folded(each)).match(_folded(value)) for each in (glob, *_paths(glob)))
-
-
-def _folded(words: str) -> str:
-    import unicodedata  # takes 3 ms, and only where there are rules
-
-    return unicodedata.normalize("NFC", words).casefold()
 
 
 def _paths(glob: str) -> list[str]:
@@ -240,7 +222,7 @@ class Limits:
 
 def fingerprint(call: ToolCall) -> str:
     """SHA-256 of the name and the arguments in canonical form."""
-    import hashlib  # 3 ms, for the turns in which a tool is called
+    import hashlib  # for the turns in which a tool is called
 
     canonical = json.dumps([call.name, call.arguments], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
