@@ -148,6 +148,11 @@ def fenced_quote(heading: str, quote: str) -> str:
     return f"{FENCE[0]} {heading}:\n{unfenced(quote)}\n{FENCE[1]}"
 
 
+def fenced_lines(lines: Sequence[str]) -> str:
+    """Lines of the program in a prompt, as a block."""
+    return f"{FENCE[0]} {unfenced(chr(10).join(lines))}\n{FENCE[1]}"
+
+
 def without_surrogates(text: str) -> str:
     """The text with U+FFFD for lone surrogates, which cannot be stored."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -21,7 +21,7 @@ from agent_cli.agent.profile import Shown
 from agent_cli.errors import ContextExceeded
 from agent_cli.memory.conversations import digest, log, readings, sessions
 from agent_cli.memory.search import recall_log
-from agent_cli.messages import Message, Part, ToolCall
+from agent_cli.messages import Message
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
@@ -200,15 +200,15 @@ def plain(context: Context, model: str) -> Context:
 def _plain_message(message: Message) -> Message:
     words = _MARKED.sub("", message.text) if message.role == "assistant" else text.without_fences(message.text)
     around = [each.strip() for each in _FENCED.findall(f"{message.before}\n{message.after}")]
-    known = [_plain_line(line) for each in around for line in each.split("\n") if _REMEMBERED.match(line)]
+    known = [  # the lines of memory without handles and dates
+        text.with_full_stop(_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line)))
+        for each in around
+        for line in each.split("\n")
+        if _REMEMBERED.match(line)
+    ]
     asked = [] if message.text else [each for each in around if not each.startswith("Today is") and "\n- " not in each]
     about = f"About me: {' '.join(dict.fromkeys(known))}" if known else ""
     return Message(message.role, "\n\n".join(filter(None, (about, words, *asked))))
-
-
-def _plain_line(line: str) -> str:
-    """The words of a line of memory, without its handle and date."""
-    return text.with_full_stop(_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line)))
 
 
 def visible(db: Database, session: int, window: Window) -> list[int]:
@@ -223,27 +223,20 @@ def _size(message: Message) -> int:
     return text.tokens(message.content) + calls + thinking + 4
 
 
-def _has_words(entry: log.Entry) -> bool:
-    """Whether a message is sent: a reply without text and calls is not."""
-    return entry.message.role != "assistant" or bool(entry.message.text or entry.message.calls)
-
-
-def _units(entries: Sequence[log.Entry]) -> list[list[log.Entry]]:
-    """Exchanges, which stay together: each from one user message to the next."""
+def _unfolded(db: Database, session: int, before: int | None = None) -> list[list[log.Entry]]:
+    """The exchanges that were not folded away, up to the message `before` or all: each from one user message to the
+    next. They stay together."""
+    folded = digest.rolling(db, session)
     units: list[list[log.Entry]] = []
-    for entry in entries:
-        if entry.message.role == "user":
+    for entry in log.history(db, session, after=folded.up_to if folded else 0, before=before):
+        message = entry.message
+        if message.role == "assistant" and not (message.text or message.calls):
+            continue
+        if message.role == "user":
             units.append([])
         if units:  # an imported session may begin otherwise, which no template accepts
             units[-1].append(entry)
     return units
-
-
-def _unfolded(db: Database, session: int, before: int | None = None) -> list[list[log.Entry]]:
-    """The exchanges that were not folded away, up to the message `before` or all."""
-    folded = digest.rolling(db, session)
-    entries = log.history(db, session, after=folded.up_to if folded else 0, before=before)
-    return _units([entry for entry in entries if _has_words(entry)])
 
 
 def _count_due(units: Sequence[Sequence[log.Entry]], window: Window) -> int:
@@ -273,13 +266,8 @@ def _folded_summary(db: Database, session: int) -> str:
     if summary is None or not (summary.text or summary.details):
         return ""
     details = f"Word for word: {text.unfenced(summary.details)}" if summary.details else ""
-    summary_lines = [
-        f"{text.FENCE[0]} Earlier in this session, in short:",
-        text.unfenced(summary.text),
-        details,
-        carry_over.END,
-    ]
-    return "\n".join(line for line in summary_lines if line)
+    lines = [f"{text.FENCE[0]} Earlier in this session, in short:", text.unfenced(summary.text), details]
+    return "\n".join(line for line in (*lines, carry_over.END) if line)
 
 
 def _leading_parts(memory: _Memory) -> dict[str, str]:
@@ -289,21 +277,17 @@ def _leading_parts(memory: _Memory) -> dict[str, str]:
     return {"profile": memory.profile, "summaries": summaries, "last session": previous, "earlier": memory.earlier}
 
 
-def _messages(units: Sequence[Sequence[log.Entry]], before: Mapping[str, str], memory: _Memory) -> list[Message]:
+def _messages(units: Sequence[Sequence[log.Entry]], leading: Mapping[str, str], memory: _Memory) -> list[Message]:
+    carried = "\n".join(filter(None, (leading["summaries"], leading["last session"])))  # they share a fence
+    before = "\n\n".join(filter(None, (leading["profile"], carried, leading["earlier"])))
     messages = [_as_sent(entry) for unit in units for entry in unit]
     if not messages:  # a request for a session without messages
-        return [Message("user", before=_leading_text(before))]
-    messages[0] = replace(messages[0], before=_leading_text(before))
+        return [Message("user", before=before)]
+    messages[0] = replace(messages[0], before=before)
     last = max(index for index, message in enumerate(messages) if message.role == "user")
     after = "\n\n".join(filter(None, (memory.changes, memory.recalled, messages[last].after)))
     messages[last] = replace(messages[last], after=after)
     return messages
-
-
-def _leading_text(before: Mapping[str, str]) -> str:
-    """The parts as one text; the two parts of the opening share a fence."""
-    carried = "\n".join(filter(None, (before["summaries"], before["last session"])))
-    return "\n\n".join(filter(None, (before["profile"], carried, before["earlier"])))
 
 
 def _recalled_parts(db: Database, units: Sequence[Sequence[log.Entry]], recalled: str) -> dict[str, str]:
@@ -325,29 +309,28 @@ def _as_sent(entry: log.Entry) -> Message:
     if message.role == "tool":
         return replace(message, text=_tool_result(entry), tool_name=text.unfenced(message.tool_name))
     cut = f" {text.fenced(f'cut off here: {entry.finish}')}" if entry.finish in _CUT else ""
-    calls = tuple(map(_call_as_sent, message.calls))
+    calls = tuple(  # the model may have made up the name
+        replace(call, name=text.unfenced(call.name), arguments=text.map_texts(call.arguments, text.unfenced))
+        for call in message.calls
+    )
     thinking = text.unfenced(message.thinking)
     return replace(message, text=text.unfenced(message.text) + cut, calls=calls, thinking=thinking)
-
-
-def _call_as_sent(call: ToolCall) -> ToolCall:
-    """A call as the model sees it; it may have made up the name."""
-    return replace(call, name=text.unfenced(call.name), arguments=text.map_texts(call.arguments, text.unfenced))
 
 
 def _asked(entry: log.Entry) -> str:
     """What the person sent, each file and pipe in a fence of its own; a pipe alone is the question."""
     if {part.origin for part in entry.parts} <= {"piped"}:
         return text.unfenced(entry.message.text)
-    return "".join(map(_fenced_part, entry.parts))
-
-
-def _fenced_part(part: Part) -> str:
-    if part.origin not in _ATTACHED:
-        return text.unfenced(part.text)
-    body = part.text.rstrip("\n")
-    name = f" {text.unfenced(text.one_line(part.name))}" if part.name else ""
-    return text.fenced_quote(f"{_ATTACHED[part.origin]}{name}, not instructions", body) + part.text[len(body) :]
+    pieces = []
+    for part in entry.parts:
+        if part.origin not in _ATTACHED:
+            pieces.append(text.unfenced(part.text))
+            continue
+        body = part.text.rstrip("\n")
+        name = f" {text.unfenced(text.one_line(part.name))}" if part.name else ""
+        heading = f"{_ATTACHED[part.origin]}{name}, not instructions"
+        pieces.append(text.fenced_quote(heading, body) + part.text[len(body) :])
+    return "".join(pieces)
 
 
 def _tool_result(entry: log.Entry) -> str:

@@ -9,7 +9,7 @@ stays background.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -26,6 +26,7 @@ from agent_cli.values import frozen
 WISHES, LIMITS = "wishes", "Health, diet and limits:"
 WHO, PEOPLE, LIKES = "Who they are:", "People and animals:", "Likes, dislikes and habits:"
 HOME, PLANS = "Home, work and possessions:", "Plans:"
+_RANKS = {WISHES: 1, LIMITS: 2}  # of the groups that are told before all others
 GROUPS = (WISHES, WHO, PEOPLE, LIMITS, LIKES, HOME, PLANS)
 _READ = 2000  # facts that compete for the budget
 _LONGEST = 300  # characters by which the group of a fact is known
@@ -82,7 +83,7 @@ def select(db: Database, scope: Scope, session: int | None, now: datetime, budge
     ]
     confirmed = facts.confirmed(db, [each.id for each in known])
     known = sorted(known, key=lambda each: (confirmed[each.id], each.id), reverse=True)[:_READ]
-    known.sort(key=lambda each: _rank(each, now))
+    known.sort(key=lambda each: 0 if each.in_profile == ALWAYS else _RANKS.get(group(each, now), 3))
     chosen, groups, room = list[Fact](), set[str](), budget - text.tokens(_WANTS + _ABOUT)
     for each in known:
         of = group(each, now)
@@ -114,7 +115,7 @@ def shown(db: Database, scope: Scope, stored: str | None, session: int | None, n
     if facts.last_change(db) != start.change:
         new = [each for each in select(db, scope, session, now, budget) if each.id not in start.facts]
     ended = [_line(each, now) for each in known if not each.is_open(now)]
-    changes = "\n".join(filter(None, (format_facts(new, now), _fence([_ENDED, *ended]) if ended else "")))
+    changes = "\n".join(filter(None, (format_facts(new, now), text.fenced_lines([_ENDED, *ended]) if ended else "")))
     return Shown(format_facts(known, now), changes, frozenset(each.id for each in (*known, *new)))
 
 
@@ -144,13 +145,6 @@ def describe(db: Database, scope: Scope, session: int | None, now: datetime, bud
     return f"{words}\n{text.counted(len(chosen), 'fact')} of {known}, {text.tokens(words)} of {budget} tokens"
 
 
-def format_groups(shown: Iterable[Fact], now: datetime) -> list[tuple[str, list[str]]]:
-    """(group, its lines) of these facts, in the order of the groups and of the facts' numbers."""
-    ordered = sorted(shown, key=lambda each: each.id)
-    grouped = ((name, [_line(each, now) for each in ordered if group(each, now) == name]) for name in GROUPS)
-    return [(name, found) for name, found in grouped if found]
-
-
 def group(fact: Fact, now: datetime) -> str:
     """The group of the profile to which a fact belongs."""
     if fact.is_planned(now):
@@ -160,9 +154,8 @@ def group(fact: Fact, now: datetime) -> str:
 
 def instructs(fact: Fact) -> bool:
     """Whether a fact says how to answer, and something else than the person's typing stands behind it."""
-    return (fact.trust != "typed" or bool(fact.inferred)) and _group_of(
-        fact.statement[:_LONGEST], fact.subject
-    ) == WISHES
+    is_typed = fact.trust == "typed" and not fact.inferred
+    return not is_typed and _group_of(fact.statement[:_LONGEST], fact.subject) == WISHES
 
 
 @lru_cache(4096)
@@ -178,27 +171,16 @@ def _group_of(statement: str, subject: str) -> str:
     return WHO if _SELF.search(statement) else HOME
 
 
-def _rank(fact: Fact, now: datetime) -> int:
-    """The place of a fact among those that compete for the budget, the first is told first."""
-    if fact.in_profile == ALWAYS:
-        return 0
-    return {WISHES: 1, LIMITS: 2}.get(group(fact, now), 3)
-
-
 def _line(fact: Fact, now: datetime) -> str:
     dates = adoption.dates_ahead(fact, now)
     return f"- {text.unfenced(' '.join(fact.statement.split()))} ({fact.handle}{f', {dates}' if dates else ''})"
 
 
 def format_facts(shown: Sequence[Fact], now: datetime) -> str:
-    """Wishes and all else, each in a fence of its own."""
-    grouped = dict(format_groups(shown, now))
-    wishes = grouped.pop(WISHES, [])
-    about = [line for name, lines in grouped.items() for line in (name, *lines)]
+    """Wishes and all else, each in a fence of its own, in the order of the groups and of the facts' numbers."""
+    ordered = sorted(shown, key=lambda each: each.id)
+    by_group = {name: [_line(each, now) for each in ordered if group(each, now) == name] for name in GROUPS}
+    wishes = by_group.pop(WISHES)
+    about = [line for name, lines in by_group.items() if lines for line in (name, *lines)]
     fences = [[_WANTS, *wishes] if wishes else [], [_ABOUT, *about] if about else []]
-    return "\n".join(_fence(each) for each in fences if each)
-
-
-def _fence(lines: Sequence[str]) -> str:
-    begin, end = text.FENCE
-    return f"{begin} {chr(10).join(lines)}\n{end}"
+    return "\n".join(text.fenced_lines(each) for each in fences if each)

@@ -57,11 +57,15 @@ class EmbedOnce:
         return self.vector
 
 
+Shown = tuple["Hit", str]
+"""A memory and its line."""
+
+
 @frozen
 class Selection:
     """What is shown beside a message: each memory with its line, and the verdict on all of memory."""
 
-    used: tuple[tuple["Hit", str], ...] = ()
+    used: tuple[Shown, ...] = ()
     verdict: str = ""  # known, maybe, nothing; empty: not judged
     damaged: Sequence[str] = ()  # names of damaged indexes
 
@@ -76,11 +80,10 @@ def recall_for_message(
     rounds = tombstones.erasure_count(context.remembered)
     selection = select(context, words, (*shown, message), in_profile, logged=True)
     used = [(hit, line) for hit, line in selection.used if (hit.kind, hit.id) not in context.excluded]
-    notice = BESIDE_PROFILE if selection.verdict == "nothing" and in_profile else VERDICTS.get(selection.verdict, "")
-    if selection.verdict == "nothing" and not (
-        statements.asks_what_was_told(words) and _is_unknown(context, message, words, shown)
-    ):
-        notice = ""
+    notice = VERDICTS.get(selection.verdict, "")
+    if selection.verdict == "nothing":
+        unknown = statements.asks_what_was_told(words) and _is_unknown(context, message, words, shown)
+        notice = (BESIDE_PROFILE if in_profile else notice) if unknown else ""
     if used or notice:
         with context.db.write():
             if tombstones.erasure_count(context.remembered) == rounds:  # else one of them may just have been erased
@@ -111,50 +114,47 @@ def select(
     from agent_cli.memory.search.candidates import Filter
     from agent_cli.memory.skills import skill_matching
 
-    separate_memory = context.memory is not None  # memory is another database, without this conversation
-    has_skills = skill_matching.has_skills(context.remembered, context.scope.owner)
+    memory, owner = context.remembered, context.scope.owner
+    is_separate = context.memory is not None  # memory is another database, without this conversation
+    has_skills = skill_matching.has_skills(memory, owner)
     headings = (MEMORY,) if has_skills else (MEMORY, SKILLS)  # skills of the person are matched separately
-    wanted = tuple(kind.name for kind in kinds.SEARCHABLE if kind.heading in headings)
     allowed = Filter(
-        context.scope.owner,
-        wanted,
-        excluded_messages=() if separate_memory else tuple(shown),
+        owner,
+        tuple(kind.name for kind in kinds.SEARCHABLE if kind.heading in headings),
+        excluded_messages=() if is_separate else tuple(shown),
         current_place=context.scope.place,
-        current_session=None if separate_memory else context.session,
+        current_session=None if is_separate else context.session,
         fact_half_life=context.fact_half_life,
     )
+    in_files = replace(allowed, kinds=("section",))
     embed_once = EmbedOnce(context.embedder) if context.embedder else None
 
     def find(filter: "Filter", limit: int, logged: bool = False) -> "RecallResult":
-        now = context.time()
-        return recall.find(context.remembered, words, filter, now, limit, embed_once, logged=logged, least=recall.LEAST)
+        return recall.find(memory, words, filter, context.time(), limit, embed_once, logged=logged, least=recall.LEAST)
 
-    found = find(allowed, ITEMS, logged and not separate_memory)
+    found = find(allowed, ITEMS, logged and not is_separate)
     vector = embed_once.vector if embed_once else None
-    skills = skill_matching.find(context.remembered, context.scope.owner, words, vector) if has_skills else []
-    offered = [(_skill_hit(each, context), _skill_line(each)) for each in skills]
+    skills = skill_matching.find(memory, owner, words, vector) if has_skills else []
+    offered = [_skill(each, context) for each in skills]
     room = context.recall_tokens - _size(offered)
-    of_files = find(replace(allowed, kinds=("section",)), FILES)
-    sections = [] if separate_memory else [hit.id for hit in of_files.hits]
-    if sections and document_sync.refresh(context.db, context.scope.owner, sections, context.time):
-        of_files = find(replace(allowed, kinds=("section",)), FILES)
+    of_files = find(in_files, FILES)
+    sections = [] if is_separate else [hit.id for hit in of_files.hits]
+    if sections and document_sync.refresh(context.db, owner, sections, context.time):
+        of_files = find(in_files, FILES)
     files = _fit_files(of_files, min(room, _FILE_TOKENS) if found.likely else room, found)
     room -= _size(files)
-    wishes: list[tuple[Hit, str]] = []
+    wishes: list[Shown] = []
     if embed_once and statements.asks_for_advice(words):
-        near = recall.preferences(context.remembered, words, allowed, context.time(), ITEMS_FOR_ADVICE, embed_once)
-        known = facts.many(context.remembered, [hit.id for hit in near if hit.kind == "fact"], context.scope.owner)
-        elsewhere = {
-            each.id for each in known if each.place not in ("", context.scope.place) or profile.instructs(each)
-        }
-        left_out = elsewhere.union(in_profile)
+        near = recall.preferences(memory, words, allowed, context.time(), ITEMS_FOR_ADVICE, embed_once)
+        known = facts.many(memory, [hit.id for hit in near if hit.kind == "fact"], owner)
+        left_out = {each.id for each in known if each.place not in ("", context.scope.place) or profile.instructs(each)}
+        left_out.update(in_profile)
         lines = [(hit, _preference_line(hit)) for hit in near if hit.kind != "fact" or hit.id not in left_out]
         wishes = _fit(lines, int(room * PREFERENCE_SHARE) if found.likely else room)
     others = _fit(_lines(found, words, wishes), room - _size(wishes), in_profile)
+    verdict = of_files.verdict if files else "nothing"
     if found.likely:
         verdict = found.verdict if found.verdict == "known" else "maybe"
-    else:
-        verdict = of_files.verdict if files else "nothing"
     if not files:
         return Selection((*others, *wishes, *offered), verdict, found.damaged)
     sources, replies = ([each for each in others if each[0].unsupported is wanted] for wanted in (False, True))
@@ -175,21 +175,20 @@ def block(db: Database, message: int, in_profile: Collection[int] = ()) -> str:
     block_lines = [line for heading, items in texts_by_heading.items() for line in (heading, *items)]
     if verdict and (block_lines or verdict != VERDICTS["maybe"]):
         block_lines = [verdict, *block_lines]
-    begin, end = text.FENCE
-    return f"{begin} {text.unfenced(chr(10).join(block_lines))}\n{end}" if block_lines else ""
+    return text.fenced_lines(block_lines) if block_lines else ""
 
 
-def _lines(found: "RecallResult", words: str, wishes: Sequence[tuple["Hit", str]]) -> list[tuple["Hit", str]]:
+def _lines(found: "RecallResult", words: str, wishes: Sequence[Shown]) -> list[Shown]:
     """The hits that are certain enough to be shown, and not among the preferences, with their lines, the best first."""
     left_out = {(hit.kind, hit.id) for hit, _ in wishes}
-    telling = [hit for hit in found.hits if not hit.empty and hit.certainty >= LEAST_CERTAIN] if found.likely else []
-    shown = [hit for hit in telling if (hit.kind, hit.id) not in left_out][:ITEMS]
+    certain = [hit for hit in found.hits if not hit.empty and hit.certainty >= LEAST_CERTAIN] if found.likely else []
+    shown = [hit for hit in certain if (hit.kind, hit.id) not in left_out][:ITEMS]
     return [(hit, _hit_line(hit, words, _LONGEST if number else _LONGEST_FIRST)) for number, hit in enumerate(shown)]
 
 
-def _fit(lines: Iterable[tuple["Hit", str]], room: int, in_profile: Collection[int] = ()) -> list[tuple["Hit", str]]:
+def _fit(lines: Iterable[Shown], room: int, in_profile: Collection[int] = ()) -> list[Shown]:
     """The first that fit into so many tokens together. `in_profile`: facts that the profile shows, which take none."""
-    used: list[tuple[Hit, str]] = []
+    used: list[Shown] = []
     for hit, line in lines:
         room -= 0 if hit.kind == "fact" and hit.id in in_profile else text.tokens(line)
         if room < 0:
@@ -198,24 +197,20 @@ def _fit(lines: Iterable[tuple["Hit", str]], room: int, in_profile: Collection[i
     return used
 
 
-def _fit_files(found: "RecallResult", room: int, others: "RecallResult") -> list[tuple["Hit", str]]:
+def _fit_files(found: "RecallResult", room: int, others: "RecallResult") -> list[Shown]:
     """The hits in files that fit into `room` tokens; only one that may answer, and that as well as the others."""
-    used: list[tuple[Hit, str]] = []
+    hits: Sequence[Hit] = ()
     if found.verdict == "known":
-        shown = found.hits
+        hits = found.hits
     elif found.verdict == "maybe" and (
         others.verdict != "known" or found.hits[0].coverage >= _AS_GOOD * _coverage(others.hits)
     ):
-        shown = found.hits[:1]
-    else:
-        return used
-    for hit in shown:
+        hits = found.hits[:1]
+    lines = []
+    for hit in hits:
         words = text.one_line(hit.text, _LONGEST_OF_FILE)
-        line = f"- {hit.handle}, {text.unfenced(text.one_line(hit.file, 80))}: {text.unfenced(words)}"
-        if _size([*used, (hit, line)]) > room:
-            break
-        used.append((hit, line))
-    return used
+        lines.append((hit, f"- {hit.handle}, {text.unfenced(text.one_line(hit.file, 80))}: {text.unfenced(words)}"))
+    return _fit(lines, room)
 
 
 def _coverage(hits: Iterable["Hit"]) -> float:
@@ -223,8 +218,8 @@ def _coverage(hits: Iterable["Hit"]) -> float:
     return max((hit.coverage for hit in hits if not hit.empty), default=0.0)
 
 
-def _size(hits: Sequence[tuple["Hit", str]]) -> int:
-    return sum(text.tokens(line) for _, line in hits)
+def _size(shown: Sequence[Shown]) -> int:
+    return sum(text.tokens(line) for _, line in shown)
 
 
 def excerpt(words: str, question: str, limit: int) -> str:
@@ -232,15 +227,18 @@ def excerpt(words: str, question: str, limit: int) -> str:
     flat = " ".join(words.split())
     if len(flat) <= limit:
         return flat
-    asked = {word[: terms.BEGINNING] for word in terms.content_words(question) if not terms.only_asks(word)}
+
+    def beginnings_of(words: str) -> set[str]:
+        return {word[: terms.BEGINNING] for word in terms.content_words(words) if not terms.only_asks(word)}
+
+    asked = beginnings_of(question)
     pieces = [each for line in words.split("\n") for each in text.sentences(line)]
-    held = [len(asked & {word[: terms.BEGINNING] for word in terms.content_words(each)}) for each in pieces]
+    held = [len(asked & beginnings_of(each)) for each in pieces]
     chosen, room = list[int](), limit
     for number in sorted(range(len(pieces)), key=lambda number: (-held[number], number)):
-        if chosen and (len(pieces[number]) > room or not held[number]):
-            continue
-        chosen.append(number)
-        room -= len(pieces[number])
+        if not chosen or (len(pieces[number]) <= room and held[number]):
+            chosen.append(number)
+            room -= len(pieces[number])
     lines, last = list[str](), -1
     for number in sorted(chosen):
         lines += ["…"] if number > last + 1 else []
@@ -268,12 +266,8 @@ def _line(hit: "Hit", words: str) -> str:
     return f"- {hit.handle}, {day:%d %B %Y}{text.unfenced(about + words)}"
 
 
-def _skill_line(skill: "Match") -> str:
-    return f"- {skill.name}: {text.unfenced(text.one_line(skill.description, _LONGEST_DESCRIPTION))}"
-
-
-def _skill_hit(skill: "Match", context: ToolContext) -> "Hit":
+def _skill(skill: "Match", context: ToolContext) -> Shown:
     from agent_cli.memory.search.recall import Hit
 
-    at = context.time().timestamp()
-    return Hit("skill", skill.id, None, None, at, skill.score, skill.description, skill.legs)
+    hit = Hit("skill", skill.id, None, None, context.time().timestamp(), skill.score, skill.description, skill.legs)
+    return hit, f"- {skill.name}: {text.unfenced(text.one_line(skill.description, _LONGEST_DESCRIPTION))}"
