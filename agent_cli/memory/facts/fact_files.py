@@ -58,9 +58,9 @@ class Changes:
 
 @frozen
 class Applied:
-    edited: tuple[Fact, ...]
-    hidden: tuple[Fact, ...]
-    added: tuple[Adopted, ...]
+    edited: list[Fact]
+    hidden: list[Fact]
+    added: list[Adopted]
 
 
 def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
@@ -114,13 +114,8 @@ def _is_export(path: Path) -> bool:
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             first = file.readline().strip()
-    except OSError:
-        return False
-    if path.suffix == ".md":
-        return first == MARK
-    try:
-        return not first or "statement" in json.loads(first)
-    except (ValueError, TypeError):
+        return first == MARK if path.suffix == ".md" else not first or "statement" in json.loads(first)
+    except (OSError, ValueError, TypeError):
         return False
 
 
@@ -230,8 +225,7 @@ def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
 
 def _text_field(row: dict[str, Any], name: str) -> str:
     """A field as text on one line, empty when it is missing. Raises ValueError."""
-    value = row.get(name)
-    value = "" if value is None else value
+    value = "" if row.get(name) is None else row[name]
     if not isinstance(value, str) or text.without_surrogates(value) != value:
         raise ValueError(f"the {name} is not text")
     return " ".join(value.split())
@@ -265,15 +259,25 @@ def read(opened: Sequence[Fact], edited: str) -> Changes:
         if line.startswith("#"):
             section_scope = scopes.get(line.lstrip("#").strip(), everywhere)
             continue
-        handle, words = _parse_item(number, line)
-        if not handle:
+        match = _ITEM.fullmatch(line)
+        handle, words = ((match[1] or "").lower(), " ".join(match[2].split())) if match else ("", "")
+        wrong = ""
+        if match is None:
+            wrong = 'a fact begins with "- "'
+        elif not handle and _LIKE_HANDLE.match(words):
+            wrong = f"“{text.one_line(words, 20)}” looks like a broken handle; write it as in “- f4: words”"
+        elif not words:
+            wrong = f"{handle or 'the fact'} has no words; delete the whole line to hide a fact"
+        elif handle and handle not in known:
+            wrong = f"{handle} is not a fact of this file; a new line has no handle"
+        elif handle in seen:
+            wrong = f"{handle} is there twice"
+        if wrong:
+            raise UsageError(f"line {number}: {wrong}; nothing was changed")
+        if handle:
+            seen[handle] = words
+        else:
             added.append((words, section_scope))
-            continue
-        if handle not in known:
-            raise _line_error(number, f"{handle} is not a fact of this file; a new line has no handle")
-        if handle in seen:
-            raise _line_error(number, f"{handle} is there twice")
-        seen[handle] = words
     return Changes(
         tuple((known[handle], words) for handle, words in seen.items() if words != _displayed(known[handle])),
         tuple(each for handle, each in known.items() if handle not in seen),
@@ -293,7 +297,7 @@ def apply(memory: MemoryContext, changes: Changes) -> Applied:
             adoption.add(memory, adoption.claim(words, "typed", place=place, session=session))
             for words, (place, session) in changes.added
         ]
-    return Applied(tuple(edited), tuple(hidden), tuple(added))
+    return Applied(edited, hidden, added)
 
 
 def _items(edited: str) -> list[tuple[int, str]]:
@@ -310,24 +314,6 @@ def _items(edited: str) -> list[tuple[int, str]]:
         else:
             found.append((number, line.strip()))
     return found
-
-
-def _parse_item(number: int, line: str) -> tuple[str, str]:
-    """The handle of an item, empty for a new one, and its words."""
-    match = _ITEM.fullmatch(line)
-    if match is None:
-        raise _line_error(number, 'a fact begins with "- "')
-    handle, words = (match[1] or "").lower(), " ".join(match[2].split())
-    if not handle and _LIKE_HANDLE.match(words):
-        looks = f"“{text.one_line(words, 20)}” looks like a broken handle"
-        raise _line_error(number, f"{looks}; write it as in “- f4: words”")
-    if not words:
-        raise _line_error(number, f"{handle or 'the fact'} has no words; delete the whole line to hide a fact")
-    return handle, words
-
-
-def _line_error(number: int, why: str) -> UsageError:
-    return UsageError(f"line {number}: {why}; nothing was changed")
 
 
 def _displayed(fact: Fact) -> str:
