@@ -69,7 +69,6 @@ class InlineParser:
         self._style = style
         self._pending = ""
         self._previous = " "  # the character before the pending text
-        self._unclosed: dict[str, int] = {}  # by delimiter: how far into the pending text none closes it
 
     def feed(self, text: str, *, final: bool = False) -> Iterator[StyledText]:
         """The spans that are complete with this text; `final`: no more comes, so all of them."""
@@ -91,8 +90,6 @@ class InlineParser:
                 yield StyledText(match.group(), self._style, str(match.lastgroup))
             self._previous, at = text[end - 1], end
         self._pending = text[at:]
-        if self._unclosed and at:
-            self._unclosed = {delimiter: to - at for delimiter, to in self._unclosed.items() if to > at}
 
     def _delimited(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
         """Where the construct that a delimiter opens ends, and its spans."""
@@ -112,9 +109,8 @@ class InlineParser:
         inner = at + len(delimiter)
         if not self._can_open(delimiter, text[inner : inner + 1]):
             return inner, self._literal(delimiter)
-        close, seen = _find_closing(text, inner, delimiter, self._unclosed.get(delimiter, 0), at + _WINDOW, final)
+        close = _find_closing(text, inner, delimiter, at + _WINDOW, final)
         if close < 0:
-            self._unclosed[delimiter] = seen
             return inner, self._literal(delimiter)
         content = text[inner:close]
         if delimiter == "__" and content.isidentifier():  # a Python name such as __init__
@@ -151,18 +147,18 @@ class InlineParser:
         return split_words(text, self._style)
 
 
-def _find_closing(text: str, start: int, delimiter: str, unclosed: int, limit: int, final: bool) -> tuple[int, int]:
-    """Where the closing delimiter begins; or -1, and up to where there is none. Raises _Incomplete."""
+def _find_closing(text: str, at: int, delimiter: str, limit: int, final: bool) -> int:
+    """Where the closing delimiter begins; -1 where there is none. Raises _Incomplete."""
     complete = final or len(text) > limit  # no more text is needed to decide
     stop = min(len(text), limit)
-    at = max(start, unclosed)
+    closes_too = 3 * delimiter[0] if len(delimiter) < 3 and delimiter[0] != "~" else delimiter
     while run := _RUN.search(text, at, stop):
         if run.end() == stop and not (final and stop == len(text)):
             break  # it may go on
         at = run.end()
         if delimiter[0] == "`":
             if run.group() == delimiter:
-                return run.start(), at
+                return run.start()
             if run.group()[0] == "\\":
                 at = run.start() + 1  # nothing is escaped in code
         elif run.group()[0] == "`":  # code within emphasis: where it ends
@@ -171,19 +167,13 @@ def _find_closing(text: str, start: int, delimiter: str, unclosed: int, limit: i
             if close is None and not complete:
                 raise _Incomplete
             at = close or at
-        elif _can_close(run, delimiter, text):
-            return run.end() - len(delimiter), at
+        elif run.group() in (delimiter, closes_too):
+            inside = text[run.start() - 1].isspace() or (delimiter[0] == "_" and text[at : at + 1].isalnum())
+            if not inside:
+                return at - len(delimiter)
     if not complete:
         raise _Incomplete
-    return -1, run.start() if run else stop
-
-
-def _can_close(run: re.Match[str], delimiter: str, text: str) -> bool:
-    found = run.group()
-    if found != delimiter and not (found == 3 * delimiter[0] and len(delimiter) < 3 and delimiter[0] != "~"):
-        return False
-    after = text[run.end() : run.end() + 1]
-    return not text[run.start() - 1].isspace() and not (delimiter[0] == "_" and after.isalnum())
+    return -1
 
 
 def _joined(*styles: str) -> str:
@@ -382,7 +372,6 @@ class MarkdownWriter:
         self._inline = InlineParser()
         self._rows: list[str] = []
         self._table_size = 0  # characters of the table
-        self._table_overflowed = False  # the table is too large: its rows are printed as they arrive
         self._fence = ""  # the opening fence of the current code block
         self._indent = 0  # of that block, in blanks
         self._highlighter: Highlighter | None = None
@@ -483,7 +472,10 @@ class MarkdownWriter:
             self._end_table()
             self._blank_before = True
         elif _TABLE_ROW.match(line):
-            self._add_row(line)
+            self._rows.append(line)
+            self._table_size += len(line)
+            if self._table_size > _MAX_TABLE:  # then its rows are printed as they arrive
+                self._write_rows_unwrapped()
         elif fence := _FENCE.fullmatch(line):
             self._begin_code(fence)
         elif _THEMATIC_BREAK.fullmatch(line):
@@ -533,18 +525,8 @@ class MarkdownWriter:
         shown = self._highlighter.line(line) if self._highlighter else line
         self._written.append(f"{self._display.styled(shown, self._style) if shown.strip() else ''}\n")
 
-    def _add_row(self, line: str) -> None:
-        if self._table_overflowed:
-            self._write_unwrapped(line)
-            return
-        self._rows.append(line)
-        self._table_size += len(line)
-        if self._table_size > _MAX_TABLE:
-            self._write_rows_unwrapped()
-            self._table_overflowed = True
-
     def _end_table(self) -> None:
-        self._table_overflowed, self._table_size = False, 0
+        self._table_size = 0
         lines = _table_lines(self._rows, self._display.width())
         if not lines:
             self._write_rows_unwrapped()

@@ -41,6 +41,12 @@ from agent_cli.store.db import Database
 from agent_cli.text import capitalised, clean, counted, one_line, visible
 
 
+def _hanging(lead: str, text: str, indent: int, display: Display, *, least: int = 20) -> list[str]:
+    """A text behind a lead of so many cells, and its further lines below its first."""
+    first, *rest = wrapped(clean(text), max(least, display.width() - 2 - indent))
+    return [lead + first, *(" " * indent + line for line in rest)]
+
+
 def facts_page(rows: Sequence[tuple[Fact, str]], display: Display) -> str:
     """Facts with their words as shown, under their subjects: the person first, then in the order of their first."""
 
@@ -55,10 +61,8 @@ def facts_page(rows: Sequence[tuple[Fact, str]], display: Display) -> str:
     for heading, group in groupby(sorted(rows, key=lambda row: place[subject(row)]), subject):
         lines += ["", display.styled(clean(heading), BOLD)]
         for fact, words in group:
-            indent = 2 + handles + 2 + len(fact.day) + 2
-            first, *rest = wrapped(clean(words), max(20, display.width() - 2 - indent))
-            lines.append(f"  {fact.handle:<{handles}}  {display.styled(fact.day, DIM)}  {first}")
-            lines += [" " * indent + line for line in rest]
+            lead = f"  {fact.handle:<{handles}}  {display.styled(fact.day, DIM)}  "
+            lines += _hanging(lead, words, 2 + handles + 2 + len(fact.day) + 2, display)
     return "\n".join(lines[1:])
 
 
@@ -119,8 +123,7 @@ def tasks_page(listed: Sequence[Task], now: datetime, display: Display) -> str:
         else:
             lead += " " * (width - cell_width(time(task)) + 2)
         repeats = f" ({one_line(task.due_words, 60)})" if task.repeats else ""
-        first, *rest = wrapped(clean(f"{task.name}{repeats}"), display.width() - 2 - indent)
-        lines += [lead + first, *(" " * indent + line for line in rest)]
+        lines += _hanging(lead, f"{task.name}{repeats}", indent, display, least=1)
     return "\n".join(lines)
 
 
@@ -176,10 +179,9 @@ def hits_page(db: Database, owner: str, query: str, hits: Sequence[Hit], display
         handles, width = max(len(hit.handle) for hit in group), max(map(len, beside))
         for hit, said in zip(group, beside, strict=True):
             lead = f"  {hit.handle:<{handles}}  {said:<{width}}  "
-            text = clean(one_line(f"{hit.label} {hit.text}".strip(), _SHOWN))
-            first, *rest = wrapped(text, max(20, display.width() - len(lead) - 2))
+            first, *rest = _hanging("", one_line(f"{hit.label} {hit.text}".strip(), _SHOWN), len(lead), display)
             lines.append(display.styled(lead, DIM) + marked_words(first, words, display))
-            lines += [" " * len(lead) + marked_words(line, words, display) for line in rest]
+            lines += [marked_words(line, words, display) for line in rest]
     return "\n".join(lines[1:])
 
 
@@ -245,9 +247,8 @@ def why_page(db: Database, owner: str, message: int, display: Display, *, scores
             lines += [f"{text} ({round(100 * share)} % of the best)", *said]
             continue
         indent = " " * (_BAR + 2)
+        lines += _hanging(f"{bar(share, _BAR):<{_BAR}}  ", text, len(indent), display, least=1)
         room = display.width() - len(indent) - 2
-        first, *rest = wrapped(text, room)
-        lines += [f"{bar(share, _BAR):<{_BAR}}  {first}", *(indent + line for line in rest)]
         lines += [indent + display.styled(line, DIM) for each in said for line in wrapped(clean(each), room)]
     return "\n".join(lines) or recall_log.NOTHING
 

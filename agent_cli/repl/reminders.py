@@ -155,7 +155,3 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
     with suppress(OSError):  # no process can be started: the line is shown all the same
         _started.append(subprocess.Popen(timed_command, stdin=null, stdout=null, stderr=null, start_new_session=True))
     return ""
-
-
-def _repeat_interval(app: App) -> timedelta:
-    return timedelta(minutes=app.config.remind_again)

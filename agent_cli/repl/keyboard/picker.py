@@ -2,16 +2,15 @@
 history of the prompt, of which Ctrl-R lets one choose a line.
 
 Only the lines on the screen are drawn, so a list of thousands takes no longer than a short one. On a terminal without a
-cursor, and for a screen reader, the list is printed with numbers and the choice is typed.
-
-The history is stored in the database: it outlives the program, and forgotten lines leave it. Nothing of it is read
-before the first prompt is drawn: prompt-toolkit loads the lines afterwards.
+cursor, and for a screen reader, the list is printed with numbers and the choice is typed. The history is stored in the
+database: it outlives the program, and forgotten lines leave it. It is read after the first prompt was drawn.
 """
 
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
@@ -38,6 +37,12 @@ from agent_cli.values import frozen
 _SHOWN = 10  # lines of the list
 _NUMBERED = 15  # lines of a printed list
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc is complete: the rest of a key code follows at once
+_STEPS = {
+    **dict.fromkeys(("down", "c-n", "c-r", "tab"), 1),
+    **dict.fromkeys(("up", "c-p", "c-s", "s-tab"), -1),
+    "pagedown": _SHOWN,
+    "pageup": -_SHOWN,
+}
 
 
 class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a preview each, they set off the collector
@@ -67,26 +72,36 @@ class PickerList:
     previewed: int = 2
     elsewhere: bool = False
 
+    def matching(self, typed: str, among: Sequence[PickerRow] | None = None) -> Sequence[PickerRow]:
+        """The rows that have all typed words; first the one that is named by them."""
+        found, named = self.rows if among is None else among, typed.strip().casefold()
+        for word in named.split():
+            found = [each for each in found if word in each.searched]
+        return sorted(found, key=lambda each: named not in each.names) if named else found
+
     def chosen(self, found: Sequence[PickerRow], at: int, typed: str) -> str:
         return found[at].key if found else typed if self.elsewhere else ""
 
 
 async def choose(offered: PickerList) -> str:
     """The key of the choice; empty when the person leaves."""
-    if is_dumb_terminal() or os.environ.get("ACCESSIBLE"):
-        return await _choose_by_number(offered)
-    return await application(offered).run_async(handle_sigint=False)
-
-
-def matching(rows: Sequence[PickerRow], typed: str) -> Sequence[PickerRow]:
-    """Those that have all typed words; first the one that is named by them."""
-    words = typed.casefold().split()
-    if not words:
-        return rows
-    found, named = rows, typed.strip().casefold()
-    for word in words:
-        found = [each for each in found if word in each.searched]
-    return sorted(found, key=lambda each: named not in each.names)
+    if not (is_dumb_terminal() or os.environ.get("ACCESSIBLE")):
+        return await application(offered).run_async(handle_sigint=False)
+    rows = offered.rows[:_NUMBERED]
+    for number, each in enumerate(rows, 1):
+        print(clean(f"{number:>3}  {each.line}"))
+    sys.stdout.flush()
+    ask = f"{offered.question} number, handle or words; Enter alone leaves: "
+    try:
+        if is_dumb_terminal():
+            typed = await LineReader(sys.stdin.fileno()).read_answer(ask)
+        else:
+            typed = (await PromptSession[str]().prompt_async(ask)).strip()
+    except (EOFError, KeyboardInterrupt):
+        return ""
+    if typed.isdecimal() and 1 <= int(typed) <= len(rows):
+        return rows[int(typed) - 1].key
+    return offered.chosen(offered.matching(typed), 0, typed) if typed else ""
 
 
 def application(offered: PickerList) -> "Application[str]":
@@ -131,23 +146,18 @@ class _Screen:
         def _(event: KeyPressEvent) -> None:
             event.app.exit(result="")
 
-        for steps, pressed in {
-            1: ("down", "c-n", "c-r", "tab"),
-            -1: ("up", "c-p", "c-s", "s-tab"),
-            _SHOWN: ("pagedown",),
-            -_SHOWN: ("pageup",),
-        }.items():
-            for key in pressed:
-                keys.add(key)(lambda event, steps=steps: self._move(steps))
+        def move(steps: int, event: KeyPressEvent) -> None:
+            self._at = max(0, min(self._at + steps, len(self._found) - 1))
+
+        for key, steps in _STEPS.items():
+            keys.add(key)(partial(move, steps))
         return keys
 
     def _filter(self) -> None:
         words, before = self._typed.text, self._words
-        rows = self._found if before and words.startswith(before) else self._offered.rows  # more letters: fewer rows
-        self._found, self._at, self._words = matching(rows, words), 0, words
-
-    def _move(self, steps: int) -> None:
-        self._at = max(0, min(self._at + steps, len(self._found) - 1))
+        narrower = bool(before) and words.startswith(before)  # more letters: fewer rows
+        self._found = self._offered.matching(words, self._found if narrower else None)
+        self._at, self._words = 0, words
 
     def _heading(self) -> StyleAndTextTuples:
         found, rows = len(self._found), len(self._offered.rows)
@@ -177,25 +187,6 @@ def _width() -> int:
     return get_app().output.get_size().columns - 1
 
 
-async def _choose_by_number(offered: PickerList) -> str:
-    rows = offered.rows[:_NUMBERED]
-    for number, each in enumerate(rows, 1):
-        print(clean(f"{number:>3}  {each.line}"))
-    sys.stdout.flush()
-    ask = f"{offered.question} number, handle or words; Enter alone leaves: "
-    try:
-        if is_dumb_terminal():
-            typed = await LineReader(sys.stdin.fileno()).read_answer(ask)
-        else:
-            typed = await PromptSession[str]().prompt_async(ask)
-    except (EOFError, KeyboardInterrupt):
-        return ""
-    typed = typed.strip()
-    if typed.isdecimal() and 1 <= int(typed) <= len(rows):
-        return rows[int(typed) - 1].key
-    return offered.chosen(matching(offered.rows, typed), 0, typed) if typed else ""
-
-
 _SHOWN_CHARACTERS = 400  # characters of a line of the list: more than a window has
 _PREVIEW = 6  # lines
 _PREVIEWED = 4000  # characters of which they are made
@@ -222,8 +213,9 @@ class PromptHistory(History):
     def __init__(self, app: App, session: Callable[[], int | None], pastes: Pastes):
         super().__init__()
         self._app, self._session, self._pastes = app, session, pastes
-        self._rounds = tombstones.erasure_count(app.db)
-        self._version = self._database_version()
+        self._version: object = None
+        self._rounds = -1
+        self.outdated()
 
     def load_history_strings(self) -> Iterable[str]:
         with suppress(StoreError):  # the next command reports a file that cannot be read
@@ -250,16 +242,13 @@ class PromptHistory(History):
 
     def outdated(self) -> bool:
         """Whether something was forgotten, in any process, since the last call: then the lines are read again."""
+        before = self._rounds
         with suppress(StoreError):
-            version = self._database_version()
-            rounds = self._rounds if version == self._version else tombstones.erasure_count(self._app.db)
-            self._version = version
-            if rounds != self._rounds:
-                self._rounds = rounds
-                self._loaded, self._loaded_strings = False, []
-                return True
-        return False
-
-    def _database_version(self) -> object:
-        """A value that changes with each commit, of this or another process; takes 2 µs."""
-        return self._app.db.row("select (select * from pragma_data_version), total_changes()")
+            # Changes with each commit, of this or another process, and is read within microseconds.
+            version = self._app.db.row("select (select * from pragma_data_version), total_changes()")
+            if version != self._version:
+                self._version, self._rounds = version, tombstones.erasure_count(self._app.db)
+        if self._rounds == before:
+            return False
+        self._loaded, self._loaded_strings = False, []
+        return True
