@@ -192,7 +192,6 @@ def wrap(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The same as a list of lines."""
     lines = list[str]()
     for line in text.split("\n"):
         expanded = line.expandtabs()
@@ -284,7 +283,6 @@ def _heading(text: str, display: Display) -> "Text":
 
 
 def _printed(drawing: "RenderableType", display: Display) -> str:
-    """The drawing as lines without blanks at their ends."""
     from rich.console import Console
 
     styled = bool(display.shown(DIM))

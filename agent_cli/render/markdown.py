@@ -229,7 +229,6 @@ def _records(table: list[list[Cell]], width: int) -> list[list[StyledText]]:
 
 
 def _wrapped(cell: Cell, width: int) -> list[Cell]:
-    """The lines of a cell; a word that is wider than the cell is broken."""
     lines, used = [Cell()], 0
     for span in cell:
         for word in split_words(span.text, span.style):
@@ -384,7 +383,6 @@ class MarkdownWriter:
         self._flush()
 
     def new_section(self) -> None:
-        """Separate the text before a tool call from the text after it by a blank line."""
         began = self._wrote_any or self._start.strip() != ""
         self.end()
         self._separate = self._separate or began
@@ -412,7 +410,6 @@ class MarkdownWriter:
             self._extend(line)
 
     def _extend(self, text: str) -> None:
-        """Add characters to the current line."""
         if not text:
             return
         if self._fence:

@@ -100,7 +100,6 @@ def styled(text: str, display: Display) -> str:
 
 
 def is_folded(call: ToolCall, width: int) -> bool:
-    """Whether something of the call is not shown until it is asked for."""
     return question(call, width) != question(call, width, whole=True)
 
 

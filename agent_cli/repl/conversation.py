@@ -249,12 +249,10 @@ class Conversation:
         return work
 
     def context(self) -> Context:
-        """What the model would see now."""
         model, _ = models.chat(self.app, self.app.db)
         return turns.preview(self.app, self.app.db, turns.agent(self.app, model, policy.no_approver), self.id)
 
     def ask_beside(self, parts: Sequence[Part]) -> Work:
-        """Work that answers a side question."""
         beside = ParentConversation(self.id) if self.session and self.id else None
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:

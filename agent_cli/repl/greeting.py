@@ -35,7 +35,6 @@ _SHOWN, _SHOWN_LINES = 600, 12  # characters and lines of a message of the last 
 
 
 def opening(app: App) -> list[str]:
-    """The lines at the start of a new session."""
     if shown := carried_over(app):
         return [shown]
     return [
@@ -73,7 +72,6 @@ def carried_over(app: App) -> str:
 
 
 def incognito(app: App) -> str:
-    """The line for a conversation that is not stored."""
     read = "memory is read, and" if app.reads else "nothing of memory is read, and"
     return f"incognito: {read} nothing is written: when you leave, this conversation is gone"
 
@@ -114,7 +112,6 @@ def last_exchange(app: App, session: Session, display: Display) -> str:
 
 
 def _drawn(answer: str, display: Display) -> str:
-    """The first lines of an answer, as they stood on the screen."""
     lines, left = list[str](), _SHOWN
     for line in answer.strip().split("\n")[:_SHOWN_LINES]:
         if len(line) > left:

@@ -160,7 +160,6 @@ _SPEAKERS = {"user": "you", "assistant": "agent", "tool": "tool"}
 
 
 def hits_page(db: Database, owner: str, query: str, hits: Sequence[Hit], display: Display) -> str:
-    """The hits, the group with the best one first."""
     lines: list[str] = []
     words = [word[: max(_STEM, len(word) - 2)] for word in terms.content_words(query)]
     place = {_group(hit): n for n, hit in reversed([*enumerate(hits)])}
@@ -378,7 +377,6 @@ def diff_lines(proposal: Proposal, width: int | None) -> list[StyledLine]:
 
 
 def spoken_lines(proposal: Proposal, place: tuple[int, int], now: datetime, *, more: bool = False) -> list[str]:
-    """A proposal in sentences, for a screen reader."""
     lines = [f"{_number(proposal, place)}, {proposal.handle}, {origin(proposal, now)}."]
     lines += map(_sentence, tainted(proposal))
     lines += [f"Known since {each.day}, {each.handle}: {each.statement}" for each in proposal.known]
@@ -476,7 +474,6 @@ def key_lines(offered: Iterable[str], proposal: Proposal, width: int) -> list[st
 
 
 def explained(offered: Iterable[str], proposal: Proposal) -> list[tuple[int, str, str]]:
-    """The number, key and explanation of each offered choice."""
     ends = handles(proposal)
     known = {"b": f"keep it, and {handles(proposal, STAYS)} too"}
     known |= {"y": f"keep it, and end {ends}"} if ends else {}

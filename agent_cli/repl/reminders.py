@@ -40,7 +40,6 @@ class Reminders:
         self._next: datetime | None = None
 
     def due_lines(self) -> list[str]:
-        """Lines about the reminders that have become due since the last call."""
         db, now, interval = self._app.db, self._app.time(), timedelta(minutes=self._app.config.remind_again)
         seen = (db.value("pragma data_version"), db.value("select total_changes()"))
         if seen != self._seen:

@@ -32,7 +32,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import terminal
-from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, PASTE_TIMEOUT, KeyAhead, PasteRecovery, typed_ahead
+from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, KeyAhead, end_lost_pastes, typed_ahead
 from agent_cli.text import clean
 
 STOP, END, ENTER, ESC = "stop", "end", "enter", "Esc"  # Ctrl-C; Ctrl-D, or the input has ended
@@ -46,7 +46,7 @@ class _Keyboard:
 
     def __init__(self, input: Input):
         self._input = input
-        self._recovery = PasteRecovery(input)
+        end_lost_pastes(input)
 
     def _acquire(self) -> None:
         raise NotImplementedError
@@ -87,7 +87,6 @@ class KeyReader(_Keyboard):
         self._arrived: asyncio.Queue[list[KeyPress]] = asyncio.Queue()  # an empty list: the input has ended
         self._exit_stack = ExitStack()
         self._last, self._pressed = "", 0.0
-        self._read_last = 0.0
 
     def discard_typed(self) -> None:
         """Drop what was typed up to now: it does not answer the next question."""
@@ -165,19 +164,11 @@ class KeyReader(_Keyboard):
         if pressed or self._has_ended():
             self._arrived.put_nowait(pressed)
         else:  # Esc also begins the codes of other keys
-            loop = asyncio.get_running_loop()
-            loop.call_later(_ESC_TIMEOUT, self._read_flushed)
-            self._read_last = time.monotonic()
-            loop.call_later(PASTE_TIMEOUT, self._end_lost_paste)
+            asyncio.get_running_loop().call_later(_ESC_TIMEOUT, self._read_flushed)
 
     def _read_flushed(self) -> None:
         if pressed := self._input.flush_keys():
             self._arrived.put_nowait(pressed)
-
-    def _end_lost_paste(self) -> None:
-        """End a paste whose end mark was lost: it would swallow every key, Ctrl-C too."""
-        if self._recovery.held() is not None and time.monotonic() - self._read_last >= PASTE_TIMEOUT:
-            self._arrived.put_nowait(self._recovery.end())
 
 
 def _name(press: KeyPress) -> str:
@@ -225,7 +216,6 @@ def _shown(draft: Sequence[KeyPress]) -> str:
 
 
 def _is_text(key: KeyPress) -> bool:
-    """Whether the key is a character, an Enter or a paste."""
     if isinstance(key.key, Keys):
         return key.key in (*ENTERS, Keys.ControlJ, NEWLINE, Keys.BracketedPaste)
     return key.key.isprintable()
@@ -278,10 +268,9 @@ class TurnKeyboard(_Keyboard):
                 pressed = self._input.read_keys()
                 if not pressed and self._has_ended():
                     return
-                wait = _ESC_TIMEOUT if self._recovery.held() is None else PASTE_TIMEOUT
+                wait = _ESC_TIMEOUT
             else:
-                pressed = self._input.flush_keys() if self._recovery.held() is None else self._recovery.end()
-                wait = None
+                pressed, wait = self._input.flush_keys(), None
             self._handle(pressed)
 
     def _handle(self, pressed: Sequence[KeyPress]) -> None:

@@ -123,7 +123,6 @@ def typed_ahead(pressed: Sequence[KeyAhead], send: bool = True) -> list[KeyAhead
 
 
 def text_of(pressed: Sequence[KeyPress]) -> str:
-    """The text that these keys would have entered."""
     newlines = (SEND, Keys.ControlM, Keys.ControlJ, NEWLINE)
     typed = ("\n" if key.key in newlines else "" if key.data.startswith("\x1b") else key.data for key in pressed)
     return clean("".join(typed)).strip()
@@ -240,33 +239,25 @@ class Pastes:
         return [(known.get(piece, piece), piece in known) for piece in split if piece]
 
 
-class PasteRecovery:
-    """Ends a paste whose end mark was lost in transmission, as by ssh or a serial line.
+def end_lost_pastes(input: Input) -> None:
+    """Have a paste whose end mark was lost in transmission end at the next key, once nothing came for PASTE_TIMEOUT.
 
-    prompt-toolkit would wait for it for ever, and swallow every key, Ctrl-C too. The attributes read here are private
-    to it: a missing one is tolerated, and a test fails.
+    prompt-toolkit would wait for the mark for ever, and swallow every key, Ctrl-C too. The attributes used here are
+    private to it: a missing one is tolerated, and a test fails.
     """
+    parser: Any = getattr(input, "vt100_parser", None)
+    if parser is None or "feed" in vars(parser):
+        return
+    feed, last = parser.feed, 0.0
 
-    def __init__(self, input: Input):
-        self._input = input
-        self._seen: int | None = None
+    def feed_in_time(data: str) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if last - before >= PASTE_TIMEOUT and getattr(parser, "_in_bracketed_paste", False):
+            feed("\x1b[201~")
+        feed(data)
 
-    def poll(self) -> list[KeyPress]:
-        """Call every PASTE_TIMEOUT seconds: ends a paste of which nothing came since the last call. Its keys."""
-        held = self.held()
-        lost, self._seen = held is not None and held == self._seen, held
-        return self.end() if lost else []
-
-    def held(self) -> int | None:
-        """How many characters of an unfinished paste have come; None when there is none."""
-        parser = getattr(self._input, "vt100_parser", None)
-        return len(getattr(parser, "_paste_buffer", "")) if getattr(parser, "_in_bracketed_paste", False) else None
-
-    def end(self) -> list[KeyPress]:
-        """End the unfinished paste; returns its keys."""
-        self._seen = None
-        self._input.vt100_parser.feed("\x1b[201~")  # type: ignore[attr-defined]
-        return self._input.read_keys()
+    parser.feed = feed_in_time
 
 
 @Condition

@@ -105,7 +105,6 @@ async def choose(offered: PickerList) -> str:
 
 
 def application(offered: PickerList) -> "Application[str]":
-    """The screen of the choice; it is gone when the choice is made."""
     screen = _Screen(offered)
     app = Application[str](screen.layout(), key_bindings=screen.keys(), erase_when_done=True)
     app.ttimeoutlen = _ESC_TIMEOUT
@@ -193,7 +192,6 @@ _PREVIEWED = 4000  # characters of which they are made
 
 
 def offered_lines(lines: Sequence[str]) -> PickerList:
-    """The list of these lines, which stand in their order."""
     nothing = "nothing that you sent has these words" if lines else "nothing was sent yet"
     rows = [PickerRow(str(number), line[:_SHOWN_CHARACTERS], line.casefold()) for number, line in enumerate(lines)]
 

@@ -167,7 +167,6 @@ def _periods(app: App, typed: str) -> Iterator[CompletionItem]:
 
 
 def _documents(app: App, typed: str) -> Iterator[CompletionItem]:
-    """The verbs of /docs, then a path."""
     verb, blank, path = typed.partition(" ")
     if not blank:
         yield from _choices(("add", "rm", "sync"), verb)
@@ -176,7 +175,6 @@ def _documents(app: App, typed: str) -> Iterator[CompletionItem]:
 
 
 def _tasks(app: App, typed: str) -> Iterator[CompletionItem]:
-    """The verbs of /tasks, then handles."""
     from agent_cli.repl.commands import plan_commands  # loaded with all commands, not before the prompt
 
     yield from _handles("task")(app, typed) if " " in typed else _choices(plan_commands.VERBS, typed)
@@ -213,7 +211,6 @@ def attach(parts: Sequence[Part]) -> list[Part]:
 
 
 def summary(parts: Sequence[Part]) -> str:
-    """A line about the files among the parts; empty when there are none."""
     files = [f"{part.name} ({len(part.text.rstrip()):,} characters)" for part in parts if part.origin == "file"]
     return f"sent along: {', '.join(files)}" if files else ""
 

@@ -37,7 +37,7 @@ from agent_cli.render.layout import cut
 from agent_cli.render.styles import PROMPT, YOU
 from agent_cli.repl.keyboard import keys, picker
 from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader, LineReader
-from agent_cli.repl.keyboard.keys import KeyAhead, PasteRecovery, Pastes
+from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
 from agent_cli.repl.keyboard.picker import PromptHistory
 from agent_cli.repl.shell import completion
 from agent_cli.store.db import Database
@@ -109,7 +109,7 @@ class PromptInput:
         if vi:
             self._prompt.app.ttimeoutlen = _ESC_TIMEOUT
         keys.spare_drawn(self._prompt.app)
-        self._paste_recovery = PasteRecovery(self.input)
+        keys.end_lost_pastes(self.input)
         self._dumb = LineReader(self.input.fileno()) if is_dumb_terminal() else None
         self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown
         self._asking = False  # whether a line is being read: then the buffer may hold a draft
@@ -182,13 +182,6 @@ class PromptInput:
     def take_dropped(self) -> frozenset[tuple[str, int]]:
         """(kind, id) of what memory would have added to the line just sent, and the person dropped."""
         return self._preview.take_dropped()
-
-    def end_lost_paste(self) -> None:
-        """To be called every second: end a paste whose end mark was lost. Without a prompt, others read the keys."""
-        app = get_app_or_none()
-        if app and (pressed := self._paste_recovery.poll()):
-            app.key_processor.feed_multiple(pressed)
-            app.key_processor.process_keys()
 
     def interrupt(self) -> None:
         """Handle Ctrl-C as if it had been pressed in the prompt, if it is shown."""
@@ -291,7 +284,6 @@ class RecallPreview:
 
     @property
     def line(self) -> str:
-        """The line above the prompt; empty when memory has nothing for the draft."""
         texts = [each.text for each in self._items]
         named = " · ".join(f"{n} {text}" for n, text in enumerate(texts, 1))
         return f"will use: {named} (Alt-{'1' if len(texts) == 1 else f'1…{len(texts)}'} drops one)" if texts else ""

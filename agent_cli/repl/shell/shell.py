@@ -257,11 +257,9 @@ class Shell:
         self._warmer.typed()
 
     async def _watch(self) -> None:
-        """Notice what was forgotten in another process, a paste that was never ended, and reminders and other news:
-        they are said above the prompt, never during an answer."""
+        """Notice what was forgotten in another process, reminders and other news, which are said above the prompt."""
         while True:
             await asyncio.sleep(_POLL_INTERVAL)
-            self._prompt.end_lost_paste()
             if self._runner:
                 continue
             self._prompt.drop_forgotten()

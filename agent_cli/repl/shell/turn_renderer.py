@@ -196,16 +196,13 @@ class TurnRenderer:
                 self.say("stopped")
 
     def show_draft(self, draft: str) -> None:
-        """Show what is typed meanwhile below the answer; may be called on any thread."""
         self._below.show(draft)
 
     def say(self, text: str) -> None:
-        """Print a line beside the answer."""
         self.end()
         print(announced(text, self._display), file=self._out, flush=True)
 
     def end(self) -> None:
-        """End what is being written, and the spinner."""
         self._hide_spinner()
         self._end_thinking()
         self._answer.end()

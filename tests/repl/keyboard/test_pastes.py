@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard.keys import PasteRecovery, Pastes
+from agent_cli.repl.keyboard.keys import PASTE_TIMEOUT, Pastes, end_lost_pastes
 from tests.repl.keyboard.test_keys import Typist
 
 LOG = "\n".join(f"line {number}" for number in range(212))
@@ -100,18 +101,14 @@ def test_what_was_pasted_is_let_go_when_it_is_forgotten_but_for_the_present_line
 def test_a_paste_whose_end_is_lost_gives_the_keys_back(typist):
     """The private names of prompt-toolkit that this relies on are tried here."""
     with create_pipe_input() as pipe:
-        lost = PasteRecovery(pipe)
-        pipe.send_text("\x1b[200~half a pa")
-        assert (pipe.read_keys(), lost.held()) == ([], 9)
-        assert lost.poll() == [], "it may still come"
-        pipe.send_text("ste")
-        pipe.read_keys()
-        assert lost.poll() == [], "something has come since"
-        [end] = lost.poll()
-        assert (end.key, end.data, lost.held()) == (Keys.BracketedPaste, "half a paste", None)
+        end_lost_pastes(pipe)
+        for piece in ("\x1b[200~half a pa", "ste"):
+            pipe.send_text(piece)
+            assert pipe.read_keys() == [], "its end may still come"
+        time.sleep(PASTE_TIMEOUT)
         pipe.send_text("\x03")
-        assert [each.key for each in pipe.read_keys()] == [Keys.ControlC]
-        assert lost.poll() == []
+        paste, key = pipe.read_keys()
+        assert (paste.key, paste.data, key.key) == (Keys.BracketedPaste, "half a paste", Keys.ControlC)
 
 
 def test_the_end_of_a_paste_that_comes_late_writes_nothing(typist):
@@ -134,12 +131,12 @@ def test_nothing_is_pasted_by_default():
 def test_keys_during_an_answer_come_back_when_the_end_of_a_paste_is_lost():
     from agent_cli.repl.keyboard.key_reader import TurnKeyboard
 
-    came, stopped = threading.Event(), threading.Event()
+    stopped = threading.Event()
 
     async def answer(pipe):
-        with TurnKeyboard(pipe, stopped.set, lambda draft: draft and came.set()):
+        with TurnKeyboard(pipe, stopped.set):
             pipe.send_text("\x1b[200~half")
-            assert came.wait(30)
+            await asyncio.sleep(PASTE_TIMEOUT + 0.2)
             pipe.send_text("\x03")
             assert stopped.wait(30)
 
