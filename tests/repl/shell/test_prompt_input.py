@@ -96,7 +96,7 @@ def test_a_lost_end_of_a_paste_gives_the_prompt_its_keys_back(app):
         keyboard.send_text("\x1b[200~half a paste")
         await asyncio.sleep(PASTE_TIMEOUT + 0.1)
         keyboard.send_text("\x03")
-        await until(lambda: prompts.recent(app.db, app.scope.owner, 9))
+        await until(lambda: log.recent_prompts(app.db, app.scope.owner, 9))
 
     at_prompt(app, person)
     assert log.recent_prompts(app.db, app.scope.owner, 9) == ["half a paste"]
