@@ -1,14 +1,12 @@
 """Text wrapped to the width of the window: styled text while it arrives, what the program itself says, and tables.
 
 A word is written when it is complete, on a new line where it would not fit; nothing written is changed again. The width
-is read at the beginning of each line, so that a window may be resized at any time. A word wider than the line (an
-address) is left to the terminal to break, so that it is copied in one piece. Between wide characters a line may break
-without a blank. Each line ends in the plain style: what follows an answer is never bold.
+is read at the beginning of each line. A word wider than the line (an address) is left to the terminal to break, so that
+it is copied in one piece. Each line ends in the plain style: what follows an answer is never bold.
 
 Of what the program says only lines that are too long are changed. A line with columns continues below its last column
-that leaves enough room. A command, as in `agent -r s4` or /resume s4, stays on one line, so that it can be read and
-copied as a whole. Tables and trees stand still, so they are drawn with `rich`; importing it takes 50 to 100 ms, so only
-what draws one does.
+that leaves enough room; a command, as in `agent -r s4` or /resume s4, stays on one line. Tables and trees are drawn
+with `rich`; importing it is slow, so only what draws one does.
 """
 
 import re

@@ -1,22 +1,14 @@
 """An answer in Markdown, shown while it arrives: appended, never redrawn. And which writer a terminal gets.
 
-Text is written by the word, code by the line, a table when it is complete. The cursor is never moved, so no window,
-however it is resized, can show a line twice or lose one. How the stream was cut into pieces makes no difference to a
-single byte. Only what cannot be decided yet is held back: the first characters of a line, an open delimiter, a table;
-each within bounds, so that a line of megabytes takes time in proportion to its length.
+Text is written by the word, code by the line, a table when it is complete; the cursor is never moved, so a window that
+is resized can neither show a line twice nor lose one. How the stream was cut into pieces makes no difference to a
+single byte. Only what cannot be decided yet is held back, within bounds: the first characters of a line, a table, and a
+delimiter until its closing one has come, the line has ended or `_WINDOW` characters have passed.
 
-A delimiter within a line is held back until its closing one has come, the line has ended or `_WINDOW` characters have
-passed; then it is a style, or a literal character. Names such as `__init__`, `**kwargs` and `2*3` stay whole where
-CommonMark would make them bold only by accident. A link shows its address behind its text: a text that hides its
-address can deceive, terminals find the address by themselves, and it is there when the answer is copied.
-
-In a table wider than the window the widest columns are wrapped; where that leaves one too little room, each row stands
-as a record, a line for each cell. Code has nothing in front of it, so that it can be copied. Few of its kinds of token
-are coloured: what a reader looks for is where strings and comments end. Pygments is imported at the first block of code
-with a language.
-
-Not supported, and shown as written: underlined (setext) headings, reference links, HTML, tables whose rows do not begin
-with a bar.
+Names such as `__init__`, `**kwargs` and `2*3` stay whole where CommonMark would make them bold only by accident. A link
+shows its address behind its text, which could deceive. Code has nothing in front of it, so that it can be copied;
+Pygments is imported at the first block with a language. Shown as written: setext headings, reference links, HTML,
+tables whose rows do not begin with a bar.
 """
 
 import re

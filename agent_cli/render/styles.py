@@ -1,13 +1,9 @@
 """The styles of text at a terminal, the five roles of the program's lines there, and whether either is shown.
 
-Styles are the numbers of ANSI escape sequences (SGR, ECMA-48): the sixteen colours of the terminal, no background, so
-that they can be read on light and dark alike. Nothing else names a colour. Each role has a sign too, so that it can be
-told without colours. An answer has neither sign nor colour.
-
-What a terminal can show and what the person wants to see is decided once, from the stream, environment and flags: all
-drawing depends on a `Display` alone. Without Markdown an answer is printed as the model wrote it: in a pipe and on a
-dumb terminal. Where no colours are wanted, weight and layout remain. `screen_reader`: whole sentences, nothing that is
-erased again, and no signs that only make sense to the eye.
+Styles are the numbers of ANSI escape sequences (SGR): the sixteen colours of the terminal and no background, so that
+they can be read on light and dark alike. Nothing else names a colour. Each role has a sign too, so that it can be told
+without colours; an answer has neither. What is shown is decided once, from the stream, environment and flags: all
+drawing depends on a `Display` alone. `screen_reader`: whole sentences, nothing that is erased again, no signs.
 """
 
 import os

@@ -1,13 +1,9 @@
 """What is remembered, as pages for a person: lists, the hits of a search, why something was recalled, a row in its
 place, and what the review shows of a proposal.
 
-The prompt and the commands show the same pages; a pipe gets plain lines instead. Hits stand by conversation, with who
-said them; then the rest by kind, the words of the question marked. Of what was added to a question, a bar shows how
-strongly each line speaks for itself, and the reason stands in words. A message is shown between its neighbours.
-
-Of a proposal everything that a yes keeps is shown in full; a quote and a passage, which only give the source, are
-shortened. What is known stands against what is new, each with its date; how a fact is filed and where it comes from
-follow on demand. A screen reader is given whole sentences.
+The prompt and the commands show the same pages; a pipe gets plain lines instead. Of a proposal everything that a yes
+keeps is shown in full; a quote and a passage, which only give the source, are shortened. What is known stands against
+what is new, each with its date; how a fact is filed and where it comes from follow on demand.
 """
 
 import re

@@ -2,14 +2,12 @@
 terminal that moves no cursor.
 
 A key counts as an answer when it arrives alone and after its question is on the screen: what was typed ahead, a paste,
-several keys in one read and a key that is held down are ignored. The terminal is raw from the first question to the
-last, so that nothing is echoed and Ctrl-C is a key.
+several keys in one read and a key that is held down are ignored.
 
-While an answer comes, Ctrl-C and Esc stop it, Ctrl-Z suspends, and the others are typed ahead for the prompt. They are
-shown below the answer and can be edited. An Enter sends them after the answer, unless the answer was stopped: then all
-of it is a draft. Keys are read on a thread of their own, which notes when each arrived: however long drawing takes,
-typing is told from a paste. A dumb terminal keeps its mode: there Ctrl-C is a signal, and the terminal itself buffers
-what is typed ahead; a key is a line of one character, and several lines at once are ignored.
+While an answer comes, Ctrl-C and Esc stop it, and other keys are typed ahead for the prompt: they are shown below the
+answer and can be edited. An Enter sends them after the answer, unless that was stopped: then all of it is a draft. Keys
+are read on a thread of their own, which notes when each arrived: however long drawing takes, typing is told from a
+paste. A dumb terminal keeps its mode: there Ctrl-C is a signal, and a key is a line of one character.
 """
 
 import asyncio
