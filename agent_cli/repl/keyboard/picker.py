@@ -10,17 +10,20 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import Application, get_app
+from prompt_toolkit.application import Application, get_app, get_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
+from prompt_toolkit.input import DummyInput
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, VSplit, Window
 from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.renderer import Renderer
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli.app.app import App
@@ -105,9 +108,23 @@ async def choose(offered: PickerList) -> str:
 
 
 def application(offered: PickerList) -> "Application[str]":
-    screen = _Screen(offered)
-    app = Application[str](screen.layout(), key_bindings=screen.keys(), erase_when_done=True)
+    app, session, screen = prepare(), get_app_session(), _Screen(offered)
+    if app.output is not session.output:
+        app.input, app.output, warn = session.input, session.output, app.cpr_not_supported_callback
+        app.renderer = Renderer(app.renderer.style, app.output, cpr_not_supported_callback=warn)
+    app.layout, app.key_bindings = screen.layout(), screen.keys()
+    return app
+
+
+@cache
+def prepare() -> "Application[str]":
+    """What shows each choice, made once and ahead: all keys and styles that prompt-toolkit knows take their time.
+
+    On no terminal: to make one resets its cursor, which the prompt may have shaped.
+    """
+    app = Application[str](erase_when_done=True, input=DummyInput(), output=DummyOutput())
     app.ttimeoutlen = _ESC_TIMEOUT
+    app.renderer.style.get_attrs_for_style_str("")  # joins the styles, which it keeps
     return app
 
 
