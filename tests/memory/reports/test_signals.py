@@ -46,10 +46,10 @@ def test_nothing_is_told_of_an_empty_file(db):
 def test_days_in_a_row_reach_to_today_or_yesterday_and_end_at_the_first_gap(db, session):
     for days in (1, 2, 3, 5):
         say(db, session, NOW - days * DAY)
-    assert signals.days_said(db, "person", NOW) == 3
+    assert signals.read(db, "person", NOW, NOW).days_said == 3
     say(db, session, NOW)
-    assert signals.days_said(db, "person", NOW) == 4
-    assert signals.days_said(db, "person", NOW + 2 * DAY) == 0
+    assert signals.read(db, "person", NOW, NOW).days_said == 4
+    assert signals.read(db, "person", NOW + 2 * DAY, NOW).days_said == 0
 
 
 def test_a_day_is_that_of_the_clock_at_which_it_was_said(db, session):
@@ -63,7 +63,7 @@ def test_what_was_taken_back_or_said_by_others_is_not_counted(db, session):
     say(db, sessions.start(db, Scope("caller", "/"), NOW), NOW, scope=Scope("caller", "/"))
     with db.write():
         log.undo_from(db, session, first, NOW)
-    assert (signals.turns(db, "person", NOW.date()), signals.days_said(db, "person", NOW)) == (0, 0)
+    assert (signals.turns(db, "person", NOW.date()), signals.read(db, "person", NOW, NOW).days_said) == (0, 0)
 
 
 def test_what_is_due_is_told_the_longest_overdue_first(db):
@@ -82,7 +82,7 @@ def test_tasks_done_on_days_in_a_row_are_told_from_the_events(db):
     mine, others = task(db, state="done"), task(db, owner="caller")
     for id, days in ((mine, 0), (mine, 1), (others, 2)):
         events.append(db, lambda days=days: NOW - days * DAY, "task done", ids.handle("task", id), actor="person")
-    assert signals.days_done(db, "person", NOW) == 2
+    assert signals.read(db, "person", NOW, NOW).days_done == 2
 
 
 def test_calls_are_counted_by_tool_and_those_refused_apart(db, session):
