@@ -5,7 +5,6 @@ Those of other programs are imported as transcripts: searched and recalled like 
 
 import json
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -219,13 +218,15 @@ def llm(
 
 
 def _import(invocation: Invocation, file: Path, source: str) -> None:
-    from_source = import_module(f"agent_cli.memory.transfers.from_{source}")  # no other command needs it
+    from agent_cli.memory.transfers import export_files, from_llm  # no other command needs them
+
+    read = {"chatgpt": export_files.chatgpt, "claude": export_files.claude, "llm": from_llm.read_sessions}[source]
     app_ = invocation.app()
     with output.ProgressLine(invocation.quiet) as line:
         done = transfer.import_sessions(
             app_.db,
             app_.scope,
-            from_source.read_sessions(file),
+            read(file),
             source,
             app_.time,
             output.first_notes(line.note),

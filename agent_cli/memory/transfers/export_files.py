@@ -1,38 +1,52 @@
-"""Reads the export files of ChatGPT and Claude.
+"""Reads the exports of ChatGPT and Claude as sessions.
 
 Both send a .zip with conversations.json in it, or several when large (conversations-000.json and so on). The archive,
-the unpacked folder or the file itself may be given. Nothing is unpacked to the disk.
+the unpacked folder or the file itself may be given. Nothing is unpacked to the disk, and of an array that is too large
+for memory (ten years are a gigabyte) one conversation is read at a time.
+
+A conversation of ChatGPT is a tree of messages: regenerating and editing leave branches behind. The branch last shown
+is imported, the one that leads to `current_node`. Hidden messages (instructions, context about the person) and the
+model's thoughts are left out; pictures and files leave a mark in their place.
+
+A message of Claude has its text twice, plain and as blocks; the blocks are newer and complete. Text files are in the
+export and become parts of the message; other files leave a mark. When messages know their parents, the branch last
+shown is read.
 """
 
 import io
+import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from agent_cli import clock
+from agent_cli import clock, limits
 from agent_cli.errors import UsageError
-from agent_cli.memory.transfers import json_array
 from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.text import one_line
 
 _NAME = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _MAX_UNPACKED = 20_000_000_000  # bytes of an archive: a small one may hold a thousand times its size
-_DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    NotImplementedError,
-)  # RuntimeError: encrypted
+_ENCRYPTED = RuntimeError
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, _ENCRYPTED, NotImplementedError)
 
 
-def read_sessions(
+def chatgpt(file: Path) -> Iterator[ExternalSession]:
+    """The sessions of an export of ChatGPT. Raises UsageError when the file is none."""
+    return _read_sessions(file, _chatgpt_row, "mapping", "ChatGPT", {"chat_messages": "claude"})
+
+
+def claude(file: Path) -> Iterator[ExternalSession]:
+    """The sessions of an export of Claude. Raises UsageError when the file is none."""
+    return _read_sessions(file, _claude_row, "chat_messages", "Claude", {"mapping": "chatgpt"})
+
+
+def _read_sessions(
     file: Path, row: Callable[[dict[str, Any]], dict[str, Any] | None], key: str, program: str, others: dict[str, str]
 ) -> Iterator[ExternalSession]:
     """The sessions in an export of `program`, whose conversations hold their messages under `key`.
@@ -46,20 +60,23 @@ def read_sessions(
                 number += 1
                 place = f"conversation {number}"
                 if not isinstance(conversation, dict):
-                    broken = isinstance(conversation, json_array.BrokenElement)
+                    broken = isinstance(conversation, BrokenElement)
                     yield ExternalSession(
-                        place, 1, _raising(str(conversation) if broken else "it is not a JSON object")
+                        place, 1, partial(_fail, str(conversation) if broken else "it is not a JSON object")
                     )
                     continue
-                if number == 1:
-                    _refuse_other(file, conversation, key, program, others)
+                for theirs, command in others.items() if number == 1 and key not in conversation else ():
+                    if theirs in conversation:
+                        raise UsageError(f"{file} is not an export of {program}; try `agent import {command} {file}`")
                 title = conversation.get("title") or conversation.get("name")
                 place += f" (“{one_line(title, 40)}”)" if isinstance(title, str) else ""
-                yield ExternalSession(place, _size(conversation, key), lambda value=conversation: row(value))  # type: ignore[misc]
-        except json_array.BrokenElement as error:
+                messages = conversation.get(key)
+                size = len(messages) if isinstance(messages, dict | list) else 1
+                yield ExternalSession(place, size, partial(row, conversation))
+        except BrokenElement as error:
             if not number:
                 raise UsageError(f"{name} is not an export of {program}: {error}") from error
-            yield ExternalSession(f"what follows conversation {number} in {name}", 1, _raising(str(error)))
+            yield ExternalSession(f"what follows conversation {number} in {name}", 1, partial(_fail, str(error)))
 
 
 def parse_time(value: Any) -> datetime | None:
@@ -76,7 +93,28 @@ def parse_time(value: Any) -> datetime | None:
     return found if found and clock.EARLIEST <= found <= clock.LATEST else None
 
 
-def path_to(parents: dict[str, Any], leaf: str) -> list[str]:
+def _row(
+    id: Any, title: Any, started: Any, messages: Sequence[tuple[Any, dict[str, Any] | None]]
+) -> dict[str, Any] | None:
+    """A conversation as `transfer.export_session` gives it; None when it is empty.
+
+    `messages`: with the time of each; one without a time has that of the one before it.
+    """
+    begin = at = parse_time(started)
+    timed = []
+    for said_at, message in messages:
+        if message:
+            at = parse_time(said_at) or at
+            timed.append(message | {"at": at.isoformat() if at else ""})
+    start = begin.isoformat() if begin else ""
+    return {"id": str(id or ""), "title": str(title or ""), "started_at": start, "messages": timed} if timed else None
+
+
+def _fail(why: str) -> dict[str, Any]:
+    raise ValueError(why)
+
+
+def _path_to(parents: dict[str, Any], leaf: str) -> list[str]:
     """The ids from the first message to the leaf; `parents`: the parent id of each message."""
     path: dict[str, None] = {}
     at: Any = leaf
@@ -84,24 +122,6 @@ def path_to(parents: dict[str, Any], leaf: str) -> list[str]:
         path[at] = None
         at = parents[at]
     return list(path)[::-1]
-
-
-def _refuse_other(file: Path, conversation: dict[str, Any], key: str, program: str, others: dict[str, str]) -> None:
-    for theirs, command in others.items():
-        if theirs in conversation and key not in conversation:
-            raise UsageError(f"{file} is not an export of {program}; try `agent import {command} {file}`")
-
-
-def _size(conversation: dict[str, Any], key: str) -> int:
-    messages = conversation.get(key)
-    return len(messages) if isinstance(messages, dict | list) else 1
-
-
-def _raising(why: str) -> Callable[[], dict[str, Any]]:
-    def row() -> dict[str, Any]:
-        raise ValueError(why)
-
-    return row
 
 
 def _open_files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
@@ -136,6 +156,254 @@ def _conversations(opened: ExitStack, raw: IO[bytes]) -> Iterator[Any]:
         try:
             return file.read(count)
         except _DAMAGED as error:
-            raise json_array.BrokenElement(f"it is damaged: {error}") from error
+            raise BrokenElement(f"it is damaged: {error}") from error
 
-    return json_array.elements(read)
+    return elements(read)
+
+
+_CHUNK = 1 << 20
+_ARRAY_START = re.compile(r'\s*(?:\{\s*"conversations"\s*:\s*)?\[\s*')  # some exports wrap the array in an object
+_SEPARATOR = re.compile(r"[\s,]*")
+_TAIL = 16  # characters at the end of the buffer that may be half a token or escape
+_OVERLAP = 4096  # characters within which the start of an element fits
+_decode = json.JSONDecoder().raw_decode
+
+
+class BrokenElement(ValueError):
+    """An element that cannot be read: raised when nothing after it can be either, else yielded in its place."""
+
+
+def elements(read: Callable[[int], str]) -> Iterator[Any]:
+    """The elements; `read` gives so many characters, fewer only at the end. Raises BrokenElement.
+
+    After a broken element it goes on where another one begins with the same two keys as the first.
+    """
+    buffer, at_end = read(_CHUNK), False
+    begin = _ARRAY_START.match(buffer)
+    if begin is None:
+        raise BrokenElement("it is not a JSON array of conversations")
+    at, start = begin.end(), None
+    while True:
+        at = _SEPARATOR.match(buffer, at).end()  # type: ignore[union-attr]  # matches nothing, too
+        if buffer.startswith("]", at):
+            return
+        try:
+            element, end = _decode(buffer, at)
+        except json.JSONDecodeError as error:
+            cut = not _is_malformed(error, len(buffer))
+            if cut and at_end:
+                raise BrokenElement("the file ends in the middle of it") from error
+            if cut and not (limit := _exceeded(buffer, at)):
+                end = -1
+            else:
+                broken = BrokenElement(limit if cut else f"it is not JSON ({error.msg})")
+                if start is None:
+                    raise broken from error
+                yield broken
+                buffer, at = _skip_to_next(buffer[at + 1 :], start, read)
+                continue
+        except (ValueError, RecursionError) as error:
+            deep = isinstance(error, RecursionError)
+            raise BrokenElement(limits.TOO_DEEP if deep else "it holds a number of thousands of digits") from error
+        if end >= 0:
+            yield element
+            start = start or _start_pattern(element)
+            buffer, at = (buffer[end:], 0) if end > _CHUNK else (buffer, end)
+            continue
+        buffer, at = buffer[at:], 0
+        more = read(max(_CHUNK, len(buffer)))
+        buffer, at_end = buffer + more, not more
+
+
+def _start_pattern(element: Any) -> re.Pattern[str] | None:
+    """A pattern of how elements like this one begin, after a comma."""
+    keys = [re.escape(json.dumps(key)) for key in element] if isinstance(element, dict) else []
+    if len(keys) < 2:
+        return None
+    return re.compile(rf',\s*(?=\{{\s*{keys[0]}\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*,\s*{keys[1]}\s*:)')
+
+
+def _skip_to_next(buffer: str, start: re.Pattern[str], read: Callable[[int], str]) -> tuple[str, int]:
+    """(buffer, position of the next element in it); the end of the array when there is none."""
+    while not (found := start.search(buffer)):
+        more = read(_CHUNK)
+        if not more:
+            return "]", 0
+        buffer = buffer[-_OVERLAP:] + more
+    return buffer, found.end()
+
+
+def _exceeded(buffer: str, at: int) -> str:
+    """The limit that an element hits which is not whole yet; it is tried next with twice as much."""
+    if len(buffer) - at >= limits.MAX_LINE:
+        return f"it has more than {limits.MAX_LINE:,} characters"
+    return limits.TOO_MUCH_MEMORY if 2 * limits.json_memory(buffer) > limits.MEMORY else ""
+
+
+def _is_malformed(error: json.JSONDecodeError, length: int) -> bool:
+    """Whether the error is before the end of the buffer, so that reading more would not help."""
+    return error.pos < length - _TAIL and not error.msg.startswith("Unterminated string")
+
+
+_SKIPPED = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
+_FINISHES = {"max_tokens": "length", "interrupted": "cancelled"}
+
+
+def _chatgpt_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
+    nodes = conversation.get("mapping")
+    if not isinstance(nodes, dict):
+        raise ValueError("it has no messages (mapping)")
+    path = _path_to({id: _get(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes))
+    found = [(id, _get(nodes[id], "message")) for id in path]
+    messages = [
+        (message.get("create_time"), _chatgpt_message(message, id))
+        for id, message in found
+        if isinstance(message, dict)
+    ]
+    id = conversation.get("conversation_id") or conversation.get("id")
+    return _row(id, conversation.get("title"), conversation.get("create_time"), messages)
+
+
+def _get(node: Any, key: str) -> Any:
+    return node.get(key) if isinstance(node, dict) else None
+
+
+def _leaf(conversation: dict[str, Any], nodes: dict[str, Any]) -> str:
+    """The end of the branch shown; when unknown, the last message without an answer."""
+    current = conversation.get("current_node")
+    if isinstance(current, str) and current in nodes:
+        return current
+    ends = [id for id, node in nodes.items() if not _get(node, "children")]
+    return ends[-1] if ends else next(reversed(nodes), "")
+
+
+def _chatgpt_message(node_message: dict[str, Any], id: str) -> dict[str, Any] | None:
+    """None when it was hidden or empty."""
+    author, metadata, content = (node_message.get(key) or {} for key in ("author", "metadata", "content"))
+    role = _get(author, "role")
+    hidden = _get(metadata, "is_visually_hidden_from_conversation") or node_message.get("weight") == 0
+    if hidden or role not in ("user", "assistant", "tool") or _get(content, "content_type") in _SKIPPED:
+        return None
+    content_text = "\n\n".join(piece for piece in (_words(content), *_chatgpt_files(metadata)) if piece)
+    if not content_text.strip():
+        return None
+    ending = _get(_get(metadata, "finish_details"), "type")
+    return {
+        "id": id,
+        "role": role,
+        "content": content_text,
+        "tool": str(_get(author, "name") or "") if role == "tool" else "",
+        "model": str(_get(metadata, "model_slug") or "") if role == "assistant" else "",
+        "finish": _FINISHES.get(ending, "stop") if isinstance(ending, str) else "stop",
+    }
+
+
+def _words(content: dict[str, Any]) -> str:
+    """The text of a message, by its content type."""
+    match content.get("content_type"):
+        case "code":
+            language = content.get("language")
+            name = language if isinstance(language, str) and language != "unknown" else ""
+            return f"```{name}\n{_text(content, 'text')}\n```" if _text(content, "text").strip() else ""
+        case "tether_quote":
+            source = ", ".join(filter(None, (_text(content, "title"), _text(content, "url"))))
+            return "\n".join(filter(None, (_text(content, "text"), f"({source})" if source else "")))
+        case "tether_browsing_display":
+            return _text(content, "result") or _text(content, "summary")
+    parts = content.get("parts")
+    if isinstance(parts, list):
+        return "\n\n".join(filter(None, map(_part, parts)))
+    return _text(content, "text") or _text(content, "result")
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    kind = str(_get(part, "content_type") or "")
+    if kind == "audio_transcription":
+        return _text(part, "text")
+    if "audio" in kind:
+        return ""  # its transcription is another part
+    return f"[{kind.partition('_')[0]} left out]" if kind else ""
+
+
+def _chatgpt_files(metadata: dict[str, Any]) -> Iterator[str]:
+    """A mark for each file attached to a message; pictures have theirs in the text."""
+    files = _get(metadata, "attachments")
+    for file in files if isinstance(files, list) else ():
+        kind = str(_get(file, "mime_type") or _get(file, "mimeType") or "")
+        if not kind.startswith("image/") and _get(file, "name"):
+            yield f"[file {_get(file, 'name')} left out]"
+
+
+def _text(content: dict[str, Any], key: str) -> str:
+    found = content.get(key)
+    return found if isinstance(found, str) else ""
+
+
+_ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
+
+
+def _claude_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
+    messages = conversation.get("chat_messages")
+    if not isinstance(messages, list):
+        raise ValueError("it has no messages (chat_messages)")
+    shown = [each for each in messages if isinstance(each, dict)]
+    by_id, leaf = {each.get("uuid"): each for each in shown}, conversation.get("current_leaf_message_uuid")
+    if isinstance(leaf, str) and leaf in by_id:
+        path = _path_to({str(id): each.get("parent_message_uuid") for id, each in by_id.items()}, leaf)
+        shown = [by_id[id] for id in path]
+    rows = [(each.get("created_at"), _claude_message(each)) for each in shown]
+    return _row(conversation.get("uuid"), conversation.get("name"), conversation.get("created_at"), rows)
+
+
+def _claude_message(chat_message: dict[str, Any]) -> dict[str, Any] | None:
+    """None when it is empty."""
+    sender = chat_message.get("sender")
+    role = _ROLES.get(sender) if isinstance(sender, str) else None
+    if role is None:
+        raise ValueError(f"a message is from {sender!r}, neither human nor assistant")
+    content, thinking = _blocks(chat_message.get("content"))
+    pieces = [(content or str(chat_message.get("text") or ""), ""), *_claude_files(chat_message)]
+    pieces = [(words, name) for words, name in pieces if words.strip()]
+    if not pieces:
+        return None
+    ends = [*["\n\n"] * (len(pieces) - 1), ""]
+    return {
+        "id": str(chat_message.get("uuid") or ""),
+        "role": role,
+        "content": "".join(words + end for (words, _), end in zip(pieces, ends, strict=True)),
+        "origin": [
+            ["import", len(words + end), *([name] if name else [])]
+            for (words, name), end in zip(pieces, ends, strict=True)
+        ],
+        "thinking": thinking,
+    }
+
+
+def _blocks(content: Any) -> tuple[str, str]:
+    """(text, thinking) of the blocks of a message."""
+    texts, thoughts = [], []
+    for block in content if isinstance(content, list) else ():
+        match block:
+            case {"type": "text", "text": str(words)}:
+                texts.append(words)
+            case {"type": "thinking", "thinking": str(words)}:
+                thoughts.append(words)
+            case {"type": "tool_use", "input": {"content": str(words), **more}}:  # an artifact
+                title = more.get("title")
+                texts.append(f"{title if isinstance(title, str) else 'artifact'}:\n\n```\n{words}\n```")
+    return "\n\n".join(filter(None, texts)), "\n\n".join(thoughts)
+
+
+def _claude_files(chat_message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """(text, name) of each attached file; a mark and no name for one that is not in the export."""
+    for key in ("attachments", "files"):
+        files = chat_message.get(key)
+        for file in files if isinstance(files, list) else ():
+            name = str(file.get("file_name") or "") if isinstance(file, dict) else ""
+            words = file.get("extracted_content") if isinstance(file, dict) else None
+            if isinstance(words, str) and words.strip():
+                yield words, name or "attachment"
+            elif name:
+                yield f"[file {name} left out]", ""

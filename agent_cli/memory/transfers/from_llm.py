@@ -25,14 +25,14 @@ from agent_cli.text import one_line, without_surrogates
 class _Turn(NamedTuple):
     conversation: str
     name: str
-    id: str
-    at: Any
-    model: str
-    prompt: str
-    response: str
-    thinking: str
-    tokens_in: int
-    tokens_out: int
+    id: str = ""
+    at: Any = ""
+    model: str = ""
+    prompt: str = ""
+    response: str = ""
+    thinking: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
     fault: str = ""  # why the row cannot be read, or empty
 
 
@@ -67,14 +67,12 @@ def session_row(turns: list[_Turn]) -> dict[str, Any] | None:
         at = export_files.parse_time(turn.at)
         both = {"at": at.isoformat() if at else ""}
         if turn.prompt.strip():
-            messages.append(
-                {"id": f"{turn.id} prompt", "role": "user", "content": without_surrogates(turn.prompt), **both}
-            )
+            messages.append({"id": f"{turn.id} prompt", "role": "user", "content": turn.prompt, **both})
         if turn.response.strip():
-            used = {"model": without_surrogates(turn.model), "tokens": {"in": turn.tokens_in, "out": turn.tokens_out}}
-            words = {"content": without_surrogates(turn.response), "thinking": without_surrogates(turn.thinking)}
+            used = {"model": turn.model, "tokens": {"in": turn.tokens_in, "out": turn.tokens_out}}
+            words = {"content": turn.response, "thinking": turn.thinking}
             messages.append({"id": turn.id, "role": "assistant", **words, **both, **used})
-    title = without_surrogates(str(turns[0].name or ""))
+    title = str(turns[0].name or "")
     if not messages:
         return None
     return {"id": turns[0].conversation, "title": title, "started_at": "", "messages": messages}
@@ -89,7 +87,8 @@ def _responses(log: ForeignFile) -> Iterator[_Turn]:
     def column(name: str, instead: str) -> str:
         return f"coalesce(r.{name}, {instead})" if name in columns else instead
 
-    join = "left join conversations c on c.id = r.conversation_id" if _has_names(log, columns) else ""
+    named = "conversation_id" in columns and {"id", "name"} <= log.tables.get("conversations", set())
+    join = "left join conversations c on c.id = r.conversation_id" if named else ""
     texts = (
         column("conversation_id", "r.id"),
         "coalesce(c.name, '')" if join else "''",
@@ -104,9 +103,11 @@ def _responses(log: ForeignFile) -> Iterator[_Turn]:
         f"""select {", ".join(map(_bytes, texts))}, {column("input_tokens", "0")}, {column("output_tokens", "0")}
             from responses r {join} order by 1, 4, r.rowid"""
     )
-    left_out = _attachment_marks(log)
+    queries = _attachment_marks(log)
     for turn in map(_decode_turn, rows):
-        marks = () if turn.fault else left_out(turn.id)
+        left_out = {} if turn.fault else queries
+        names = [(kind, name) for kind, sql in left_out.items() for (name,) in log.rows(sql, (turn.id,))]
+        marks = [f"[{' '.join(filter(None, (kind, _text(name, 'replace'))))} left out]" for kind, name in names]
         yield turn._replace(prompt="\n\n".join(filter(None, (turn.prompt, *marks))))
 
 
@@ -120,52 +121,28 @@ def _text(value: Any, errors: str = "strict") -> str:
     return value.decode(errors=errors) if isinstance(value, bytes) else str(value or "")
 
 
-def _has_names(log: ForeignFile, columns: set[str]) -> bool:
-    return "conversation_id" in columns and {"id", "name"} <= log.tables.get("conversations", set())
-
-
 def _decode_turn(row: tuple[Any, ...]) -> _Turn:
     conversation, name, id, at, *texts, tokens_in, tokens_out = row
     conversation, name = _text(conversation, "replace"), _text(name, "replace")
     try:
         model, prompt, response, thinking = map(_text, texts)
         at = _text(at) if isinstance(at, bytes) else at
-        tokens = _count(tokens_in), _count(tokens_out)
+        tokens = [each if isinstance(each, int) else 0 for each in (tokens_in, tokens_out)]
         return _Turn(conversation, name, _text(id), at, model, prompt, response, thinking, *tokens)
     except UnicodeDecodeError as error:
-        return _Turn(
-            conversation, name, "", "", "", "", "", "", 0, 0, f"it holds bytes that are not text ({error.reason})"
-        )
+        return _Turn(conversation, name, fault=f"it holds bytes that are not text ({error.reason})")
 
 
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _attachment_marks(log: ForeignFile) -> Any:
-    """A function giving the marks of the fragments and attachments of a response, which are not imported."""
-    known = []
+def _attachment_marks(log: ForeignFile) -> dict[str, str]:
+    """The queries for the names of what a response has beside its words and is not imported, by what it is."""
+    marks = {}
     if {"response_id", "fragment_id"} <= log.tables.get("prompt_fragments", set()):
         source = "coalesce(f.source, '')" if "source" in log.tables.get("fragments", set()) else "''"
-        known.append(
-            ("fragment", f"select {_bytes(source)} from prompt_fragments p join fragments f on f.id = p.fragment_id")
-        )
+        marks["fragment"] = f"{_bytes(source)} from prompt_fragments p join fragments f on f.id = p.fragment_id"
     if {"response_id", "attachment_id"} <= log.tables.get("prompt_attachments", set()):
-        known.append(
-            (
-                "file",
-                f"""select {_bytes("coalesce(f.path, f.url, '')")} from prompt_attachments p
-                   join attachments f on f.id = p.attachment_id""",
-            )
-        )
-    names = {each: f"{sql} where p.response_id = ?" for each, sql in known}
-
-    def left_out(id: str) -> Iterator[str]:
-        for kind, sql in names.items():
-            for (name,) in log.rows(sql, (id,)):
-                yield f"[{' '.join(filter(None, (kind, _text(name, 'replace'))))} left out]"
-
-    return left_out
+        name = _bytes("coalesce(f.path, f.url, '')")
+        marks["file"] = f"{name} from prompt_attachments p join attachments f on f.id = p.attachment_id"
+    return {each: f"select {sql} where p.response_id = ?" for each, sql in marks.items()}
 
 
 def _turns(log: ForeignFile) -> Iterator[_Turn]:
@@ -181,33 +158,13 @@ def _turns(log: ForeignFile) -> Iterator[_Turn]:
     )
     for conversation, name, id, at, model, parent, tip, tokens_in, tokens_out in rows:
         answers = [each for each in _chain(log, tip, parent) if each[0] == "assistant"]
-        prompts = _prompts_before(log, parent)
-        yield _decode_turn(
-            (
-                conversation,
-                name,
-                id,
-                at,
-                model,
-                _join(prompts),
-                _join(words for _, words, _ in answers),
-                _join(thinking for _, _, thinking in answers),
-                tokens_in,
-                tokens_out,
-            )
-        )
+        prompt = _join(words for role, words, _ in _chain(log, parent, None, until="assistant") if role == "user")
+        response, thinking = (_join(each[column] for each in answers) for column in (1, 2))
+        yield _decode_turn((conversation, name, id, at, model, prompt, response, thinking, tokens_in, tokens_out))
 
 
 def _join(texts: Iterable[bytes]) -> bytes:
     return b"\n\n".join(filter(None, texts))
-
-
-def _prompts_before(log: ForeignFile, parent: str | None) -> list[bytes]:
-    """The user messages after the last answer."""
-    prompts: list[bytes] = []
-    for role, words, _ in reversed(list(_chain(log, parent, None, until="assistant"))):
-        prompts = [words, *prompts] if role == "user" and words else prompts
-    return prompts
 
 
 def _chain(log: ForeignFile, tip: str | None, end: str | None, until: str = "") -> Iterator[tuple[str, bytes, bytes]]:
@@ -222,8 +179,7 @@ def _chain(log: ForeignFile, tip: str | None, end: str | None, until: str = "") 
         path.append((tip, str(found[0])))
         tip = found[1]
     for hash, role in reversed(path):
-        words, thinking = _parts(log, hash)
-        yield role, words, thinking
+        yield role, *_parts(log, hash)
 
 
 def _parts(log: ForeignFile, hash: str) -> tuple[bytes, bytes]:

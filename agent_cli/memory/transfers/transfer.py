@@ -2,7 +2,7 @@
 
 Exported JSON lines can be imported again, here or elsewhere: ids are kept as external ids, unique for each source and
 session, so that importing twice adds nothing. The exports of other programs are converted to the same rows elsewhere
-(from_chatgpt, from_claude, from_llm) and imported by `import_sessions`.
+(export_files, from_llm) and imported by `import_sessions`.
 
 Exports the rows of every kind that the registry calls exportable, for other programs.
 
@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any
 
 from agent_cli import clock, kinds, limits, text
-from agent_cli.kinds import Kind
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
@@ -134,8 +133,6 @@ def _batches(entries: Iterable[ExternalSession]) -> Iterator[list[ExternalSessio
 
 @frozen
 class _ParsedSession:
-    """A session as read, validated before a row is written."""
-
     id: str
     source: str
     title: str
@@ -170,14 +167,16 @@ def _parse_session(row: dict[str, Any], now: datetime) -> _ParsedSession:
     parsed = [_parse_message(message, now) for message in messages]
     started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
     kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
-    return _ParsedSession(id, str(row.get("source") or ""), str(row.get("title") or ""), started, kind, parsed)
+    return _ParsedSession(
+        id, str(row.get("source") or ""), text.without_surrogates(str(row.get("title") or "")), started, kind, parsed
+    )
 
 
 def _id(row: dict[str, Any], what: str) -> str:
     id = row.get("id")
     if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
         raise ValueError(f"a {what} has no id")
-    return str(id)
+    return text.without_surrogates(str(id))
 
 
 def _parse_message(row: Any, now: datetime) -> log.ImportedMessage:
@@ -188,7 +187,8 @@ def _parse_message(row: Any, now: datetime) -> log.ImportedMessage:
         raise ValueError(f"the role of a message is {role!r}, not one of {', '.join(_ROLES)}")
     if not isinstance(content, str):
         raise ValueError("a message has no content")
-    author, thinking, answers, tool, model = [str(value) if (value := row.get(name)) else "" for name in _TEXTS]
+    content = text.without_surrogates(content)
+    author, thinking, answers, tool, model = [text.without_surrogates(str(row.get(name) or "")) for name in _TEXTS]
     tokens = row.get("tokens") or {}
     return log.ImportedMessage(
         _id(row, "message"),
@@ -223,7 +223,13 @@ def _parse_origins(spans: Any, content: str) -> tuple[Part, ...]:
         return (Part(content, "import"),) if content else ()
     parts, start = [], 0
     for _, length, *name in spans:
-        parts.append(Part(content[start : start + max(0, length)], "import", *map(str, name)))
+        parts.append(
+            Part(
+                content[start : start + max(0, length)],
+                "import",
+                *[text.without_surrogates(str(each)) for each in name],
+            )
+        )
         start += max(0, length)
     if start != len(content):
         raise ValueError("the lengths in a message's origin do not add up to its content")
@@ -241,11 +247,10 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     known_ids = set(log.external_ids(db, known).values()) if known else set()
     first = {each.external_id: each for each in reversed(parsed.messages) if each.external_id not in known_ids}
     new = list(first.values())[::-1]
-    wanted = (
-        [message for message in new if not _was_forgotten(db, message, scope.owner)]
-        if tombstones.any_exist(db)
-        else new
-    )
+    wanted = new
+    if tombstones.any_exist(db):
+        forms = [tombstones.message_form(clock.utc(each.at), each.text) for each in new]
+        wanted = [each for each, form in zip(new, forms, strict=True) if not tombstones.contains(db, form, scope.owner)]
     if not wanted and (known or new):  # nothing new, or everything new was forgotten before
         return 0, 0
     session = known or sessions.add_imported(
@@ -255,10 +260,6 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     if wanted:
         sessions.touch(db, session, min(now, max(message.at for message in wanted)))
     return int(not known), len(wanted)
-
-
-def _was_forgotten(db: Database, message: log.ImportedMessage, owner: str) -> bool:
-    return tombstones.contains(db, tombstones.message_form(clock.utc(message.at), message.text), owner)
 
 
 def export_session(db: Database, session: sessions.Session) -> dict[str, Any]:
@@ -300,12 +301,8 @@ def _export_message(entry: log.Entry, id: str) -> dict[str, Any]:
 def to_markdown(db: Database, session: sessions.Session) -> str:
     """A session as Markdown, with speakers and times."""
     started = clock.local(session.started_at, session.utc_offset)
-    lines = [
-        f"# {sessions.name(db, session) or session.handle}",
-        "",
-        f"{session.handle}, {started:%d %B %Y, %H:%M}",
-        "",
-    ]
+    title = sessions.name(db, session) or session.handle
+    lines = [f"# {title}", "", f"{session.handle}, {started:%d %B %Y, %H:%M}", ""]
     for entry in log.history(db, session.id):
         message, at = entry.message, clock.local(entry.at, entry.utc_offset)
         who = entry.author or {"user": "You", "assistant": "Agent", "tool": f"Tool {message.tool_name}"}[message.role]
@@ -324,16 +321,13 @@ def export_rows(db: Database, owner: str, names: Collection[str] = ()) -> Iterat
     """An owner's rows of the named kinds, or of all, the oldest of each first: `kind`, `id` (the handle) and whatever
     columns hold something."""
     for kind in kinds.KINDS:
-        if kind.exportable and (not names or kind.name in names):
-            yield from _rows(db, owner, kind)
-
-
-def _rows(db: Database, owner: str, kind: Kind) -> Iterator[dict[str, Any]]:
-    columns = [name for (name,) in db.rows("select name from pragma_table_info(?)", (kind.table,))]
-    page = f"select {', '.join(columns)} from {kind.table} where owner = ? and id > ? order by id limit {_PAGE}"
-    last = 0
-    while found := db.rows(page, (owner, last)):
-        for values in found:
-            row = {name: value for name, value in zip(columns, values, strict=True) if value not in (None, "")}
-            last = row["id"]
-            yield {"kind": kind.shown, **row, "id": ids.handle(kind.name, last)}
+        if not kind.exportable or (names and kind.name not in names):
+            continue
+        columns = [name for (name,) in db.rows("select name from pragma_table_info(?)", (kind.table,))]
+        page = f"select {', '.join(columns)} from {kind.table} where owner = ? and id > ? order by id limit {_PAGE}"
+        last = 0
+        while found := db.rows(page, (owner, last)):
+            for values in found:
+                row = {name: value for name, value in zip(columns, values, strict=True) if value not in (None, "")}
+                last = row["id"]
+                yield {"kind": kind.shown, **row, "id": ids.handle(kind.name, last)}

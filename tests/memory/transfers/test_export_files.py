@@ -11,7 +11,7 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lineage import ErasureRequest
-from agent_cli.memory.transfers import from_chatgpt, from_claude, from_llm, json_array, transfer
+from agent_cli.memory.transfers import export_files, from_llm, transfer
 from tests import exports
 from tests.conftest import HERE, noon
 from tests.exports import claude, node
@@ -21,13 +21,13 @@ from tests.exports import claude, node
 def take(db, tmp_path):
     """What an import did, and what was complained of. Several conversations stand in conversations.json."""
 
-    def run(told, reader=from_chatgpt, source="chatgpt"):
+    def run(told, reader=export_files.chatgpt, source="chatgpt"):
         file = told
         if not hasattr(told, "exists"):
             file = tmp_path / "conversations.json"
             file.write_text(told if isinstance(told, str) else json.dumps(told), encoding="utf-8")
         said = []
-        done = transfer.import_sessions(db, HERE, reader.read_sessions(file), source, noon, said.append)
+        done = transfer.import_sessions(db, HERE, reader(file), source, noon, said.append)
         assert done.broken == len(said)
         return (done.sessions, done.messages), said
 
@@ -148,7 +148,7 @@ def test_an_export_that_breaks_off_is_imported_as_far_as_it_goes(db, take):
 
 @pytest.mark.parametrize("piece", [1000, 1 << 20])
 def test_behind_a_conversation_that_is_no_json_the_others_are_imported(db, take, monkeypatch, piece):
-    monkeypatch.setattr(json_array, "_CHUNK", piece)
+    monkeypatch.setattr(export_files, "_CHUNK", piece)
     one, two, three = (json.dumps(exports.chatgpt(*ONE, id=f"c{n}", title=f"T {n}")) for n in (1, 2, 3))
     for number, damaged in enumerate((two[:-40], two.replace('"author"', "author", 1), two.replace("}", "", 1))):
         done, told = take(f"[{one}, {damaged}, {three.replace('c3', f'd{number}')}]")
@@ -194,7 +194,7 @@ def test_a_file_that_is_no_export_is_said(take, tmp_path):
     with pytest.raises(UsageError, match="try `agent import claude"):
         take([claude(("human", "hi"))])
     with pytest.raises(UsageError, match="try `agent import chatgpt"):
-        take([exports.chatgpt(*ONE)], from_claude, "claude")
+        take([exports.chatgpt(*ONE)], export_files.claude, "claude")
     assert take([]) == ((0, 0), [])
 
 
@@ -222,7 +222,7 @@ def test_a_claude_conversation_is_taken_with_its_files_and_pages(db, take):
                 ("assistant", "Nice", {"content": []}),
             )
         ],
-        from_claude,
+        export_files.claude,
         "claude",
     )
     assert done == ((1, 4), [])
@@ -253,13 +253,13 @@ def test_of_a_claude_conversation_with_branches_the_shown_one_is_taken(db, take)
         ("assistant", "Two", behind("u0")),
         current_leaf_message_uuid="u2",
     )
-    take([branched], from_claude, "claude")
+    take([branched], export_files.claude, "claude")
     assert said(db) == [("user", "Ask"), ("assistant", "Two")]
 
 
 def test_broken_claude_conversations_are_told(take):
     strange = claude(("robot", "hm"))
-    assert take([claude(("human", "hi")), {"name": "x"}, strange, claude(uuid="")], from_claude, "claude") == (
+    assert take([claude(("human", "hi")), {"name": "x"}, strange, claude(uuid="")], export_files.claude, "claude") == (
         (1, 1),
         [
             "conversation 2 (“x”) was skipped: it has no messages (chat_messages)",
@@ -280,8 +280,8 @@ def test_the_log_of_llm_is_read_in_every_shape_and_only_read(db, take, tmp_path,
         logging.execute("pragma journal_mode = wal")
     logging.close()
     before = file.read_bytes()
-    assert take(file, from_llm, "llm") == ((2, 5), [])
-    assert take(file, from_llm, "llm") == ((0, 0), [])
+    assert take(file, from_llm.read_sessions, "llm") == ((2, 5), [])
+    assert take(file, from_llm.read_sessions, "llm") == ((0, 0), [])
     assert said(db) == [("user", "Ten names"), ("assistant", "Cheddar"), ("user", "More"), ("assistant", "Brie")]
     assert log.history(db, 1)[1].usage.model == "gpt-4o"
     assert log.history(db, 1)[0].at == "2024-05-01T08:00:00.000Z"
@@ -292,13 +292,13 @@ def test_the_log_of_llm_is_read_in_every_shape_and_only_read(db, take, tmp_path,
 def test_a_log_of_llm_that_was_updated_brings_its_turns_once(db, take, tmp_path):
     file = exports.llm(tmp_path / "logs.db", exports.OLD, exports.COUNTED, exports.NEW)
     exports.llm_said(file, "r1", "Ten names", "Cheddar")
-    take(file, from_llm, "llm")
+    take(file, from_llm.read_sessions, "llm")
     first = exports.llm_turn(file, "r1", "Ten names", "Cheddar")  # both were written for a while
     second = exports.llm_turn(file, "t2", "More", "Brie", first)
     payload = json.dumps({"text_ref": [{"literal": "Read "}, {"fragment": 4}]})
     exports.llm_turn(file, "t3", None, "Done", second, at="2026-08-02T08:00:00+00:00", payload=payload)
     exports.llm_turn(file, "t4", "Elsewhere", "Yes", thread="l2")
-    assert take(file, from_llm, "llm") == ((1, 6), [])
+    assert take(file, from_llm.read_sessions, "llm") == ((1, 6), [])
     assert said(db) == [
         ("user", "Ten names"),
         ("assistant", "Cheddar"),
@@ -316,7 +316,7 @@ def test_a_file_that_is_no_log_of_llm_is_said(take, tmp_path):
     exports.llm(tmp_path / "other.db", "create table a (b)")
     for name, error in {"gone.db": UsageError, "text": StoreError, "other.db": UsageError}.items():
         with pytest.raises(error, match=name):
-            take(tmp_path / name, from_llm, "llm")
+            take(tmp_path / name, from_llm.read_sessions, "llm")
     assert not (tmp_path / "gone.db").exists()
 
 
@@ -330,16 +330,16 @@ def test_bytes_in_a_log_of_llm_that_are_no_text_cost_their_conversation_alone(db
     exports.llm_turn(file, "t2", "Elsewhere", "No", thread="l2")
     exports.llm(file, "update parts set text = cast(x'80' as text) where text = 'Yes'")
     why = "was skipped: it holds bytes that are not text (invalid start byte)"
-    done, complaints = take(file, from_llm, "llm")
+    done, complaints = take(file, from_llm.read_sessions, "llm")
     assert (done, [each.partition(") ")[2] for each in complaints]) == ((3, 6), [why, why])
     assert "Broken" not in str(said(db))
-    assert take(file, from_llm, "llm")[0] == (0, 0)
+    assert take(file, from_llm.read_sessions, "llm")[0] == (0, 0)
 
 
 @pytest.mark.parametrize("at", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00", 1e18])
 def test_a_time_that_no_clock_can_show_is_none(db, take, at):
     told = exports.claude(("human", "Where to?", {"created_at": at}), created_at=at)
-    assert take([told], from_claude, "claude") == ((1, 1), [])
+    assert take([told], export_files.claude, "claude") == ((1, 1), [])
     assert log.history(db, 1)[0].at == clock.utc(noon())
 
 
@@ -348,14 +348,14 @@ def test_an_array_is_read_piece_by_piece_whatever_the_pieces(monkeypatch):
     for indent in (None, 2):
         text = json.dumps(told, indent=indent)
         for size in (1, 2, 3, 7, 50):
-            monkeypatch.setattr(json_array, "_CHUNK", size)
-            assert list(json_array.elements(io.StringIO(text).read)) == told
+            monkeypatch.setattr(export_files, "_CHUNK", size)
+            assert list(export_files.elements(io.StringIO(text).read)) == told
 
 
 def test_a_broken_array_is_not_read_to_its_end():
     text = io.StringIO('[{"a": 1}, {"b" 2}, ' + '{"a": "' + "x" * 50_000_000 + '"}]')
-    found = json_array.elements(text.read)
+    found = export_files.elements(text.read)
     assert next(found) == {"a": 1}
-    with pytest.raises(json_array.BrokenElement, match="it is not JSON"):
+    with pytest.raises(export_files.BrokenElement, match="it is not JSON"):
         next(found)
     assert text.tell() <= 2 << 20
