@@ -61,11 +61,10 @@ VIEW = "when 'r' then (select substr(text, p.start + 1, p.length) from recipe wh
 OWNER = '''"""Recipes: what the person cooks."""
 
 import sys
-from collections.abc import Sequence
 
 from agent_cli import clock
-from agent_cli.memory import lineage, tombstones
-from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory import lineage
+from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.search import index
 from agent_cli.memory.search_sources import SearchSource
 from agent_cli.store import ids
@@ -79,32 +78,27 @@ SOURCES = {
         completions="select id, text from recipe where owner = :owner and hidden_at is null {more}",
     )
 }
-TABLES = (
-    Table(
-        "recipe",
-        text_columns="place text",
-        other_columns="uid owner at hidden_at",
-        letter="r",
-        counts={("recipes", "recipe"): "true"},
-        line="text",
-        mentions=lineage.mentions_topic("text"),
-        stated_text="text",
-        personal_texts=("select text from recipe where id {ids}",),
-        statements=("select text from recipe where id {ids}",),
-    ),
-)
-COPIES: Sequence[Copy] = ()
-
-
-def derive(db: Database, walk: Walk) -> None:
-    """Nothing else leads to a recipe."""
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    texts = lineage.texts(db, ("select text from recipe where id {ids}",), walk["recipe"])
-    tombstones.add(db, texts, time(), walk.request.owner)
     index.erase_many(db, "r", walk["recipe"])
     db.execute_many("delete from recipe where id = ?", [(id,) for id in walk["recipe"]])
+
+
+RECIPES = Table(
+    "recipe",
+    text_columns="place text",
+    other_columns="uid owner at hidden_at",
+    letter="r",
+    counts={("recipes", "recipe"): "true"},
+    line="text",
+    mentions=lineage.mentions_topic("text"),
+    stated_text="text",
+    personal_texts=("text",),
+    statements=("text",),
+    remembered=("text",),
+)
+LINEAGE = Owner((RECIPES,), erase)
 
 
 def add(db: Database, owner: str, place: str, text: str, time: clock.Clock) -> int:

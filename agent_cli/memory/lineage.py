@@ -1,12 +1,12 @@
 """The interface between forgetting and the folders that own tables.
 
-Each such folder has a module `lineage.py` that implements `Owner`: which of its rows derive from erased rows, and how
-to erase them. forgetting/provenance.py walks through all owners and names no table itself.
+Each such folder declares in a module `lineage.py` what its tables hold, which rows they are made from, and how rows are
+erased. forgetting/provenance.py walks through all of it and names no table itself.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from agent_cli import clock, kinds
 from agent_cli.memory.scope import PERSON
@@ -21,7 +21,10 @@ ErasedLine = tuple[str, str, str]
 
 @frozen
 class Table:
-    """A table as forgetting needs it. In queries, {ids} stands for the condition that a column is among given ids."""
+    """A table as forgetting needs it. In queries, {ids} stands for the condition that a column is among given ids.
+
+    `…_texts`, `statements`, `remembered`: columns of its rows, as in "title, text", or a whole query.
+    """
 
     name: str
     text_columns: str = ""  # names of its columns with text of the person, models or tools
@@ -29,6 +32,7 @@ class Table:
     derived: bool = False  # from other tables, and can be rebuilt
     owner: str = "owner"  # expression for the owner of a row; empty: rows have none
     time: str = "at"
+    made_from: Mapping[str, str] = field(default_factory=dict)  # condition of its rows that go with rows of a table
     # How rows are shown and counted.
     letter: str = ""  # of the handle
     handle: str = "id"  # the column with the number of the handle
@@ -43,11 +47,17 @@ class Table:
     mentions: str = ""  # condition that a row is about :topic
     dated: bool = True  # whether a time span without a topic selects its rows
     stated_text: str = ""  # expression for text that stays when copies are erased
-    personal_texts: Sequence[str] = ()  # queries for text of the person
-    other_texts: Sequence[str] = ()  # for text of models and tools, and names of files
-    file_texts: Sequence[str] = ()  # for text of files
-    statements: Sequence[str] = ()  # for texts that are copies wherever else they stand
-    summary_texts: Sequence[str] = ()  # for texts whose sentences tools may have returned
+    personal_texts: Sequence[str] = ()  # text of the person
+    other_texts: Sequence[str] = ()  # text of models and tools, and names of files
+    file_texts: Sequence[str] = ()  # text of files
+    statements: Sequence[str] = ()  # texts that are copies wherever else they stand
+    summary_texts: Sequence[str] = ()  # texts whose sentences tools may have returned
+    remembered: Sequence[str] = ()  # texts that no import and no model restores
+
+    def texts(self, db: Database, columns: Iterable[str], found: Iterable[int]) -> list[str]:
+        """All that these columns or queries hold of its rows."""
+        queries = [each if "{ids}" in each else f"select {each} from {self.name} where id {{ids}}" for each in columns]
+        return texts(db, queries, found)
 
 
 @frozen
@@ -127,20 +137,22 @@ class Walk:
         return [ids.handle(kind.name, id) for kind in kinds.FORGETTABLE for id in erased.get(kind.table, ())]
 
 
-class Owner(Protocol):
-    """A module that erases rows of the tables of its folder."""
+def derive(db: Database, walk: Walk, tables: Iterable[Table]) -> None:
+    """Add the rows that are made from rows of the walk, as the tables say."""
+    for table in tables:
+        for source, condition in table.made_from.items():
+            walk.add(table.name, column(db, f"select id from {table.name} where {condition}", walk[source]))
 
-    @property
-    def TABLES(self) -> Sequence[Table]: ...
 
-    @property
-    def COPIES(self) -> Sequence[Copy]: ...
+@frozen
+class Owner:
+    """The tables of a folder. `derive` adds what `made_from` of its tables does not say; `erase` deletes and shortens
+    rows of the walk, and removes references to erased rows."""
 
-    def derive(self, db: Database, walk: Walk) -> None:
-        """Add the rows derived from rows of the walk."""
-
-    def erase(self, db: Database, walk: Walk, time: clock.Clock) -> None:
-        """Delete and shorten its rows of the walk, and remove references to erased rows."""
+    tables: Sequence[Table]
+    erase: Callable[[Database, Walk, clock.Clock], None]
+    derive: Callable[[Database, Walk], None] = lambda db, walk: None
+    copies: Sequence[Copy] = ()
 
 
 def rows(db: Database, query: str, found: Iterable[int]) -> list[Row]:

@@ -1,19 +1,20 @@
 """The lineage of messages, calls and sessions: a message is erased with its answer, an answer as a whole without it.
 
-A session is erased with its last message. Other rows of a session are in session_lineage.py.
+A session is erased with its last message, and with it its notes, openings, rolling summary and requests of callers.
 """
 
 from collections.abc import Iterable
 
 from agent_cli import clock, text
 from agent_cli.memory import lineage, tombstones
-from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.lineage import Copy, CutMessage, ErasureRequest, Ids, Table, Walk
+from agent_cli.memory.conversations import callers, digest, log, sessions
+from agent_cli.memory.lineage import Copy, CutMessage, ErasureRequest, Owner, Table, Walk
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 
 _ERASED = "(erased)"
 
-TABLES = (
+_MESSAGES = (
     Table(
         "session",
         text_columns="place title opening source external_id",
@@ -22,7 +23,7 @@ TABLES = (
         letter="s",
         counts={("sessions", "session"): "true"},
         line="title",
-        personal_texts=("select title, external_id from session where id {ids}",),
+        personal_texts=("title, external_id",),
     ),
     Table(
         "message",
@@ -41,13 +42,14 @@ TABLES = (
                      or exists (select 1 from tool_call where message_id = message.id
                                 and {lineage.mentions_topic("arguments")})""",
         stated_text=lineage.joined("text", "thinking"),
-        personal_texts=("select text from message where role = 'user' and id {ids}",),
-        other_texts=("select iif(role = 'user', '', text), thinking, external_id, author from message where id {ids}",),
+        personal_texts=("iif(role = 'user', text, '')",),
+        other_texts=("iif(role = 'user', '', text), thinking, external_id, author",),
     ),
     Table(
         "tool_call",
         text_columns="call_id arguments",
         other_columns="uid name",
+        made_from={"message": "message_id {ids}"},
         owner="(select owner from message where id = message_id)",
         letter="m",
         handle="message_id",
@@ -57,45 +59,23 @@ TABLES = (
 )
 
 
-def _blank_messages(db: Database, found: Ids) -> None:
-    log.blank(db, found, (), _ERASED)
-
-
-def _blank_calls(db: Database, found: Ids) -> None:
-    log.blank(db, (), found, _ERASED)
-
-
 # The offline model only quotes, so its replies are treated like results of tools.
 _QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
 
-COPIES = (
-    Copy("titles", "title", "session", "title", sessions.blank_titles),
-    Copy(
-        "quotations elsewhere",
-        "quotation elsewhere",
-        "message",
-        _QUOTING,
-        _blank_messages,
-        looks_for="sentences",
-    ),
-    Copy("calls elsewhere", "call elsewhere", "tool_call", "arguments", _blank_calls, looks_for="lines"),
-)
 
-
-def derive(db: Database, walk: Walk) -> None:
+def _derive(db: Database, walk: Walk) -> None:
     """Add the answers to messages, all messages of sessions, and sessions left without messages."""
     cut = cut_messages(db, walk.request)
     walk.add("message", [id for id, message in cut.items() if not message.left])
     walk.add("message", log.exchanges(db, walk["message"]))
     walk.add("message", lineage.column(db, "select id from message where session_id {ids}", walk["session"]))
-    walk.add("tool_call", lineage.column(db, "select id from tool_call where message_id {ids}", walk["message"]))
     walk.add("session", _emptied(db, walk["message"]))
     walk.partial["message"] = {id: message for id, message in cut.items() if id not in walk["message"]}
     touched = lineage.column(db, "select distinct session_id from message where id {ids}", walk.losing_words("message"))
     walk.partial["session"] = dict.fromkeys(sorted({*touched} - {*walk["session"]}))
 
 
-def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     worded = "select at, text from message where text <> '' and id {ids}"
     messages = lineage.rows(db, worded, walk.losing_words("message"))
     tombstones.add(db, (tombstones.message_form(at, text) for at, text in messages), time(), walk.request.owner)
@@ -126,3 +106,91 @@ def _emptied(db: Database, messages: Iterable[int]) -> list[int]:
                              and o.id not in (select id from erased))""",
         messages,
     )
+
+
+_BLANKED = (
+    Copy("titles", "title", "session", "title", sessions.blank_titles),
+    Copy(
+        "quotations elsewhere",
+        "quotation elsewhere",
+        "message",
+        _QUOTING,
+        lambda db, found: log.blank(db, found, (), _ERASED),
+        looks_for="sentences",
+    ),
+    Copy(
+        "calls elsewhere",
+        "call elsewhere",
+        "tool_call",
+        "arguments",
+        lambda db, found: log.blank(db, (), found, _ERASED),
+        looks_for="lines",
+    ),
+)
+MESSAGES = Owner(_MESSAGES, _erase, _derive, _BLANKED)
+
+_OF_SESSIONS = (
+    Table(
+        "jotting",
+        text_columns="text",
+        other_columns="uid at",
+        owner="(select owner from session where id = session_id)",
+        made_from={"session": "session_id {ids}"},
+        counts={("jottings", "jotting"): "true"},
+        personal_texts=("text",),
+    ),
+    Table(
+        "rolling",
+        text_columns="text details",
+        other_columns="method at",
+        other_texts=("select text, details from rolling where session_id {ids}",),
+    ),
+    Table(
+        "answered",
+        text_columns="key lines",
+        other_columns="owner hash at",
+        made_from={"session": "session_id {ids}"},
+        counts={("requests of callers", "request of a caller"): "true"},
+        mentions=lineage.mentions_topic("key"),
+        dated=False,
+        other_texts=("key",),
+    ),
+    # Callers are removed by a command of their own.
+    Table("caller", text_columns="name owner", other_columns="uid hash may at seen_at revoked_at"),
+    Table("prompt", text_columns="place text", other_columns="uid owner pasted at"),
+)
+
+
+def _derive_of_sessions(db: Database, walk: Walk) -> None:
+    """Add the rows of erased sessions, and the rolling summaries of sessions that lose messages.
+
+    Also openings that carried over text of such a session, or of one whose summary is erased.
+    """
+    shorter = {*walk["session"], *walk.staying("session")}
+    walk.add("rolling", shorter)
+    messages = walk.losing_words("message")
+    walk.add("answered", lineage.column(db, "select id from answered where message_id {ids}", messages))
+    summarised = lineage.column(
+        db,
+        "select session_id from summary where session_id is not null and id {ids}",
+        (*walk["summary"], *walk.staying("summary")),
+    )
+    handles = [ids.handle("session", id) for id in sorted(shorter | {*summarised})]
+    handles += [ids.handle("summary", id) for id in (*walk["summary"], *walk.staying("summary"))]
+    walk.add("openings", {*sessions.opened_with(db, handles)} - {*walk["session"]})
+
+
+def _erase_of_sessions(db: Database, walk: Walk, time: clock.Clock) -> None:
+    log.drop_notes(db, walk["jotting"])
+    digest.erase(db, walk["rolling"])
+    callers.erase_answered(db, walk["message"], walk["session"], walk["answered"])
+    sessions.drop_openings(db, walk["openings"])
+
+
+_OPENINGS_AND_PROMPTS = (
+    Copy("prompts", "prompt", "prompt", "text", log.erase_prompts, short=True),
+    Copy("openings", "opening", "session", "coalesce(opening, '')", sessions.drop_openings),
+    Copy("lines of answers", "line of an answer", "answered", "lines", callers.blank_lines),
+    Copy("jottings", "jotting", "jotting", "text", log.drop_notes),
+)
+SESSION_ROWS = Owner(_OF_SESSIONS, _erase_of_sessions, _derive_of_sessions, _OPENINGS_AND_PROMPTS)

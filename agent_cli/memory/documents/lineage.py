@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from agent_cli import clock
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.documents import documents
-from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.scope import file_location, short_path
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
@@ -23,36 +23,7 @@ def _section(path: str, line: int, page: int | None, words: str) -> str:
     return f"{file_location(os.path.basename(path), line, page)} {words}"
 
 
-TABLES = (
-    Table(
-        "section",
-        text_columns="heading text",
-        other_columns="owner at",
-        letter="d",
-        counts={("sections of files", "section of a file"): "true"},
-        line="(select path from document where id = document_id), line, page, text",
-        format_line=_section,
-        mentions=f"""{lineage.mentions_topic("heading", "text")} or document_id in (
-                     select id from document where owner = :owner and {lineage.mentions_topic("title")})""",
-        dated=False,
-        stated_text=lineage.joined("heading", "text"),
-        file_texts=("select heading, text from section where id {ids}",),
-    ),
-    Table(
-        "document",
-        text_columns="path title error",
-        other_columns="uid owner hash at read_at",
-        counts={("documents", "document"): "true"},
-        line="path",
-        format_line=short_path,
-        label="file",
-        mentions=f"""{lineage.mentions_topic(_BELOW.format("path"))} or {lineage.mentions_topic("title")}
-                     and not exists (select 1 from section where document_id = document.id)""",
-        dated=False,
-        stated_text=lineage.joined("path", "title"),
-        personal_texts=("select path, title from document where id {ids}",),
-        other_texts=("select error from document where id {ids}",),
-    ),
+_TABLES = (
     Table(
         "collection",
         text_columns="place pattern",
@@ -64,24 +35,51 @@ TABLES = (
         mentions=lineage.mentions_topic(_BELOW.format("pattern")),
         dated=False,
         stated_text="pattern",
-        personal_texts=("select pattern from collection where id {ids}",),
+        personal_texts=("pattern",),
+    ),
+    Table(
+        "document",
+        text_columns="path title error",
+        other_columns="uid owner hash at read_at",
+        made_from={"collection": "collection_id {ids}"},
+        counts={("documents", "document"): "true"},
+        line="path",
+        format_line=short_path,
+        label="file",
+        mentions=f"""{lineage.mentions_topic(_BELOW.format("path"))} or {lineage.mentions_topic("title")}
+                     and not exists (select 1 from section where document_id = document.id)""",
+        dated=False,
+        stated_text=lineage.joined("path", "title"),
+        personal_texts=("path, title",),
+        other_texts=("error",),
+    ),
+    Table(
+        "section",
+        text_columns="heading text",
+        other_columns="owner at",
+        made_from={"document": "document_id {ids}"},
+        letter="d",
+        counts={("sections of files", "section of a file"): "true"},
+        line="(select path from document where id = document_id), line, page, text",
+        format_line=_section,
+        mentions=f"""{lineage.mentions_topic("heading", "text")} or document_id in (
+                     select id from document where owner = :owner and {lineage.mentions_topic("title")})""",
+        dated=False,
+        stated_text=lineage.joined("heading", "text"),
+        file_texts=("heading, text",),
     ),
 )
-COPIES: tuple[Copy, ...] = ()
 
 
-def derive(db: Database, walk: Walk) -> None:
-    """Add the documents of erased collections, and the sections of erased documents."""
-    walk.add("document", lineage.column(db, "select id from document where collection_id {ids}", walk["collection"]))
-    walk.add("section", lineage.column(db, "select id from section where document_id {ids}", walk["document"]))
-
-
-def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Tombstones of files use their paths, which all owners share."""
     sections, whole = walk["section"], walk["document"]
     tombstones.add(db, documents.to_remember(db, sections, whole), time())
     if documents.erase_all(db, sections, whole, walk["collection"]):
         jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
+
+
+DOCUMENTS = Owner(_TABLES, _erase)
 
 
 def files(db: Database, walk: Walk) -> list[str]:

@@ -4,20 +4,21 @@ A fact with another source stays and loses its quote, in every version.
 """
 
 from agent_cli import clock
-from agent_cli.memory import lineage, tombstones
+from agent_cli.memory import lineage
 from agent_cli.memory.facts import facts
 from agent_cli.memory.language import keywords
-from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.lineage import Copy, Owner, Table, Walk
 from agent_cli.memory.search import index
 from agent_cli.store.db import Database
 
-TABLES = (
+_TABLES = (
     Table(
         "fact",
         text_columns="place statement subject predicate object quote source",
         other_columns="uid owner state operation origin trust valid_from valid_to learned_at decided_at hidden_at "
         "in_profile",
         time="learned_at",
+        made_from={"session": "session_id {ids}"},
         letter="f",
         counts={("facts", "fact"): "true"},
         line="statement",
@@ -26,43 +27,37 @@ TABLES = (
                                 where fact_id = fact.id and {lineage.mentions_topic("was")})""",
         stated_text=lineage.joined("statement", "object", "iif(message_id is null, quote, '')"),
         personal_texts=(
-            "select statement, quote, object from fact where id {ids}",
+            "statement, quote, object",
             "select quote from fact_source where fact_id {ids}",
         ),
-        statements=("select statement from fact where id {ids}",),
+        statements=("statement",),
+        remembered=("statement",),
     ),
     Table("fact_source", text_columns="quote", other_columns="at"),
     Table(
         "fact_version",
         text_columns="was",
         other_columns="change batch actor at",
+        made_from={"fact": "fact_id {ids}"},
         letter="f",
         handle="fact_id",
         stated_text="coalesce(iif(was ->> 'message_id' is null, was, json_remove(was, '$.quote')), '')",
-        personal_texts=(
-            "select was ->> 'statement', was ->> 'quote', was ->> 'object' from fact_version where id {ids}",
-        ),
-        statements=("select was ->> 'statement' from fact_version where id {ids}",),
+        personal_texts=("was ->> 'statement', was ->> 'quote', was ->> 'object'",),
+        statements=("was ->> 'statement'",),
+        remembered=("was ->> 'statement'",),
     ),
     Table("fact_test", text_columns="question mention", other_columns="uid owner at"),
 )
-COPIES = (Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), facts.erase_tests),)
 
 
-def derive(db: Database, walk: Walk) -> None:
+def _derive(db: Database, walk: Walk) -> None:
     other, only = _learned_from(db, walk)
     walk.add("fact", only)
-    walk.add("fact", lineage.column(db, "select id from fact where session_id {ids}", walk["session"]))
-    walk.add("fact_version", lineage.column(db, "select id from fact_version where fact_id {ids}", walk["fact"]))
     walk.partial["fact"] = dict.fromkeys(sorted(other - {*walk["fact"]}))
 
 
-def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Erase facts; messages that stay are indexed again without the facts that were learned from them."""
-    queries = ["select statement from fact where id {ids}"]
-    texts = lineage.texts(db, queries, walk["fact"])
-    texts += lineage.texts(db, ["select was ->> 'statement' from fact_version where id {ids}"], walk["fact_version"])
-    tombstones.add(db, texts, time(), walk.request.owner)
     learned = lineage.column(db, "select message_id from fact where message_id is not null and id {ids}", walk["fact"])
     learned += lineage.column(db, "select message_id from fact_source where fact_id {ids}", walk["fact"])
     facts.drop_source(db, walk["message"])
@@ -93,3 +88,7 @@ def _learned_from(db: Database, walk: Walk) -> tuple[set[int], set[int]]:
     other = {fact for fact, message, _ in found if (fact, message) not in lost}
     only = {fact for fact, _ in lost} - other
     return other & {fact for fact, _ in lost}, only
+
+
+_TESTS = Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), facts.erase_tests)
+FACTS = Owner(_TABLES, _erase, _derive, (_TESTS,))

@@ -228,6 +228,9 @@ def _delete(db: Database, walk: Walk, copies: Copies, time: clock.Clock) -> None
     """Delete referring rows before the rows they refer to. Owners remove a row from the index before its text."""
     for copy in provenance.COPIES:
         copy.erase(db, copies.rows[copy.name])
+    for table in provenance.TABLES.values():
+        texts = table.texts(db, table.remembered, walk.losing_words(table.name))
+        tombstones.add(db, texts, time(), walk.request.owner)
     for owner in reversed(provenance.OWNERS):
         owner.erase(db, walk, time)
 

@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import cast
 
 from agent_cli import kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.conversations import lineage as conversations
-from agent_cli.memory.conversations import session_lineage as session_rows
 from agent_cli.memory.documents import lineage as documents
 from agent_cli.memory.facts import lineage as facts
 from agent_cli.memory.lineage import Copy, ErasedLine, ErasureRequest, Owner, Table, Walk
@@ -32,11 +30,14 @@ from agent_cli.values import frozen
 
 # Rows derive from rows of earlier owners, so that one pass reaches all. They are erased in the opposite order,
 # referring rows first.
-_FOLDERS: tuple[Owner, ...] = (conversations, documents, facts, skills, summaries, session_rows, planner)
-_OWNED_TABLES = {table.name for owner in (*_FOLDERS, search) for table in owner.TABLES}
+_FOLDERS = (
+    *(conversations.MESSAGES, documents.DOCUMENTS, facts.FACTS, skills.SKILLS, summaries.SUMMARIES),
+    *(conversations.SESSION_ROWS, planner.PLANS),
+)
+_OWNED_TABLES = {table.name for owner in (*_FOLDERS, search.INDEXES) for table in owner.tables}
 # The owner of any other kind is the module that writes its table.
 _MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.table not in _OWNED_TABLES)
-OWNERS: tuple[Owner, ...] = (*_FOLDERS, *(cast(Owner, import_module(name)) for name in _MODULES), search)
+OWNERS: tuple[Owner, ...] = (*_FOLDERS, *(import_module(name).LINEAGE for name in _MODULES), search.INDEXES)
 
 _STORE_TABLES = (  # tables of the store, which no folder of memory owns
     Table(
@@ -51,11 +52,11 @@ _STORE_TABLES = (  # tables of the store, which no folder of memory owns
     Table("forgotten", other_columns="hash at"),
 )
 
-TABLES: dict[str, Table] = {table.name: table for owner in OWNERS for table in owner.TABLES} | {
+TABLES: dict[str, Table] = {table.name: table for owner in OWNERS for table in owner.tables} | {
     table.name: table for table in _STORE_TABLES
 }
 
-_COPIES = {copy.name: copy for owner in OWNERS for copy in owner.COPIES} | {
+_COPIES = {copy.name: copy for owner in OWNERS for copy in owner.copies} | {
     "errors of jobs": Copy("errors of jobs", "error of a job", "job", "error", jobs.blank_errors)
 }
 _COUNTED = (  # in this order
@@ -170,6 +171,7 @@ def walk(db: Database, request: ErasureRequest) -> Walk:
         found.add(table, rows)
     for owner in OWNERS:
         owner.derive(db, found)
+        lineage.derive(db, found, owner.tables)
     about = [*found.handles, *(ids.handle("session", id) for id in found.staying("session"))]
     found.add("job", [id for id, _, _ in jobs.about(db, about)])
     return found
@@ -224,7 +226,7 @@ def texts(db: Database, found: Walk) -> Texts:
     """The erased texts of a walk."""
 
     def of(queries: Callable[[Table], Sequence[str]]) -> list[str]:
-        return [words for table in TABLES.values() for words in lineage.texts(db, queries(table), found[table.name])]
+        return [words for table in TABLES.values() for words in table.texts(db, queries(table), found[table.name])]
 
     cut = [sentence for message in found.partial.get("message", {}).values() for sentence in message.removed.values()]
     removed = [words for sentences in found.removed_texts.values() for words in sentences]

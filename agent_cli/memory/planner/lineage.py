@@ -4,12 +4,12 @@ A task that a model made in an exchange is erased with it; tasks made by the per
 """
 
 from agent_cli import clock
-from agent_cli.memory import lineage, tombstones
-from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory import lineage
+from agent_cli.memory.lineage import Copy, Owner, Table, Walk
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.store.db import Database
 
-TABLES = (
+_TABLES = (
     Table(
         "note",
         text_columns="place title text",
@@ -19,8 +19,9 @@ TABLES = (
         line="iif(title = '', text, title)",
         mentions=lineage.mentions_topic("title", "text"),
         stated_text=lineage.joined("title", "text"),
-        personal_texts=("select title, text from note where id {ids}",),
-        statements=("select text from note where id {ids}",),
+        personal_texts=("title, text",),
+        statements=("text",),
+        remembered=("text",),
     ),
     Table(
         "task",
@@ -32,8 +33,12 @@ TABLES = (
         line="text",
         mentions=lineage.mentions_topic("text", "told"),
         stated_text=lineage.joined("text", "told"),
-        personal_texts=("select text, told from task where id {ids}",),
-        statements=("select text from task where id {ids}",),
+        personal_texts=("text, told",),
+        statements=("text",),
+        made_from={
+            "message": "origin = 'model' and message_id {ids}",
+            "session": "origin = 'model' and message_id is null and session_id {ids}",  # its message went before
+        },
     ),
     Table(
         "schedule",
@@ -45,29 +50,22 @@ TABLES = (
         mentions=lineage.mentions_topic("prompt", "skill", "target_path"),
         stated_text=lineage.joined("prompt", "skill", "target_path"),
         personal_texts=(
-            "select prompt, iif(target = 'command', '', target_path) from schedule where id {ids}",
+            "prompt, iif(target = 'command', '', target_path)",
             "select value from schedule, json_each(target_path) where target = 'command' and schedule.id {ids}",
         ),
-        other_texts=("select skill, error from schedule where id {ids}",),
+        other_texts=("skill, error",),
     ),
 )
-COPIES = (Copy("errors of schedules", "error of a schedule", "schedule", "error", schedules.blank_errors),)
 
 
-def derive(db: Database, walk: Walk) -> None:
-    """Add tasks that a model made in erased exchanges."""
-    by_model = "select id from task where origin = 'model'"
-    walk.add("task", lineage.column(db, f"{by_model} and message_id {{ids}}", walk["message"]))
-    went_before = f"{by_model} and message_id is null and session_id {{ids}}"  # retention took its message
-    walk.add("task", lineage.column(db, went_before, walk["session"]))
-
-
-def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    texts = lineage.texts(db, ("select text from note where id {ids}",), walk["note"])
-    tombstones.add(db, texts, time(), walk.request.owner)
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     notes.erase(db, walk["note"])
     tasks.erase(db, walk["task"])
     schedules.erase(db, walk["schedule"])
     notes.detach(db, walk["session"])
     tasks.detach(db, walk["session"], walk["message"])
     schedules.detach(db, walk["session"])
+
+
+_ERRORS = Copy("errors of schedules", "error of a schedule", "schedule", "error", schedules.blank_errors)
+PLANS = Owner(_TABLES, _erase, copies=(_ERRORS,))

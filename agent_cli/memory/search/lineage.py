@@ -2,16 +2,17 @@
 
 from agent_cli import clock
 from agent_cli.memory import lineage
-from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.lineage import Copy, Owner, Table, Walk
 from agent_cli.memory.search import index, recall_log
 from agent_cli.store.db import Database
 
-TABLES = (
+_TABLES = (
     Table(
         "recollection",
         text_columns="text",
         other_columns="kind legs at",
         owner="(select owner from message where id = message_id)",
+        made_from={"message": "message_id {ids}"},
         counts={("recollections", "recollection"): "true"},
     ),
     Table("passage", text_columns="author facts grams masked text", other_columns="kind", derived=True),
@@ -23,19 +24,21 @@ TABLES = (
     Table("alias", text_columns="folded", other_columns="owner", derived=True),
     Table("relation", text_columns="predicate", derived=True),
 )
-COPIES = (Copy("recollections", "recollection", "recollection", "text", recall_log.erase),)
 
 
-def derive(db: Database, walk: Walk) -> None:
-    """Add what was recalled for erased messages, or shows rows that lose text."""
-    walk.add("recollection", lineage.column(db, "select id from recollection where message_id {ids}", walk["message"]))
+def _derive(db: Database, walk: Walk) -> None:
+    """Add what shows rows that lose text."""
     for kind in {*walk.rows, *walk.partial}:
         shows = f"select id from recollection where kind = '{kind}' and row {{ids}}"
         if found := walk.losing_words(kind):
             walk.add("recollection", lineage.column(db, shows, found))
 
 
-def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Remove messages from the index while their text exists; other owners remove their own rows from it."""
     index.erase_many(db, "m", walk.losing_words("message"))
     recall_log.erase(db, walk["recollection"])
+
+
+_RECALLED = Copy("recollections", "recollection", "recollection", "text", recall_log.erase)
+INDEXES = Owner(_TABLES, _erase, _derive, (_RECALLED,))

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agent_cli import clock
-from agent_cli.memory import lineage, tombstones
+from agent_cli.memory import lineage
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import SearchTerms
-from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.skills import skills
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
@@ -22,7 +22,7 @@ from agent_cli.values import frozen
 _WORDS = ("name", "description", "text")
 _WAS = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')")
 
-TABLES = (
+_TABLES = (
     Table(
         "skill",
         text_columns="name description text",
@@ -37,7 +37,8 @@ TABLES = (
                                 where skill_id = skill.id and {lineage.mentions_topic(*_WAS)})""",
         stated_text=lineage.joined(*_WORDS),
         personal_texts=("select name, description, text from skill where origin <> 'model' and id {ids}",),
-        other_texts=("select name, description, text from skill where id {ids}",),
+        other_texts=("name, description, text",),
+        remembered=("text",),
     ),
     Table(
         "skill_version",
@@ -46,10 +47,10 @@ TABLES = (
         letter="k",
         handle="skill_id",
         stated_text=f"coalesce({lineage.joined(*_WAS)}, '')",
-        other_texts=(f"select {', '.join(_WAS)} from skill_version where id {{ids}}",),
+        other_texts=(", ".join(_WAS),),
+        remembered=("was ->> 'text'",),
     ),
 )
-COPIES: tuple[Copy, ...] = ()
 
 
 @frozen
@@ -65,7 +66,7 @@ class Wording:
     version: int
 
 
-def derive(db: Database, walk: Walk) -> None:
+def _derive(db: Database, walk: Walk) -> None:
     """Find what is erased of the skills learned in sessions that lose messages, and of those that mention the topic.
 
     A skill that stays reverts to an earlier wording, or keeps its present one and loses former versions.
@@ -98,16 +99,16 @@ def derive(db: Database, walk: Walk) -> None:
     )
 
 
-def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Delete skills, or revert them to an earlier wording."""
-    texts = lineage.texts(db, ["select text from skill where id {ids}"], walk.losing_words("skill"))
-    texts += lineage.texts(db, ["select was ->> 'text' from skill_version where id {ids}"], walk["skill_version"])
-    tombstones.add(db, texts, time(), walk.request.owner)
     skills.erase(db, walk["skill"])
     for id, newest in walk.partial["skill"].items():
         if newest:
             revert(db, id, newest.row or 0, time)
     skills.drop_versions(db, walk["skill_version"], walk["session"])
+
+
+SKILLS = Owner(_TABLES, _erase, _derive)
 
 
 def describe_shortened(db: Database, walk: Walk) -> list[str]:

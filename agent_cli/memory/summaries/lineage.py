@@ -12,7 +12,7 @@ from agent_cli.memory import lineage
 from agent_cli.memory.dates import periods
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import SearchTerms
-from agent_cli.memory.lineage import Copy, Table, Walk
+from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Sentence, Source
 from agent_cli.store import ids, jobs
@@ -20,7 +20,7 @@ from agent_cli.store.db import Database
 
 _LITTLE = 100  # characters of each session: only their ids are used
 
-TABLES = (
+_TABLES = (
     Table(
         "summary",
         text_columns="place text details",
@@ -32,15 +32,14 @@ TABLES = (
         mentions=lineage.mentions_topic("text", "details"),
         dated=False,  # it is erased with its messages
         stated_text=lineage.joined("text", "details"),
-        other_texts=("select text, details from summary where id {ids}",),
-        summary_texts=("select text from summary where id {ids}",),
+        other_texts=("text, details",),
+        summary_texts=("text",),
     ),
     Table("summary_source", other_columns="kind"),
 )
-COPIES: tuple[Copy, ...] = ()
 
 
-def derive(db: Database, walk: Walk) -> None:
+def _derive(db: Database, walk: Walk) -> None:
     """Add summaries of sessions that lose messages, those that mention the topic, and those made from erased rows.
 
     A summary named by its handle is erased completely and not made again; a session is kept when a part of its summary
@@ -67,13 +66,16 @@ def derive(db: Database, walk: Walk) -> None:
     _keep_sessions(db, walk)
 
 
-def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Erase summaries, or all of their sentences but those that could not be made again."""
     summaries.erase(db, walk["summary"])
     for id, sentences in walk.partial["summary"].items():
         summaries.shorten(db, id, sentences)
     rows = _sources(walk["session"], walk["message"], walk["fact"], walk["summary"])
     summaries.drop_sources(db, rows)
+
+
+SUMMARIES = Owner(_TABLES, _erase, _derive)
 
 
 def _of_sessions(db: Database, sessions: Iterable[int]) -> list[int]:

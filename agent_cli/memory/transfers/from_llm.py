@@ -127,8 +127,8 @@ def _decode_turn(row: tuple[Any, ...]) -> _Turn:
     try:
         model, prompt, response, thinking = map(_text, texts)
         at = _text(at) if isinstance(at, bytes) else at
-        tokens = [each if isinstance(each, int) else 0 for each in (tokens_in, tokens_out)]
-        return _Turn(conversation, name, _text(id), at, model, prompt, response, thinking, *tokens)
+        used_in, used_out = (each if isinstance(each, int) else 0 for each in (tokens_in, tokens_out))
+        return _Turn(conversation, name, _text(id), at, model, prompt, response, thinking, used_in, used_out)
     except UnicodeDecodeError as error:
         return _Turn(conversation, name, fault=f"it holds bytes that are not text ({error.reason})")
 
@@ -159,7 +159,7 @@ def _turns(log: ForeignFile) -> Iterator[_Turn]:
     for conversation, name, id, at, model, parent, tip, tokens_in, tokens_out in rows:
         answers = [each for each in _chain(log, tip, parent) if each[0] == "assistant"]
         prompt = _join(words for role, words, _ in _chain(log, parent, None, until="assistant") if role == "user")
-        response, thinking = (_join(each[column] for each in answers) for column in (1, 2))
+        response, thinking = _join(words for _, words, _ in answers), _join(thoughts for *_, thoughts in answers)
         yield _decode_turn((conversation, name, id, at, model, prompt, response, thinking, tokens_in, tokens_out))
 
 

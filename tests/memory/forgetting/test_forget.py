@@ -12,7 +12,7 @@ from agent_cli.agent import loop, prompt_recall
 from agent_cli.agent.jobs import worker
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.offline import Reply, ScriptedModel
-from agent_cli.memory import tombstones
+from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.facts import adoption, fact_files, facts
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
@@ -131,6 +131,7 @@ def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
 
     for owner in OWNERS:
         owner.derive(file, walk)
+        lineage.derive(file, walk, owner.tables)
 
     assert walk.rows == rows
 
