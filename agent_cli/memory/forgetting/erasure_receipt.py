@@ -17,9 +17,9 @@ from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.memory.forgetting import forget, verbatim_copies, word_search
+from agent_cli.memory.forgetting import forget, occurrences
 from agent_cli.memory.forgetting.forget import ErasurePlan
-from agent_cli.memory.forgetting.word_search import RemainingRows, WordMatcher
+from agent_cli.memory.forgetting.occurrences import RemainingRows, WordMatcher
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
 from agent_cli.memory.planner import schedules
@@ -135,9 +135,9 @@ class Receipt:
 def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
     """Search the rows and the files."""
     wanted, keywords = sought.terms, sought.keywords
-    matcher = word_search.matcher(db, keywords)
-    remaining = word_search.remaining_rows_with(db, matcher) if keywords else RemainingRows()
-    named = [*remaining.named, *(word_search.in_files(matcher, sought.files) if keywords else ())]
+    matcher = occurrences.matcher(db, keywords)
+    remaining = occurrences.remaining_rows_with(db, matcher) if keywords else RemainingRows()
+    named = [*remaining.named, *(occurrences.in_files(matcher, sought.files) if keywords else ())]
     quoting = [handle for handles in sought.quoting.values() for handle in handles]
     rows = list(dict.fromkeys([*quoting, *remaining.handles]))
     if db.path == ":memory:":
@@ -148,7 +148,7 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
     pieces = _search_terms(wanted, size + traces.total_size(copies))
     forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}
     found = _count_traces(database_files, forms)
-    elsewhere = verbatim_copies.found_in_rows(db, {forms[form] for form in found}) if found else set[str]()
+    elsewhere = occurrences.found_in_rows(db, {forms[form] for form in found}) if found else set[str]()
     left = {form: many for form, many in found.items() if forms[form] not in elsewhere}
     backup_traces = {str(path): sum(traces.count(path, forms).values()) for path in copies} if forms else {}
     dirty_pages = traces.free_pages(database_files[0])[1] if database_files and not blocked else 0
@@ -162,7 +162,7 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
         rows,
         str(traces.litestream_folder(db.path) or ""),
         keywords.shown,
-        [*named, *(word_search.names_with(db, elsewhere & wanted.words - {*keywords.words}))],
+        [*named, *(occurrences.names_with(db, elsewhere & wanted.words - {*keywords.words}))],
     )
 
 
@@ -322,7 +322,7 @@ def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: S
 
 def _compare(db: Database, time: clock.Clock, wanted: WordMatcher, text_files: Sequence[Path]) -> Receipt:
     blocked = not forget.empty_journal(db, time)
-    remaining = word_search.remaining_rows_with(db, wanted)
+    remaining = occurrences.remaining_rows_with(db, wanted)
     files, copies = traces.files(db.path), copies_of(db)
     return Receipt(
         0,
@@ -334,7 +334,7 @@ def _compare(db: Database, time: clock.Clock, wanted: WordMatcher, text_files: S
         remaining.handles,
         str(traces.litestream_folder(db.path) or ""),
         _HASHED,
-        [*remaining.named, *word_search.in_files(wanted, text_files)],
+        [*remaining.named, *occurrences.in_files(wanted, text_files)],
     )
 
 
@@ -345,7 +345,7 @@ def _in_backup(path: Path, wanted: WordMatcher) -> int:
     try:
         copy = Database(path, read_only=True)
         try:
-            return sum(bool(word_search.found_in(wanted, text)) for text in word_search.all_texts(copy))
+            return occurrences.texts_with(copy, wanted)
         finally:
             copy.close()
     except StoreError as error:

@@ -14,9 +14,9 @@ from agent_cli.memory.conversations import lineage as conversations
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.documents import lineage as documents
-from agent_cli.memory.forgetting import provenance, related_rows, verbatim_copies, word_search
+from agent_cli.memory.forgetting import occurrences, provenance, related_rows
+from agent_cli.memory.forgetting.occurrences import Copies
 from agent_cli.memory.forgetting.related_rows import RelatedRow
-from agent_cli.memory.forgetting.verbatim_copies import Copies
 from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Walk
 from agent_cli.memory.search import index, word_tables
@@ -110,7 +110,7 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
     walk = provenance.walk(db, request)
     _refuse_unfinished(db, walk)
     keywords = _keywords(db, request, topic) if wanted is None else wanted
-    copies, terms = verbatim_copies.find(db, walk, provenance.texts(db, walk), topic, request.owner, keywords)
+    copies, terms = occurrences.find_copies(db, walk, provenance.texts(db, walk), topic, request.owner, keywords)
     counts = _counted(db, walk, copies)
     if not counts:
         about = f" about {topic!r}" if topic else ""
@@ -147,7 +147,7 @@ def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> Era
 def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
     """The words of what is named; none for a session or a file, much of which other rows say by chance."""
     if topic:
-        return word_search.choose_keywords(db, [topic])
+        return occurrences.choose_keywords(db, [topic])
     if "session" in request.rows or sum(map(len, request.rows.values())) > _MOST_NAMED:
         return NO_KEYWORDS
     cut = {"message": conversations.cut_messages(db, request)}
@@ -155,7 +155,7 @@ def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
     # The words around what became a fact are another fact's.
     quotes = {*lineage.texts(db, ["select quote from fact where id {ids}"], request.rows.get("fact", ()))}
     personal = [each for each in texts.personal if each not in quotes or each in texts.statements]
-    return word_search.choose_keywords(db, personal or texts.other)
+    return occurrences.choose_keywords(db, personal or texts.other)
 
 
 def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
@@ -196,7 +196,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
 def _copies(db: Database, plan: ErasurePlan) -> Copies:
     """The rows that now repeat erased text."""
     texts = provenance.texts(db, plan.walk)
-    return verbatim_copies.find(db, plan.walk, texts, plan.topic, plan.request.owner, plan.keywords)[0]
+    return occurrences.find_copies(db, plan.walk, texts, plan.topic, plan.request.owner, plan.keywords)[0]
 
 
 def is_pending(db: Database) -> bool:

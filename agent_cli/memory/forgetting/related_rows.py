@@ -12,7 +12,7 @@ from dataclasses import replace
 from agent_cli import kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
-from agent_cli.memory.forgetting import provenance, word_search
+from agent_cli.memory.forgetting import occurrences, provenance
 from agent_cli.memory.forgetting.provenance import TABLES
 from agent_cli.memory.language.keywords import Keywords
 from agent_cli.memory.lineage import Ids, Walk
@@ -65,11 +65,11 @@ def _sentences(
 ) -> dict[str, tuple[str, frozenset[str]]]:
     """The sentences of a message of the person that have the words, by handle; none when it says nothing else."""
     said = db.value("select text from message where role = 'user' and id = ?", (int(handle[1:]),)) or ""
-    spans, matcher = text.sentence_spans(said) if handle[0] == "m" else [], word_search.matcher(db, wanted)
+    spans, matcher = text.sentence_spans(said) if handle[0] == "m" else [], occurrences.matcher(db, wanted)
     found = {
         f"{handle}.{number}": (text.one_line(said[first:last], 100), having)
         for number, (first, last) in enumerate(spans, 1)
-        if (having := word_search.found_in(matcher, said[first:last]))
+        if (having := occurrences.found_in(matcher, said[first:last]))
     }
     in_sentences = {word for _, having in found.values() for word in having}
     return found if len(found) < min(len(spans), _MOST_SENTENCES) and in_sentences == {*words} else {}
@@ -115,7 +115,7 @@ def _sharing(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> dict[s
     found: dict[str, frozenset[str]] = {}
     if not wanted:
         return found
-    for row in word_search.rows_with(db, word_search.matcher(db, wanted), stated=True):
+    for row in occurrences.rows_with(db, occurrences.matcher(db, wanted), stated=True):
         if not row.handle or row.id in (*walk.losing_words(row.table), *(blanked if row.table == "message" else ())):
             continue
         if _forgettable(db, row.handle, walk.request.owner):

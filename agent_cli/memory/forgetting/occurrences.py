@@ -1,0 +1,342 @@
+"""Finds where certain words and lines stand in the rows of the file.
+
+Before an erasure: the rows that only repeat erased text (prompts, recall records, errors of jobs, results of tools) and
+are erased too, and what else says the same; other messages, notes and facts with the same text stay, and the person
+decides. After it: what is left, by handles of rows and names of folders, callers and backups.
+
+Every text is compared word by word, so that a search for one of the words finds no more than is found here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import field
+from pathlib import Path
+from typing import Any, Protocol
+
+from agent_cli import kinds
+from agent_cli.memory import lineage
+from agent_cli.memory.forgetting import provenance
+from agent_cli.memory.forgetting.provenance import COPIES, SINGULAR, TABLES, Texts
+from agent_cli.memory.language import keywords
+from agent_cli.memory.language.keywords import (
+    MIN_LINE,
+    MIN_PERSONAL,
+    MIN_STATEMENT,
+    NO_KEYWORDS,
+    Keywords,
+    SearchTerms,
+    fold,
+    line_ends,
+    plain,
+)
+from agent_cli.memory.lineage import Copy, Ids, Table, Walk
+from agent_cli.memory.scope import PERSON
+from agent_cli.memory.search import candidates
+from agent_cli.store import backup
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+_PAGE = 2000
+_NAMED = 5  # rows that are named for each line, and places of a sort
+_PLACE = "place"  # the column with a folder
+_FILES = "section"
+_ORDER = "message tool_call note fact fact_version summary task schedule document collection"  # in which rows are named
+_COMMON, _COMMON_SHARE = 20, 0.02  # rows, and share of all, from which a word is an everyday one
+_LABELS = {"caller": "the name of a caller", "prompt": "a line that was typed at the prompt"}
+
+
+def _pages(db: Database, table: str, columns: str) -> Iterator[list[tuple[Any, ...]]]:
+    """(row id, *columns) of all rows, in pages, so that a table need not fit into memory."""
+    if db.value("select wr from pragma_table_list where name = ?", (table,)):  # without row ids they are small
+        yield db.rows(f"select 0, {columns} from {table}")
+        return
+    last = 0
+    while rows := db.rows(
+        f"select rowid, {columns} from {table} where rowid > ? order by rowid limit {_PAGE}", (last,)
+    ):
+        yield rows
+        last = rows[-1][0]
+
+
+def _of_owner(db: Database, table: str, rows: Ids, owner: str) -> Ids:
+    """Those of these rows that belong to this owner; all, in tables without owners."""
+    of = TABLES[table].owner
+    if not (rows and of):
+        return rows
+    sql = f"select id from {table} where id in (select value from json_each(?)) and {of} = ?"
+    return tuple(id for (id,) in db.rows(sql, (rows, owner)))
+
+
+# Rows that repeat erased text.
+
+
+@frozen
+class Copies:
+    """The ids of rows that only repeat erased text, by the name of the Copy.
+
+    `quoting`: erased lines that other rows contain, and the handles of these rows.
+    """
+
+    rows: Mapping[str, Ids] = field(default_factory=dict)
+    quoting: Mapping[str, list[str]] = field(default_factory=dict)
+
+    def of_table(self, table: str) -> Ids:
+        """The rows of this table that lose a copy."""
+        return tuple(id for copy in COPIES if copy.table == table for id in self.rows.get(copy.name, ()))
+
+
+def find_copies(
+    db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = PERSON, keywords_: Keywords = NO_KEYWORDS
+) -> tuple[Copies, SearchTerms]:
+    """The rows that repeat these texts or the topic, and the words and lines that no remaining row contains.
+
+    Rows of other owners stay and are not named. A line that other sections of files contain too, such as a license, is
+    kept in results of tools.
+    """
+    personal, other = [*texts.personal, *texts.files], texts.other
+    statements = {fold(text).strip(" .!?…\n") for text in texts.statements}
+    lines = {*line_ends(personal), *(text for text in statements if MIN_STATEMENT <= len(text) < MIN_PERSONAL)}
+    personal_lines = {line for line in lines if len(line) >= MIN_PERSONAL or line in statements}
+    summary_lines = {line for line in line_ends(texts.summary_sentences) if len(line) >= MIN_PERSONAL}
+    words = frozenset(keywords.distinctive_words([*personal, *other]))
+    wanted = SearchTerms(frozenset({*lines, *line_ends(other)}), words)
+
+    left = [sentence for sentences in walk.partial["summary"].values() for sentence, _ in sentences]
+    left += [message.left for message in walk.partial["message"].values()]
+    in_shortened = {each: list[str]() for each in wanted.found_in(fold("\n".join(left)))} if left else {}
+    sections = {_FILES: {*walk[_FILES]}}
+    present = _still_present(db, wanted, [TABLES[_FILES]], sections, owner, in_shortened)
+    typed = {*line_ends(texts.personal), *statements}
+    verbatim = frozenset(line for line in personal_lines if line in typed or line not in present)
+    exact = {"lines": SearchTerms(verbatim), "sentences": SearchTerms(verbatim | summary_lines)}
+    found = {
+        copy.name: _repeating(db, copy, exact[copy.looks_for], walk, owner)
+        for copy in COPIES
+        if copy.looks_for in exact
+    }
+    tables = [table for table in provenance.in_order(_ORDER) if table.stated_text and table.name != _FILES]
+    going = {table.name: {*walk.losing_words(table.name)} for table in tables}
+    for copy in COPIES:
+        going.get(copy.table, set()).update(found.get(copy.name, ()))
+    present_in = _still_present(db, wanted, tables, going, owner, present)
+    absent = wanted.without(present_in)
+    repeated = SearchTerms(absent.lines | verbatim | ({fold(topic)} - {""}), absent.words)
+    short = {fold(text) for text in texts.personal if len(text.strip()) < MIN_LINE} - {""}
+    for copy in COPIES:
+        if copy.looks_for not in exact:
+            found[copy.name] = _repeating(db, copy, repeated, walk, owner, short if copy.short else set(), keywords_)
+    return Copies(found, {line: handles for line, handles in present_in.items() if line in personal_lines}), absent
+
+
+def _still_present(
+    db: Database,
+    wanted: SearchTerms,
+    tables: Iterable[Table],
+    going: Mapping[str, set[int]],
+    owner: str,
+    present: dict[str, list[str]],
+) -> dict[str, list[str]]:
+    """`present` with the words and lines that remaining rows contain; for lines, the handles of some of these rows."""
+    wanted = wanted.without([each for each, handles in present.items() if not handles])
+    for table in tables:
+        for page in _pages(db, table.name, f"{table.handle}, {table.stated_text}"):
+            if not wanted:
+                return present
+            staying = [(about, text) for id, about, text in page if id not in going[table.name]]
+            found = wanted.found_in(fold("\n".join(text for _, text in staying)))
+            present |= {word: [] for word in found & wanted.words}
+            lines = SearchTerms(frozenset(found & wanted.lines))
+            for about, text in staying if lines else ():
+                for line in lines.found_in(fold(text)):
+                    handles = present.setdefault(line, [])
+                    handle = f"{table.letter}{about}"
+                    where = kinds.BY_LETTER[table.letter].table if table.letter else ""
+                    if where and handle not in handles and _of_owner(db, where, (about,), owner):
+                        handles.append(handle)
+            enough = [line for line, handles in present.items() if len(handles) >= _NAMED]
+            wanted = wanted.without([*(found & wanted.words), *enough])
+    return present
+
+
+def _repeating(
+    db: Database,
+    copy: Copy,
+    wanted: SearchTerms,
+    walk: Walk,
+    owner: str,
+    short: AbstractSet[str] = frozenset(),
+    keywords_: Keywords = NO_KEYWORDS,
+) -> Ids:
+    """The remaining rows that contain any of the terms or keywords, or that consist of one of the short texts."""
+    if not (wanted or short or keywords_):
+        return ()
+    going, words = {*walk[copy.table], *walk[copy.name]}, matcher(db, keywords_)
+    rows: list[int] = []
+    for page in _pages(db, copy.table, copy.text):
+        whole = "\n".join(text for _, text in page)
+        if short or wanted.found_in(fold(whole)) or words.may_match(plain(whole)):
+            rows += [
+                id
+                for id, text in page
+                if id not in going
+                and (wanted.found_in(folded := fold(text)) or folded in short or found_in(words, text))
+            ]
+    return _of_owner(db, copy.table, tuple(rows), owner)
+
+
+def found_in_rows(db: Database, wanted: Iterable[str]) -> set[str]:
+    """Those of these folded texts that any canonical row or the schema contains, also within words."""
+    left, found = set(wanted), set[str]()
+    for table in TABLES.values():
+        columns = f"{table.text_columns} {table.other_columns}".split()
+        for page in _pages(db, table.name, _joined(columns)) if left and not table.derived else ():
+            text = "\n".join(words for _, words in page).casefold()
+            found |= {piece for piece in left if piece in text}
+            left -= found
+            if not left:
+                break
+    rows = db.rows("select type || name || tbl_name || char(10) || coalesce(sql, '') from sqlite_schema")
+    schema = "\n".join(str(row) for (row,) in rows).casefold()  # names are adjacent in the file
+    return found | {piece for piece in left if piece in schema}
+
+
+# Rows that have certain words.
+
+
+class WordMatcher(Protocol):
+    """Tells which wanted words a plain text has."""
+
+    def may_match(self, text: str) -> bool: ...
+    def found_in(self, text: str) -> frozenset[str]: ...
+
+
+@frozen
+class RowWithWords:
+    table: str
+    id: int
+    number: int  # of its handle
+    words: frozenset[str]
+    only_place: bool  # only the name of its folder has them
+
+    @property
+    def handle(self) -> str:
+        """The handle; empty for a row without one."""
+        letter = TABLES[self.table].letter
+        return f"{letter}{self.number}" if letter else ""
+
+
+def choose_keywords(db: Database, texts: Iterable[str]) -> Keywords:
+    """The words of these texts to look for. Every row should be in the word index, long texts with their beginning."""
+    rows = candidates.size(db, False)
+    limit = max(_COMMON, int(rows * _COMMON_SHARE))
+    return keywords.choose(texts, lambda word: candidates.count_words(db, word, rows), min(limit, keywords.MOST_ROWS))
+
+
+def matcher(db: Database, wanted: Keywords) -> WordMatcher:
+    return keywords.KeywordMatcher(wanted, db.tokens_of)
+
+
+def found_in(wanted: WordMatcher, text: str) -> frozenset[str]:
+    """The wanted words of a text, without the path of the home folder: in /home/anna all would be about Anna."""
+    text = text.replace(str(Path.home()), "~") if "/" in text else text
+    folded = plain(text.replace("\\n", "\n"))  # of a text in JSON
+    return wanted.found_in(folded) if wanted.may_match(folded) else frozenset()
+
+
+def rows_with(db: Database, wanted: WordMatcher, *, stated: bool = False) -> Iterator[RowWithWords]:
+    """All rows whose text has wanted words. `stated`: only what somebody said, noted or learned, not copies of it."""
+    for table in TABLES.values():
+        columns = table.text_columns.split()
+        if table.derived or not (table.stated_text if stated else columns):
+            continue
+        text = table.stated_text if stated else _joined([name for name in columns if name != _PLACE])
+        place = _PLACE if _PLACE in columns and not stated else "''"
+        number = table.handle if table.letter else "0"
+        for page in _pages(db, table.name, f"{number}, {text}, {place}"):
+            if not wanted.may_match(plain("\n".join(f"{text}\n{place}" for _, _, text, place in page))):
+                continue
+            for id, about, words, folder in page:
+                in_text = found_in(wanted, words)
+                if found := in_text | found_in(wanted, folder):
+                    yield RowWithWords(table.name, id, about, found, not in_text)
+
+
+def _joined(columns: Sequence[str]) -> str:
+    return lineage.joined(*(f"coalesce({name}, '')" for name in columns)) or "''"
+
+
+@frozen
+class RemainingRows:
+    """`handles`: rows that the person can forget by name. `named`: everything else, in words."""
+
+    handles: Sequence[str] = ()
+    named: Sequence[str] = ()
+
+
+def remaining_rows_with(db: Database, wanted: WordMatcher) -> RemainingRows:
+    """Everything in the file that has a wanted word."""
+    handles: dict[str, None] = {}
+    folders: dict[str, None] = {}
+    others: dict[str, int] = {}
+    for row in rows_with(db, wanted):
+        name = _forgettable_handle(db, row)
+        if name and not row.only_place:
+            handles[name] = None
+        elif row.only_place:
+            folders[row.handle or _label(row)] = None
+        else:
+            others[_label(row)] = others.get(_label(row), 0) + 1
+    listed = [*folders]
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    named = [f"the name of the folder of {', '.join(listed[:_NAMED])}{more}"] if folders else []
+    named += [label if many == 1 else f"{label} ({many} times)" for label, many in others.items()]
+    named += [f"the path of the backup {path}" for path in backup.known_copies(db) if found_in(wanted, path)]
+    return RemainingRows(tuple(handles), tuple(named))
+
+
+def _forgettable_handle(db: Database, row: RowWithWords) -> str:
+    """The handle of a row that `agent forget` takes; empty for another, and for a title: it names a whole session."""
+    kind = kinds.BY_LETTER.get(row.handle[:1])
+    if kind is None or kind not in kinds.FORGETTABLE or kind.table == "session":
+        return ""
+    owner = db.value(f"select owner from {kind.table} where id = ?", (row.number,))
+    return row.handle if owner == PERSON else ""
+
+
+def _label(row: RowWithWords) -> str:
+    if row.table == "session":
+        return f"the title or the opening of {row.handle}"
+    if row.handle:
+        return f"a {kinds.BY_LETTER[row.handle[0]].name} of another caller"
+    counted = next((singular for _, singular in TABLES[row.table].counts), "")
+    return _LABELS.get(row.table) or f"a {counted or SINGULAR.get(row.table, row.table)}"
+
+
+def names_with(db: Database, words: Iterable[str]) -> Sequence[str]:
+    """The names of folders, callers and backups that have one of these words, everyday words apart."""
+    rare = keywords.choose(words)
+    return () if rare.together or not rare else remaining_rows_with(db, matcher(db, rare)).named
+
+
+def in_files(wanted: WordMatcher, files: Iterable[Path]) -> list[str]:
+    """Those of these text files that have a wanted word, in words. A file that cannot be read is named too."""
+    found = []
+    for path in files:
+        try:
+            if found_in(wanted, path.read_text(encoding="utf-8", errors="replace")):
+                found.append(f"the file {path}")
+        except OSError as error:
+            found.append(f"perhaps the file {path}, which cannot be read ({error.strerror})")
+    return found
+
+
+def texts_with(db: Database, wanted: WordMatcher) -> int:
+    """How many texts of a database of any version have a wanted word, without its indexes."""
+    count = 0
+    tables = db.rows("select name from pragma_table_list where schema = 'main' and type = 'table'")
+    for (table,) in tables:
+        for (column,) in db.rows("select name from pragma_table_info(?) where type = 'TEXT'", (table,)):
+            if (table, column) != ("meta", "value"):
+                rows = db.rows(f'select "{column}" from "{table}" where "{column}" <> \'\'')
+                count += sum(bool(found_in(wanted, text)) for (text,) in rows)
+    return count
