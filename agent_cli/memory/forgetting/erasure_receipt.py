@@ -8,6 +8,7 @@ of a backup and compressed indexes cannot be compared with a hash; for these the
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -31,6 +32,7 @@ from agent_cli.values import frozen
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
 _MOST_KEPT = 50  # words of a session, a file or a time span whose hashes are kept
 _LEAST = 64  # search terms, in a file of any size
+_STORED = "words to look for"  # in meta: their hashes
 OUTSIDE = "copies elsewhere, swap and freed blocks of the disk cannot be searched"
 
 
@@ -147,7 +149,7 @@ def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
     wanted = SearchTerms(wanted.lines, wanted.words.union(() if keywords.together else keywords.words))
     pieces = _search_terms(wanted, size + traces.total_size(copies))
     forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}
-    found = _count_traces(database_files, forms)
+    found = sum((Counter(traces.count(path, forms)) for path in database_files), Counter[bytes]())
     elsewhere = occurrences.found_in_rows(db, {forms[form] for form in found}) if found else set[str]()
     left = {form: many for form, many in found.items() if forms[form] not in elsewhere}
     backup_traces = {str(path): sum(traces.count(path, forms).values()) for path in copies} if forms else {}
@@ -182,9 +184,11 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[P
     receipt = check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting, files))
     words = plan.keywords.words or sorted(plan.wanted.words, key=len, reverse=True)[:_MOST_KEPT]
     if receipt.clean or not words:
-        _drop_hashes(db)
-    else:
-        _store_hashes(db, words, together=plan.keywords.together)
+        meta.drop(db, _STORED)
+        return receipt
+    forms = [sorted({word, *stems}) for word, stems in zip(words, db.tokens_of(words), strict=True)]
+    hashes = [keyed_hash.digests(db, each) for each in forms]
+    meta.put(db, _STORED, json.dumps({"words": hashes, "together": plan.keywords.together}))
     return receipt
 
 
@@ -232,41 +236,12 @@ def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
     return chosen[: max(_LEAST, _WORK // max(1, size))]
 
 
-def _count_traces(files: Sequence[Path], forms: Iterable[bytes]) -> dict[bytes, int]:
-    found: dict[bytes, int] = {}
-    for path in files:
-        for form, many in traces.count(path, forms).items():
-            found[form] = found.get(form, 0) + many
-    return found
-
-
 def _format_size(many: int) -> str:
     for unit in ("bytes", "KB", "MB"):
         if many < 1000:
             return f"{many:.0f} {unit}"
         many /= 1000  # type: ignore[assignment]
     return f"{many:.1f} GB"
-
-
-_STORED = "words to look for"
-
-
-def _store_hashes(db: Database, words: Sequence[str], *, together: bool) -> None:
-    """Keep the hashes of these words instead of earlier ones."""
-    forms = [sorted({word, *stems}) for word, stems in zip(words, db.tokens_of(words), strict=True)]
-    hashes = [keyed_hash.digests(db, each) for each in forms]
-    meta.put(db, _STORED, json.dumps({"words": hashes, "together": together}))
-
-
-def _drop_hashes(db: Database) -> None:
-    if meta.get(db, _STORED) is not None:
-        meta.drop(db, _STORED)
-
-
-def _hash_matcher(db: Database) -> WordMatcher | None:
-    """Finds the words whose hashes are kept; None when there are none."""
-    stored = meta.get(db, _STORED)
-    return HashMatcher(db, stored) if stored else None
 
 
 class HashMatcher:
@@ -308,23 +283,17 @@ def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: S
     if named:
         sought = Sought(SearchTerms(words=frozenset(named)), Keywords(named), files=text_files)
         return check(db, time, sought)
-    wanted = _hash_matcher(db)
-    if wanted is None:
+    stored = meta.get(db, _STORED)
+    if not stored:
         raise UsageError(
             "the last erasure left nothing, so nothing of its words is kept: name what to look for, as in "
             "`agent forget --verify Graz`"
         )
-    receipt = _compare(db, time, wanted, text_files)
-    if receipt.clean:
-        _drop_hashes(db)
-    return receipt
-
-
-def _compare(db: Database, time: clock.Clock, wanted: WordMatcher, text_files: Sequence[Path]) -> Receipt:
+    wanted = HashMatcher(db, stored)
     blocked = not forget.empty_journal(db, time)
     remaining = occurrences.remaining_rows_with(db, wanted)
     files, copies = traces.files(db.path), copies_of(db)
-    return Receipt(
+    receipt = Receipt(
         0,
         0,
         traces.total_size([*files, *copies]),
@@ -336,6 +305,9 @@ def _compare(db: Database, time: clock.Clock, wanted: WordMatcher, text_files: S
         _HASHED,
         [*remaining.named, *occurrences.in_files(wanted, text_files)],
     )
+    if receipt.clean:
+        meta.drop(db, _STORED)
+    return receipt
 
 
 def _in_backup(path: Path, wanted: WordMatcher) -> int:

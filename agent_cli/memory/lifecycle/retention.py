@@ -10,10 +10,9 @@ so none of them is old while the session continues.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
@@ -63,6 +62,19 @@ _JOB_PENDING = """exists (
          or s.id = (select session_id from message where id = iif(subject like 'm%', substr(subject, 2), null))))"""
 
 
+# (level, id) of the sources of a summary that exist and have a limit.
+_REMAINING_SOURCES = """select 'working', s.id from summary_source o join session s on s.id = o.row
+    where o.summary_id = ?1 and o.sentence = 0 and o.kind = 'session' and not s.pinned
+      and 'working' in (select value from json_each(?2))
+      and exists (select 1 from message where session_id = s.id)
+    union
+    select t.grain, t.id from summary_source o
+      join summary t on (o.kind = 'summary' and t.id = o.row) or (o.kind = 'session' and t.session_id = o.row)
+      left join session s on s.id = t.session_id
+    where o.summary_id = ?1 and o.sentence = 0 and not t.pinned and not coalesce(s.pinned, 0)
+      and t.grain in (select value from json_each(?2))"""
+
+
 @frozen
 class RetentionCandidate:
     """Something old: the messages of a session, or a summary."""
@@ -79,9 +91,32 @@ RemovedRows = frozenset[tuple[str, int]]
 """(level, id of the session or summary) of what a plan has deleted already."""
 
 
-def messages(db: Database, before: datetime, only: Sequence[int] | None = None) -> list[RetentionCandidate]:
-    """Sessions with messages, none of them since `before`; all, or only those with these ids."""
-    rows = db.rows(
+@frozen
+class _Search:
+    """A search for what is old. `only`: the ids among which it is searched."""
+
+    db: Database
+    limits: "Policy"
+    now: datetime
+    before: datetime
+    only: Sequence[int] | None
+    removed: RemovedRows
+
+    @property
+    def limited(self) -> list[str]:
+        """The levels with a limit, which are deleted first."""
+        return [each for each in LEVELS if limit_of(self.limits, each)]
+
+    def from_(self, table: str) -> str:
+        """The SQL for a table, with its alias."""
+        if self.only is None:
+            return table
+        return f"json_each(:only) c cross join {table} on {table.split()[1]}.id = c.value"
+
+
+def _messages(search: _Search) -> list[RetentionCandidate]:
+    """Sessions with messages, none of them since the limit."""
+    rows = search.db.rows(
         f"""select s.id, s.last_at, s.utc_offset, (select count(*) from message where session_id = s.id),
                 case when s.pinned then '{PINNED}'
                      when s.closed_at is null
@@ -89,101 +124,69 @@ def messages(db: Database, before: datetime, only: Sequence[int] | None = None) 
                      when s.kind = 'chat' and coalesce(t.at < s.last_at, true)
                           and exists (select 1 from said where session_id = s.id) then '{NOT_SUMMARISED}'
                      when {_JOB_PENDING} or {_NOT_IN_DAY_SUMMARY} then '{NOT_SUMMARISED}' else '' end
-            from {_from_clause("session", only)} left join summary t on t.session_id = s.id
+            from {search.from_("session s")} left join summary t on t.session_id = s.id
             where s.last_at < :before and exists (select 1 from message where session_id = s.id) order by s.id""",
-        {"before": clock.utc(before), "only": only, "person": PERSON, "readers": _READERS},
+        {"before": clock.utc(search.before), "only": search.only, "person": PERSON, "readers": _READERS},
     )
+    days = [periods.day_of(last_at, offset).isoformat() for _, last_at, offset, *_ in rows]
     return [
-        RetentionCandidate(
-            WORKING, id, ids.handle("session", id), periods.day_of(last_at, offset).isoformat(), count, reason
-        )
-        for id, last_at, offset, count, reason in rows
+        RetentionCandidate(WORKING, id, ids.handle("session", id), day, count, reason)
+        for day, (id, _, _, count, reason) in zip(days, rows, strict=True)
     ]
 
 
-def of_sessions(
-    db: Database,
-    before: datetime,
-    now: datetime,
-    only: Sequence[int] | None = None,
-    *,
-    working: bool = False,
-    removed: RemovedRows = frozenset(),
-) -> list[RetentionCandidate]:
-    """Old session summaries. `working`: messages have a limit too, so they are deleted first."""
-    rows = db.rows(
+def _of_sessions(search: _Search) -> list[RetentionCandidate]:
+    """Old session summaries."""
+    rows = search.db.rows(
         f"""select t.id, s.id, coalesce(t.last_at, t.at), s.utc_offset,
                 exists (select 1 from message where session_id = s.id),
                 case when t.pinned or s.pinned then '{PINNED}' when s.closed_at is null then '{OPEN}'
                      when t.at < s.last_at or {_JOB_PENDING} or {_NOT_IN_DAY_SUMMARY} or {_NOT_NAMED_BY_DAY}
                           then '{NOT_SUMMARISED}' else '' end
-            from {_from_clause("summary", only)} join session s on s.id = t.session_id
+            from {search.from_("summary t")} join session s on s.id = t.session_id
             where t.grain = 'session' order by t.id""",
-        {"only": only, "person": PERSON, "readers": _READERS},
+        {"only": search.only, "person": PERSON, "readers": _READERS},
     )
     found = []
     for id, session, last_at, offset, has_messages, reason in rows:
         day = periods.containing(periods.day_of(last_at, offset), "day")
-        if day.ends_at(now) <= before:
-            waiting = working and has_messages and (WORKING, session) not in removed
-            found.append(
-                RetentionCandidate(
-                    SESSION, id, ids.handle("summary", id), day.key, 1, reason or (HAS_SOURCES if waiting else "")
-                )
-            )
+        if day.ends_at(search.now) <= search.before:
+            waiting = WORKING in search.limits and has_messages and (WORKING, session) not in search.removed
+            because = reason or (HAS_SOURCES if waiting else "")
+            found.append(RetentionCandidate(SESSION, id, ids.handle("summary", id), day.key, 1, because))
     return found
 
 
-def of_periods(
-    db: Database,
-    unit: str,
-    before: datetime,
-    now: datetime,
-    only: Sequence[int] | None = None,
-    *,
-    limited: Collection[str] = (),
-    removed: RemovedRows = frozenset(),
-) -> list[RetentionCandidate]:
-    """Old summaries of periods of a unit. `limited`: the levels with a limit, which are deleted first."""
-    rows = db.rows(
-        f"""select t.id, t.owner, t.period, t.at, t.pinned from {_from_clause("summary", only)}
+def _of_periods(search: _Search, unit: str) -> list[RetentionCandidate]:
+    """Old summaries of periods of a unit."""
+    rows = search.db.rows(
+        f"""select t.id, t.owner, t.period, t.at, t.pinned from {search.from_("summary t")}
             where t.grain = :grain order by t.period, t.id""",
-        {"only": only, "grain": unit},
+        {"only": search.only, "grain": unit},
     )
     found = []
     for id, owner, key, at, pinned in rows:
         period = periods.parse(key)
-        if period.ends_at(now) <= before:
-            reason = PINNED if pinned else _kept_because(db, owner, period, id, at, now, limited, removed)
+        if period.ends_at(search.now) <= search.before:
+            reason = PINNED if pinned else _kept_because(search, owner, period, id, at)
             found.append(RetentionCandidate(unit, id, ids.handle("summary", id), key, 1, reason))
     return found
 
 
-def _kept_because(
-    db: Database,
-    owner: str,
-    period: Period,
-    id: int,
-    at: str,
-    now: datetime,
-    limited: Collection[str],
-    removed: RemovedRows,
-) -> str:
-    if _is_pending(db, owner, period) or not all(
-        each.has_ended(now) and _includes(db, owner, each, id, at) for each in periods.enclosing(period)
+def _kept_because(search: _Search, owner: str, period: Period, id: int, at: str) -> str:
+    if _is_pending(search.db, owner, period) or not all(
+        each.has_ended(search.now) and _includes(search.db, owner, each, id, at) for each in periods.enclosing(period)
     ):
         return NOT_SUMMARISED
-    return HAS_SOURCES if any(each not in removed for each in _remaining_sources(db, id, limited)) else ""
+    sources = search.db.rows(_REMAINING_SOURCES, (id, search.limited))
+    return HAS_SOURCES if any(each not in search.removed for each in sources) else ""
 
 
 def _is_pending(db: Database, owner: str, period: Period) -> bool:
     """Whether a job is to make the summary of this period."""
     subject = period.key if owner == PERSON else f"{period.key} {owner}"
-    return bool(
-        db.value(
-            "select 1 from job where kind = ? and subject = ? and state <> 'done'", (period_summaries.JOB, subject)
-        )
-    )
+    pending = "select 1 from job where kind = ? and subject = ? and state <> 'done'"
+    return bool(db.value(pending, (period_summaries.JOB, subject)))
 
 
 def _includes(db: Database, owner: str, coarser: Period, id: int, at: str) -> bool:
@@ -194,30 +197,6 @@ def _includes(db: Database, owner: str, coarser: Period, id: int, at: str) -> bo
         (id, owner, coarser.key, at),
     )
     return bool(found) and not _is_pending(db, owner, coarser)
-
-
-def _remaining_sources(db: Database, id: int, limited: Collection[str]) -> Sequence[tuple[Any, ...]]:
-    """(level, id) of the sources of a summary that exist and have a limit."""
-    return db.rows(
-        """select 'working', s.id from summary_source o join session s on s.id = o.row
-           where o.summary_id = ?1 and o.sentence = 0 and o.kind = 'session' and not s.pinned
-             and 'working' in (select value from json_each(?2))
-             and exists (select 1 from message where session_id = s.id)
-           union
-           select t.grain, t.id from summary_source o
-             join summary t on (o.kind = 'summary' and t.id = o.row) or (o.kind = 'session' and t.session_id = o.row)
-             left join session s on s.id = t.session_id
-           where o.summary_id = ?1 and o.sentence = 0 and not t.pinned and not coalesce(s.pinned, 0)
-             and t.grain in (select value from json_each(?2))""",
-        (id, limited),
-    )
-
-
-def _from_clause(table: str, only: Sequence[int] | None) -> str:
-    letter = {"session": "s", "summary": "t"}[table]
-    if only is None:
-        return f"{table} {letter}"
-    return f"json_each(:only) c cross join {table} {letter} on {letter}.id = c.value"
 
 
 JOB = "retain"
@@ -337,13 +316,10 @@ def _old(
     limit = limit_of(limits, level)
     if limit is None:
         return []
-    before = limit.before(now)
+    search = _Search(db, limits, now, limit.before(now), only, removed)
     if level == WORKING:
-        return messages(db, before, only)
-    if level == SESSION:
-        return of_sessions(db, before, now, only, working=WORKING in limits, removed=removed)
-    limited = [each for each in LEVELS if limit_of(limits, each)]
-    return of_periods(db, level, before, now, only, limited=limited, removed=removed)
+        return _messages(search)
+    return _of_sessions(search) if level == SESSION else _of_periods(search, level)
 
 
 def _batches(db: Database, level: str, erasable: Sequence[int], size: int) -> Iterator[list[tuple[int, int]]]:

@@ -292,7 +292,7 @@ def test_retention_takes_a_session_of_which_all_was_taken_back(db, session):
     take_back(db, session, exchange(db, session, "The printer is called Gutenberg.", "A fine name."))
     closing.close(db, session, noon)
     db.execute("update job set state = 'done'")
-    [item] = retention.messages(db, NOON + timedelta(days=3))
+    [item] = retention.plan(db, retention.policy({"working": "1d"}), NOON + timedelta(days=3))
     assert (item.count, item.kept_because) == (2, "")
 
 
