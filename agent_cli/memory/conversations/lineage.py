@@ -3,8 +3,6 @@
 A session is erased with its last message, and with it its notes, openings, rolling summary and requests of callers.
 """
 
-from collections.abc import Iterable
-
 from agent_cli import clock, text
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import callers, digest, log, sessions
@@ -69,7 +67,11 @@ def _derive(db: Database, walk: Walk) -> None:
     walk.add("message", [id for id, message in cut.items() if not message.left])
     walk.add("message", log.exchanges(db, walk["message"]))
     walk.add("message", lineage.column(db, "select id from message where session_id {ids}", walk["session"]))
-    walk.add("session", _emptied(db, walk["message"]))
+    emptied = """with erased as materialized (select id, session_id from message where id {ids})
+                 select distinct session_id from erased e
+                 where not exists (select 1 from message o where o.session_id = e.session_id
+                                   and o.id not in (select id from erased))"""
+    walk.add("session", lineage.column(db, emptied, walk["message"]))
     walk.partial["message"] = {id: message for id, message in cut.items() if id not in walk["message"]}
     touched = lineage.column(db, "select distinct session_id from message where id {ids}", walk.losing_words("message"))
     walk.partial["session"] = dict.fromkeys(sorted({*touched} - {*walk["session"]}))
@@ -95,17 +97,6 @@ def cut_messages(db: Database, request: ErasureRequest) -> dict[int, CutMessage]
         left = "\n".join(each for number, each in sentences.items() if number not in removed)
         found[id] = CutMessage(left if left.replace(_ERASED, "").strip() else "", removed)
     return found
-
-
-def _emptied(db: Database, messages: Iterable[int]) -> list[int]:
-    return lineage.column(
-        db,
-        """with erased as materialized (select id, session_id from message where id {ids})
-           select distinct session_id from erased e
-           where not exists (select 1 from message o where o.session_id = e.session_id
-                             and o.id not in (select id from erased))""",
-        messages,
-    )
 
 
 _BLANKED = (

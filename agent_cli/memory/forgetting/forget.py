@@ -63,11 +63,9 @@ class ErasurePlan:
             many = text.counted(len(sentences), "sentence")
             notes.append(f"{ids.handle('summary', id)}: keeps {many} that could not be made again")
         notes += [*self.skills, *self.files]
-        losing_quotes = ", ".join(ids.handle("fact", id) for id in self.walk.staying("fact"))
-        staying = (
-            [f"{losing_quotes}: stays, because it has another source, and loses its quote"] if losing_quotes else []
-        )
-        return [*rows, *more, f"to be erased: {self.format_counts}", *notes, *staying]
+        if losing_quotes := ", ".join(ids.handle("fact", id) for id in self.walk.staying("fact")):
+            notes.append(f"{losing_quotes}: stays, because it has another source, and loses its quote")
+        return [*rows, *more, f"to be erased: {self.format_counts}", *notes]
 
     def format_related(self) -> list[str]:
         """What else says the same, numbered, as lines for the person."""
@@ -111,11 +109,14 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
     _refuse_unfinished(db, walk)
     keywords = _keywords(db, request, topic) if wanted is None else wanted
     copies, terms = occurrences.find_copies(db, walk, provenance.texts(db, walk), topic, request.owner, keywords)
-    counts = _counted(db, walk, copies)
+    counts = provenance.counts(db, walk)
+    for copy in provenance.COPIES:
+        if many := len(copies.rows[copy.name]) + len(walk[copy.name]):
+            counts[copy.name] = counts.get(copy.name, 0) + many
     if not counts:
         about = f" about {topic!r}" if topic else ""
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
-    lines = provenance.lines(db, walk, _SHOWN)
+    lines, count = provenance.lines(db, walk, _SHOWN)
     return ErasurePlan(
         request,
         walk,
@@ -123,7 +124,7 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
         terms,
         counts,
         lines,
-        provenance.count_lines(db, walk) - len(lines),
+        count - len(lines),
         version,
         skills.describe_shortened(db, walk),
         documents.files(db, walk),
@@ -158,15 +159,6 @@ def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
     return occurrences.choose_keywords(db, personal or texts.other)
 
 
-def _counted(db: Database, walk: Walk, copies: Copies) -> dict[str, int]:
-    """The number of rows of each kind that are erased or lose a copy of erased text."""
-    counts = provenance.counts(db, walk)
-    for copy in provenance.COPIES:
-        if many := len(copies.rows[copy.name]) + len(walk[copy.name]):
-            counts[copy.name] = counts.get(copy.name, 0) + many
-    return counts
-
-
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
     """Delete all that was planned, or nothing. Raises UsageError when it has changed since it was planned."""
     version, copies = plan.version, plan.verbatim_copies
@@ -182,14 +174,12 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
             copies = _copies(db, plan)
         _delete(db, walk, copies, time)
         index.drop_unused(db)
-        _rebuild(db, walk, plan.request, time)
+        _rebuild(db, walk, time)
         tombstones.count_erasure(db)
         jobs.add(db, tombstones.JOB, tombstones.JOURNAL, time())
         if word_tables.has_page_terms(db, plan.wanted.words):
             jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
-        handles = walk.handles
-        subject = handles[0] if handles else ""
-        events.append(db, time, "forgotten", subject, actor="person")
+        events.append(db, time, "forgotten", next(iter(walk.handles), ""), actor="person")
     index.refresh_all(db)
 
 
@@ -235,7 +225,7 @@ def _delete(db: Database, walk: Walk, copies: Copies, time: clock.Clock) -> None
         owner.erase(db, walk, time)
 
 
-def _rebuild(db: Database, walk: Walk, request: ErasureRequest, time: clock.Clock) -> None:
+def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Delete the jobs about erased rows, and restart those about sessions and periods that lose a part.
 
     A running job loses its lease with that, so it cannot write what it has read.
@@ -251,15 +241,9 @@ def _rebuild(db: Database, walk: Walk, request: ErasureRequest, time: clock.Cloc
     for handle, id in stay.items():
         if db.value("select 1 from session where id = ? and closed_at is not null and kind = 'chat'", (id,)):
             jobs.add(db, summaries.JOB, handle, time())
-    _rebuild_periods(db, walk, request, time)
-
-
-def _rebuild_periods(db: Database, walk: Walk, request: ErasureRequest, time: clock.Clock) -> None:
-    """Restart running period summaries, which may have read erased rows, and queue those of the walk."""
-    for id, subject in db.rows(
-        "select id, subject from job where kind = ? and state = 'running'", (period_summaries.JOB,)
-    ):
+    running = "select id, subject from job where kind = ? and state = 'running'"  # they may have read erased rows
+    for id, subject in db.rows(running, (period_summaries.JOB,)):
         jobs.erase(db, [id])
         jobs.add(db, period_summaries.JOB, subject, time())
     for key in walk.rebuilt_periods:
-        period_summaries.queue(db, request.owner, periods.parse(key), time())
+        period_summaries.queue(db, walk.request.owner, periods.parse(key), time())

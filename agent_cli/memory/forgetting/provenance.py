@@ -177,9 +177,18 @@ def walk(db: Database, request: ErasureRequest) -> Walk:
     return found
 
 
-def lines(db: Database, found: Walk, limit: int) -> list[ErasedLine]:
-    """(handle, day, words) of erased rows, those the person wrote first; at most `limit`."""
-    listed = _cut_lines(db, found)[:limit]
+def lines(db: Database, found: Walk, limit: int) -> tuple[list[ErasedLine], int]:
+    """(handle, day, words) of erased rows, those the person wrote first, at most `limit`; and the number of all.
+
+    A sentence that is cut out of a message is such a row too.
+    """
+    day = "select id, datetime(at, utc_offset || ' minutes') from message where id {ids}"
+    cut = [
+        (f"m{id}.{number}", str(at)[:10], sentence)
+        for id, at in lineage.rows(db, day, found.staying("message"))
+        for number, sentence in found.partial["message"][id].removed.items()
+    ]
+    listed, count = cut[:limit], len(cut)
     for table in (table for table in in_order(f"{_FIRST} {_ORDER}") if table.line):
         room = max(0, limit - len(listed))
         query = f"""select id, datetime({table.day or table.time}, utc_offset || ' minutes'), {table.line}
@@ -188,26 +197,9 @@ def lines(db: Database, found: Walk, limit: int) -> list[ErasedLine]:
             (f"{table.letter}{id}" if table.letter else table.label, str(day)[:10], table.format_line(*words))
             for id, day, *words in lineage.rows(db, query, found[table.name])
         ]
-    return listed
-
-
-def _cut_lines(db: Database, found: Walk) -> list[ErasedLine]:
-    """The sentences that are cut out of messages."""
-    day = "select id, datetime(at, utc_offset || ' minutes') from message where id {ids}"
-    return [
-        (f"m{id}.{number}", str(at)[:10], sentence)
-        for id, at in lineage.rows(db, day, found.staying("message"))
-        for number, sentence in found.partial["message"][id].removed.items()
-    ]
-
-
-def count_lines(db: Database, found: Walk) -> int:
-    """The number of rows that `lines` gives without a limit."""
-    tables = (table for table in TABLES.values() if table.line)
-    query = "select count(*) from {0} where {1} and id {{ids}}"
-    return len(_cut_lines(db, found)) + sum(
-        lineage.column(db, query.format(table.name, table.line_condition), found[table.name])[0] for table in tables
-    )
+        counted = f"select count(*) from {table.name} where {table.line_condition} and id {{ids}}"
+        count += lineage.column(db, counted, found[table.name])[0]
+    return listed, count
 
 
 def counts(db: Database, found: Walk) -> dict[str, int]:

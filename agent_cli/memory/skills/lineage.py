@@ -6,7 +6,7 @@ skill then reverts to its newest remaining wording.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent_cli import clock
@@ -72,7 +72,8 @@ def _derive(db: Database, walk: Walk) -> None:
     A skill that stays reverts to an earlier wording, or keeps its present one and loses former versions.
     """
     sessions = sorted({*walk["session"], *walk.staying("session")})
-    erased = {*walk["skill"], *_proposals(db, sessions)}
+    proposed = lineage.column(db, "select id from skill where state <> 'accepted' and session_id {ids}", sessions)
+    erased = {*walk["skill"], *proposed}
     learned = sorted({*_learned(db, sessions), *walk.request.mentioned.get("skill", ())} - erased)
     wanted = _distinctive_terms(db, walk, sessions) if learned else SearchTerms()
     is_about = keywords.topic_matcher(walk.request.topic, db.tokens)
@@ -82,7 +83,12 @@ def _derive(db: Database, walk: Walk) -> None:
         removed = _lost_texts(wordings, wanted, {*sessions}, is_about)
         if not removed:
             continue
-        erased |= _change_proposals_quoting(db, id, wanted)
+        proposals = db.rows(
+            """select id, name || char(10) || description || char(10) || text from skill
+               where target_id = ? and state <> 'accepted'""",
+            (id,),
+        )
+        erased |= {each for each, text in proposals if wanted.found_in(keywords.fold(text))}
         left = [each for each in wordings if each.accepted and each.text not in removed]
         if not left:
             erased.add(id)
@@ -90,7 +96,8 @@ def _derive(db: Database, walk: Walk) -> None:
         walk.add("skill_version", [each.row for each in wordings if each.row is not None and each.text in removed])
         newest = max(left, key=lambda each: (each.version, each.row or 0))
         walk.partial["skill"][id] = newest if wordings[-1].text in removed else None
-    walk.add("skill", erased | _change_proposals(db, erased))
+    changing = "select id from skill where state <> 'accepted' and target_id {ids}"  # proposals to change these
+    walk.add("skill", erased | {*lineage.column(db, changing, erased)})
     versions = "select id from skill_version where was is not null and skill_id {ids}"
     walk.add("skill_version", lineage.column(db, versions, walk["skill"]))
     reverted = [id for id, newest in walk.partial["skill"].items() if newest]
@@ -104,7 +111,7 @@ def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     skills.erase(db, walk["skill"])
     for id, newest in walk.partial["skill"].items():
         if newest:
-            revert(db, id, newest.row or 0, time)
+            _revert(db, id, newest.row or 0, time)
     skills.drop_versions(db, walk["skill_version"], walk["session"])
 
 
@@ -122,7 +129,7 @@ def describe_shortened(db: Database, walk: Walk) -> list[str]:
     ]
 
 
-def revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
+def _revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
     """Revert a skill to this row of skill_version, without recording the present wording.
 
     It is hidden when another skill has its former name by now. Runs in the caller's transaction.
@@ -136,10 +143,6 @@ def revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
     )
     skills.write(db, skill, **columns, changed_at=now, **({"hidden_at": now} if taken else {}))
     events.append(db, time, "skill forgotten", ids.handle("skill", skill), actor="person", content=was["text"])
-
-
-def _proposals(db: Database, sessions: Iterable[int]) -> list[int]:
-    return lineage.column(db, "select id from skill where state <> 'accepted' and session_id {ids}", sessions)
 
 
 def _learned(db: Database, sessions: Sequence[int]) -> list[int]:
@@ -185,21 +188,6 @@ def _lost_texts(
         if (has_erased_words and learned and each.text not in before) or is_about(each.words):
             lost.add(each.text)
     return lost
-
-
-def _change_proposals_quoting(db: Database, id: int, wanted: SearchTerms) -> set[int]:
-    """Proposals to change a skill that contain these words too."""
-    rows = db.rows(
-        """select id, name || char(10) || description || char(10) || text from skill
-           where target_id = ? and state <> 'accepted'""",
-        (id,),
-    )
-    return {each for each, text in rows if wanted.found_in(keywords.fold(text))}
-
-
-def _change_proposals(db: Database, skills: Iterable[int]) -> set[int]:
-    """Proposals to change these skills."""
-    return {*lineage.column(db, "select id from skill where state <> 'accepted' and target_id {ids}", skills)}
 
 
 def _distinctive_terms(db: Database, walk: Walk, sessions: Sequence[int]) -> SearchTerms:
