@@ -11,7 +11,7 @@ from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import AsJson, Decision, Until, group, parse_moment
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.language.keywords import NO_KEYWORDS
@@ -87,7 +87,7 @@ def command(
             return
         raise
     if also is not None:
-        plan = forget.with_related(app_.db, plan, related_rows.choose(plan.related, also))
+        plan = forget.with_related(app_.db, plan, forget.choose_related(plan.related, also))
     if dry_run:
         _show(plan, as_json)
         return
@@ -124,7 +124,7 @@ def _confirmed(app_: App, plan: ErasurePlan, yes: bool, as_json: bool, ask: bool
         raise UsageError("nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal")
     _show(plan, False)
     if plan.related and ask:
-        chosen = related_rows.choose(plan.related, consent.answer(related_rows.QUESTION))
+        chosen = forget.choose_related(plan.related, consent.answer(forget.QUESTION))
         if chosen:
             plan = forget.with_related(app_.db, plan, chosen)
             output.lines(plan.format_lines())

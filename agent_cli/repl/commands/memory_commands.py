@@ -8,7 +8,7 @@ from agent_cli.agent import profile
 from agent_cli.app import turns, upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
@@ -151,13 +151,13 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         return Question("\n".join(lines), "erase it for good? type yes: ", decided)
 
     def chosen(answer: str) -> Result:
-        taken = related_rows.choose(plan.related, answer)
+        taken = forget.choose_related(plan.related, answer)
         with_taken = forget.with_related(app.db, plan, taken)
         return confirmed(with_taken, with_taken.format_lines() if taken else [])
 
     if not plan.related:
         return confirmed(plan, plan.format_lines())
-    return Question("\n".join([*plan.format_lines(), *plan.format_related()]), related_rows.QUESTION, chosen)
+    return Question("\n".join([*plan.format_lines(), *plan.format_related()]), forget.QUESTION, chosen)
 
 
 def _erased(receipt: erasure_receipt.Receipt, files: Sequence[str] = ()) -> str:

@@ -5,7 +5,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance, related_rows
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.language import keywords
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
@@ -109,7 +109,7 @@ def test_all_that_says_the_same_goes_and_a_search_finds_nothing(file):
     note(file, "the Grazer dentist is good")
     plan = planned(file, "f1")
     receipt = erasure_receipt.erase(
-        file, forget.with_related(file, plan, related_rows.choose(plan.related, "all")), noon
+        file, forget.with_related(file, plan, forget.choose_related(plan.related, "all")), noon
     )
     assert receipt.clean, receipt
     assert traces(file.path, "Graz") == 0
@@ -145,12 +145,12 @@ def test_what_another_owner_said_is_neither_shown_nor_named(file):
 def test_an_answer_takes_all_none_numbers_or_handles(file):
     ask_about_graz(file)
     rows = planned(file, "f1").related
-    assert related_rows.choose(rows, "all") == ["m2", "m4"]
-    assert related_rows.choose(rows, "") == related_rows.choose(rows, "none") == []
-    assert related_rows.choose(rows, "2, 1") == ["m4", "m2"]
-    assert related_rows.choose(rows, "m4") == ["m4"]
+    assert forget.choose_related(rows, "all") == ["m2", "m4"]
+    assert forget.choose_related(rows, "") == forget.choose_related(rows, "none") == []
+    assert forget.choose_related(rows, "2, 1") == ["m4", "m2"]
+    assert forget.choose_related(rows, "m4") == ["m4"]
     with pytest.raises(UsageError, match="'3' is not one of the rows that say the same"):
-        related_rows.choose(rows, "3")
+        forget.choose_related(rows, "3")
 
 
 @for_each(
@@ -187,7 +187,7 @@ def greenhouse(file):
 def test_what_goes_along_with_what_says_the_same_is_listed_by_name(greenhouse):
     plan = planned(greenhouse, "f1")
     assert related(plan) == {"m1.1": "has the word graz", "f2": "goes with m1.1"}
-    everything = forget.with_related(greenhouse, plan, related_rows.choose(plan.related, "all"))
+    everything = forget.with_related(greenhouse, plan, forget.choose_related(plan.related, "all"))
     assert [handle for handle, _, _ in everything.lines] == ["m1.1", "f1", "f2"]
     assert {f"f{n}" for n in (1, 2)} | {"m1.1"} == {line.split()[0] for line in everything.format_lines()[:3]}
     assert erasure_receipt.erase(greenhouse, everything, noon).clean
