@@ -78,30 +78,25 @@ def tool_calls(
             order by c.id {"desc" if after is None else "asc"} limit ?4""",
         (owner, ids.lowest(since) if since else "", after or 0, limit),
     )
-    found = [_described_call(db, *row) for row in rows]
+    found = [
+        {
+            "result": ids.handle("message", result) if result else None,
+            "tool": name,
+            "outcome": _outcome(db, result) if result else "no result",
+            "arguments": arguments,
+            "asked_in": ids.handle("message", message),
+            "session": session,
+            "at": at,
+            "utc_offset": offset,
+        }
+        for message, result, name, arguments, session, at, offset in rows
+    ]
     return found[::-1] if after is None else found
-
-
-def _described_call(
-    db: Database, message: int, result: int | None, name: str, arguments: str, session: int, at: str, offset: int
-) -> dict[str, Any]:
-    return {
-        "result": ids.handle("message", result) if result else None,
-        "tool": name,
-        "outcome": _outcome(db, result) if result else "no result",
-        "arguments": arguments,
-        "asked_in": ids.handle("message", message),
-        "session": session,
-        "at": at,
-        "utc_offset": offset,
-    }
 
 
 def _outcome(db: Database, result: int) -> str:
     failed, begins = db.rows("select failed, substr(text, 1, 9) from message where id = ?", (result,))[0]
-    if not failed:
-        return "done"
-    return {"refused: ": "refused", "not run: ": "not run"}.get(begins, "failed")
+    return {"refused: ": "refused", "not run: ": "not run"}.get(begins, "failed") if failed else "done"
 
 
 def newest_message(db: Database) -> int:
@@ -133,8 +128,20 @@ def events_after(db: Database, owner: str, number: int, limit: int = 500) -> tup
             from event e where e.id > ? order by e.id limit ?""",
         (number, limit),
     )
-    seen = [row for row in rows if row[-1] == owner or (row[-1] is None and owner == PERSON)]
-    return [_described_event(row) for row in seen], rows[-1][0] if rows else number
+    seen = [
+        {
+            "id": ids.handle("event", id),
+            "kind": kind,
+            "actor": actor,
+            "session": ids.handle("session", session) if session else None,
+            "subject": subject,
+            "hash": hash,
+            "at": at,
+        }
+        for id, kind, actor, session, subject, hash, at, of in rows
+        if of == owner or (of is None and owner == PERSON)
+    ]
+    return seen, rows[-1][0] if rows else number
 
 
 def callers_events(db: Database, number: int) -> Iterator[tuple[int, str, str, str, int, int]]:
@@ -149,16 +156,3 @@ def callers_events(db: Database, number: int) -> Iterator[tuple[int, str, str, s
               and (e.kind like 'call %' or e.kind like 'reply%' or e.kind like 'turn %') order by e.id""",
         (number,),
     )
-
-
-def _described_event(row: tuple[Any, ...]) -> dict[str, Any]:
-    id, kind, actor, session, subject, hash, at, _ = row
-    return {
-        "id": ids.handle("event", id),
-        "kind": kind,
-        "actor": actor,
-        "session": ids.handle("session", session) if session else None,
-        "subject": subject,
-        "hash": hash,
-        "at": at,
-    }
