@@ -113,19 +113,18 @@ EVERYDAY = r"""(?:liv|mov|us|mak|tak|giv|com|hav|lov|lik|writ|driv|clos|chang|in
     |read|walk|learn|wait|visit|drink|cook|eat|sleep|feel|meet|find|bring|keep|stay|see|say|hear|buy|pay|send|sell
     |speak|mean|hold|put|get|set|run|add|mention|remember|forget|remind|save|answer|question|prefer|enjoy|hate|happen
     |begin|hope|plan|try|own|watch|travel|listen|check|thank)(?:s|es|ed|ing|ning|ting|ping)?|went|gone|came|made|took
-    |taken|gave|given|said|told|thought|felt|met|found|brought|kept|stayed|saw|seen|heard|bought|paid|sent|sold|spoke
-    |meant|held|got|gotten|ran|ate|drank|slept|knew|known|left|began|wrote|written|drove|wanna|gonna|tried|tries|put
-    |used|better|best|good|bad|big|small|little|great|nice|new|old|young|long|short|high|low|right|wrong|true|false
-    |sure|fine|okay|yes|hello|thanks|really|actually|maybe|perhaps|always|never|often|sometimes|usually|already|still
-    |just|only|even|much|many|lots?|some|any|every|each|other|another|first|second|third|next|last|one|two|three|four
-    |five|six|seven|eight|nine|ten|today|tomorrow|yesterday|tonight|now|then|later|soon|ago|since|until|until|morning
-    |evening|afternoon|night|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july
-    |august|september|october|november|december|(?:time|day|week|month|year|hour|minute|thing|way|people|person|man
-    |woman|men|women|child|children|kid|place|home|house|city|town|country|street|room|door|car|job|office|friend
-    |family|mother|father|mum|mom|dad|brother|sister|wife|husband|son|daughter|partner|boss|colleague|doctor|food|water
-    |coffee|tea|money|book|word|text|note|file|message|fact|list|number|address|email|phone|birthday|favou?rite|user
-    |assistant)s?|here|there|somewhere|everything|something|anything|nothing|someone|somebody|everyone|everybody|anyone
-    |nobody"""
+    |taken|gave|given|said|told|thought|felt|met|found|brought|kept|saw|seen|heard|bought|paid|sent|sold|spoke|meant
+    |held|got|gotten|ran|ate|drank|slept|knew|known|left|began|wrote|written|drove|wanna|gonna|tried|tries|better|best
+    |good|bad|big|small|little|great|nice|new|old|young|long|short|high|low|right|wrong|true|false|sure|fine|okay|yes
+    |hello|really|actually|maybe|perhaps|always|never|often|sometimes|usually|already|still|even|much|many|lots?|every
+    |another|first|second|third|next|last|one|two|three|four|five|six|seven|eight|nine|ten|today|tomorrow|yesterday
+    |tonight|later|soon|ago|since|morning|evening|afternoon|night|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january
+    |february|march|april|june|july|august|september|october|november|december|(?:time|day|week|month|year|hour|minute
+    |thing|way|people|person|man|woman|men|women|child|children|kid|place|home|house|city|town|country|street|room|door
+    |car|job|office|friend|family|mother|father|mum|mom|dad|brother|sister|wife|husband|son|daughter|partner|boss
+    |colleague|doctor|food|water|coffee|tea|money|book|word|text|note|file|message|fact|list|number|address|email|phone
+    |birthday|favou?rite|user|assistant)s?|somewhere|everything|something|anything|nothing|someone|somebody|everyone
+    |everybody|anyone|nobody"""
 
 # Dates: the names in the order of the calendar, and the words around a date that say how it counts.
 MONTHS = "january february march april may june july august september october november december"

@@ -93,16 +93,16 @@ EVERYDAY = r"""(?:wohn|leb|arbeit|mach|brauch|heiss|lieb|mag|moecht|mocht|find|g
     |besuch|bring|nehm|geb|halt|leg|stell|hol|such|zeig|helf|versuch|beginn|end|hass|erinner|vergess|merk|meld|wiss
     |heirat|werd|konn|woll|soll|muss|durf|lass|komm|hab|ess|schick|nutz|benutz|verwend|fuhl|frei)(?:e|st|t|en|te|test
     |ten|tet)?|(?:ge(?:macht|zogen|sagt|fragt|sehen|hort|gangen|fahren|kauft|kommen|wesen|habt|funden|geben|nommen
-    |lernt|wohnt))|umgezogen|weiss|wusste|ging|fuhr|kam|sah|nahm|gab|fand|war|wurde|wollte|konnte|musste|sollte|durfte
-    |ass|trank|lag|(?:gut|schlecht|gross|klein|neu|alt|jung|lang|kurz|viel|wenig|ganz|ander|erst|zweit|dritt|letzt
-    |nachst|best|lieblings\w*)(?:e|er|es|en|em)?|gern|gerne|immer|nie|niemals|oft|manchmal|meist|meistens|schon|noch
-    |etwas|alles|nichts|jemand|niemand|hier|dort|bitte|danke|hallo|heute|gestern|morgen|jetzt|dann|spater|bald|seit|ja
-    |nein|doch|mal|eben|halt|wirklich|eigentlich|vielleicht|ungefahr|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn
-    |montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|marz|mai|juni|juli
-    |oktober|dezember|(?:zeit|tag|woche|monat|jahr|stunde|minute|ding|sache|leute|mensch|mann|frau|kind|ort|haus|stadt
-    |land|strasse|zimmer|tur|auto|arbeit|buro|freund|freundin|familie|mutter|vater|bruder|schwester|sohn|tochter|chef
-    |kollege|kollegin|arzt|essen|wasser|kaffee|tee|geld|buch|wort|text|notiz|datei|nachricht|liste|nummer|adresse
-    |telefon|geburtstag|name)(?:e|en|er|ern|s|es|n|nen)?|(?:mein|dein|sein|ihr|unser|euer|eur)(?:e|er|es|en|em)?"""
+    |lernt|wohnt))|umgezogen|weiss|wusste|ging|fuhr|kam|sah|nahm|gab|fand|wurde|ass|trank|lag|(?:gut|schlecht|gross
+    |klein|neu|alt|jung|lang|kurz|viel|wenig|ganz|ander|erst|zweit|dritt|letzt|nachst|best|lieblings\w*)(?:e|er|es|en
+    |em)?|gern|gerne|immer|nie|niemals|oft|manchmal|meist|meistens|schon|etwas|alles|nichts|jemand|niemand|hier|bitte
+    |danke|hallo|heute|gestern|morgen|jetzt|spater|bald|seit|nein|mal|eben|wirklich|eigentlich|vielleicht|ungefahr|zwei
+    |drei|vier|funf|sechs|sieben|acht|neun|zehn|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?
+    |sonntags?|januar|februar|marz|mai|juni|juli|oktober|dezember|(?:zeit|tag|woche|monat|jahr|stunde|minute|ding|sache
+    |leute|mensch|mann|frau|kind|ort|haus|stadt|land|strasse|zimmer|tur|auto|arbeit|buro|freund|freundin|familie|mutter
+    |vater|bruder|schwester|sohn|tochter|chef|kollege|kollegin|arzt|essen|wasser|kaffee|tee|geld|buch|wort|text|notiz
+    |datei|nachricht|liste|nummer|adresse|telefon|geburtstag|name)(?:e|en|er|ern|s|es|n|nen)?|(?:mein|dein|sein|ihr
+    |unser|euer|eur)(?:e|er|es|en|em)?"""
 
 # Dates: the names in the order of the calendar, and the words around a date that say how it counts.
 MONTHS = "januar|jänner februar|feber märz april mai juni juli august september oktober november dezember"
