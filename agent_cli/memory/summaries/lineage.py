@@ -48,11 +48,9 @@ def _derive(db: Database, walk: Walk) -> None:
     named = walk["summary"]
     shorter = {*walk["session"], *walk.staying("session")}
     mentioned = {*walk.request.mentioned.get("summary", ()), *_of_sessions(db, shorter)}
-    about = lineage.column(db, "select session_id from summary where session_id is not null and id {ids}", named)
-    erased = [
-        *_sources(shorter, walk.losing_words("message"), walk["fact"], mentioned | {*named}),
-        *_sources(about),
-    ]  # the summary of a day has the session as a source
+    of_session = "select session_id from summary where session_id is not null and id {ids}"
+    about = lineage.column(db, of_session, named)  # the summary of a day has the session as a source
+    erased = _sources({*shorter, *about}, walk.losing_words("message"), walk["fact"], mentioned | {*named})
     found = derived_from(db, erased)
     days = for_days(db, walk.request.owner, walk.losing_words("message")) - found
     affected = (mentioned | found | days) - {*named}
@@ -62,8 +60,14 @@ def _derive(db: Database, walk: Walk) -> None:
     walk.add("summary", affected - partial.keys())
     walk.removed_texts["summary"] = [each for id, stay in partial.items() for each in _removed_texts(db, id, stay)]
     walk.rebuilt_periods.extend(period_keys(db, affected))
-    walk.add("job", _jobs(db, walk.request.owner, named, about))
-    _keep_sessions(db, walk)
+    # Queued jobs that would make the named summaries again.
+    remade = [period_summaries.subject(walk.request.owner, key) for key in period_keys(db, named)]
+    walk.add("job", [id for id, _, _ in jobs.about(db, remade)])
+    remade = [ids.handle("session", id) for id in about]
+    walk.add("job", [id for id, kind, _ in jobs.about(db, remade) if kind == summaries.JOB])
+    staying = {*walk["session"]} & {*lineage.column(db, of_session, walk.staying("summary"))}
+    walk.rows["session"] = tuple(id for id in walk["session"] if id not in staying)
+    walk.partial["session"] = dict.fromkeys(sorted({*walk.staying("session"), *staying}))
 
 
 def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
@@ -103,21 +107,6 @@ def _removed_texts(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]
     words, details = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
     remaining = {sentence for sentence, _ in stay}
     return [each for each in (*text.sentences(words), details) if each and each not in remaining]
-
-
-def _jobs(db: Database, owner: str, named: Iterable[int], sessions: Iterable[int]) -> list[int]:
-    """Queued jobs that would make the named summaries of periods, or those of these sessions, again."""
-    of_periods = [period_summaries.subject(owner, key) for key in period_keys(db, named)]
-    found = [id for id, _, _ in jobs.about(db, of_periods)]
-    making = jobs.about(db, [ids.handle("session", id) for id in sessions])
-    return found + [id for id, kind, _ in making if kind == summaries.JOB]
-
-
-def _keep_sessions(db: Database, walk: Walk) -> None:
-    query = "select session_id from summary where session_id is not null and id {ids}"
-    staying = {*walk["session"]} & {*lineage.column(db, query, walk.staying("summary"))}
-    walk.rows["session"] = tuple(id for id in walk["session"] if id not in staying)
-    walk.partial["session"] = dict.fromkeys(sorted({*walk.staying("session"), *staying}))
 
 
 def derived_from(db: Database, sources: Iterable[Source]) -> set[int]:
