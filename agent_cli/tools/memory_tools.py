@@ -20,7 +20,6 @@ from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext, ToolFailed, tool
 
 if TYPE_CHECKING:
-    from agent_cli.memory.facts.facts import Fact
     from agent_cli.memory.skills.skills import Skill
 
 
@@ -31,12 +30,14 @@ def propose_fact(
     """Propose a lasting fact about the person, in their voice; they decide."""
     from agent_cli.memory.conversations import readings
     from agent_cli.memory.dates import spans
-    from agent_cli.memory.facts import adoption
+    from agent_cli.memory.facts import adoption, facts
     from agent_cli.memory.language import triples
 
     if not triples.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, not a question or an instruction")
-    target = _fact_to_replace(context, replaces) if replaces.strip() else None
+    target = facts.get(context.db, ids.number("fact", replaces), context.scope.owner) if replaces.strip() else None
+    if target and not target.is_open(context.time()):
+        raise ToolFailed(f"{target.handle} is not true now, so nothing can replace it")
     said = log.history(context.db, context.session)
     source = readings.find(reversed(said), quote)
     asked = next((entry.id for entry in reversed(said) if entry.message.role == "user"), None)
@@ -59,15 +60,6 @@ def propose_fact(
     return ToolResult(
         f"proposed as {fact.handle}; it is not saved until the person says yes", receipt=adoption.pending_receipt(fact)
     )
-
-
-def _fact_to_replace(context: ToolContext, handle: str) -> "Fact":
-    from agent_cli.memory.facts import facts
-
-    fact = facts.get(context.db, ids.number("fact", handle), context.scope.owner)
-    if not fact.is_open(context.time()):
-        raise ToolFailed(f"{fact.handle} is not true now, so nothing can replace it")
-    return fact
 
 
 MAX_STEPS = 8000  # characters: a quarter of a small context
@@ -145,11 +137,10 @@ def list_tasks(context: ToolContext) -> str:
 @tool(risk="write", reads_memory=True, listed=False, resolve=_check_task)
 def complete_task(context: ToolContext, task: Annotated[str, "as in t4"]) -> ToolResult:
     """Mark a task as done, when the person says so."""
-    found = _task(context, task)
-    done = tasks.complete(context.db, found, context.time, actor="model")
-    name = f"{done.handle} “{done.name}”"
+    done = tasks.complete(context.db, _task(context, task), context.time, actor="model")
     following = f"; {tasks.format_due(done, context.time())}" if done.state == "open" else ""
-    return ToolResult(f"done: {done.handle}{following}", receipt=Receipt(f"done {name}{following}"))
+    receipt = Receipt(f"done {done.handle} “{done.name}”{following}")
+    return ToolResult(f"done: {done.handle}{following}", receipt=receipt)
 
 
 _CONTEXT_MESSAGES = 3  # shown before a message and after it
@@ -197,16 +188,8 @@ def save_note(context: ToolContext, text: str, title: str = "") -> ToolResult:
     asked = log.nth_last(context.db, context.session, "user", 1)
     reading = readings.after(context.db, asked.id) if asked else None
     origin: Origin = reading.origin if reading else "model"
-    note = notes.add(
-        context.db,
-        context.scope,
-        text,
-        context.time,
-        title=title,
-        origin=origin,
-        session=context.session,
-        actor="model",
-    )
+    db, session = context.db, context.session
+    note = notes.add(db, context.scope, text, context.time, title=title, origin=origin, session=session, actor="model")
     after = f", after reading {reading.name or 'a pipe'}, {reading.handle}" if reading else ""
     return ToolResult(f"saved as {note.handle}", receipt=Receipt(f"saved {note.handle} “{note.name}”{after}"))
 
@@ -311,13 +294,10 @@ def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
     if not text.strip():
         raise ToolFailed("the message is empty")
     title = one_line(f"draft to {to.strip() or 'somebody'}", 120)
-    note = notes.add(
-        context.db, context.scope, text, context.time, title=title, origin="model", session=context.session
-    )
-    return ToolResult(
-        f"kept as the draft {note.handle}; it was not sent: the person has to send it",
-        receipt=Receipt(f"saved {note.handle} “{note.name}”, not sent"),
-    )
+    db, session = context.db, context.session
+    note = notes.add(db, context.scope, text, context.time, title=title, origin="model", session=session)
+    kept = f"kept as the draft {note.handle}; it was not sent: the person has to send it"
+    return ToolResult(kept, receipt=Receipt(f"saved {note.handle} “{note.name}”, not sent"))
 
 
 _OPERATORS = ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "USub", "UAdd")
