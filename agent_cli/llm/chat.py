@@ -131,7 +131,6 @@ def message_json(
 
 _MAX_DEPTH = 50  # levels of nesting in an argument
 _NAMED_TOOL = Pattern(r"\b(\w+)\(")  # a tool that calls others names them in its description: jot(text)
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def read_object(line: bytes) -> dict[str, Any]:
@@ -217,7 +216,7 @@ class ReplyParser(ABC):
         self.started = self._has_calls = True
         id = server_id if isinstance(server_id, str) else ""
         while not id or id in self._ids:
-            id = "call_" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
+            id = f"call_{os.urandom(4).hex()}"
         self._ids.add(id)
         return ToolCall(id, name, arguments if _is_shallow(arguments) else {})
 
