@@ -5,7 +5,6 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -258,8 +257,7 @@ def run_jobs(
     from agent_cli.repl import reminders  # what works, needed for this alone
 
     app_ = invocation.app()
-    seen = bool(app_.config.remind_command) or not invocation.quiet  # else a reminder would count as shown
-    with reminders.shown_meanwhile(app_, invocation.note) if seen else nullcontext():
+    with reminders.shown_meanwhile(app_, invocation.note, quiet=invocation.quiet):
         done = _run_jobs(app_, until_idle=until_idle, due=due)
     invocation.note(f"{text.counted(done, 'job was', 'jobs were')} run")
 

@@ -3,7 +3,6 @@
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import Annotated, Any, cast
 
 from typer import Argument, Context, Exit, Option
@@ -60,8 +59,7 @@ def serve(
     limits = ServerLimits(
         turns=turns, turn_seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace_seconds=grace
     )
-    seen = bool(app_.config.remind_command) or not invocation.quiet  # else a reminder would count as shown
-    with reminders.shown_meanwhile(app_, invocation.note) if seen else nullcontext():
+    with reminders.shown_meanwhile(app_, invocation.note, quiet=invocation.quiet):
         code = http.serve(
             app_,
             host,

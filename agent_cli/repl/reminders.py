@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import subprocess
 
 _SHOWN = 3  # lines; more are counted
-_ON_TIME = timedelta(minutes=2)  # a later reminder says when it was due
 _TIMEOUT = 0.05  # seconds to wait for another program that writes; the next poll will do too
 _POLL = 1.0  # seconds between two looks of a program without a prompt
 _LIMIT = 30  # seconds that the person's command may take
@@ -56,7 +55,7 @@ class Reminders:
 
     def _claimed_lines(self) -> list[str]:
         (found, error), now = claim_due(self._app), self._app.time()
-        lines = [format_reminder(each, now) for each in found[:_SHOWN]]
+        lines = [tasks.format_reminder(each, now) for each in found[:_SHOWN]]
         if lines and not self._hint_shown:
             self._hint_shown = True
             handle = found[0].task.handle
@@ -67,8 +66,14 @@ class Reminders:
 
 
 @contextmanager
-def shown_meanwhile(app: App, show: Callable[[str], None]) -> Iterator[None]:
-    """Show reminders as they become due, from a thread of its own, for programs without a prompt."""
+def shown_meanwhile(app: App, show: Callable[[str], None], *, quiet: bool) -> Iterator[None]:
+    """Show reminders as they become due, from a thread of its own, for programs without a prompt.
+
+    Where nobody sees a line, they are left to the next prompt or `ask`, unless there is a command for them.
+    """
+    if not app.config.remind_command and (quiet or not sys.stderr.isatty()):
+        yield
+        return
     ended = threading.Event()
 
     def watch() -> None:
@@ -96,7 +101,7 @@ def due_line(app: App) -> str:
     if not found:
         return ""
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{format_reminder(found[0], app.time())}{more}: agent tasks{f'; {error}' if error else ''}"
+    return f"{tasks.format_reminder(found[0], app.time())}{more}: agent tasks{f'; {error}' if error else ''}"
 
 
 def claim_due(app: App) -> tuple[list[Reminder], str]:
@@ -119,21 +124,6 @@ def due_today(app: App) -> list[str]:
         parts.append(f"{at:%H:%M} {each.name} ({each.handle})")
     more = f" and {len(found) - _SHOWN} more: /tasks" if len(found) > _SHOWN else ""
     return [f"today: {', '.join(parts)}{more}"] if parts else []
-
-
-def format_reminder(reminder: Reminder, now: datetime) -> str:
-    """As in: reminder t4: call the dentist (due yesterday 15:00)."""
-    at = reminder.due
-    days = (now.astimezone(at.tzinfo).date() - at.date()).days
-    if days in (0, 1):
-        due = f"{'yesterday ' if days else ''}{at:%H:%M}"
-    else:
-        due = f"{at:%A %H:%M}" if days < 7 else f"{at.day} {at:%b %Y, %H:%M}"
-    if reminder.times > 1:
-        when = f" ({reminder.times} times since {due})"
-    else:
-        when = f" (due {due})" if now - reminder.due >= _ON_TIME else ""
-    return f"reminder {reminder.task.handle}: {reminder.task.name}{when}"
 
 
 def run_command(command: Sequence[str], texts: Sequence[str]) -> str:

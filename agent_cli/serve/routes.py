@@ -1,6 +1,7 @@
 """What a caller may look at and keep: /search in its memory, /tasks, /metrics of its turns, /events of its audit log.
 
-Reminders of its tasks come up where the owner of the memory is.
+A reminder of its own tasks is an event, stands in /tasks, and comes with its next answer of /chat; those of the person
+come up where the person is.
 """
 
 import asyncio
@@ -98,6 +99,7 @@ class TaskAnswer(BaseModel):
     zone: str
     repeats: str
     state: Literal["open", "done"]
+    reminded_at: str | None = Field(description="When its reminder came up last.")
     done_at: str | None
     at: str
 
@@ -239,5 +241,5 @@ def _writer(request: Request) -> Caller:
 
 def _task_answer(task: tasks.Task) -> TaskAnswer:
     fields = task.describe()
-    fields |= {"text": clean(task.text), "when": clean(task.due_words)}
+    fields |= {"text": clean(task.text), "when": clean(task.due_words), "reminded_at": task.reminded_at}
     return TaskAnswer(**{name: fields[name] for name in TaskAnswer.model_fields})

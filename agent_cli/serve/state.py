@@ -36,11 +36,12 @@ from agent_cli import clock
 from agent_cli.agent.events import JsonObject
 from agent_cli.app import background, turns
 from agent_cli.app.app import App
-from agent_cli.errors import AgentError, Cancelled, TimedOut
+from agent_cli.errors import AgentError, Cancelled, StoreError, TimedOut
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.lifecycle import closing
+from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
 from agent_cli.serve import responses
 from agent_cli.serve.responses import Refused
@@ -417,6 +418,7 @@ _READER_THREADS = 8  # that read the file at once
 _KEY_LIFETIME = timedelta(days=7)  # how long a request is known by its key
 _HEALTH_SECONDS = 5.0  # how long a look at the health counts
 _JOB_STOP_SECONDS = 10.0  # seconds that a job has to stop
+_REMIND_SECONDS = 1.0  # between two looks for tasks of callers that fall due
 
 
 class ServerState:
@@ -436,6 +438,7 @@ class ServerState:
         self._apps: dict[Caller, App] = {}
         self.buckets = defaultdict[int, TokenBucket](lambda: TokenBucket(limits.rate, limits.burst))  # of requests
         self._worker: background.IdleWorker | None = None
+        self._reminding = threading.Thread(target=self._remind_callers, name="reminders of callers", daemon=True)
         self._limiter = anyio.CapacityLimiter(_READER_THREADS)
         self._health: dict[str, str] = {}
         self._health_at = -math.inf
@@ -451,6 +454,16 @@ class ServerState:
                 lambda cancel: background.job_context(self.app, connect(), cancel), self.app.config.idle_seconds
             )
 
+        self._reminding.start()
+
+    def _remind_callers(self) -> None:
+        """Mark the tasks of callers with a memory of their own that fall due, which is an event of theirs."""
+        interval = timedelta(minutes=self.app.config.remind_again)
+        while not self.stopping.wait(_REMIND_SECONDS):
+            with suppress(StoreError), self.pool.connection() as db:  # a busy file: the next look will do
+                for owner in {each.owner for each in callers.listing(db) if not (each.mine or each.revoked_at)}:
+                    tasks.claim_due(db, owner, self.app.time, interval)
+
     async def close(self) -> None:
         """End the turns, then the jobs, then the conversations of callers, and let go of the file."""
         self.stopping.set()
@@ -460,6 +473,7 @@ class ServerState:
     def _close(self) -> None:
         if self._worker:
             self._worker.end(_JOB_STOP_SECONDS)
+        self._reminding.join()
         with suppress(AgentError), self.pool.connection() as db:  # what is left open is closed at the next start
             for session in callers.open_sessions(db):
                 closing.close(db, session, self.app.time, actor="program")

@@ -23,6 +23,8 @@ from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption
+from agent_cli.memory.planner import tasks
+from agent_cli.memory.planner.tasks import Reminder
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.serve import responses
@@ -74,11 +76,12 @@ def begin(state: ServerState, request: Request, turn_request: TurnRequest, sessi
 def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller)
     with state.pool.connection() as db:
+        reminders = [] if request.caller.mine else _new_reminders(db, app)
         session, parts = request.open_session(db, app)
         if not queued.claim(lock_key(request.caller, ids.handle("session", session))):
             raise responses.busy("another message of this conversation came first: ask again")
         try:
-            yield from _run(state, app, request, turns.tool_context(app, db, session), parts, queued.cancel)
+            yield from _run(state, app, request, turns.tool_context(app, db, session), parts, queued.cancel, reminders)
             upkeep.after_turn(app, db)
         finally:
             sessions.release(db, session)
@@ -98,8 +101,20 @@ def _run_unlogged(state: ServerState, request: TurnRequest, queued: Turn) -> Ite
         app.db.close()
 
 
+def _new_reminders(db: Database, app: App) -> list[Reminder]:
+    """The reminders of a caller's own tasks that came up since its last message."""
+    last = sessions.latest(db, app.scope.owner)
+    return tasks.reminded_since(db, app.scope.owner, last.last_at if last else "", app.time())
+
+
 def _run(
-    state: ServerState, app: App, request: TurnRequest, context: ToolContext, parts: Sequence[Part], cancel: Cancel
+    state: ServerState,
+    app: App,
+    request: TurnRequest,
+    context: ToolContext,
+    parts: Sequence[Part],
+    cancel: Cancel,
+    reminders: Sequence[Reminder] = (),
 ) -> Iterator[JsonObject]:
     """The events of a turn as JSON objects; when it is cut, first what had arrived."""
     caller, began = request.caller, time.monotonic()
@@ -119,8 +134,11 @@ def _run(
                     took = {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
                     yield {**each, "took": took} if each["type"] == "end" else each
                 if isinstance(event, QuestionLogged) and app.keeps:
-                    for line in _propose_facts(context, ids.number("message", event.handle), parts, caller):
+                    message = ids.number("message", event.handle)
+                    for line in _propose_facts(context, message, parts, caller):
                         yield from transcript.take(Noticed(line, receipt=True))
+                    for reminder in reminders:
+                        yield from transcript.take(Noticed(tasks.format_reminder(reminder, app.time())))
     except Exception:
         finish = "cancelled" if cancel else "failed"
         with suppress(StoreError):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from agent_cli.store.db import Database
 from tests.ollama_server.registry import Model
 from tests.ollama_server.script import reply
 from tests.ollama_server.server import OllamaServer
@@ -55,13 +54,4 @@ def test_the_model_chosen_at_the_prompt_answers_from_then_on(program, two, termi
 def test_the_model_of_the_settings_is_the_default(program, two):
     assert answering(program) == NEW.name
     assert program("models", "use", OLD.name).code == 0
-    assert answering(program) == OLD.name
-
-
-def test_a_file_from_before_keeps_the_model_that_answered_last(program, two):
-    program("-m", OLD.name, "ask", "hello")
-    file = Database(program.db)
-    with file.write():
-        file.execute("delete from migration where name = 'default model'")
-    file.close()
     assert answering(program) == OLD.name

@@ -143,18 +143,27 @@ def reminded(program):
     return program.rows("select actor, subject from event where kind = 'task reminded'")
 
 
-def test_a_reminder_comes_up_once_where_jobs_are_run(program):
-    later = due(program)
-    assert program("-q", "jobs", "run", "--until-idle", env=later).err == ""  # nobody would see it
-    assert reminded(program) == []
-
-    ran = program("jobs", "run", "--until-idle", env=later)
-    assert "agent: reminder t1: call the dentist" in ran.err
+def test_a_reminder_comes_up_once_where_jobs_are_run(program, terminal):
+    terminal("jobs", "run", "--until-idle", **due(program)).wait("reminder t1: call the dentist").ended()
     assert reminded(program) == [("program", "t1")]
-    assert "reminder" not in program("jobs", "run", "--until-idle", env=later).err
+    assert "reminder" not in program("jobs", "run", "--until-idle", env=due(program)).err
 
 
-def test_a_reminder_comes_up_once_under_a_server(program):
+def test_a_reminder_that_nobody_would_see_stays_for_the_next_question(program):
+    later = due(program)
+    for command in (("-q", "jobs", "run", "--until-idle"), ("jobs", "run", "--until-idle")):
+        assert "reminder" not in program(*command, env=later).err
+    process = program.start("serve", "--port", "0", "--grace", "0", env=later)
+    assert any("serving at" in line for line in process.stderr)
+    time.sleep(0.5)  # it would come up at the first look
+    process.terminate()
+    assert "reminder" not in process.communicate(timeout=20)[1]
+    assert reminded(program) == []
+    assert "reminder t1: call the dentist" in program("-m", "offline", "ask", "hello", env=later).err
+
+
+def test_a_reminder_comes_up_once_under_a_server_that_has_a_command_for_it(program):
+    assert program("config", "set", "remind_command", '["true"]').code == 0
     process = program.start("serve", "--port", "0", "--grace", "0", env=due(program))
     for line in process.stderr:
         if "reminder t1: call the dentist" in line:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.serving import opened, served
+from tests.serving import opened, served, wait_until
 
 
 @pytest.fixture
@@ -35,3 +35,21 @@ def test_tasks_of_another_are_not_there(house):
     assert other.post("/tasks/t1/done", None).status_code == 404
     assert reader.post("/tasks", {"text": "x"}).status_code == 403
     assert reader.post("/tasks/t1/done", None).status_code == 403
+
+
+def test_a_reminder_of_a_caller_is_an_event_stands_in_its_tasks_and_comes_with_its_next_answer(house):
+    bot, mine = house.caller("bot"), house.caller("mine", mine=True)
+    bot.post("/tasks", {"text": "call the dentist", "when": "tomorrow 9:00"})
+    mine.post("/tasks", {"text": "water the plants", "when": "tomorrow 9:00"})
+    assert bot.chat("hello").json()["notices"] == []
+    house.db.execute("update task set due_at = '2020-01-01T08:00:00.000Z'")
+
+    wait_until(lambda: bot.get("/tasks").json()["tasks"][0]["reminded_at"])
+
+    assert house.db.rows("select subject from event where kind = 'task reminded'") == [("t1",)]
+    assert mine.get("/tasks").json()["tasks"][0]["reminded_at"] is None  # the person's comes up where the person is
+    assert mine.chat("hello").json()["notices"] == []
+    assert [each.partition(" (")[0] for each in bot.chat("hello").json()["notices"]] == [
+        "reminder t1: call the dentist"
+    ]
+    assert bot.chat("hello").json()["notices"] == []

@@ -20,6 +20,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 MAX_LENGTH = 1000  # characters; a longer text is a note
+_ON_TIME = timedelta(minutes=2)  # a later reminder says when it was due
 
 _NOT_REMINDED: dict[str, Any] = {"snoozed_to": None, "reminded": 0, "reminded_at": None}
 _COLUMNS = """id, text, told, due_at, zone, repeats, starts, state, snoozed_to, reminded_at, reminded, done_at, origin,
@@ -172,6 +173,12 @@ def claim_due(db: Database, owner: str, time: clock.Clock, interval: timedelta) 
         return [_mark_reminded(db, each, time, now) for each in _ready(db, owner, now, interval)]
 
 
+def reminded_since(db: Database, owner: str, since: str, now: datetime) -> list[Reminder]:
+    """The reminders of tasks that are still due and were marked as shown since this moment, as stored."""
+    found = [each for each in due(db, owner, now) if (each.reminded_at or "") >= since]
+    return [Reminder(each, _local(each.comes_up or "", moments.get_zone(each.zone, now)), 1, True) for each in found]
+
+
 def complete(db: Database, task: Task, time: clock.Clock, *, actor: str = "person") -> Task:
     """Mark it done, or move a repeating one to its next time. Raises UsageError when it is done or hidden already."""
     if task.state == "done" or task.hidden_at:
@@ -262,6 +269,21 @@ def format_line(task: Task, now: datetime) -> str:
     late = task.state == "open" and task.comes_up is not None and task.comes_up <= clock.utc(now)
     at = "done" if task.state == "done" else format_due(task, now) or "any time"
     return f"{task.handle:<5} {at}{' (overdue)' if late else ''}  {task.name}"
+
+
+def format_reminder(reminder: Reminder, now: datetime) -> str:
+    """As in: reminder t4: call the dentist (due yesterday 15:00)."""
+    at = reminder.due
+    days = (now.astimezone(at.tzinfo).date() - at.date()).days
+    if days in (0, 1):
+        due = f"{'yesterday ' if days else ''}{at:%H:%M}"
+    else:
+        due = f"{at:%A %H:%M}" if days < 7 else f"{at.day} {at:%b %Y, %H:%M}"
+    if reminder.times > 1:
+        when = f" ({reminder.times} times since {due})"
+    else:
+        when = f" (due {due})" if now - reminder.due >= _ON_TIME else ""
+    return f"reminder {reminder.task.handle}: {reminder.task.name}{when}"
 
 
 def format_done(task: Task, now: datetime) -> str:
