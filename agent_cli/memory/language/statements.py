@@ -138,12 +138,15 @@ def main_clause(clause: str) -> str:
     Only when safe: one clause, a plain subject, and no separable verb ("aufstehe").
     """
     for language in languages.ALL if len(clause) <= _LONGEST_CLAUSE else ():
-        match = re.fullmatch(languages.expression_of(language, "VERB_LAST_CLAUSE"), clause)
-        if match is None or re.match(language.SEPARABLE_PREFIX, match["verb"]):
+        last, separable, finite, form = (
+            languages.expression_of(language, name)
+            for name in ("VERB_LAST_CLAUSE", "SEPARABLE_PREFIX", "FINITE_VERB", "VERB_FORM")
+        )
+        match = re.fullmatch(last, clause)
+        if match is None or re.match(separable, match["verb"]):
             continue
         first = re.match(r"\w+", match["rest"])
-        in_second_place = first and re.fullmatch(language.FINITE_VERB, first[0])
-        if not in_second_place and re.fullmatch(language.VERB_FORM, match["verb"]):
+        if not (first and re.fullmatch(finite, first[0])) and re.fullmatch(form, match["verb"]):
             return f"{match['subject']} {match['verb']} {match['rest']}{match['end']}"
     return clause
 

@@ -37,6 +37,7 @@ HEARD = {
     "Merke dir bitte, dass meine Katze Mia heißt.": "meine Katze heißt Mia",
     "merk dir bitte: ich mag keine Oliven": "ich mag keine Oliven",
     "Bitte merk dir, dass ich Vegetarier bin!": "ich bin Vegetarier",
+    "Merk dir, dass ich liebe es zu kochen": "ich liebe es zu kochen",
     "Vergiss nicht, dass ich am Montag frei habe.": "ich habe am Montag frei",
     "vergiss bitte nicht, dass Anna Nüsse nicht verträgt": "Anna Nüsse nicht verträgt",
     "Merken Sie sich bitte, dass ich Dr. Huber heiße.": "ich heiße Dr. Huber",
