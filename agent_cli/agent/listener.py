@@ -172,7 +172,7 @@ def _point_to_forget(context: ToolContext, words: str, command: str) -> str:
 def _known(context: ToolContext, statement: str) -> Fact | None:
     """The fact that says the same."""
     owner, db = context.scope.owner, context.remembered
-    similar = [each for each in facts.similar(db, owner, statement) if terms.is_similar(each.statement, statement)]
+    similar = facts.same(db, owner, statement)
     triple = adoption.claim(statement, "typed").triple
     if triple:
         values = facts.accepted_values(db, owner, triple.subject, [triple.predicate])

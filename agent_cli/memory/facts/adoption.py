@@ -88,15 +88,16 @@ def add(memory: MemoryContext, claim: Claim) -> Adopted:
     claim = _sanitised(claim, memory.time())
     with memory.changing() as memory:
         claim, over = _with_target(memory, claim)
-        for each in sorted(_repeated_by(memory, claim), key=lambda each: not each.is_accepted):
+        repeated, ended_before = _known(memory, claim)
+        for each in sorted(repeated, key=lambda each: not each.is_accepted):
             if each.state == PENDING:
                 # the person's own wording counts, not the update or deletion that was proposed
                 restated = facts.change(memory, each, "edited", **facts.stated(claim, memory.time()))
                 return accept(memory, restated)
             if each.is_open(memory.time()):
                 return _add_to_known(memory, each, claim)
-        if claim.operation == "insert" and (said := _earlier_ending(memory, claim)):
-            return Adopted(said, new=False)
+        if ended_before:
+            return Adopted(ended_before, new=False)
         state = SUPERSEDED if claim.operation == "delete" else ACCEPTED
         fact = facts.insert(memory, claim, state, "added", actor="person")
         return _settle(memory, fact, over)
@@ -109,13 +110,14 @@ def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fac
         claim, _ = _with_target(memory, claim)
         if tombstones.contains(db, claim.statement, memory.scope.owner):
             return None
-        for each in _repeated_by(memory, claim):
+        repeated, ended_before = _known(memory, claim)
+        for each in repeated:
             if each.state == REJECTED:
                 return None
             if each.state == PENDING or each.is_open(memory.time()):
                 facts.add_source(db, each, claim.message, claim.quote, memory.time())
                 return None
-        if claim.operation == "insert" and _earlier_ending(memory, claim):
+        if ended_before:
             return None
         return facts.insert(memory, claim, PENDING, "proposed", actor=actor)
 
@@ -375,32 +377,25 @@ def _require_second_key(proposal: Fact, replaced: Sequence[Fact]) -> None:
         )
 
 
-def _repeated_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
-    """Facts that state the same as the claim, in the same scope."""
-    found = {each.id: each for each in _in_words(memory, claim)}
+def _known(memory: MemoryContext, claim: Claim) -> tuple[list[Fact], Fact | None]:
+    """Facts that state the same as the claim, in the same scope; and the sentence, if it ended a fact before."""
+    db, owner = memory.db, memory.scope.owner
+    same = facts.same(db, owner, claim.statement)
+    found = {each.id: each for each in same}
     if claim.triple:
-        subject, predicate = claim.triple.subject, claim.triple.predicate
-        for each in facts.accepted_values(memory.db, memory.scope.owner, subject, [predicate]):
+        for each in facts.accepted_values(db, owner, claim.triple.subject, [claim.triple.predicate]):
             if each.object.casefold() == claim.triple.object.casefold():
                 found[each.id] = each
-    return [
+    is_new = claim.operation == "insert"
+    repeated = [
         each
         for each in found.values()
         if (each.place, each.session_id, each.operation, each.target_id)
         == (claim.place, claim.session, claim.operation, claim.target)
-        or (claim.operation == "insert" and each.operation == "update" and each.place == claim.place)
+        or (is_new and each.operation == "update" and each.place == claim.place)
     ]
-
-
-def _earlier_ending(memory: MemoryContext, claim: Claim) -> Fact | None:
-    """The same sentence, if it has ended a fact before."""
-    same = _in_words(memory, claim)
-    return next((each for each in same if (each.operation, each.state) == ("delete", SUPERSEDED)), None)
-
-
-def _in_words(memory: MemoryContext, claim: Claim) -> list[Fact]:
-    found = facts.similar(memory.db, memory.scope.owner, claim.statement)
-    return [each for each in found if terms.is_similar(each.statement, claim.statement)]
+    ended = (each for each in same if is_new and (each.operation, each.state) == ("delete", SUPERSEDED))
+    return repeated, next(ended, None)
 
 
 def _open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
@@ -529,7 +524,7 @@ def dates_ahead(fact: Fact, now: datetime) -> str:
 
 def not_proposed(db: Database, owner: str, statement: str) -> str:
     """Why a statement was not proposed."""
-    same = [each for each in facts.similar(db, owner, statement) if terms.is_similar(each.statement, statement)]
+    same = facts.same(db, owner, statement)
     if not same:
         return f"“{text.one_line(statement)}” was not proposed: it is known, or you had it erased"
     return f"{format_names(same[-1:])} {_STATES[same[-1].state]}"
@@ -634,10 +629,7 @@ def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fac
     triple, owner = claim.triple, memory.scope.owner
     if triple is None or triple.predicate not in memory.single_valued:
         return []
-    if any(
-        each.state == REJECTED and terms.is_similar(each.statement, claim.statement)
-        for each in facts.similar(memory.db, owner, claim.statement)
-    ):
+    if any(each.state == REJECTED for each in facts.same(memory.db, owner, claim.statement)):
         return []
     matter, now = triples.forms(triple.predicate, memory.single_valued), memory.time()
     return [

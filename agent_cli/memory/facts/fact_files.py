@@ -58,9 +58,9 @@ class Changes:
 
 @frozen
 class Applied:
-    edited: list[Fact]
-    hidden: list[Fact]
-    added: list[Adopted]
+    edited: tuple[Fact, ...]
+    hidden: tuple[Fact, ...]
+    added: tuple[Adopted, ...]
 
 
 def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
@@ -297,7 +297,7 @@ def apply(memory: MemoryContext, changes: Changes) -> Applied:
             adoption.add(memory, adoption.claim(words, "typed", place=place, session=session))
             for words, (place, session) in changes.added
         ]
-    return Applied(edited, hidden, added)
+    return Applied(tuple(edited), tuple(hidden), tuple(added))
 
 
 def _items(edited: str) -> list[tuple[int, str]]:

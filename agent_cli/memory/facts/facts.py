@@ -140,6 +140,11 @@ def similar(db: Database, owner: str, statement: str) -> list[Fact]:
     return [each for each in found if terms.nearly_equal(shingles, _shingles(each.statement), SIMILARITY)]
 
 
+def same(db: Database, owner: str, statement: str) -> list[Fact]:
+    """Facts in any state that say the same."""
+    return [each for each in similar(db, owner, statement) if terms.is_similar(each.statement, statement)]
+
+
 def stated_last(db: Database, owner: str, words: str) -> list[Fact]:
     """The accepted and proposed facts that the person's last message states, if these are its words."""
     last = "select id, text from message where owner = ?1 and role = 'user' order by id desc limit 1"
