@@ -12,6 +12,7 @@ messages are read all the same: retried, it reads again from that message.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from agent_cli import clock, kinds
@@ -22,8 +23,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, fact_extraction
-from agent_cli.memory.facts.fact_extraction import AskForJson, Operation, UnreadableAnswer
-from agent_cli.memory.facts.facts import Fact
+from agent_cli.memory.facts.fact_extraction import AskForJson, UnreadableAnswer
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import recall_log
@@ -50,9 +50,7 @@ class LearningTask:
     characters: int  # read at a time: a small model misses half of more
     column: str  # of the session, with the last message read
     read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: next messages
-    ask: Callable[
-        [JobContext, Scope, int, Sequence[Entry], AskForJson], Effect
-    ]  # session, new messages; returns the proposing
+    ask: Callable[[JobContext, Scope, int, Sequence[Entry], AskForJson], Effect]  # session, new; returns the proposing
     counts_unreadable: bool = False  # whether a parked job's error includes their total
 
 
@@ -90,7 +88,9 @@ def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     def effect() -> None:
         if sessions.read_position(db, session, task.column) != position and not retried:
             return
-        if tombstones.erasure_count(db) != rounds or not _unchanged(db, session, new):
+        now = {entry.id: entry.message.text for entry in log.history(db, session, after=new[0].id - 1)}
+        changed = any(now.get(entry.id) != entry.message.text for entry in new)
+        if changed or tombstones.erasure_count(db) != rounds:
             jobs.add(db, job.kind, job.subject, context.time())
             return
         propose()
@@ -145,24 +145,15 @@ def _exchanges(
     original = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
     chosen: list[Entry] = []
     start = taken = 0
-    for end in [n for n, entry in enumerate(original, 1) if entry.message.role == "assistant" and _is_whole(entry)]:
+    for end, last in enumerate(original, 1):
+        if last.message.role != "assistant" or last.finish is None or last.message.calls:
+            continue  # the last reply of an exchange calls no tool
         exchange = original[start:end]
         taken += sum(map(size, exchange))
         if taken > characters and enough(chosen):
             break
         chosen, start = [*chosen, *exchange], end
     return chosen
-
-
-def _is_whole(entry: Entry) -> bool:
-    """Whether a reply is the last one of its exchange."""
-    return entry.finish is not None and not entry.message.calls
-
-
-def _unchanged(db: Database, session: int, read: Sequence[Entry]) -> bool:
-    """Whether the messages of a session are still as they were read."""
-    now = {entry.id: entry.message.text for entry in log.history(db, session, after=read[0].id - 1)}
-    return all(now.get(entry.id) == entry.message.text for entry in read)
 
 
 def _read_facts(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
@@ -172,31 +163,23 @@ def _read_facts(db: Database, session: int, read_to: int, characters: int) -> li
 
 
 def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
-    known = fact_extraction.related_facts(context.db, scope.owner, new, context.time())
-    found, others = _ask_after(context, session, new, known), _others(context.db, scope, session, new)
+    db = context.db
+    known = fact_extraction.related_facts(db, scope.owner, new, context.time())
+    ask_after, found = context.ask_after(session, context.cancel), None
+    if ask_after and _is_shown(db, session, new):
+        with suppress(ContextExceeded):
+            instruction = fact_extraction.build_instruction(new, known)
+            found = fact_extraction.extract(instruction, lambda words, schema: ask_after(words, True))
+    others = _others(db, scope, session, new) if found is not None else []
     if found is None:
         context.wait_for_rest()
-        found, others = fact_extraction.extract(fact_extraction.build_prompt(new, known), ask), []
+        found = fact_extraction.extract(fact_extraction.build_prompt(new, known), ask)
 
     def propose() -> None:
-        for claim in fact_extraction.claims(context.db, scope.owner, found, new, others):
-            adoption.propose(MemoryContext(context.db, scope, context.time), claim)
+        for claim in fact_extraction.claims(db, scope.owner, found, new, others):
+            adoption.propose(MemoryContext(db, scope, context.time), claim)
 
     return propose
-
-
-def _ask_after(
-    context: JobContext, session: int, new: Sequence[Entry], known: Sequence[Fact]
-) -> list[Operation] | None:
-    """What the model finds when it is asked behind the conversation; None where that cannot be."""
-    ask = context.ask_after(session, context.cancel)
-    if ask is None or not _is_shown(context.db, session, new):
-        return None
-    try:
-        instruction = fact_extraction.build_instruction(new, known)
-        return fact_extraction.extract(instruction, lambda words, schema: ask(words, True))
-    except ContextExceeded:
-        return None
 
 
 def _is_shown(db: Database, session: int, new: Sequence[Entry]) -> bool:
@@ -221,14 +204,14 @@ def _read_skill(db: Database, session: int, read_to: int, characters: int) -> li
     """The next complete exchanges with tool results; none while they cannot hold a skill."""
     entries = log.history(db, session, after=read_to)
     said = [entry for entry in entries if entry.message.role == "tool" or log.is_spoken(entry)]
-    new = _exchanges(said, characters, skill_extraction.prompt_size, _can_teach)  # fewer would never be read again
-    return new if _can_teach(new) else []
 
+    def can_teach(entries: Sequence[Entry]) -> bool:
+        """Whether the messages can hold a skill: enough exchanges, or a tool call."""
+        asked = sum(entry.message.role == "user" for entry in entries)
+        return asked >= _LEAST_EXCHANGES or (asked > 0 and any(entry.message.calls for entry in entries))
 
-def _can_teach(entries: Sequence[Entry]) -> bool:
-    """Whether the messages can hold a skill: enough exchanges, or a tool call."""
-    said = sum(entry.message.role == "user" for entry in entries)
-    return said >= _LEAST_EXCHANGES or (said > 0 and any(entry.message.calls for entry in entries))
+    new = _exchanges(said, characters, skill_extraction.prompt_size, can_teach)  # fewer would never be read again
+    return new if can_teach(new) else []
 
 
 def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
@@ -244,20 +227,7 @@ def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequenc
     return propose
 
 
-_FACTS = LearningTask(
-    no_model_error=NO_MODEL_FOR_FACTS,
-    unreadable_event="turns unreadable",
-    characters=6000,
-    column="read_to",
-    read=_read_facts,
-    ask=_ask_for_facts,
-    counts_unreadable=True,
-)
+_FACTS = LearningTask(NO_MODEL_FOR_FACTS, "turns unreadable", 6000, "read_to", _read_facts, _ask_for_facts, True)
 _SKILLS = LearningTask(
-    no_model_error=NO_MODEL_FOR_SKILLS,
-    unreadable_event="reflection unreadable",
-    characters=12_000,
-    column="reflected_to",
-    read=_read_skill,
-    ask=_ask_for_skill,
+    NO_MODEL_FOR_SKILLS, "reflection unreadable", 12_000, "reflected_to", _read_skill, _ask_for_skill
 )

@@ -3,7 +3,8 @@
 As jobs, outside any transaction, or while the person waits, word by word.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain
 
 from agent_cli.agent.jobs.job_context import Effect, JobContext, text_of
@@ -37,72 +38,65 @@ def session_words(context: JobContext, session: int) -> tuple[Iterator[str], str
     """The words of a session's summary as they arrive, the name of the method, and that of the model."""
     transcript = summaries.transcript(context.db, session, context.max_characters)
     ask, method, name = summariser(context)
-    words = _after_conversation(context, session) if ask and transcript else None
-    return words or summaries.stream(transcript, ask), method, name
-
-
-def _after_conversation(context: JobContext, session: int) -> Iterator[str] | None:
-    """The words of a summary that is asked for behind the messages of the conversation; None where that cannot be.
-
-    Messages that were folded away are no longer shown there, so they stand in the instruction.
-    """
-    ask = context.ask_after(session, context.cancel)
-    if ask is None:
-        return None
-    folded = digest.transcript(digest.folded(context.db, session), context.max_characters)
-    words = summaries.stream_after(folded, lambda instruction: ask(instruction, False))
-    try:
-        first = next(words, "")
-    except ContextExceeded:
-        return None
-    return chain([first], words)
+    ask_after = context.ask_after(session, context.cancel) if ask and transcript else None
+    if ask_after:  # behind the messages of the conversation; those that were folded away stand in the instruction
+        folded = digest.transcript(digest.folded(context.db, session), context.max_characters)
+        words = summaries.stream_after(folded, lambda instruction: ask_after(instruction, False))
+        with suppress(ContextExceeded):
+            return chain([next(words, "")], words), method, name
+    return summaries.stream(transcript, ask), method, name
 
 
 def summarise(context: JobContext, job: jobs.Job) -> Effect:
     """Write the summary of a closed session."""
-    session = ids.number("session", job.subject)
-    closed, count = _state(context, session)
-    made = None
-    if closed is not None and count:  # else it was continued or erased
+    db, session = context.db, ids.number("session", job.subject)
+
+    def state() -> tuple[str | None, int]:
+        """When the session was closed and how many messages it has."""
+        return db.value("select closed_at from session where id = ?", (session,)), log.count(db, session)
+
+    before, made = state(), None
+    if all(before):  # else it was continued or erased
         words, method, name = session_words(context, session)
-        made = summaries.compose(context.db, session, "".join(words), method, name)
+        made = summaries.compose(db, session, "".join(words), method, name)
 
     def effect() -> None:
-        if _state(context, session) == (closed, count):
+        if state() == before:
             if made:
-                summaries.save_session(context.db, session, made, context.time)
-            period_summaries.queue_session(context.db, session, context.time())
+                summaries.save_session(db, session, made, context.time)
+            period_summaries.queue_session(db, session, context.time())
         else:  # it was continued meanwhile
-            jobs.add(context.db, job.kind, job.subject, context.time())
+            jobs.add(db, job.kind, job.subject, context.time())
 
     return effect
 
 
-def _state(context: JobContext, session: int) -> tuple[str | None, int]:
-    """When a session was closed and how many messages it has."""
-    return context.db.value("select closed_at from session where id = ?", (session,)), log.count(context.db, session)
-
-
 def summarise_period(context: JobContext, job: jobs.Job) -> Effect:
     """Write the summary of a period from its current sources."""
+    db = context.db
     owner, period = period_summaries.parse_subject(job.subject)
-    pause = period_summaries.time_to_wait(context.db, owner, period, context.time())
+    pause = period_summaries.time_to_wait(db, owner, period, context.time())
     if pause is not None:
-        return lambda: period_summaries.postpone(context.db, owner, period, context.time(), pause)
-    material = period_summaries.collect(context.db, owner, period, context.max_characters)
-    if not material.items:
-        return _unless_changed(context, material, lambda: _without_sources(context, material))
-    queue_enclosing = _unless_changed(
-        context, material, lambda: period_summaries.queue_enclosing(context.db, material, context.time())
-    )
-    if material.is_current(summaries.MODEL):
-        return queue_enclosing
-    ask, method, name = summariser(context)
-    if material.is_current(method):
-        return queue_enclosing
-    words = "".join(period_summaries.stream(material, ask, context.max_characters))
-    made = period_summaries.compose(material, words, method, name)
-    return _unless_changed(context, material, lambda: period_summaries.save(context.db, material, made, context.time))
+        return lambda: period_summaries.postpone(db, owner, period, context.time(), pause)
+    material = period_summaries.collect(db, owner, period, context.max_characters)
+    made = None
+    if material.items and not material.is_current(summaries.MODEL):  # before a server is asked for a model
+        ask, method, name = summariser(context)
+        if not material.is_current(method):
+            words = "".join(period_summaries.stream(material, ask, context.max_characters))
+            made = period_summaries.compose(material, words, method, name)
+
+    def effect() -> None:
+        if period_summaries.collect(db, owner, period, context.max_characters) != material:
+            period_summaries.queue(db, owner, period, context.time())  # its sources have changed
+        elif made:
+            period_summaries.save(db, material, made, context.time)
+        elif material.items:
+            period_summaries.queue_enclosing(db, material, context.time())
+        else:
+            _without_sources(context, material)
+
+    return effect
 
 
 def write_period(context: JobContext, owner: str, period: Period, *, force: bool = False) -> Iterator[str]:
@@ -138,15 +132,3 @@ def _without_sources(context: JobContext, material: Material) -> None:
     elif material.earlier and material.known != material.expired:
         made = period_summaries.compose(material, "", material.earlier.method, material.earlier.model)
         period_summaries.save(context.db, material, made, context.time)
-
-
-def _unless_changed(context: JobContext, material: Material, effect: Callable[[], object]) -> Effect:
-    """The effect, or a new job when the sources are no longer what was read."""
-
-    def checked() -> None:
-        if period_summaries.collect(context.db, material.owner, material.period, context.max_characters) == material:
-            effect()
-        else:
-            period_summaries.queue(context.db, material.owner, material.period, context.time())
-
-    return checked

@@ -3,7 +3,7 @@ its effect, which is written together with the record that the job is done: once
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from agent_cli.agent.jobs import learning, summariser
@@ -82,9 +82,7 @@ def queue_due(context: JobContext) -> None:
 
 def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
     """Summarise the folded part of a session with the model; without one the extract stays."""
-    model = context.model()
-    session = ids.number("session", job.subject)
-    made = None
+    model, session, made = context.model(), ids.number("session", job.subject), None
     if model:
         ask = summariser.ask_with(model, context.cancel)
         made = digest.ask_model(context.db, session, context.max_characters, ask)
@@ -98,16 +96,13 @@ def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
 
 def update_index(context: JobContext, job: jobs.Job) -> Effect:
     """Update the word index and the vectors, merge index segments, and check for damage."""
-    for _ in index.refresh_steps(context.db):
-        context.cancel.wait(_BATCH_PAUSE)
+    _step_by_step(context, index.refresh_steps(context.db))
     if index.is_check_due(context.db, context.time()):
         index.check(context.db, context.time())
     for name in meta.damaged_indexes(context.db):
         jobs.add(context.db, REPAIR, name, context.time())
     word_tables.merge(context.db)  # before the vectors: their server may be down
-    for _ in context.embedders.fill(context.db):
-        context.cancel.wait(_BATCH_PAUSE)
-    return lambda: None
+    return _step_by_step(context, context.embedders.fill(context.db))
 
 
 def repair_index(context: JobContext, job: jobs.Job) -> Effect:
@@ -128,18 +123,22 @@ def finish_erasure(context: JobContext, job: jobs.Job) -> Effect:
 
 def apply_retention(context: JobContext, job: jobs.Job) -> Effect:
     """Remove old data as the retention settings say."""
-    for _ in retention.run(context.db, retention.policy(context.retention), context.time):
-        context.cancel.wait(_BATCH_PAUSE)
-    return lambda: None
+    return _step_by_step(context, retention.run(context.db, retention.policy(context.retention), context.time))
 
 
 def sync_documents(context: JobContext, job: jobs.Job) -> Effect:
     """Sync the document folders. Stopped between two files, it continues there the next time."""
     tally = document_sync.SyncResult()
     for owner in documents.owners(context.db):
-        for _ in document_sync.sync(context.db, owner, context.time, tally):
-            context.cancel.wait(_BATCH_PAUSE)
+        _step_by_step(context, document_sync.sync(context.db, owner, context.time, tally))
     return lambda: jobs.add(context.db, INDEX, "all", context.time()) if tally.anything else None
+
+
+def _step_by_step(context: JobContext, steps: Iterable[object]) -> Effect:
+    """Take the steps, with pauses in which other processes may write. Raises Cancelled."""
+    for _ in steps:
+        context.cancel.wait(_BATCH_PAUSE)
+    return lambda: None
 
 
 HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
@@ -154,7 +153,6 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
     retention.JOB: apply_retention,
     document_sync.JOB: sync_documents,
 }
-
 
 APART = (summaries.JOB, period_summaries.JOB, digest.JOB, REFLECT)
 """Kinds of jobs whose prompts begin otherwise than those of the conversation that goes on."""
