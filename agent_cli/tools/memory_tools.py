@@ -296,8 +296,8 @@ def draft_message(context: ToolContext, to: str, text: str) -> ToolResult:
     title = one_line(f"draft to {to.strip() or 'somebody'}", 120)
     db, session = context.db, context.session
     note = notes.add(db, context.scope, text, context.time, title=title, origin="model", session=session)
-    kept = f"kept as the draft {note.handle}; it was not sent: the person has to send it"
-    return ToolResult(kept, receipt=Receipt(f"saved {note.handle} “{note.name}”, not sent"))
+    sentence = f"kept as the draft {note.handle}; it was not sent: the person has to send it"
+    return ToolResult(sentence, receipt=Receipt(f"saved {note.handle} “{note.name}”, not sent"))
 
 
 _OPERATORS = ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "USub", "UAdd")
