@@ -18,7 +18,7 @@ class SearchSource:
     `passages`: reads rows by a JSON array of ids and gives id, owner, place, session, author, at, utc_offset, text,
     facts. Rows it does not give are not indexed. Facts are [[statement, predicate], …].
     `current`: the condition under which a row of the table is found and recalled; empty: always. :now is the time in
-    UTC, :within the id of the session in which the question is asked, or null.
+    UTC, :current_session the id of the session in which the question is asked, or null.
     `completions`: gives (id, words) of an owner's rows; {more} is replaced by a further condition.
     `order`: the order in which completions are offered.
     """
@@ -66,7 +66,7 @@ SOURCES = {
                    iif(predicate = '', null, json_array(json_array('', predicate)))
             from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
         current="""hidden_at is null and state = 'accepted' and coalesce(valid_to > :now, true)
-                   and (session_id is null or session_id = :within)""",
+                   and (session_id is null or session_id = :current_session)""",
         completions="""select id, statement from fact
            where owner = :owner and state = 'accepted' and hidden_at is null {more}""",
     ),

@@ -118,18 +118,10 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     counts = {stem: min(count, rows) for word, count in words.items() for stem in stems[word]}
     counts |= {run: min(count, rows) for run, count in runs.items()}
     only_asking = {stem for word in words if terms.only_asks(word) for stem in stems[word]}
-    parsed = ParsedQuery(
-        words,
-        runs,
-        {},
-        excluded_rows,
-        counts,
-        rows,
-        stems,
-        only_asking if counts.keys() - only_asking else frozenset(),
-        bool(_PAST.search(query)),
-        bool(_FUTURE.search(query)),
-    )
+    if not counts.keys() - only_asking:
+        only_asking = set()
+    times = bool(_PAST.search(query)), bool(_FUTURE.search(query))
+    parsed = ParsedQuery(words, runs, {}, excluded_rows, counts, rows, stems, only_asking, *times)
     return replace(parsed, idfs=weigh_telling(parsed, ()))
 
 
@@ -141,10 +133,9 @@ def idf(rows: int, found: int) -> float:
 def stems(db: Database, question: ParsedQuery, authors: Collection[str]) -> dict[str, list[str]]:
     """The stems of each content word that names none of these authors, and each run."""
     names = {stem for author in authors for stem in db.tokens(author)}
+    words = question.stems.items()
     found = {
-        word: [stem for stem in stems if stem in question.idfs]
-        for word, stems in question.stems.items()
-        if not names.intersection(stems)
+        word: [stem for stem in stems if stem in question.idfs] for word, stems in words if names.isdisjoint(stems)
     }
     return found | {run: [run] for run in question.runs}
 
@@ -176,7 +167,11 @@ def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple
     phrases = {quoted(word): count for word, count in question.words.items() if count}
     phrases |= {gram_phrase(run): count for run, count in question.runs.items() if count}
     ordered = sorted(phrases, key=lambda phrase: phrases[phrase])
-    idfs = {phrase: _idf(question.rows, phrases[phrase]) for phrase in ordered}
+    # What FTS5 weighs a word: log((N - n + 1/2) / (n + 1/2)), and next to nothing one that most rows hold.
+    idfs = {
+        phrase: max(1e-6, math.log((max(0, question.rows - phrases[phrase]) + 0.5) / (phrases[phrase] + 0.5)))
+        for phrase in ordered
+    }
     totals = list(accumulate(phrases[phrase] for phrase in ordered))
     first = max(1, bisect_right(totals, LEADING))
     budget = max(MIN_BUDGET, int(BUDGET * question.rows))
@@ -218,11 +213,6 @@ def _best(
     return best
 
 
-def _idf(rows: int, found: int) -> float:
-    """What FTS5 weighs a word: log((N - n + 1/2) / (n + 1/2)), and next to nothing one that most rows hold."""
-    return max(1e-6, math.log((max(0, rows - found) + 0.5) / (found + 0.5)))
-
-
 def _greatest(found: Iterable[_Hits]) -> _Hits:
     """The greatest score of each hit."""
     best = dict[int, float]()
@@ -261,21 +251,13 @@ def by_names(
     mentions = graph.mentions(db, owner, query)
     if not mentions:
         return {}
-    among_hits = db.rows(
-        "select p.row from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'f'", (hits,)
-    )
-    named = graph.facts(db, mentions, [fact for (fact,) in among_hits])
-    rows = db.rows(
-        "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value",
-        (named.keys(),),
-    )
-    stems = {word: db.tokens(word) for each in named.values() for word in each.words}
+    sql = "select p.row from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'f'"
+    named = graph.facts(db, mentions, [fact for (fact,) in db.rows(sql, (hits,))])
+    sql = "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value"
+    found = {id: named[fact] for id, fact in db.rows(sql, (named.keys(),))}
+    stems = {word: question.idfs.keys() & set(db.tokens(word)) for each in found.values() for word in each.words}
     return {
-        id: (
-            named[fact].weight,
-            frozenset(stem for word in named[fact].words for stem in stems[word] if stem in question.idfs),
-        )
-        for id, fact in rows
+        id: (each.weight, frozenset[str]().union(*map(stems.__getitem__, each.words))) for id, each in found.items()
     }
 
 
@@ -367,41 +349,25 @@ _CONDITION_OF = {
     "owner": "a.owner = :owner",
     "kinds": "(:kinds = '[]' or p.kind in (select value from json_each(:kinds)))",
     "session": "(:session is null or p.session_id = :session)",
-    "besides": "(:besides is null or p.session_id is not :besides)",
+    "excluded_session": "(:excluded_session is null or p.session_id is not :excluded_session)",
     "place": "(:place is null or a.place = :place)",
     "since": "(:since is null or p.at >= :since)",
     "until": "(:until is null or p.at < :until)",
     "author": "(:author is null or p.author = :author)",
-    "grain": """(:grain is null or p.kind <> 'y'
-        or exists (select 1 from summary where id = p.row and grain = :grain))""",
-    "but": "not (p.kind = 'm' and p.row in (select value from json_each(:but)))",
+    "unit": """(:unit is null or p.kind <> 'y' or exists (select 1 from summary where id = p.row and grain = :unit))""",
+    "excluded_messages": "not (p.kind = 'm' and p.row in (select value from json_each(:excluded_messages)))",
 }
 CONDITIONS = " and ".join(_CONDITION_OF.values())
 
 
 def conditions(allowed: Filter) -> str:
     """Those of CONDITIONS that a filter needs: most need one, and each is evaluated for every row."""
-    needed = (name for name, value in bindings(allowed).items() if value not in (None, [], ()))
-    return " and ".join(_CONDITION_OF[name] for name in needed if name in _CONDITION_OF)
+    return " and ".join(sql for name, sql in _CONDITION_OF.items() if getattr(allowed, name) not in (None, ()))
 
 
 def bindings(allowed: Filter) -> dict[str, object]:
     """The values bound in CONDITIONS."""
-    letters = [kinds.BY_NAME[kind].letter for kind in allowed.kinds]
-    return {
-        "owner": allowed.owner,
-        "kinds": letters,
-        "session": allowed.session,
-        "besides": allowed.excluded_session,
-        "place": allowed.place,
-        "since": allowed.since,
-        "until": allowed.until,
-        "author": allowed.author,
-        "but": allowed.excluded_messages,
-        "here": allowed.current_place,
-        "within": allowed.current_session,
-        "grain": allowed.unit,
-    }
+    return vars(allowed) | {"kinds": [kinds.BY_NAME[kind].letter for kind in allowed.kinds]}
 
 
 def quoted(word: str) -> str:

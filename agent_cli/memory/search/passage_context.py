@@ -36,7 +36,7 @@ _PASSAGES = f"""select p.id, iif(p.kind = 'm', coalesce(p.masked, p.text, substr
         coalesce(m.role, ''), coalesce({_WITH_ASSISTANT}, 0),
         c.key < :candidates, p.session_id, p.length, p.at, p.author,
         (select words from day where id = p.day), p.facts, p.kind, p.row,
-        iif(p.kind = 'f' and a.place not in ('', :here), a.place, '')
+        iif(p.kind = 'f' and a.place not in ('', :current_place), a.place, '')
     from json_each(:ids) c cross join passage p on p.id = c.value cross join area a on a.id = p.area
     left join message m on p.kind = 'm' and m.id = p.row"""
 
@@ -192,7 +192,7 @@ def fetch(
     between_people = is_between_people(db)  # else only what stands before one tells what it is about: see _contexts
     around_them = (around if between_people else around[1:2] for around in places.values())
     contexts = set(chain.from_iterable(around_them)) - places.keys() - {0}
-    values = {"ids": [*places, *contexts], "candidates": len(places), "here": allowed.current_place}
+    values = {"ids": [*places, *contexts], "candidates": len(places), "current_place": allowed.current_place}
     rows = db.rows(_PASSAGES, values)
     if excluded_text:
         rows = [row for row in rows if row[1].strip() not in excluded_text]
