@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from itertools import accumulate, chain
+from typing import Any
 
 from agent_cli import clock, kinds
 from agent_cli.memory.language import keywords, statements, terms
@@ -125,27 +126,27 @@ class CandidateRow:
     by: Mapping[str, int] = field(default_factory=dict)
     date: Mapping[str, int] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
-    cosine: float = 0.0
-    timely: bool = False  # within the time range that the question names
     kind: str = "m"  # letter of its kind
     row: int = 0  # id of its row
     at: int = 0  # seconds since 1970
     place: str = ""  # where a fact holds, when that is another place
+    role: str = ""  # of a message: user, or assistant when that is no other person
+    with_assistant: bool = False  # a message between a person and the assistant, not between people
+    neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
+    guessed: frozenset[str] = frozenset()  # of own_words: the stems that it holds otherwise spelt
+    cosine: float = 0.0
+    timely: bool = False  # within the time range that the question names
     named: float = 0.0  # weight of a fact about an entity that the question names
     ended: float | None = None  # when its facts ceased to be true, in seconds since 1970
     partly: bool = False  # whether only some of its facts did
     outdated: bool = False  # whether it does not hold today, and the question does not ask for what it says
     begins: float | None = None  # of a fact that is planned: from when it is true
     ends: float | None = None  # of a fact that ends in the future: until when
-    role: str = ""  # of a message: user, or assistant when that is no other person
     empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another row
-    neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
     cosines_around: tuple[float, float] = (0.0, 0.0)  # of these two
     withdrawn: bool = False  # a reply whose source was deleted
-    with_assistant: bool = False  # a message between a person and the assistant, not between people
     judged: bool = False  # whether it was judged if it tells anything
     unsupported: bool = False  # a reply that rests on nothing kept
-    guessed: frozenset[str] = frozenset()  # of own_words: the stems that it holds otherwise spelt
     replaced_by: int = 0  # id of the passage of a later statement that holds instead
     replaced_in: str = ""  # the handle of that statement
     statements: tuple[frozenset[str], ...] = ()  # of a summary: the words of each of its sentences and details
@@ -206,29 +207,12 @@ def fetch(
     for passage, (before_that, before, after) in zip(passages, around, strict=True):
         id, words, role, with_assistant, _, session, length, at, author, date, facts, kind, row, place = passage
         held, alike = counts[words], guessed.get(id, nothing)
-        made[id] = CandidateRow(
-            id,
-            session,
-            length,
-            (moment - at) / 86400,
-            words,
-            author,
-            {**held, **dict.fromkeys(alike, 1)} if alike else held,
-            counts[before],
-            counts[before_that],
-            counts[after],
-            counts.get(author, {}),
-            counts[date],
-            counts.get(facts, {}),
-            kind=kind,
-            row=row,
-            at=at,
-            place=place or "",
-            role=role if with_assistant or role == "user" else "",
-            neighbours=places[id][1:],
-            with_assistant=bool(with_assistant),
-            guessed=alike - held.keys() if alike else alike,
-        )
+        own = {**held, **dict.fromkeys(alike, 1)} if alike else held
+        speaker = role if with_assistant or role == "user" else ""
+        values: list[Any] = [id, session, length, (moment - at) / 86400, words, author, own]
+        values += [counts[before], counts[before_that], counts[after], counts.get(author, {}), counts[date]]
+        values += [counts.get(facts, {}), kind, row, at, place or "", speaker, bool(with_assistant), places[id][1:]]
+        made[id] = CandidateRow(*values, guessed=alike - held.keys() if alike else alike)
     _mark_dated(db, made.values(), question, allowed.owner, now)
     return made
 
