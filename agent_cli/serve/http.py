@@ -11,10 +11,12 @@ so one that says nothing, or says it a letter at a time, is closed.
 """
 
 import asyncio
+import errno
 import ipaddress
 import math
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
@@ -302,6 +304,7 @@ def _describe(api: FastAPI) -> None:
     cast(Any, api).openapi = openapi
 
 
+_FULL_SECONDS = 60.0  # between two lines about it
 _HTTP_ERRORS = {
     404: "there is no such route: GET /openapi.json lists them",
     405: "this route takes another method: see GET /openapi.json",
@@ -400,7 +403,21 @@ class _Server(uvicorn.Server):
     def __init__(self, settings: uvicorn.Config, state: ServerState):
         super().__init__(settings)
         self._state = state
+        self._told_full_at = -math.inf
         self.ended_by: int | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._on_loop_error)
+        await super().startup(sockets)
+
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Say in one sentence, once a minute, that no connection can be accepted; all else is a bug."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+        elif time.monotonic() - self._told_full_at > _FULL_SECONDS:
+            self._told_full_at = time.monotonic()
+            self._state.app.notice("too many files are open, so new connections wait (`ulimit -n` raises the limit)")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Turns are ended while their connections are waited for: they are what those wait for."""
