@@ -6,6 +6,8 @@ cursor, and for a screen reader, the list is printed with numbers and the choice
 database: it outlives the program, and forgotten lines leave it. It is read after the first prompt was drawn.
 """
 
+import asyncio
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -40,6 +42,7 @@ from agent_cli.values import frozen
 _SHOWN = 10  # lines of the list
 _NUMBERED = 15  # lines of a printed list
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc is complete: the rest of a key code follows at once
+_IDLE = 0.1  # seconds after a choice
 _STEPS = {
     **dict.fromkeys(("down", "c-n", "c-r", "tab"), 1),
     **dict.fromkeys(("up", "c-p", "c-s", "s-tab"), -1),
@@ -89,7 +92,10 @@ class PickerList:
 async def choose(offered: PickerList) -> str:
     """The key of the choice; empty when the person leaves."""
     if not (is_dumb_terminal() or os.environ.get("ACCESSIBLE")):
-        return await application(offered).run_async(handle_sigint=False)
+        try:
+            return await application(offered).run_async(handle_sigint=False)
+        finally:  # what the screen leaves is searched while nobody waits
+            asyncio.get_running_loop().call_later(_IDLE, gc.collect, 1)
     rows = offered.rows[:_NUMBERED]
     for number, each in enumerate(rows, 1):
         print(clean(f"{number:>3}  {each.line}"))
