@@ -207,12 +207,13 @@ def fetch(
     for passage, (before_that, before, after) in zip(passages, around, strict=True):
         id, words, role, with_assistant, _, session, length, at, author, date, facts, kind, row, place = passage
         held, alike = counts[words], guessed.get(id, nothing)
-        own = {**held, **dict.fromkeys(alike, 1)} if alike else held
+        all_held = {**held, **dict.fromkeys(alike, 1)} if alike else held
         speaker = role if with_assistant or role == "user" else ""
-        values: list[Any] = [id, session, length, (moment - at) / 86400, words, author, own]
-        values += [counts[before], counts[before_that], counts[after], counts.get(author, {}), counts[date]]
-        values += [counts.get(facts, {}), kind, row, at, place or "", speaker, bool(with_assistant), places[id][1:]]
-        made[id] = CandidateRow(*values, guessed=alike - held.keys() if alike else alike)
+        fields: list[Any] = [id, session, length, (moment - at) / 86400, words, author, all_held]
+        fields += [counts[before], counts[before_that], counts[after], counts.get(author, {}), counts[date]]
+        fields += [counts.get(facts, {}), kind, row, at, place or "", speaker, bool(with_assistant), places[id][1:]]
+        fields.append(alike - held.keys())
+        made[id] = CandidateRow(*fields)
     _mark_dated(db, made.values(), question, allowed.owner, now)
     return made
 
