@@ -17,8 +17,7 @@ from agent_cli.errors import AgentError, UsageError
 _TOGETHER = 0.03  # seconds within which nobody presses two keys
 _MOST = 4096  # bytes of one read
 _SIGNALS = 0.2  # seconds between two looks at what signals have come
-_SEVERAL = "  (a paste, or several keys at once, decide nothing; press one)"
-_PASTED = "  (a paste, or several keys at once, decide nothing; type it)"
+_PASTED = "  (a paste, or several keys at once, decide nothing; "
 
 _DRAFTS = "agent-edit-"  # what the folders of edited texts begin with
 
@@ -65,7 +64,7 @@ def key(question: str) -> str:
             _write(terminal, f"{pressed if pressed.isprintable() else ''}\n")
             if len(pressed) <= 1:
                 return pressed.lower()
-            _write(terminal, f"{_SEVERAL}\n")
+            _write(terminal, f"{_PASTED}press one)\n")
 
 
 def line(question: str) -> str:
@@ -76,7 +75,7 @@ def line(question: str) -> str:
     """
     with _opened() as terminal:
         while (typed := _typed(terminal, question)) is None:
-            _write(terminal, f"\n{_PASTED}\n")
+            _write(terminal, f"\n{_PASTED}type it)\n")
         return typed.strip().lower()
 
 

@@ -96,8 +96,10 @@ class EmbedderSelection:
             chosen = self._engine.embedder(self._pick_on_server())  # a new instance: it has no cached dimension
         elif not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
+        self._begin_set(db, *self._traits(chosen))
+
+    def _begin_set(self, db: Database, identity: str, dimension: int, floor: float, unit: float | None) -> None:
         vectors.discard_unfinished(db)
-        identity, dimension, floor, unit = self._traits(chosen)
         vectors.create(db, identity, dimension, floor, "vectors next", unit)
 
     def _follow_model_change(self, db: Database) -> None:
@@ -110,13 +112,12 @@ class EmbedderSelection:
         try:
             if newest.unit and chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
                 return
-            identity, dimension, floor, unit = self._traits(chosen)
+            traits = self._traits(chosen)
         except AgentError:
             return  # the server is down or no longer has the model: the vectors stay as they are
         with db.write():
             if (vectors.being_filled(db) or vectors.current(db)) == newest:  # no other process has begun it meanwhile
-                vectors.discard_unfinished(db)
-                vectors.create(db, identity, dimension, floor, "vectors next", unit)
+                self._begin_set(db, *traits)
 
     def _choose(self, db: Database) -> vectors.VectorSet | None:
         """Choose an embedder and create its empty set, unless another process has. None: no embedder is available."""
@@ -124,11 +125,12 @@ class EmbedderSelection:
         if chosen is None:
             return None
         try:
-            identity, dimension, floor, unit = self._traits(chosen)
+            traits = self._traits(chosen)
         except AgentError:  # the server lists the model and cannot use it
             if not embedded.is_installed():
                 return None
-            identity, dimension, floor, unit = self._traits(self._embedded)
+            traits = self._traits(self._embedded)
+        identity, dimension, floor, unit = traits
         with db.write():
             return vectors.current(db) or vectors.create(db, identity, dimension, floor, unit=unit)
 
@@ -141,39 +143,35 @@ class EmbedderSelection:
 
     def report(self, db: Database) -> tuple[str, str]:
         """Whose vectors are searched, or will be, and what would make search better or empty. For people."""
-        vector_set = vectors.current(db)
+        engine, vector_set, best = self._engine, vectors.current(db), None
         name = self._engine_model(vector_set.identity) if vector_set else ""
         try:
-            listed = self._engine.listing()
+            listed = engine.listing()
             best = pick_embedder(self._model, listed)
         except AgentError:
-            listed, best = None, None
+            listed = None
         if name and listed is None:
             return f"{name} on the server, which does not answer: until then search is by words alone", ""
         if name and not find(name, listed or []):
-            pull = self._engine.pull_command(name)
-            fix = f"{pull}, or " if pull else ""
-            return (
-                f"{name}, which the server no longer has: search by words alone",
-                f"{fix}agent index rebuild --embedder embedded",
-            )
+            pull = engine.pull_command(name)
+            fix = f"{f'{pull}, or ' if pull else ''}agent index rebuild --embedder embedded"
+            return f"{name}, which the server no longer has: search by words alone", fix
         if name or (best and not vector_set):
             return f"{name or (best and best.name)} on the server", ""
         if vector_set and self._for_identity(vector_set.identity) is None and not embedded.made(vector_set.identity):
-            maker = " ".join(vector_set.identity.split()[:2])
-            fix = f"agent index rebuild --embedder {self._engine.name if best else 'embedded'}"
-            return f"{maker}, and the engine is {self._engine.name}: search by words alone", fix
-        pull = self._engine.pull_command(SUGGESTED)
-        if embedded.is_installed():
-            if best:
-                better = f"agent index rebuild --embedder {self._engine.name} uses {best.name}, which finds more"
-            elif listed is not None and self._model != AUTO:
-                better = str(self._engine.missing(self._model))
-            else:
-                better = f"{pull} finds more" if pull else ""
-            return "wordllama, in this process", better
-        fix = f"{pull}, or " if pull else ""
-        return "none: search by words alone", f"{fix}pip install 'agent-cli[embedded]'"
+            maker = " ".join(_model(vector_set))
+            fix = f"agent index rebuild --embedder {engine.name if best else 'embedded'}"
+            return f"{maker}, and the engine is {engine.name}: search by words alone", fix
+        pull = engine.pull_command(SUGGESTED)
+        if not embedded.is_installed():
+            fix = f"{f'{pull}, or ' if pull else ''}pip install 'agent-cli[embedded]'"
+            return "none: search by words alone", fix
+        better = f"{pull} finds more" if pull else ""
+        if best:
+            better = f"agent index rebuild --embedder {engine.name} uses {best.name}, which finds more"
+        elif listed is not None and self._model != AUTO:
+            better = str(engine.missing(self._model))
+        return "wordllama, in this process", better
 
     def knows_word(self, word: str) -> bool:
         """Whether the embedded table has a word, also when vectors come from a server, which cannot be asked."""
@@ -182,13 +180,14 @@ class EmbedderSelection:
     def _pick_on_server(self) -> str:
         """The name of the engine's embedding model. Raises ModelMissing, ModelUnavailable."""
         tag = pick_embedder(self._model, self._engine.listing())
-        if tag is None and self._model != AUTO:
+        if tag:
+            return tag.name
+        if self._model != AUTO:
             raise self._engine.missing(self._model)
-        if tag is None:
-            pull = self._engine.pull_command(SUGGESTED)
-            how = f"run `{pull}`" if pull else "name one in embed_model"
-            raise ModelMissing(f"the server has no embedding model: {how}")
-        return tag.name
+        pull = self._engine.pull_command(SUGGESTED)
+        raise ModelMissing(
+            f"the server has no embedding model: {f'run `{pull}`' if pull else 'name one in embed_model'}"
+        )
 
     def _for_identity(self, identity: str) -> Embedder | None:
         """The embedder of a set. On a server it is the model that made the set, whatever the settings name now."""

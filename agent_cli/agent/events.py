@@ -96,19 +96,8 @@ class TurnFailed:
     error: BaseException
 
 
-Event = (
-    QuestionLogged
-    | Noticed
-    | Progressed
-    | ThinkingArrived
-    | TextArrived
-    | TextWasThinking
-    | ApprovalNeeded
-    | ToolStarted
-    | ToolFinished
-    | TurnEnded
-    | TurnFailed
-)
+_Reply = ThinkingArrived | TextArrived | TextWasThinking | ToolStarted | ToolFinished
+Event = QuestionLogged | Noticed | Progressed | ApprovalNeeded | _Reply | TurnEnded | TurnFailed
 
 Work = Callable[[Cancel, Approve], Iterator[Event]]
 """Runs on the runner's thread, and opens its own connection there."""
@@ -200,7 +189,6 @@ class Transcript:
 
     @property
     def lines(self) -> Lines:
-        """What the program said beside the answer."""
         return {"notices": self.notices, "receipts": self.receipts}
 
     def as_object(self, finish: str) -> JsonObject:

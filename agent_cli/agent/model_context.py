@@ -27,17 +27,8 @@ from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
-PARTS = (
-    "instructions",
-    "tools",
-    "profile",
-    "summaries",
-    "last session",
-    "earlier",
-    "conversation",
-    "recalled",
-    "skills",
-)
+_SAID = ("instructions", "tools", "profile", "summaries", "last session", "earlier", "conversation")
+PARTS = (*_SAID, "recalled", "skills")
 # Tools whose results are never condensed: they limit them themselves.
 _UNCONDENSED = ("read_skill", "search_memory", "read_file", "summarize_today", "timeline", "read_jottings")
 _CUT = ("cancelled", "interrupted", "length", "repetition")  # how a reply ended that is not whole
