@@ -103,10 +103,13 @@ class Person:
     def review(self, decide: Callable[[Proposal], str]) -> None:
         """Decide on what waits: y, r or n, as `decide` says."""
         reviewer = self.app.memory
-        ways = {"y": review.accept, "r": review.accept_replacing, "n": review.reject}
         for key in review.pending(reviewer):
             if proposal := review.read(reviewer, key):
-                ways[decide(proposal)](reviewer, proposal)
+                decided = decide(proposal)
+                if decided == "n":
+                    review.reject(reviewer, proposal)
+                else:
+                    review.accept(reviewer, proposal, replacing=decided == "r")
 
     def leave(self) -> None:
         """Leave the prompt, and let the program do its work behind it."""

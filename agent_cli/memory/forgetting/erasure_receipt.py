@@ -105,7 +105,11 @@ class Receipt:
     def details(self) -> list[str]:
         """The words that were looked for, and what was read."""
         words = [f"words searched for: {self.words}"] if self.words and self.searched else []
-        return [*words, f"{_format_size(self.bytes_read)} read; {OUTSIDE}"]
+        size, unit = float(self.bytes_read), "bytes"
+        for larger in ("KB", "MB", "GB"):
+            if size >= 1000:
+                size, unit = size / 1000, larger
+        return [*words, f"{size:.{int(unit == 'GB')}f} {unit} read; {OUTSIDE}"]
 
     def remedies(self) -> list[str]:
         """How to remove what is left."""
@@ -234,14 +238,6 @@ def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
     ]
     chosen = sorted(words, key=len, reverse=True) + sorted(lines, key=len, reverse=True)
     return chosen[: max(_LEAST, _WORK // max(1, size))]
-
-
-def _format_size(many: int) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if many < 1000:
-            return f"{many:.0f} {unit}"
-        many /= 1000  # type: ignore[assignment]
-    return f"{many:.1f} GB"
 
 
 class HashMatcher:

@@ -279,9 +279,12 @@ def remaining_rows_with(db: Database, wanted: WordMatcher) -> RemainingRows:
     folders: dict[str, None] = {}
     others: dict[str, int] = {}
     for row in rows_with(db, wanted):
-        name = _forgettable_handle(db, row)
-        if name and not row.only_place:
-            handles[name] = None
+        kind = kinds.BY_LETTER.get(row.handle[:1])
+        # A title names a whole session, and what belongs to another owner is not named by its handle.
+        table = kind.table if kind in kinds.FORGETTABLE and row.table != "session" else ""
+        is_own = table and db.value(f"select owner from {table} where id = ?", (row.number,)) == PERSON
+        if is_own and not row.only_place:
+            handles[row.handle] = None
         elif row.only_place:
             folders[row.handle or _label(row)] = None
         else:
@@ -292,15 +295,6 @@ def remaining_rows_with(db: Database, wanted: WordMatcher) -> RemainingRows:
     named += [label if many == 1 else f"{label} ({many} times)" for label, many in others.items()]
     named += [f"the path of the backup {path}" for path in backup.known_copies(db) if found_in(wanted, path)]
     return RemainingRows(tuple(handles), tuple(named))
-
-
-def _forgettable_handle(db: Database, row: RowWithWords) -> str:
-    """The handle of a row that `agent forget` takes; empty for another, and for a title: it names a whole session."""
-    kind = kinds.BY_LETTER.get(row.handle[:1])
-    if kind is None or kind not in kinds.FORGETTABLE or kind.table == "session":
-        return ""
-    owner = db.value(f"select owner from {kind.table} where id = ?", (row.number,))
-    return row.handle if owner == PERSON else ""
 
 
 def _label(row: RowWithWords) -> str:

@@ -117,7 +117,6 @@ _OWNER = f"""case
 
 
 def latest_event(db: Database) -> int:
-    """The id of the last event; 0 when there is none."""
     return int(db.value("select max(id) from event") or 0)
 
 

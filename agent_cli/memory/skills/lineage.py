@@ -74,7 +74,13 @@ def _derive(db: Database, walk: Walk) -> None:
     sessions = sorted({*walk["session"], *walk.staying("session")})
     proposed = lineage.column(db, "select id from skill where state <> 'accepted' and session_id {ids}", sessions)
     erased = {*walk["skill"], *proposed}
-    learned = sorted({*_learned(db, sessions), *walk.request.mentioned.get("skill", ())} - erased)
+    learned_in = db.rows(  # accepted skills with a wording from one of these sessions
+        """select id from skill where state = 'accepted' and (session_id in (select value from json_each(?1))
+             or id in (select skill_id from skill_version
+                       where was ->> 'session_id' in (select value from json_each(?1)))) order by id""",
+        (sessions,),
+    )
+    learned = sorted({*(id for (id,) in learned_in), *walk.request.mentioned.get("skill", ())} - erased)
     wanted = _distinctive_terms(db, walk, sessions) if learned else SearchTerms()
     is_about = keywords.topic_matcher(walk.request.topic, db.tokens)
     walk.partial["skill"] = {}
@@ -143,17 +149,6 @@ def _revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
     )
     skills.write(db, skill, **columns, changed_at=now, **({"hidden_at": now} if taken else {}))
     events.append(db, time, "skill forgotten", ids.handle("skill", skill), actor="person", content=was["text"])
-
-
-def _learned(db: Database, sessions: Sequence[int]) -> list[int]:
-    """Accepted skills with a wording from one of these sessions."""
-    rows = db.rows(
-        """select id from skill where state = 'accepted' and (session_id in (select value from json_each(?1))
-             or id in (select skill_id from skill_version
-                       where was ->> 'session_id' in (select value from json_each(?1)))) order by id""",
-        (sessions,),
-    )
-    return [id for (id,) in rows]
 
 
 def _wordings(db: Database, id: int) -> list[Wording]:

@@ -190,7 +190,8 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
         try:
             element, end = _decode(buffer, at)
         except json.JSONDecodeError as error:
-            cut = not _is_malformed(error, len(buffer))
+            # Where the error is before the end of the buffer, to read more would not help.
+            cut = error.pos >= len(buffer) - _TAIL or error.msg.startswith("Unterminated string")
             if cut and at_end:
                 raise BrokenElement("the file ends in the middle of it") from error
             if cut and not (limit := _exceeded(buffer, at)):
@@ -238,11 +239,6 @@ def _exceeded(buffer: str, at: int) -> str:
     if len(buffer) - at >= limits.MAX_LINE:
         return f"it has more than {limits.MAX_LINE:,} characters"
     return limits.TOO_MUCH_MEMORY if 2 * limits.json_memory(buffer) > limits.MEMORY else ""
-
-
-def _is_malformed(error: json.JSONDecodeError, length: int) -> bool:
-    """Whether the error is before the end of the buffer, so that reading more would not help."""
-    return error.pos < length - _TAIL and not error.msg.startswith("Unterminated string")
 
 
 _SKIPPED = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
