@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from agent_cli import clock, text
 from agent_cli.agent import loop, prompt_recall
-from agent_cli.agent.model_context import Window, visible
+from agent_cli.agent.model_context import Window, learn_factor, token_factor, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.offline import Reply
 from agent_cli.memory.conversations import digest, log, sessions
@@ -342,3 +342,14 @@ def test_a_session_with_ten_thousand_messages_is_read_from_where_it_was_folded(c
     assert digest.rolling(context.db, context.session) == folded
     assert messages[-1] == ("user", f"And now?\n\n{TODAY}")
     assert len(messages) == 1 + 13
+
+
+def test_the_estimate_comes_nearer_to_what_the_server_counts_and_one_wild_count_moves_it_little(db):
+    learn_factor(db, "m", 1000, 26)  # without what was cached
+    learn_factor(db, "m", 0, 26)
+    assert token_factor(db, "m") == 1
+    learn_factor(db, "m", 100, 100_000)
+    assert token_factor(db, "m") == 1.3
+    for _ in range(20):
+        learn_factor(db, "n", 1000, 1300)
+    assert 1.2 < token_factor(db, "n") <= 1.3

@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli.agent import policy
 from agent_cli.agent.events import Noticed, ToolFinished
-from agent_cli.agent.policy import PolicyDecision
+from agent_cli.agent.policy import Limits, PolicyDecision, fingerprint, reason_to_stop
 from agent_cli.app.app import check_setting, open_app
 from agent_cli.errors import ConfigError
 from agent_cli.messages import ToolCall, ToolResult
@@ -235,3 +235,32 @@ def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):
 def test_an_argument_with_other_words_in_front_of_the_folder_is_no_path_in_it(home, monkeypatch):
     monkeypatch.chdir(home)
     assert ruled({"read_file": "deny", "read_file path=~/work/*": "allow"}, path="x/~/work/a") == "deny"
+
+
+def made(name="read", id="1", **arguments):
+    return ToolCall(id, name, arguments)
+
+
+def test_the_same_arguments_in_another_order_are_the_same_call():
+    assert fingerprint(made(a=1, b=2)) == fingerprint(made(id="2", b=2, a=1))
+    assert len({fingerprint(each) for each in (made(a=1), made(a=2), made("write", a=1), made(a="1"), made())}) == 5
+
+
+@for_each(
+    ("in_turn", "stops"),
+    [
+        ([], False),
+        ([made(a=1)] * 2, False),
+        ([made(a=1)] * 3, True),
+        ([made(a=1), made(a=2), made(a=1), made(a=2), made(a=1)], False),
+        ([made(a=2), *[made(a=1)] * 3], True),
+        ([*[made(a=1)] * 2, made(a=2), made(a=1)], False),
+    ],
+)
+def test_three_same_calls_in_a_row_are_enough(in_turn, stops):
+    why = "the same call of read was made 3 times in a row"
+    assert reason_to_stop(in_turn, Limits()) == (why if stops else "")
+
+
+def test_arguments_that_no_utf8_holds_have_a_fingerprint():
+    assert fingerprint(made(a="\ud800")) != fingerprint(made(a="?"))
