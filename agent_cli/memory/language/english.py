@@ -15,8 +15,6 @@ WHERE_QUESTION = r"where|(?:what|which) (?:countr(?:y|ies)|cit(?:y|ies)|states?|
 PLACE = r"(?:in|at|to|from)\s+(?:the\s+)?[A-ZÀ-Þ][a-zß-ɏ]+"
 NUMBER_QUESTION = r"how (?:many|much|old|long|often|far|big|tall|high|heavy)|what (?:percentage|number|age|price)"
 NUMERALS = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|dozen|hundred|thousand|couple)\b"
-TITLE_QUESTION = r"""(?:books?|novels?|movies?|films?|songs?|albums?|bands?|artists?|games?|series|shows?|titles?|named
-    |called)"""
 ADVICE_QUESTION = r"""(?:should|shall|can|could|would) (?:i|we)|(?:can|could|would|will) you (?!(?:help me )?(?:tell
     |remind|remember|recall|find))|how do (?:i|we)|do you (?:think|suggest)|help me (?!remember|recall|find)|(?:any
     |some|have) (?:\w+ )?(?:recommendations?|suggestions?|advice|tips|ideas?)|you(?:['’]d| would)? (?:recommend

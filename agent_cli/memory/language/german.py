@@ -15,7 +15,6 @@ WHERE_QUESTION = r"wo|woher|wohin|welche[rsmn]? (?:stadt|städte|land|länder|or
 PLACE = r"(?:in|im|aus|nach|bei|am)\s+(?:der\s+|den\s+)?[A-ZÄÖÜ][a-zäöüß]+"
 NUMBER_QUESTION = r"wie ?viele?|wie (?:alt|oft|lange?|weit|groß|hoch|schwer|teuer)|welche (?:nummer|zahl)"
 NUMERALS = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|einmal|zweimal|dutzend|hundert|tausend)\b"
-TITLE_QUESTION = r"(?:buch|bücher|roman|filme?|lied(?:er)?|album|band|künstler\w*|spiele?|serien?|titel|heißt|namens)"
 ADVICE_QUESTION = r"""soll(?:te|en|ten)? (?:ich|wir)|(?:kann|könnte) ich|(?:können|könnten) (?:wir|sie)
     |(?:kannst|könntest|würdest) du|würden sie|wie (?:mache?|schreibe?|richte|komme|bereite|finde|würze
     |installiere) ich|hilf (?:mir|uns)|helfen sie mir|wo (?:finde|bekomme|kaufe) ich|was (?:mache|ziehe|nehme|koche

@@ -369,7 +369,17 @@ def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
             certainty = weights["bias"] + sum([weights[name] * value for name, value in signs.items()])
             if each.row.kind in KEPT and each.closeness and not each.legs.keys().isdisjoint(ASKED_FOR):
                 certainty = max(MAYBE, certainty)  # "dentist, Friday 3pm" may say when one sees the doctor
-            each = replace(each, certainty=certainty, signs=signs)
+            same = (
+                each.row,
+                each.score,
+                each.legs,
+                each.coverage,
+                each.closeness,
+                each.relevance,
+                each.features,
+                each.cosines,
+            )
+            each = Scored(*same, certainty, signs)  # in a quarter of the time of `replace`
         judged.append(each)
     return judged
 
