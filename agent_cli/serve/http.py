@@ -413,11 +413,14 @@ class _Server(uvicorn.Server):
     def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Say in one sentence, once a minute, that no connection can be accepted; all else is a bug."""
         error = context.get("exception")
-        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            if time.monotonic() - self._told_full_at > _FULL_SECONDS:
+                self._told_full_at = time.monotonic()
+                self._state.app.notice(
+                    "too many files are open, so new connections wait (`ulimit -n` raises the limit)"
+                )
+        elif not (self.should_exit and isinstance(error, ValueError)):  # the loop tries a socket again that is closed
             loop.default_exception_handler(context)
-        elif time.monotonic() - self._told_full_at > _FULL_SECONDS:
-            self._told_full_at = time.monotonic()
-            self._state.app.notice("too many files are open, so new connections wait (`ulimit -n` raises the limit)")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Turns are ended while their connections are waited for: they are what those wait for."""
