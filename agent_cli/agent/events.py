@@ -151,7 +151,7 @@ class Transcript:
         self.streamed = ""  # the text given so far, in the objects of type delta
         self.notices: list[str] = []
         self.receipts: list[str] = []  # what was saved, in the program's words and never the model's
-        self.ended: TurnEnded | None = None
+        self.ended: TurnEnded | None = None  # until then `finish` and `model` are empty
 
     @property
     def answer(self) -> str:
@@ -165,12 +165,10 @@ class Transcript:
 
     @property
     def finish(self) -> str:
-        """How the last reply ended; empty until the turn has ended."""
         return self.ended.finish if self.ended else ""
 
     @property
     def model(self) -> str:
-        """Which model answered; empty until the turn has ended."""
         return self.ended.model if self.ended else ""
 
     @property

@@ -89,17 +89,14 @@ class App:
 
     @property
     def carries_everywhere(self) -> bool:
-        """Whether a session carries over what was said in other folders."""
         return self.config.carry == "everywhere"
 
     @property
     def profile_tokens(self) -> int:
-        """The tokens of the facts that every session is told."""
         return min(self.config.profile_tokens, self.config.num_ctx // MEMORY_SHARE)
 
     @property
     def recall_tokens(self) -> int:
-        """The tokens of what is recalled beside a question."""
         return min(self.config.recall_tokens, self.config.num_ctx // MEMORY_SHARE)
 
     @property
