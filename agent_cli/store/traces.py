@@ -7,6 +7,7 @@ without SQLite.
 import json
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -42,12 +43,17 @@ def byte_forms(text: str) -> frozenset[bytes]:
 def count(path: Path, wanted: Iterable[bytes]) -> dict[bytes, int]:
     """How often each piece of at least 4 bytes occurs in a file, ignoring the case of ASCII letters.
 
-    The file is walked once for all pieces, by their first four bytes. Raises StoreError when it cannot be read.
+    The file is read once for all pieces, and with NumPy walked once, by their first four bytes. Raises StoreError when
+    it cannot be read.
     """
-    numpy = arrays.numpy()
+    pieces = {each.lower() for each in wanted}
+    try:
+        numpy = arrays.numpy()
+    except ImportError:  # it comes with an extra
+        return _count_one_by_one(path, pieces)
     found: dict[bytes, int] = {}
     by_start: dict[bytes, list[bytes]] = {}
-    for piece in {each.lower() for each in wanted}:
+    for piece in pieces:
         by_start.setdefault(piece[:4], []).append(piece)
     starts = numpy.array(sorted(int.from_bytes(each, "little") for each in by_start), dtype=numpy.uint32)
     firsts, seconds = numpy.zeros(1 << 16, dtype=bool), numpy.zeros(1 << 16, dtype=bool)
@@ -64,6 +70,18 @@ def count(path: Path, wanted: Iterable[bytes]) -> dict[bytes, int]:
                 if place + len(piece) > len(before) and window.startswith(piece, place):
                     found[piece] = found.get(piece, 0) + 1
     return found
+
+
+def _count_one_by_one(path: Path, pieces: Iterable[bytes]) -> dict[bytes, int]:
+    found: Counter[bytes] = Counter()
+    for before, fresh in _windows(path, max(map(len, pieces), default=1) - 1):
+        window = before + fresh
+        for piece in pieces:
+            place = window.find(piece, max(0, len(before) - len(piece) + 1))
+            while place >= 0:
+                found[piece] += 1
+                place = window.find(piece, place + 1)
+    return dict(found)
 
 
 def distinctive_length(size: int) -> int:
