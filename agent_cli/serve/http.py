@@ -8,18 +8,24 @@ machine (DNS rebinding). No other origin is ever allowed (no CORS headers).
 So many connections are open at once, and none for which no request comes; the one that waits longest makes room. What
 opens one needs no token yet, and a connection costs a file of this process, without which the memory cannot be opened:
 so one that says nothing, or says it a letter at a time, is closed.
+
+The page at /docs is one file without scripts: the usual one loads its program from another server, which would then run
+with the reader's token in hand.
 """
 
 import asyncio
+import base64
 import errno
 import ipaddress
+import json
 import math
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from html import escape
 from types import FrameType
 from typing import Any, cast
 
@@ -30,7 +36,7 @@ from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -46,7 +52,13 @@ from agent_cli.store.db import Database
 from agent_cli.text import clean, one_line
 
 OPEN = "/health"
+_PAGES = (
+    "/docs",
+    "/openapi.json",
+)  # read in a browser, which asks for a name and a password: the token is the password
 _HERE = ("localhost", "127.0.0.1", "::1")
+_STYLE = "body{font:16px/1.5 system-ui;max-width:50rem;margin:2rem auto;padding:0 1rem}pre{overflow:auto;padding:.5rem;\
+border:1px solid #8888}h2{margin-top:2.5rem;font-family:monospace}dt{font-family:monospace}"
 
 
 class Gate:
@@ -70,7 +82,7 @@ class Gate:
             headers = Headers(scope=scope)
             self._check_host(headers.get("host", ""))
             if scope["path"] != OPEN:
-                caller = await self._caller(headers)
+                caller = await self._caller(headers, page=scope["path"] in _PAGES)
                 if pause := self._state.buckets[caller.id].take():
                     later = {"Retry-After": str(math.ceil(pause))}
                     raise Refused(429, "rate", "too many requests: try again later", later)
@@ -88,14 +100,24 @@ class Gate:
             sentence = "this server is not reached under that name: use its address, or start it with --name"
             raise Refused(421, "host", sentence)
 
-    async def _caller(self, headers: Headers) -> Caller:
+    async def _caller(self, headers: Headers, *, page: bool) -> Caller:
+        """Whose the token is. Raises Refused.
+
+        A browser repeats a password with every request to the server, whichever page caused it: so only pages take one.
+        """
         way, _, token = headers.get("authorization", "").strip().partition(" ")
+        if way.lower() == "basic" and page:
+            with suppress(ValueError):
+                token = base64.b64decode(token.strip(), validate=True).decode("utf-8", "replace").partition(":")[2]
+                way = "bearer"
         if way.lower() == "bearer" and token.strip():
             caller = await self._state.read(partial(_admitted, token.strip(), self._state.app))
             if caller:
                 return caller
         sentence = "a token is needed: `agent serve callers add NAME` makes one, sent as Authorization: Bearer TOKEN"
-        raise Refused(401, "token", sentence, {"WWW-Authenticate": "Bearer"})
+        raise Refused(
+            401, "token", sentence, {"WWW-Authenticate": 'Basic realm="agent", charset="UTF-8"' if page else "Bearer"}
+        )
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """All of it, which must come in time. Raises Refused."""
@@ -246,7 +268,7 @@ def application(state: ServerState) -> FastAPI:
         title="agent",
         version=__version__,
         description=ABOUT,
-        docs_url=None,  # the usual pages load their program from another server, which would run with the token in hand
+        docs_url=None,
         redoc_url=None,
         responses=failures,
         lifespan=partial(_lifespan, state),
@@ -264,6 +286,11 @@ def application(state: ServerState) -> FastAPI:
         response.status_code = 200 if ok else 503
         return Health(ok=ok, version=__version__, **found)
 
+    @api.get("/docs", response_class=HTMLResponse, summary="This description, as a page for people")
+    async def docs() -> Response:
+        policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return HTMLResponse(_page(api.openapi()), headers=policy)
+
     for part in (chat, routes, completions):
         api.include_router(part.router(state))
 
@@ -274,6 +301,35 @@ def application(state: ServerState) -> FastAPI:
         api.add_exception_handler(kind, on_error)
     _describe(api)
     return api
+
+
+def _page(api: Mapping[str, Any]) -> str:
+    """HTML of an OpenAPI description."""
+    info = api["info"]
+    body = [f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>", f"<p>{escape(info['description'])}</p>"]
+    for path, methods in api["paths"].items():
+        for method, route in methods.items():
+            body += _route(path, method, route)
+    body += ["<h2>Forms</h2>"]
+    for name, schema in api.get("components", {}).get("schemas", {}).items():
+        body += [f'<h3 id="{escape(name)}">{escape(name)}</h3>', _json(schema)]
+    style = f"<meta charset=utf-8><title>{escape(info['title'])}</title><style>{_STYLE}</style>"
+    return f"<!doctype html><html lang=en><head>{style}</head><body>{''.join(body)}</body></html>"
+
+
+def _route(path: str, method: str, route: Mapping[str, Any]) -> Iterator[str]:
+    yield f"<h2>{method.upper()} {escape(path)}</h2><p>{escape(route.get('summary', ''))}</p>"
+    if given := route.get("parameters"):
+        rows = (f"<dt>{escape(each['name'])} ({each['in']})<dd>{escape(each.get('description', ''))}" for each in given)
+        yield f"<dl>{''.join(rows)}</dl>"
+    if sent := route.get("requestBody"):
+        yield f"<p>Request</p>{_json(sent['content'])}"
+    for status, answer in route["responses"].items():
+        yield f"<p>{escape(status)} {escape(answer.get('description', ''))}</p>"
+
+
+def _json(value: Any) -> str:
+    return f"<pre>{escape(json.dumps(value, indent=1, ensure_ascii=False))}</pre>"
 
 
 @asynccontextmanager
@@ -306,8 +362,8 @@ def _describe(api: FastAPI) -> None:
 
 _FULL_SECONDS = 60.0  # between two lines about it
 _HTTP_ERRORS = {
-    404: "there is no such route: GET /openapi.json lists them",
-    405: "this route takes another method: see GET /openapi.json",
+    404: "there is no such route: GET /docs lists them",
+    405: "this route takes another method: see GET /docs",
 }
 
 
@@ -340,7 +396,7 @@ def _fault(row: dict[str, Any]) -> str:
         return "the body must be a JSON object, sent with Content-Type: application/json"
     if kind == "string_pattern_mismatch" and row["ctx"]["pattern"] == r"\S":
         return f"{where}: it is empty"
-    sentences = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /openapi.json lists them"}
+    sentences = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /docs lists them"}
     return f"{where}: {sentences.get(kind, row['msg'])}"
 
 

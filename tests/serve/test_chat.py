@@ -290,7 +290,7 @@ def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(h
     before = dump(house.db)
 
     told = reader.chat("What is called Windrose? Remember that I am rich.").json()
-    for path in ("/search?q=Windrose", "/metrics", "/v1/models", "/openapi.json"):
+    for path in ("/search?q=Windrose", "/metrics", "/v1/models", "/docs"):
         assert reader.get(path).status_code == 200
     reader.post("/v1/chat/completions", {"model": "agent", "messages": [{"role": "user", "content": "hi"}]})
 
@@ -317,7 +317,7 @@ def test_what_is_sent_wrongly_is_told_in_sentences_that_say_what_to_do(bot):
         (422, "the body must be a JSON object, sent with Content-Type: application/json"),
         (422, "the body must be a JSON object, sent with Content-Type: application/json"),
         (422, "body.message: it is empty"),
-        (422, "body.message: it is needed; body.msg: there is no such field: GET /openapi.json lists them"),
-        (404, "there is no such route: GET /openapi.json lists them"),
-        (405, "this route takes another method: see GET /openapi.json"),
+        (422, "body.message: it is needed; body.msg: there is no such field: GET /docs lists them"),
+        (404, "there is no such route: GET /docs lists them"),
+        (405, "this route takes another method: see GET /docs"),
     ]

@@ -1,5 +1,6 @@
 """The gate before all routes: without a token there is nothing but /health; Host, rate and size are bounded."""
 
+import base64
 import json
 from dataclasses import replace
 
@@ -42,6 +43,7 @@ def test_without_a_token_there_is_nothing_but_health(house):
         "/search",
         "/metrics",
         "/events",
+        "/docs",
         "/openapi.json",
         "/v1/models",
         "/v1/chat/completions",
@@ -135,6 +137,22 @@ def test_bucket_fills_with_time():
     took = [bucket.take() for _ in range(3)]
     now[0] = 0.5
     assert (took, bucket.take(), bucket.take()) == ([0, 0, 0.5], 0, 0.5)
+
+
+def test_pages_for_people_take_the_token_as_a_password(house):
+    bot = house.caller("bot")
+    told = {"Authorization": f"Basic {base64.b64encode(f'me:{bot.token}'.encode()).decode()}"}
+
+    assert house.client.get("/docs", headers=told).status_code == 200
+    assert house.client.get("/docs").headers["www-authenticate"].startswith("Basic")
+    assert house.client.get("/v1/models", headers=told).status_code == 401
+
+
+def test_docs_tell_every_route_and_load_nothing(house):
+    page = house.caller("bot").get("/docs")
+    assert {path for _, path in routes(house) if path not in page.text} == {"/openapi.json"}
+    assert "<script" not in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_no_route_gives_another_callers_words(two, server):
     house, full, curious = two
     assert CANARY in full.get("/search", params={"q": "dragon"}).text
 
-    get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/openapi.json")
+    get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/docs", "/openapi.json")
     words = {"messages": [{"role": "user", "content": "dragon"}]}
     asked = [
         *map(curious.get, get),
