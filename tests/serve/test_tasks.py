@@ -53,3 +53,16 @@ def test_a_reminder_of_a_caller_is_an_event_stands_in_its_tasks_and_comes_with_i
         "reminder t1: call the dentist"
     ]
     assert bot.chat("hello").json()["notices"] == []
+
+
+def test_a_reminder_that_comes_up_while_an_answer_is_made_comes_with_the_next(house):
+    bot = house.caller("bot")
+    bot.post("/tasks", {"text": "call the dentist", "when": "tomorrow 9:00"})
+    assert bot.chat("hello").json()["notices"] == []
+    asked = house.db.value("select at from message where role = 'user'")
+    house.db.execute("update session set last_at = '2999-01-01T00:00:00.000Z'")  # the answer took long
+    house.db.execute("update task set due_at = '2020-01-01T08:00:00.000Z', reminded = 1, reminded_at = ?", (asked,))
+
+    assert [each.partition(" (")[0] for each in bot.chat("hello").json()["notices"]] == [
+        "reminder t1: call the dentist"
+    ]

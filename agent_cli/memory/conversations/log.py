@@ -254,6 +254,11 @@ def last_message(db: Database, session: int) -> int:
     return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
 
 
+def last_asked_at(db: Database, session: int) -> str:
+    """The time of the last message of the user, as stored; empty when there is none."""
+    return str(db.value("select max(at) from message where session_id = ? and role = 'user'", (session,)) or "")
+
+
 def count_spoken(db: Database, session: int, first: int = 0) -> int:
     """The number of messages with text of person and model, from a message on."""
     spoken = "role in ('user', 'assistant') and text <> ''"
