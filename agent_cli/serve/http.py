@@ -52,10 +52,7 @@ from agent_cli.store.db import Database
 from agent_cli.text import clean, one_line
 
 OPEN = "/health"
-_PAGES = (
-    "/docs",
-    "/openapi.json",
-)  # read in a browser, which asks for a name and a password: the token is the password
+_PAGES = ("/docs", "/openapi.json")  # for a browser, which asks for a name and a password: that is the token
 _HERE = ("localhost", "127.0.0.1", "::1")
 _STYLE = "body{font:16px/1.5 system-ui;max-width:50rem;margin:2rem auto;padding:0 1rem}pre{overflow:auto;padding:.5rem;\
 border:1px solid #8888}h2{margin-top:2.5rem;font-family:monospace}dt{font-family:monospace}"
