@@ -93,7 +93,7 @@ LIBRARIES = {
     "tokenizers": "llm",
     "tomlkit": "config",
     "typer": "cli",
-    "tzlocal": "memory.dates memory.planner",
+    "tzlocal": "memory.dates",
     "uvicorn": "serve",
     "wcwidth": "render",
     "wordllama": "llm",
@@ -125,6 +125,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
 HISTORIES = {"fact_version": "memory.facts", "skill_version": "memory.skills"}  # kept by memory.proposals, and whose
+PLANS = dict.fromkeys(("note", "task", "schedule"), "memory.planner")  # written by its rows
 
 ANY_TABLE = {  # modules that put the name of a table into their SQL, and the tables it may be
     "memory.documents.documents": "tables of documents",
@@ -132,6 +133,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.index": "indexes of words",
     "memory.search.vectors": "indexes of vectors",
     "memory.search.word_tables": "indexes of words, maintained",
+    "memory.planner.rows": "notes, tasks and schedules",
     "memory.proposals": "histories of facts and skills",
     "store.file_check": "indexes, checked",
 }
@@ -209,7 +211,7 @@ def test_only_the_modules_of_the_table_write_under_a_name_that_is_put_in():
 
 
 def test_tables_of_other_folders_are_read_only_where_the_table_says():
-    owner = VIEWS | HISTORIES | {table: folder(MODULES[min(who)]) for table, who in writers().items()}
+    owner = VIEWS | HISTORIES | PLANS | {table: folder(MODULES[min(who)]) for table, who in writers().items()}
     found: dict[str, set[str]] = {}
     for path in FILES:
         for table in structure.read(path) if module(path) != MIGRATIONS else ():

@@ -148,7 +148,7 @@ def rm(app_: App, handles: ScheduleHandles) -> None:
     for each in _schedules(app_, handles):
         if each.hidden_at:
             raise UsageError(f"{each.handle} is hidden already")
-        schedules.hide(app_.db, each, app_.time)
+        schedules.change(app_.db, each, "hidden", app_.time)
         output.say(f"hidden {_short(each)} (agent schedule restore {each.handle})")
 
 
@@ -158,7 +158,7 @@ def restore(app_: App, handles: ScheduleHandles) -> None:
     for each in _schedules(app_, handles):
         if not each.hidden_at:
             raise UsageError(f"{each.handle} is not hidden")
-        back = schedules.restore(app_.db, each, app_.time)
+        back = schedules.change(app_.db, each, "restored", app_.time)
         output.say(f"restored {_short(back)}, next {_state(back, app_.time())}")
 
 
@@ -166,7 +166,7 @@ def restore(app_: App, handles: ScheduleHandles) -> None:
 def pause(app_: App, handles: ScheduleHandles) -> None:
     """Pause schedules until `resume`."""
     for each in _schedules(app_, handles):
-        schedules.pause(app_.db, each, app_.time)
+        schedules.change(app_.db, each, "paused", app_.time)
         output.say(f"paused {_short(each)} (agent schedule resume {each.handle})")
 
 
@@ -176,7 +176,7 @@ def resume(app_: App, handles: ScheduleHandles) -> None:
     for each in _schedules(app_, handles):
         if not each.paused_at:
             raise UsageError(f"{each.handle} is not paused")
-        back = schedules.resume(app_.db, each, app_.time)
+        back = schedules.change(app_.db, each, "resumed", app_.time)
         output.say(f"resumed {_short(back)}, next {_state(back, app_.time())}")
 
 

@@ -18,7 +18,6 @@ from agent_cli.memory.conversations import lineage as conversations
 from agent_cli.memory.documents import lineage as documents
 from agent_cli.memory.facts import lineage as facts
 from agent_cli.memory.lineage import Copy, ErasedLine, ErasureRequest, Owner, Table, Walk
-from agent_cli.memory.planner import lineage as planner
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search import lineage as search
 from agent_cli.memory.search.candidates import Filter
@@ -32,7 +31,7 @@ from agent_cli.values import frozen
 # referring rows first.
 _FOLDERS = (
     *(conversations.MESSAGES, documents.DOCUMENTS, facts.FACTS, skills.SKILLS, summaries.SUMMARIES),
-    *(conversations.SESSION_ROWS, planner.PLANS),
+    conversations.SESSION_ROWS,
 )
 _OWNED_TABLES = {table.name for owner in (*_FOLDERS, search.INDEXES) for table in owner.tables}
 # The owner of any other kind is the module that writes its table.

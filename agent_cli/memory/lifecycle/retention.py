@@ -363,7 +363,7 @@ def _remove(
 def _erase_messages(db: Database, sessions_: Sequence[int], erasable: Sequence[int]) -> None:
     """Erase messages after all references to them; the index has removed them already, while it could read them."""
     recall_log.erase_for_messages(db, erasable)
-    tasks.detach(db, (), erasable)
+    tasks.detach(db, erasable)
     callers.erase_answered(db, erasable)
     facts.drop_source(db, erasable)
     digest.erase(db, sessions_)

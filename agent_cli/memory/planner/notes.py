@@ -4,13 +4,15 @@ A tag is a word of a note with # before it, as in #garden: so it is found, chang
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
+from agent_cli.memory import lineage
+from agent_cli.memory.lineage import Owner, Table, Walk
+from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.memory.search.candidates import Filter
@@ -20,7 +22,6 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _TAG = text.Pattern(r"(?<![\w#&/.])#([^\W\d_][\w-]*)")
-_COLUMNS = "id, title, text, origin, place, at, utc_offset, changed_at, hidden_at"
 
 
 @frozen
@@ -53,6 +54,9 @@ class Note:
         return {"id": self.handle} | {name: getattr(self, name) for name in names}
 
 
+_COLUMNS = ", ".join(Note.__annotations__)
+
+
 def add(
     db: Database,
     scope: Scope,
@@ -68,23 +72,14 @@ def add(
     if not body.strip():
         raise UsageError("an empty note cannot be kept; write some words")
     now, actor = time(), actor or events.actor_of(origin)
-    moment = clock.utc(now)
-    with db.write():
-        id = db.insert(
-            """insert into note (uid, owner, place, session_id, origin, title, text, at, utc_offset, changed_at)
-               values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), scope.owner, scope.place, session, origin, title, body, moment, clock.offset(now), moment),
-        )
-        events.append(db, time, "note written", ids.handle("note", id), actor=actor, session=session, content=body)
+    words = {"origin": origin, "title": title, "text": body, "changed_at": clock.utc(now)}
+    id = rows.insert(db, "note", scope, now, "written", body, actor=actor, session_id=session, **words)
     return get(db, id, scope.owner)
 
 
 def get(db: Database, id: int, owner: str) -> Note:
     """Raises UsageError when this owner has no such note."""
-    row = db.row(f"select {_COLUMNS} from note where id = ? and owner = ?", (id, owner))
-    if row is None:
-        raise UsageError(f"there is no note n{id}; `agent notes list` shows them all")
-    return Note(*row)
+    return Note(*rows.get(db, "note", _COLUMNS, id, owner))
 
 
 def with_text(db: Database, owner: str, body: str) -> Note | None:
@@ -96,13 +91,13 @@ def with_text(db: Database, owner: str, body: str) -> Note | None:
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False, tag: str = "") -> list[Note]:
     """The notes with the newest change first; `tag`: only those that have it."""
-    rows = db.rows(
+    found = db.rows(
         f"""select {_COLUMNS} from note where owner = ? and (hidden_at is not null) = ? and instr(title || text, ?)
             order by changed_at desc, id desc limit ?""",
         (owner, hidden, "#" if tag else "", -1 if tag else limit),
     )
-    found = [Note(*row) for row in rows]
-    return [note for note in found if tag in note.tags][:limit] if tag else found
+    listed = [Note(*row) for row in found]
+    return [note for note in listed if tag in note.tags][:limit] if tag else listed
 
 
 def tag(typed: str) -> str:
@@ -135,30 +130,40 @@ def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> 
     now = clock.utc(time())
     with db.write():
         index.erase(db, "n", note.id)  # before its words change
-        db.execute("update note set text = ?, title = ?, changed_at = ? where id = ?", (body, title, now, note.id))
-        events.append(db, time, "note changed", note.handle, actor="person", content=body)
+        rows.change(db, "note", note.id, time, "changed", content=body, text=body, title=title, changed_at=now)
     return replace(note, title=title, text=body, changed_at=now)
 
 
 def hide(db: Database, note: Note, time: clock.Clock) -> None:
     """Exclude it from lists and search, until `restore`."""
-    with db.write():
-        db.execute("update note set hidden_at = ? where id = ?", (clock.utc(time()), note.id))
-        events.append(db, time, "note hidden", note.handle, actor="person")
+    rows.change(db, "note", note.id, time, "hidden", hidden_at=clock.utc(time()))
 
 
 def restore(db: Database, note: Note, time: clock.Clock) -> None:
-    with db.write():
-        db.execute("update note set hidden_at = null where id = ?", (note.id,))
-        events.append(db, time, "note restored", note.handle, actor="person")
+    rows.change(db, "note", note.id, time, "restored", hidden_at=None)
 
 
-def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete notes, and their index entries first. Runs in the caller's transaction."""
-    index.erase_many(db, "n", found)
-    db.execute("delete from note where id in (select value from json_each(?))", (found,))
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    index.erase_many(db, "n", walk["note"])
+    rows.erase(db, "note", walk["note"])
+    rows.detach(db, "note", "session_id", walk["session"])
 
 
-def detach(db: Database, sessions: Sequence[int]) -> None:
-    """Keep notes whose sessions are deleted. Runs in the caller's transaction."""
-    db.execute("update note set session_id = null where session_id in (select value from json_each(?))", (sessions,))
+LINEAGE = Owner(
+    [
+        Table(
+            "note",
+            text_columns="place title text",
+            other_columns="uid owner origin at changed_at hidden_at",
+            letter="n",
+            counts={("notes", "note"): "true"},
+            line="iif(title = '', text, title)",
+            mentions=lineage.mentions_topic("title", "text"),
+            stated_text=lineage.joined("title", "text"),
+            personal_texts=("title, text",),
+            statements=("text",),
+            remembered=("text",),
+        )
+    ],
+    _erase,
+)

@@ -12,12 +12,16 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
+from agent_cli.memory import lineage
 from agent_cli.memory.dates import moments
+from agent_cli.memory.lineage import Copy, Owner, Table, Walk
+from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, holder, ids, meta
 from agent_cli.store.db import Database
@@ -34,8 +38,6 @@ _DATE = re.compile(r"%[-0^#]?[A-Za-z]")  # in the name of a file
 _UNNAMED_ZONE = "local"  # a machine whose zone has no name
 _NAMES = {"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0"}
 _NAMES |= {"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *"}
-_COLUMNS = """id, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at, running_since, holder,
-    last_at, last_session, error, paused_at, at, utc_offset, hidden_at"""
 
 
 @frozen
@@ -85,6 +87,9 @@ class Schedule:
         session = ids.handle("session", self.last_session) if self.last_session else None
         file = self.target_path if self.target == "file" else ""
         return shown | {"id": self.handle, "file": file, "last_session": session}
+
+
+_COLUMNS = ", ".join(Schedule.__annotations__)
 
 
 class LostRun(Exception):
@@ -151,17 +156,10 @@ def to_zone(stored: str, zone: str) -> datetime:
     return datetime.fromisoformat(stored).astimezone(_zone(zone))
 
 
-def _zone(name: str) -> tzinfo:
+def _zone(name: str) -> tzinfo | None:
     from zoneinfo import ZoneInfo
 
-    if name != _UNNAMED_ZONE:
-        return ZoneInfo(name)
-    import tzlocal
-
-    try:
-        return tzlocal.get_localzone()
-    except (LookupError, ValueError):
-        return datetime.now().astimezone().tzinfo or UTC
+    return None if name == _UNNAMED_ZONE else ZoneInfo(name)  # None: as the machine has it
 
 
 def add(
@@ -181,23 +179,16 @@ def add(
     if bool(prompt.strip()) == bool(skill):
         raise UsageError("say what is to be run: either --prompt with words, or --skill with the name of a skill")
     now, cron = time(), normalize(cron)
-    what = (cron, zone, prompt.strip(), skill, model, target, target_path, clock.utc(next_time(cron, zone, now)))
-    with db.write():
-        id = db.insert(
-            """insert into schedule (uid, owner, place, cron, zone, prompt, skill, model, target, target_path, next_at,
-                  at, utc_offset) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), scope.owner, scope.place, *what, clock.utc(now), clock.offset(now)),
-        )
-        events.append(db, time, "schedule added", ids.handle("schedule", id), actor="person", content=prompt or skill)
+    next_at = clock.utc(next_time(cron, zone, now))
+    what = {"cron": cron, "zone": zone, "prompt": prompt.strip(), "skill": skill, "model": model, "next_at": next_at}
+    where = {"target": target, "target_path": target_path}
+    id = rows.insert(db, "schedule", scope, now, "added", prompt or skill, actor="person", **what, **where)
     return get(db, id, scope.owner)
 
 
 def get(db: Database, id: int, owner: str) -> Schedule:
     """Raises UsageError when this owner has no such schedule."""
-    row = db.row(f"select {_COLUMNS} from schedule where id = ? and owner = ?", (id, owner))
-    if row is None:
-        raise UsageError(f"there is no schedule c{id}; `agent schedule list` shows them all")
-    return Schedule(*row)
+    return Schedule(*rows.get(db, "schedule", _COLUMNS, id, owner))
 
 
 def listing(db: Database, owner: str, *, hidden: bool = False) -> list[Schedule]:
@@ -207,33 +198,15 @@ def listing(db: Database, owner: str, *, hidden: bool = False) -> list[Schedule]
     return [Schedule(*row) for row in db.rows(query, (owner, hidden))]
 
 
-def hide(db: Database, schedule: Schedule, time: clock.Clock) -> None:
-    """Stop it and exclude it from the list, until `restore`."""
-    _change(db, schedule, "hidden", time, hidden_at=clock.utc(time()))
-
-
-def restore(db: Database, schedule: Schedule, time: clock.Clock) -> Schedule:
-    """Missed runs are not made up, because it was stopped on purpose."""
-    return _change(db, schedule, "restored", time, hidden_at=None, next_at=_next(schedule, time()))
-
-
-def pause(db: Database, schedule: Schedule, time: clock.Clock) -> None:
-    """Stop it until `resume`."""
-    _change(db, schedule, "paused", time, paused_at=clock.utc(time()))
-
-
-def resume(db: Database, schedule: Schedule, time: clock.Clock) -> Schedule:
-    """Missed runs are not made up, because it was stopped on purpose."""
-    return _change(db, schedule, "resumed", time, paused_at=None, next_at=_next(schedule, time()))
-
-
-def _change(db: Database, schedule: Schedule, what: str, time: clock.Clock, **columns: str | None) -> Schedule:
-    with db.write():
-        db.execute(
-            f"update schedule set {', '.join(f'{name} = ?' for name in columns)} where id = ?",
-            (*columns.values(), schedule.id),
-        )
-        events.append(db, time, f"schedule {what}", schedule.handle, actor="person")
+def change(
+    db: Database, schedule: Schedule, to: Literal["hidden", "restored", "paused", "resumed"], time: clock.Clock
+) -> Schedule:
+    """Hide or pause it, or bring it back: missed runs are not made up then, because it was stopped on purpose."""
+    now, column = time(), "hidden_at" if to in ("hidden", "restored") else "paused_at"
+    columns = (
+        {column: clock.utc(now)} if to in ("hidden", "paused") else {column: None, "next_at": _next(schedule, now)}
+    )
+    rows.change(db, "schedule", schedule.id, time, to, **columns)
     return get(db, schedule.id, schedule.owner)
 
 
@@ -254,18 +227,12 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
             found = Schedule(*row)
             if found.running and (found.running_since or "") > clock.utc(now - LEASE):
                 continue
+            record = partial(rows.change, db, "schedule", found.id, lambda: now, actor="program")
             if only is None and found.holder and _keeps_dying(db, found):
-                db.execute(
-                    "update schedule set running_since = null, holder = null, error = ?, next_at = ? where id = ?",
-                    (f"the process that ran it ended unexpectedly, {_ATTEMPTS} times", _next(found, now), found.id),
-                )
-                events.append(db, lambda: now, "schedule failed", found.handle, actor="program")
+                why = f"the process that ran it ended unexpectedly, {_ATTEMPTS} times"
+                record("failed", running_since=None, holder=None, error=why, next_at=_next(found, now))
                 continue
-            db.execute(
-                "update schedule set running_since = ?1, last_at = ?1, holder = ?2 where id = ?3",
-                (moment, holder.this_process(), found.id),
-            )
-            events.append(db, lambda: now, _BEGUN, found.handle, actor="program")
+            record("begun", running_since=moment, last_at=moment, holder=holder.this_process())
             return get(db, found.id, owner)
     return None
 
@@ -336,24 +303,6 @@ def last_look(db: Database) -> datetime | None:
     return datetime.fromisoformat(stored) if stored else None
 
 
-def detach(db: Database, sessions: Sequence[int]) -> None:
-    """Keep schedules whose last session is deleted. Runs in the caller's transaction."""
-    wanted = "last_session in (select value from json_each(?))"
-    db.execute(f"update schedule set last_session = null where {wanted}", (sessions,))
-
-
-def blank_errors(db: Database, found: Sequence[int]) -> None:
-    """Runs in the caller's transaction."""
-    db.execute("update schedule set error = '' where id in (select value from json_each(?))", (found,))
-
-
-def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete schedules; the result of a current run is dropped, their files stay. Runs in the caller's transaction."""
-    if found:
-        remember_outputs(db)
-    db.execute("delete from schedule where id in (select value from json_each(?))", (found,))
-
-
 def remember_outputs(db: Database) -> None:
     """Keep the paths of the files with answers that there are, whatever becomes of their schedules."""
     meta.put(db, _OF_ERASED, json.dumps([str(path) for path in outputs(db)]))
@@ -366,3 +315,39 @@ def outputs(db: Database) -> list[Path]:
     paths = [Path(each) for name in names for each in sorted(glob.glob(name.replace("%%", "%")))]
     remembered = [Path(each) for each in json.loads(meta.get(db, _OF_ERASED) or "[]")]
     return [path for path in dict.fromkeys([*paths, *remembered]) if path.is_file()]
+
+
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    """Their files stay, and the result of a current run is dropped."""
+    if walk["schedule"]:
+        remember_outputs(db)
+    rows.erase(db, "schedule", walk["schedule"])
+    rows.detach(db, "schedule", "last_session", walk["session"])
+
+
+def _blank_errors(db: Database, found: Sequence[int]) -> None:
+    db.execute("update schedule set error = '' where id in (select value from json_each(?))", (found,))
+
+
+LINEAGE = Owner(
+    [
+        Table(
+            "schedule",
+            text_columns="place prompt skill target_path error",
+            other_columns="uid owner cron zone model target next_at running_since holder last_at paused_at at "
+            "hidden_at",
+            letter="c",
+            counts={("schedules", "schedule"): "true"},
+            line="cron || '  ' || iif(skill = '', prompt, skill)",
+            mentions=lineage.mentions_topic("prompt", "skill", "target_path"),
+            stated_text=lineage.joined("prompt", "skill", "target_path"),
+            personal_texts=(
+                "prompt, iif(target = 'command', '', target_path)",
+                "select value from schedule, json_each(target_path) where target = 'command' and schedule.id {ids}",
+            ),
+            other_texts=("skill, error",),
+        )
+    ],
+    _erase,
+    copies=[Copy("errors of schedules", "error of a schedule", "schedule", "error", _blank_errors)],
+)

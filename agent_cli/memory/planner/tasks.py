@@ -11,8 +11,11 @@ from typing import Any, Literal
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
+from agent_cli.memory import lineage
 from agent_cli.memory.dates import moments
 from agent_cli.memory.dates.moments import DueTime, Occurrence, format_moment
+from agent_cli.memory.lineage import Owner, Table, Walk
+from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids
@@ -23,8 +26,6 @@ MAX_LENGTH = 1000  # characters; a longer text is a note
 _ON_TIME = timedelta(minutes=2)  # a later reminder says when it was due
 
 _NOT_REMINDED: dict[str, Any] = {"snoozed_to": None, "reminded": 0, "reminded_at": None}
-_COLUMNS = """id, text, told, due_at, zone, repeats, starts, state, snoozed_to, reminded_at, reminded, done_at, origin,
-              at, utc_offset, hidden_at"""
 _AT = "max(due_at, coalesce(snoozed_to, ''))"  # when it comes up
 _OPEN = "owner = :owner and state = 'open' and hidden_at is null and due_at is not null"
 
@@ -34,6 +35,7 @@ Verb = Literal["done", "reopen", "rm", "restore"]
 @frozen
 class Task:
     id: int
+    owner: str
     text: str
     due_words: str
     due_at: str | None
@@ -69,6 +71,9 @@ class Task:
         return first | {name: getattr(self, name) for name in names} | {"hidden": self.hidden_at is not None}
 
 
+_COLUMNS = ", ".join(Task.__annotations__).replace("due_words", "told")
+
+
 @frozen
 class Reminder:
     """A reminder to show now: when the task fell due, how many times, and whether for the first time."""
@@ -91,25 +96,16 @@ def add(
     message: int | None = None,
 ) -> Task:
     """Add a task, with or without a due time. Raises UsageError when it is empty or too long."""
-    now, words, actor = time(), _clean_text(words), events.actor_of(origin)
-    moment, whose = clock.utc(now), (scope.owner, scope.place, session, message, origin)
-    with db.write():
-        id = db.insert(
-            """insert into task (uid, owner, place, session_id, message_id, origin, text, told, due_at, zone, repeats,
-                                 starts, at, utc_offset, changed_at)
-               values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), *whose, words, *_stored(due_time).values(), moment, clock.offset(now), moment),
-        )
-        events.append(db, time, "task added", ids.handle("task", id), actor=actor, session=session, content=words)
+    now, words = time(), _clean_text(words)
+    columns = {"session_id": session, "message_id": message, "origin": origin, "text": words, **_stored(due_time)}
+    columns["changed_at"] = clock.utc(now)
+    id = rows.insert(db, "task", scope, now, "added", words, actor=events.actor_of(origin), **columns)
     return get(db, id, scope.owner)
 
 
 def get(db: Database, id: int, owner: str) -> Task:
     """Raises UsageError when this owner has no such task."""
-    row = db.row(f"select {_COLUMNS} from task where id = ? and owner = ?", (id, owner))
-    if row is None:
-        raise UsageError(f"there is no task t{id}; `agent tasks list` shows them all")
-    return Task(*row)
+    return Task(*rows.get(db, "task", _COLUMNS, id, owner))
 
 
 def named(db: Database, owner: str, handles: Iterable[str]) -> list[Task]:
@@ -127,7 +123,9 @@ def change(
     for task in named(db, owner, handles):
         match verb:
             case "done":
-                yield format_done(complete(db, task, time), time())
+                done = complete(db, task, time)
+                following = f"; {format_due(done, time())}" if done.state == "open" else ""
+                yield f"done {task.handle} “{task.name}”{following}"
             case "reopen":
                 yield f"open again: {receipt(reopen(db, task, time), time())}"
             case "rm":
@@ -234,18 +232,6 @@ def restore(db: Database, task: Task, time: clock.Clock, *, actor: str = "person
     _change(db, task, "restored", time, actor=actor, hidden_at=None)
 
 
-def erase(db: Database, found: Iterable[int]) -> None:
-    """Delete tasks; they are not indexed. Runs in the caller's transaction."""
-    db.execute("delete from task where id in (select value from json_each(?))", (found,))
-
-
-def detach(db: Database, sessions: Sequence[int], messages: Sequence[int] = ()) -> None:
-    """Keep tasks whose session or message is deleted. Runs in the caller's transaction."""
-    for column, erased in (("session_id", sessions), ("message_id", messages)):
-        if erased:
-            db.execute(f"update task set {column} = null where {column} in (select value from json_each(?))", (erased,))
-
-
 def format_due(task: Task, now: datetime) -> str:
     """Its due time in full, in its zone; empty when it has none."""
     if task.due_at is None:
@@ -286,11 +272,6 @@ def format_reminder(reminder: Reminder, now: datetime) -> str:
     return f"reminder {reminder.task.handle}: {reminder.task.name}{when}"
 
 
-def format_done(task: Task, now: datetime) -> str:
-    """The message for a task just completed."""
-    return f"done {task.handle} “{task.name}”{f'; {format_due(task, now)}' if task.state == 'open' else ''}"
-
-
 def _clean_text(words: str) -> str:
     words = " ".join(words.split())
     if not words:
@@ -308,26 +289,16 @@ def _stored(due_time: DueTime | None) -> dict[str, Any]:
 
 
 def _change(
-    db: Database, task: Task, what: str, time: clock.Clock, *, actor: str = "person", content: str = "", **columns: Any
+    db: Database, task: Task, event: str, time: clock.Clock, *, actor: str = "person", content: str = "", **columns: Any
 ) -> Task:
-    with db.write():
-        _write(db, task, changed_at=clock.utc(time()), **columns)
-        events.append(db, time, f"task {what}", task.handle, actor=actor, content=content)
-    return _reload(db, task)
-
-
-def _write(db: Database, task: Task, **columns: Any) -> None:
-    assignments = ", ".join(f"{name} = :{name}" for name in columns)
-    db.execute(f"update task set {assignments} where id = :id", {**columns, "id": task.id})
+    columns["changed_at"] = clock.utc(time())
+    rows.change(db, "task", task.id, time, event, actor=actor, content=content, **columns)
+    return get(db, task.id, task.owner)
 
 
 def _moved(to: Occurrence) -> dict[str, Any]:
     """The columns of a repeating task at another of its times."""
     return {"due_at": clock.utc(to.moment), "starts": to.wall.isoformat(), **_NOT_REMINDED}
-
-
-def _reload(db: Database, task: Task) -> Task:
-    return Task(*(db.row(f"select {_COLUMNS} from task where id = ?", (task.id,)) or ()))
 
 
 def _local(stored: str, rules: tzinfo) -> datetime:
@@ -364,6 +335,41 @@ def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -
             times, since = len(passed) - shown, passed[shown].moment.astimezone(rules)
             moved = _moved(passed[-1]) | {"changed_at": clock.utc(now)}
     first = bool(moved) or task.reminded == 0
-    _write(db, task, **moved | {"reminded_at": clock.utc(now), "reminded": 1 if first else task.reminded + 1})
-    events.append(db, time, "task reminded", task.handle, actor="program")
-    return Reminder(_reload(db, task), since, times, first)
+    moved |= {"reminded_at": clock.utc(now), "reminded": 1 if first else task.reminded + 1}
+    rows.change(db, "task", task.id, time, "reminded", actor="program", **moved)
+    return Reminder(get(db, task.id, task.owner), since, times, first)
+
+
+def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
+    rows.erase(db, "task", walk["task"])
+    detach(db, walk["message"])
+    rows.detach(db, "task", "session_id", walk["session"])
+
+
+def detach(db: Database, messages: Sequence[int]) -> None:
+    """Keep tasks whose message is deleted. Runs in the caller's transaction."""
+    rows.detach(db, "task", "message_id", messages)
+
+
+LINEAGE = Owner(
+    [
+        Table(
+            "task",
+            text_columns="place text told",
+            other_columns="uid owner origin due_at zone repeats starts state snoozed_to reminded_at done_at at "
+            "changed_at hidden_at",
+            letter="t",
+            counts={("tasks", "task"): "true"},
+            line="text",
+            mentions=lineage.mentions_topic("text", "told"),
+            stated_text=lineage.joined("text", "told"),
+            personal_texts=("text, told",),
+            statements=("text",),
+            made_from={  # what a model made in an exchange is erased with it; tasks made by the person are kept
+                "message": "origin = 'model' and message_id {ids}",
+                "session": "origin = 'model' and message_id is null and session_id {ids}",  # its message went before
+            },
+        )
+    ],
+    _erase,
+)

@@ -4,7 +4,6 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import sessions
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events
@@ -221,19 +220,19 @@ def test_an_error_is_kept_until_it_goes_well(db):
     assert (schedules.get(db, 1, "person").error, events.recent(db, 1)[0]["kind"]) == ("", "schedule run")
 
 
-@pytest.mark.parametrize(("rest", "wake"), [("pause", "resume"), ("hide", "restore")])
+@pytest.mark.parametrize(("rest", "wake"), [("paused", "resumed"), ("hidden", "restored")])
 def test_what_rests_does_not_run_and_makes_up_nothing(db, rest, wake):
     added = add(db)
-    getattr(schedules, rest)(db, added, noon)
+    schedules.change(db, added, rest, noon)
     later = NOON + timedelta(days=3)
     assert run(db, later) is None
-    back = getattr(schedules, wake)(db, schedules.get(db, 1, "person"), lambda: later)
+    back = schedules.change(db, schedules.get(db, 1, "person"), wake, lambda: later)
     assert (back.paused_at, back.hidden_at, back.next_at) == (None, None, "2026-01-06T07:00:00.000Z")
     assert run(db, later) is None
 
 
 def test_what_is_paused_may_still_be_run_at_once(db):
-    schedules.pause(db, add(db), noon)
+    schedules.change(db, add(db), "paused", noon)
     assert schedules.claim(db, "person", NOON, 1).handle == "c1"
 
 
@@ -265,23 +264,3 @@ def test_when_a_runner_last_looked_is_kept_once_a_minute(db):
     assert schedules.last_look(db) == NOON
     schedules.record_look(db, NOON + timedelta(seconds=60))
     assert schedules.last_look(db) == NOON + timedelta(minutes=1)
-
-
-def test_a_schedule_stays_when_the_session_of_its_last_run_goes(db):
-    add(db)
-    session = sessions.start(db, HERE, NOON, "schedule")
-    claimed = schedules.claim(db, "person", NOON, 1)
-    schedules.finish(db, claimed, noon, session=session)
-    schedules.detach(db, [session])
-    sessions.release(db, session)
-    sessions.erase(db, [session])
-    assert (schedules.get(db, 1, "person").last_session, sessions.listing(db, "person", 9)) == (None, [])
-
-
-def test_an_erased_schedule_is_gone_and_what_it_was_running_lands_nowhere(db):
-    add(db)
-    claimed = schedules.claim(db, "person", NOON, 1)
-    schedules.erase(db, [1])
-    assert schedules.listing(db, "person") == []
-    with pytest.raises(schedules.LostRun):
-        schedules.finish(db, claimed, noon, session=None)

@@ -239,16 +239,6 @@ def test_what_is_done_or_hidden_is_not_done_or_snoozed_again(db):
         tasks.restore(db, done, time)
 
 
-def test_forgetting_takes_tasks_and_those_that_stay_lose_where_they_came_from(db, session):
-    time = Clock()
-    for words in ("a", "b"):
-        tasks.add(db, HERE, words, None, time, session=session)
-    with db.write():
-        tasks.erase(db, [1])
-        tasks.detach(db, [session], [])
-    assert db.rows("select id, text, session_id, message_id from task") == [(2, "b", None, None)]
-
-
 def test_ten_years_of_tasks_are_looked_through_in_a_moment(db):
     time = Clock()
     with db.write():

@@ -1,0 +1,61 @@
+"""What notes, tasks and schedules have in common: each is a row with a handle, whose changes are in the audit log."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from agent_cli import clock, kinds
+from agent_cli.errors import UsageError
+from agent_cli.memory.scope import Scope
+from agent_cli.store import events, ids
+from agent_cli.store.db import Database, Row
+
+
+def insert(
+    db: Database, kind: str, scope: Scope, now: datetime, event: str, content: str, *, actor: str, **columns: Any
+) -> int:
+    """Add a row; its id."""
+    row = {"uid": ids.new(now), "owner": scope.owner, "place": scope.place, "at": clock.utc(now)}
+    row |= {"utc_offset": clock.offset(now)} | columns
+    names, places, session = ", ".join(row), ", ".join("?" * len(row)), columns.get("session_id")
+    with db.write():
+        id = db.insert(f"insert into {kind} ({names}) values ({places})", tuple(row.values()))
+        handle = ids.handle(kind, id)
+        events.append(db, lambda: now, f"{kind} {event}", handle, actor=actor, session=session, content=content)
+    return id
+
+
+def get(db: Database, kind: str, columns: str, id: int, owner: str) -> Row:
+    """These columns of a row. Raises UsageError when this owner has no such row."""
+    row = db.row(f"select {columns} from {kind} where id = ? and owner = ?", (id, owner))
+    if row is None:
+        command = kinds.BY_NAME[kind].commands
+        raise UsageError(f"there is no {kind} {ids.handle(kind, id)}; `agent {command} list` shows them all")
+    return row
+
+
+def change(
+    db: Database,
+    kind: str,
+    id: int,
+    time: clock.Clock,
+    event: str,
+    *,
+    actor: str = "person",
+    content: str = "",
+    **columns: Any,
+) -> None:
+    assignments = ", ".join(f"{name} = :{name}" for name in columns)
+    with db.write():
+        db.execute(f"update {kind} set {assignments} where id = :id", {**columns, "id": id})
+        events.append(db, time, f"{kind} {event}", ids.handle(kind, id), actor=actor, content=content)
+
+
+def erase(db: Database, kind: str, found: Iterable[int]) -> None:
+    """Runs in the caller's transaction."""
+    db.execute(f"delete from {kind} where id in (select value from json_each(?))", (found,))
+
+
+def detach(db: Database, kind: str, column: str, erased: Iterable[int]) -> None:
+    """Keep rows that refer to erased ones. Runs in the caller's transaction."""
+    db.execute(f"update {kind} set {column} = null where {column} in (select value from json_each(?))", (erased,))
