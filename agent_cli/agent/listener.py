@@ -171,10 +171,6 @@ def _point_to_forget(context: ToolContext, words: str, command: str) -> str:
 
 def _known(context: ToolContext, statement: str) -> Fact | None:
     """The fact that says the same."""
-    owner, db = context.scope.owner, context.remembered
-    similar = facts.same(db, owner, statement)
-    triple = adoption.claim(statement, "typed").triple
-    if triple:
-        values = facts.accepted_values(db, owner, triple.subject, [triple.predicate])
-        similar += [each for each in values if each.object.casefold() == triple.object.casefold()]
+    owner, db, triple = context.scope.owner, context.remembered, adoption.claim(statement, "typed").triple
+    similar = facts.same(db, owner, statement) + adoption.with_triple(db, owner, triple)
     return next((each for each in similar if each.is_open(context.time())), None)

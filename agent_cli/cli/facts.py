@@ -109,7 +109,7 @@ def show(app_: App, handle: FactHandle, as_json: AsJson = False) -> None:
     """Show a fact with where it comes from and what it replaced."""
     fact = _find(app_, handle)
     sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
-    former, latter = adoption.replaced(app_.db, fact), adoption.replaced_by(app_.db, fact)
+    former, latter = adoption.replaced(app_.db, fact), adoption.replaced(app_.db, fact, by=True)
     if as_json:
         more = {
             "sources": [{"message": message, "quote": quote} for message, quote in sources],

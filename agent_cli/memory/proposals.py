@@ -95,7 +95,7 @@ class Proposals(Generic[Row]):
     list_command: str
     of_session: str  # the condition that a row belongs to the session ?2
     max_pending: int  # proposals of a model that may wait at once
-    fixed: frozenset[str]  # columns that undoing leaves as they are: never written, or erased since
+    fixed: tuple[str, ...]  # columns that undoing leaves as they are: never written, or erased since
     changed_since: str  # the error when a change cannot be undone; {}: the handle
     write: Callable[[MemoryContext, Row, Mapping[str, Any]], None]  # columns of a row, with what follows from them
 

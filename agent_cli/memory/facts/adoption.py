@@ -1,9 +1,9 @@
 """How a claim becomes a fact: it is added or proposed, accepted, changed and replaced.
 
 Only a person accepts. A claim from a model, a pipe, a file or an import waits for approval, and one that was rejected
-is not proposed again. A claim that repeats a known fact is added to that fact as a source, and its dates to those of
-the fact. "I no longer live in Wels", "I drink tea instead of coffee" or "ich rauche nicht mehr" end facts, found by
-rules: by their triple, or because a fact about the person has all the words.
+is not proposed again. A claim that repeats a known fact is added to it as a source, and so are its dates. "I no longer
+live in Wels", "I drink tea instead of coffee" or "ich rauche nicht mehr" end facts, found by rules: by their triple, or
+because a fact about the person has all the words.
 
 Where a predicate has one value at a time, each ends where the next one begins. Dates decide, not the order in which the
 person says things: who moved to Wels in March 2026 and says afterwards that they moved to Linz in June 2025 lives in
@@ -32,7 +32,7 @@ from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, secrets, statements, terms, triples
 from agent_cli.memory.language.triples import Claim, Ending, Triple, is_fact
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
-from agent_cli.messages import Origin, Part, Receipt
+from agent_cli.messages import Origin, Part, Receipt, joined
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -54,13 +54,12 @@ _STATES = {
     EXPIRED: "was proposed before and expired",
 }
 
-_COMMAND = "/update"
 _HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
     r"(?:<NOW>,? )?(?:(?=\S+ (?:<NOW> )?(?P<verb><HABIT>)\b)<SELF> (?:<NOW> )?<HABIT>|(?P<inverted><HABIT>) <SELF>)"
     r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"
 )
 _NOW = languages.pattern(r"\b<NOW>\b")
-_MAX_SHOWN = 80  # characters of a fact
+_COMMAND = "/update"
 
 
 @frozen
@@ -76,10 +75,9 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **details
 
     Dates are read at the time it was learned, else at `now`, else when the claim becomes a fact.
     """
-    masked = secrets.mask(statement.strip())
-    moment = details.get("learned") or now
-    masked = spans.resolve(masked, moment) if moment else masked
-    made = Claim(masked, origin, triple=triples.parse(masked), **details)
+    words, moment = secrets.mask(statement.strip()), details.get("learned") or now
+    words = spans.resolve(words, moment) if moment else words
+    made = Claim(words, origin, triple=triples.parse(words), **details)
     return _with_dates(made, moment) if moment else made
 
 
@@ -88,16 +86,15 @@ def add(memory: MemoryContext, claim: Claim) -> Adopted:
     claim = _sanitised(claim, memory.time())
     with memory.changing() as memory:
         claim, over = _with_target(memory, claim)
-        repeated, ended_before = _known(memory, claim)
-        for each in sorted(repeated, key=lambda each: not each.is_accepted):
+        for each in sorted(_known(memory, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
                 # the person's own wording counts, not the update or deletion that was proposed
                 restated = facts.change(memory, each, "edited", **facts.stated(claim, memory.time()))
                 return accept(memory, restated)
             if each.is_open(memory.time()):
                 return _add_to_known(memory, each, claim)
-        if ended_before:
-            return Adopted(ended_before, new=False)
+            if _has_ended(each, claim):
+                return Adopted(each, new=False)
         state = SUPERSEDED if claim.operation == "delete" else ACCEPTED
         fact = facts.insert(memory, claim, state, "added", actor="person")
         return _settle(memory, fact, over)
@@ -110,15 +107,12 @@ def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fac
         claim, _ = _with_target(memory, claim)
         if tombstones.contains(db, claim.statement, memory.scope.owner):
             return None
-        repeated, ended_before = _known(memory, claim)
-        for each in repeated:
-            if each.state == REJECTED:
+        for each in _known(memory, claim):
+            if each.state == REJECTED or _has_ended(each, claim):
                 return None
             if each.state == PENDING or each.is_open(memory.time()):
                 facts.add_source(db, each, claim.message, claim.quote, memory.time())
                 return None
-        if ended_before:
-            return None
         return facts.insert(memory, claim, PENDING, "proposed", actor=actor)
 
 
@@ -127,12 +121,17 @@ def accept(memory: MemoryContext, fact: Fact, *, replacing: Fact | None = None) 
     with memory.changing() as memory:
         proposal = facts.FACTS.require_pending(memory.db, fact)
         ends = [replacing] if replacing else []
-        if proposal.target_id and proposal.operation in ("update", "delete"):
+        if proposal.target_id and proposal.operation != "insert":
             ends.append(facts.get(memory.db, proposal.target_id, fact.owner))
         state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(memory.time())
         changed = facts.change(memory, proposal, "accepted", state=state, decided_at=now)
         adopted = _settle(memory, changed, ends)
-        _require_second_key(proposal, adopted.replaced if replacing is None else ())
+        typed = format_names(each for each in adopted.replaced if each.origin == "typed")
+        if typed and replacing is None and proposal.trust in readings.ORIGINS:
+            raise UsageError(
+                f"{proposal.handle} was proposed after something was read, and would end {typed}, which you typed: it "
+                "waits until you say that it replaces that (r in `agent facts review`)"
+            )
         return adopted
 
 
@@ -140,10 +139,10 @@ def edit(memory: MemoryContext, fact: Fact, statement: str) -> Fact:
     """Change the statement to what the person typed: nothing is masked, and dates in it count. Raises UsageError."""
     if not statement.strip():
         raise UsageError(f"{fact.handle} was left as it is: an empty fact cannot be kept (`agent facts rm` hides one)")
-    edited = reworded(fact, statement, memory.time())
-    _check_length(edited.statement)
-    wording = {column: getattr(edited, column) for column in ("statement", "subject", "predicate", "object")}
-    dates: dict[str, Any] = {"valid_from": edited.valid_from, "valid_to": edited.valid_to}
+    edited = asdict(reworded(fact, statement, memory.time()))
+    _check_length(edited["statement"])
+    wording = {column: edited[column] for column in ("statement", "subject", "predicate", "object")}
+    dates = {column: edited[column] for column in ("valid_from", "valid_to")}
     with memory.changing() as memory:
         if fact.is_accepted:
             _redate(memory, facts.change(memory, fact, "edited", **wording), dates)
@@ -170,15 +169,7 @@ def reworded(fact: Fact, statement: str, now: datetime) -> Fact:
     words = spans.resolve(statement.strip(), now)
     triple = triples.parse(words) or Triple("", "", "")
     stated = _stored(spans.of_statement(words, now, begins=triple.predicate in triples.DATED))
-    return replace(
-        fact,
-        statement=words,
-        subject=triple.subject,
-        predicate=triple.predicate,
-        object=triple.object,
-        valid_from=stated.get("valid_from", fact.valid_from),
-        valid_to=stated.get("valid_to", fact.valid_to),
-    )
+    return replace(fact, statement=words, **(asdict(triple) | stated))
 
 
 def end(memory: MemoryContext, fact: Fact) -> Fact:
@@ -221,20 +212,17 @@ def conflicts(memory: MemoryContext, fact: Fact) -> list[Fact]:
 
 
 def _sanitised(claim: Claim, now: datetime) -> Claim:
-    """The claim with secrets masked and relative dates resolved."""
-    plain = " ".join(claim.statement.split())
+    """The claim with secrets masked and dates absolute. Raises UsageError when it is empty or too long."""
+    plain, moment = " ".join(claim.statement.split()), claim.learned or now
     masked = secrets.mask(plain)
-    dated = spans.resolve(masked, claim.learned or now)
+    dated = spans.resolve(masked, moment)
     if not dated:
         raise UsageError("an empty fact cannot be kept; write what is true")
     _check_length(dated)
-    triple = claim.triple
-    if dated != masked:
-        triple = triples.parse(dated)
+    triple = claim.triple if dated == masked else triples.parse(dated)
     if masked != plain or (triple and secrets.spans(triple.object)):
         triple = None
-    claim = replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote))
-    return _with_dates(claim, claim.learned or now)
+    return _with_dates(replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote)), moment)
 
 
 def _with_dates(claim: Claim, moment: datetime) -> Claim:
@@ -319,25 +307,15 @@ def _redate(memory: MemoryContext, fact: Fact, dates: Mapping[str, str | None]) 
     return tuple(each for each in _settle_values(memory, changed) if each.id != fact.id)
 
 
-def replaced(db: Database, fact: Fact) -> list[Fact]:
-    """The facts that ended when this one was accepted."""
-    return _changed_together(db, fact, "o.change = 'replaced' and v.change <> 'replaced'")
-
-
-def replaced_by(db: Database, fact: Fact) -> list[Fact]:
-    """The facts that ended this one when they were accepted."""
-    return _changed_together(db, fact, "o.change <> 'replaced' and v.change = 'replaced'")
-
-
-def _changed_together(db: Database, fact: Fact, condition: str) -> list[Fact]:
-    """The other facts of the same batch where this holds for their change and that of the fact."""
+def replaced(db: Database, fact: Fact, *, by: bool = False) -> list[Fact]:
+    """The facts that ended when this one was accepted; `by`: those that ended this one when they were accepted."""
     rows = db.rows(
-        f"""select distinct o.fact_id from fact_version v
-            join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
-            where v.fact_id = ? and v.undone = 0 and {condition}
-              and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
-              and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1""",
-        (fact.id,),
+        """select distinct o.fact_id from fact_version v
+           join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
+           where v.fact_id = ?1 and v.undone = 0 and (v.change = 'replaced') = ?2 and (o.change = 'replaced') <> ?2
+             and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
+             and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1""",
+        (fact.id, by),
     )
     return facts.many(db, [id for (id,) in rows], fact.owner)
 
@@ -367,35 +345,31 @@ def _same_scope(one: Fact, other: Fact) -> bool:
     return (one.place, one.session_id) == (other.place, other.session_id)
 
 
-def _require_second_key(proposal: Fact, replaced: Sequence[Fact]) -> None:
-    """Raises UsageError when a proposal of a turn in which something was read would end what the person typed."""
-    typed = [f"{each.handle} “{facts.name(each)}”" for each in replaced if each.origin == "typed"]
-    if typed and proposal.trust in readings.ORIGINS:
-        raise UsageError(
-            f"{proposal.handle} was proposed after something was read, and would end {', '.join(typed)}, which you "
-            "typed: it waits until you say that it replaces that (r in `agent facts review`)"
-        )
-
-
-def _known(memory: MemoryContext, claim: Claim) -> tuple[list[Fact], Fact | None]:
-    """Facts that state the same as the claim, in the same scope; and the sentence, if it ended a fact before."""
-    db, owner = memory.db, memory.scope.owner
-    same = facts.same(db, owner, claim.statement)
-    found = {each.id: each for each in same}
-    if claim.triple:
-        for each in facts.accepted_values(db, owner, claim.triple.subject, [claim.triple.predicate]):
-            if each.object.casefold() == claim.triple.object.casefold():
-                found[each.id] = each
-    is_new = claim.operation == "insert"
+def _known(memory: MemoryContext, claim: Claim) -> list[Fact]:
+    """Facts that state the same as the claim, in its scope; at last the sentence, if it ended a fact before."""
+    same = facts.same(memory.db, memory.scope.owner, claim.statement)
+    found = {each.id: each for each in same + with_triple(memory.db, memory.scope.owner, claim.triple)}
+    scope = claim.place, claim.session, claim.operation, claim.target
     repeated = [
         each
         for each in found.values()
-        if (each.place, each.session_id, each.operation, each.target_id)
-        == (claim.place, claim.session, claim.operation, claim.target)
-        or (is_new and each.operation == "update" and each.place == claim.place)
+        if (each.place, each.session_id, each.operation, each.target_id) == scope
+        or ((claim.operation, each.operation) == ("insert", "update") and each.place == claim.place)
     ]
-    ended = (each for each in same if is_new and (each.operation, each.state) == ("delete", SUPERSEDED))
-    return repeated, next(ended, None)
+    return [*repeated, *(each for each in same if _has_ended(each, claim))]
+
+
+def with_triple(db: Database, owner: str, triple: Triple | None) -> list[Fact]:
+    """The facts that are or were accepted with this triple."""
+    if triple is None:
+        return []
+    values = facts.accepted_values(db, owner, triple.subject, [triple.predicate])
+    return [each for each in values if each.object.casefold() == triple.object.casefold()]
+
+
+def _has_ended(fact: Fact, claim: Claim) -> bool:
+    """Whether this fact, which says the same as the claim, was a sentence that ended another."""
+    return (claim.operation, fact.operation, fact.state) == ("insert", "delete", SUPERSEDED)
 
 
 def _open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
@@ -471,19 +445,17 @@ def format_names(found: Iterable[Fact]) -> str:
 
 def receipt(adopted: Adopted, now: datetime, *, at_prompt: bool = False) -> str:
     """The receipt for an accepted fact; at the prompt it names the slash command that takes it back."""
-    changed = adopted.replaced[0] if adopted.fact.operation == "delete" and adopted.replaced else adopted.fact
-    undo = f"{f'/undo {changed.handle}' if at_prompt else 'agent facts undo'} takes it back"
-    named, stated = format_names([adopted.fact]), format_dates(adopted.fact, now)
-    if adopted.new and adopted.fact.operation == "delete":
-        line = ended_receipt(adopted, now)
-        return type(line)(f"{line} ({undo})")
+    fact, replaced, dates = adopted.fact, adopted.replaced, format_dates(adopted.fact, now)
     if not adopted.new:
-        return f"{named} was known already{f'; now {stated}' if adopted.dated else ''}"
-    instead = f", in place of {format_names(adopted.replaced)}" if adopted.replaced else ""
-    if instead and adopted.fact.is_planned(now):
-        instead += " from then on"
-    where = " for this project" if adopted.fact.place else ""
-    return Receipt(f"kept {named}{where}{f' ({stated})' if stated else ''}{instead} ({undo})")
+        return f"{format_names([fact])} was known already{f'; now {dates}' if adopted.dated else ''}"
+    changed = replaced[0] if fact.operation == "delete" and replaced else fact
+    undo = f"({f'/undo {changed.handle}' if at_prompt else 'agent facts undo'} takes it back)"
+    if fact.operation == "delete":
+        return joined([ended_receipt(adopted, now), undo], " ")
+    instead = f", in place of {format_names(replaced)}" if replaced else ""
+    instead += " from then on" if replaced and fact.is_planned(now) else ""
+    where = " for this project" if fact.place else ""
+    return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}")
 
 
 def ended_receipt(adopted: Adopted, now: datetime) -> str:
@@ -539,11 +511,10 @@ class Contradiction:
 
     def message(self, *, at_keyboard: bool = True) -> str:
         if self.known is None:
-            return f"“{text.one_line(self.claim.statement, _MAX_SHOWN)}” ends no fact: none is known that says so"
-        words = f"{self.known.handle} says “{facts.name(self.known, _MAX_SHOWN)}”"
-        command = f"{_COMMAND} {self.known.handle}" if self.is_choice else _COMMAND
+            return f"“{text.one_line(self.claim.statement)}” ends no fact: none is known that says so"
+        command, instead = (f"{_COMMAND} {self.known.handle}", " in its place") if self.is_choice else (_COMMAND, "")
         where = "" if at_keyboard else " in `agent -c`"
-        return f"{words} · {command}{where} {self.answer}{' in its place' if self.is_choice else ''}"
+        return f"{self.known.handle} says “{facts.name(self.known)}” · {command}{where} {self.answer}{instead}"
 
 
 def contradictions(memory: MemoryContext, session: int, message: int, parts: Sequence[Part]) -> list[Contradiction]:
@@ -551,10 +522,9 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
     found, now = list[Contradiction](), memory.time()
     captured = [each.quote for each in capture.capture(parts)]
     for quote in capture.typed_sentences(parts):
-        if any(each in quote or quote in each for each in captured):
-            continue
-        if not (statements.states_something(quote) and is_fact(quote)):
-            continue  # the rules that parse need not be compiled for a greeting or a question: 0.2 s
+        is_captured = any(each in quote or quote in each for each in captured)
+        if is_captured or not (statements.states_something(quote) and is_fact(quote)):
+            continue  # the rules that parse need not be compiled for a greeting or a question
         whole = quote.rstrip(" .!")
         clauses = [] if triples.is_doubtful(whole) else statements.clauses(whole)
         for words in ([whole], clauses):
@@ -595,24 +565,22 @@ def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradi
 
 def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tuple[Fact, Claim]]:
     """Each fact with the same verb, and the claim in its place, where the sentence says that it is so now."""
-    said = _HABIT.fullmatch(claim.statement.rstrip(" .!"))
-    single_valued = memory.single_valued
-    if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single_valued):
+    single, said = memory.single_valued, _HABIT.fullmatch(claim.statement.rstrip(" .!"))
+    if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single):
         return []
     made, verb = [], memory.db.tokens(said["verb"] or said["inverted"])
-    for each in _open_here(memory, session):
+    for each in reversed(_open_here(memory, session)):
         known = _HABIT.fullmatch(each.statement)
         if known is None or memory.db.tokens(known["verb"] or known["inverted"]) != verb:
             continue
         if not set(terms.content_words(said["what"])) <= set(terms.content_words(known["what"])):
-            triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single_valued else None
+            triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single else None
             made.append((each, replace(claim, operation="update", target=each.id, triple=triple)))
-    return sorted(made, key=lambda one: one[0].id)
+    return made
 
 
 def _answer(claim: Claim) -> str:
-    what = "ends it" if claim.operation == "delete" else "keeps what you just said"
-    since = claim.valid_from
+    what, since = "ends it" if claim.operation == "delete" else "keeps what you just said", claim.valid_from
     return f"{what} ({clock.format_day(clock.utc(since), clock.offset(since))})" if since else what
 
 

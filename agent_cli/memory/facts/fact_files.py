@@ -65,11 +65,9 @@ class Applied:
 
 def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
     ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
-    query = """select m.id, coalesce(m.external_id, m.uid)
-               from json_each(?) c cross join message m on m.id = c.value"""
-    external_ids: dict[int | None, str] = dict(
-        db.rows(query, ([each.message_id for each in ordered if each.message_id],))
-    )
+    messages = [each.message_id for each in ordered if each.message_id]
+    query = "select id, coalesce(external_id, uid) from message where id in (select value from json_each(?))"
+    external_ids: dict[int | None, str] = dict(db.rows(query, (messages,)))
     for each in ordered:
         dates = {"at": each.learned_at, "since": each.valid_from, "until": each.valid_to}
         row = {
@@ -83,15 +81,17 @@ def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
 
 def documents(found: Sequence[Fact]) -> dict[str, str]:
     """Name and text of each file: facts about the person in USER.md, the others in MEMORY.md."""
-    about_person, others = list[Fact](), list[Fact]()
+    files = {"USER.md": [MARK, "", "# About the person", ""], "MEMORY.md": [MARK, "", "# What is known besides", ""]}
+    places = dict.fromkeys(files, "")
     for each in sorted(found, key=lambda each: (each.place, each.id)):
         if each.session_id is None:
-            is_about = each.subject == "person" or (not each.subject and _SELF.search(each.statement))
-            (about_person if is_about else others).append(each)
-    return {
-        "USER.md": _document("About the person", about_person),
-        "MEMORY.md": _document("What is known besides", others),
-    }
+            is_about_person = each.subject == "person" or (not each.subject and _SELF.search(each.statement))
+            name = "USER.md" if is_about_person else "MEMORY.md"
+            if each.place != places[name]:
+                places[name] = each.place
+                files[name] += ["", f"## In {text.one_line(each.place, 200)}", ""]
+            files[name].append(f"- {_displayed(each)} ({each.day})")
+    return {name: "\n".join(lines) + "\n" for name, lines in files.items()}
 
 
 def write_files(folder: Path, files: Mapping[str, str], *, force: bool = False) -> list[Path]:
@@ -117,16 +117,6 @@ def _is_export(path: Path) -> bool:
         return first == MARK if path.suffix == ".md" else not first or "statement" in json.loads(first)
     except (OSError, ValueError, TypeError):
         return False
-
-
-def _document(title: str, found: Sequence[Fact]) -> str:
-    lines, place = [MARK, "", f"# {title}", ""], ""
-    for each in found:
-        if each.place != place:
-            place = each.place
-            lines += ["", f"## In {text.one_line(place, 200)}", ""]
-        lines.append(f"- {_displayed(each)} ({each.day})")
-    return "\n".join(lines) + "\n"
 
 
 def import_lines(
@@ -161,29 +151,22 @@ def import_lines(
 
 
 def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
-    found = memory.db.value(  # the fact that the same line became in an earlier import
-        """select id from fact where owner = ? and source = ? and message_id is ? and statement = ?
-             and (message_id is not null or ?5 in ('', learned_at)) order by id desc limit 1""",
-        (
-            memory.scope.owner,
-            claim.source,
-            claim.message,
-            claim.statement,
-            clock.utc(claim.learned) if claim.learned else "",
-        ),
-    )
-    if found is None:
-        if accepted:
-            return adoption.add(memory, claim).new
-        return adoption.propose(memory, claim, actor="person") is not None
-    before = facts.get(memory.db, found, memory.scope.owner)
-    expired = before.state == EXPIRED
-    if expired:
-        before = facts.change(memory, before, "proposed", state=PENDING, decided_at=None)
-    if accepted and before.state == PENDING:
-        adoption.accept(memory, before)
-        return True
-    return expired
+    """Import a claim; whether that changed anything."""
+    learned = clock.utc(claim.learned) if claim.learned else ""
+    where = """owner = ? and source = ? and message_id is ? and statement = ?
+               and (message_id is not null or ?5 in ('', learned_at)) order by id desc limit 1"""
+    values = (memory.scope.owner, claim.source, claim.message, claim.statement, learned)
+    for before in facts.FACTS.select(memory.db, where, values):  # what the same line became in an earlier import
+        expired = before.state == EXPIRED
+        if expired:
+            before = facts.change(memory, before, "proposed", state=PENDING, decided_at=None)
+        if accepted and before.state == PENDING:
+            adoption.accept(memory, before)
+            return True
+        return expired
+    if accepted:
+        return adoption.add(memory, claim).new
+    return adoption.propose(memory, claim, actor="person") is not None
 
 
 def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
@@ -195,28 +178,16 @@ def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
         raise ValueError("it has no statement")
     if isinstance(row.get("source"), list | dict):
         raise ValueError("the source is not text")
-    now, owner = memory.time(), memory.scope.owner
-    message = memory.db.value(
-        """select m.id from message m join session s on s.id = m.session_id
-           where m.owner = ? and s.source = ? and m.external_id = ?""",
-        (owner, source, row.get("source")),
-    )
-    at, since, until = (
-        clock.parse(value, now) if (value := _text_field(row, name)) else None for name in ("at", "since", "until")
-    )
+    query = """select m.id from message m join session s on s.id = m.session_id
+               where m.owner = ? and s.source = ? and m.external_id = ?"""
+    message = memory.db.value(query, (memory.scope.owner, source, row.get("source")))
+    moments = (_text_field(row, name) for name in ("at", "since", "until"))
+    at, since, until = (clock.parse(each, memory.time()) if each else None for each in moments)
     if since and until and until < since:
         raise ValueError("it ends before it begins")
-    claim = adoption.claim(
-        statement,
-        "import",
-        message=message,
-        learned=at,
-        source=source,
-        valid_from=since,
-        valid_to=until,
-        place=_text_field(row, "place"),
-        quote=_text_field(row, "quote") if message else "",
-    )
+    dates = {"learned": at, "valid_from": since, "valid_to": until}
+    said = {"message": message, "quote": _text_field(row, "quote") if message else ""}
+    claim = adoption.claim(statement, "import", source=source, place=_text_field(row, "place"), **dates, **said)
     parts = [_text_field(row, name) for name in ("subject", "predicate", "object")]
     if any(parts) and not all(parts):
         raise ValueError("subject, predicate and object go together")
@@ -293,10 +264,10 @@ def apply(memory: MemoryContext, changes: Changes) -> Applied:
                 raise UsageError(f"{each.handle} was changed elsewhere while you wrote; nothing was changed")
         hidden = [facts.hide(memory, each) for each in changes.hidden]
         edited = [adoption.edit(memory, each, words) for each, words in changes.edited]
-        added = [
-            adoption.add(memory, adoption.claim(words, "typed", place=place, session=session))
-            for words, (place, session) in changes.added
+        claims = [
+            adoption.claim(words, "typed", place=place, session=session) for words, (place, session) in changes.added
         ]
+        added = [adoption.add(memory, each) for each in claims]
     return Applied(tuple(edited), tuple(hidden), tuple(added))
 
 

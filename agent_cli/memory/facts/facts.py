@@ -104,24 +104,15 @@ def listing(
     `as_of`: what was true at that moment, whatever has replaced it since; where only an end is known, and it was past
     when it was said, at any time before. `not_over`: without those that have ended by then.
     """
-    return FACTS.select(
-        db,
-        f"""owner = :owner and state in (select value from json_each(:states))
-              and hidden_at is {"not null" if hidden else "null"} and (:place is null or place in ('', :place))
-              and (:moment is null or (
-                   (coalesce(valid_from, learned_at) <= :moment or valid_from is null and valid_to <= learned_at)
-                   and coalesce(valid_to > :moment, true) and operation <> 'delete'))
-              and coalesce(valid_to > :not_over, true)
-            order by id desc limit :limit""",
-        {
-            "owner": owner,
-            "states": (ACCEPTED, SUPERSEDED) if as_of else states,
-            "place": place,
-            "moment": clock.utc(as_of) if as_of else None,
-            "not_over": clock.utc(not_over) if not_over else None,
-            "limit": limit,
-        },
-    )
+    moment, ends_after = (clock.utc(each) if each else None for each in (as_of, not_over))
+    where = f"""owner = ?1 and state in (select value from json_each(?2))
+          and hidden_at is {"not null" if hidden else "null"} and (?3 is null or place in ('', ?3))
+          and (?4 is null or (
+               (coalesce(valid_from, learned_at) <= ?4 or valid_from is null and valid_to <= learned_at)
+               and coalesce(valid_to > ?4, true) and operation <> 'delete'))
+          and coalesce(valid_to > ?5, true) order by id desc limit ?6"""
+    allowed = (ACCEPTED, SUPERSEDED) if as_of else states
+    return FACTS.select(db, where, (owner, allowed, place, moment, ends_after, limit))
 
 
 def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence[str]) -> list[Fact]:
@@ -175,23 +166,11 @@ def last_change(db: Database) -> int:
 
 def insert(memory: MemoryContext, claim: Claim, state: str, change: str, *, actor: str) -> Fact:
     db, now = memory.db, memory.time()
-    fact = FACTS.insert(
-        memory,
-        change,
-        actor=actor,
-        state=state,
-        **stated(claim, now),
-        place=claim.place,
-        session_id=claim.session,
-        target_id=claim.target,
-        origin=claim.origin,
-        trust=claim.trust or claim.origin,
-        inferred=claim.inferred,
-        message_id=claim.message,
-        quote=claim.quote,
-        utc_offset=clock.offset(claim.learned or now),
-        source=claim.source,
-    )
+    columns = stated(claim, now) | {"utc_offset": clock.offset(claim.learned or now), "source": claim.source}
+    columns |= {"place": claim.place, "session_id": claim.session, "target_id": claim.target, "origin": claim.origin}
+    columns |= {"trust": claim.trust or claim.origin, "inferred": claim.inferred}
+    columns |= {"message_id": claim.message, "quote": claim.quote}
+    fact = FACTS.insert(memory, change, actor=actor, state=state, **columns)
     _write_marks(db, fact.id, claim.statement)
     add_source(db, fact, claim.read_in, "", now)
     _update_graph(db, fact)
@@ -199,25 +178,17 @@ def insert(memory: MemoryContext, claim: Claim, state: str, change: str, *, acto
 
 
 def stated(claim: Claim, now: datetime) -> dict[str, Any]:
-    triple = claim.triple or Triple("", "", "")
-    return {
-        "statement": claim.statement.strip(),
-        "subject": triple.subject,
-        "predicate": triple.predicate,
-        "object": triple.object,
-        "operation": claim.operation,
-        "learned_at": clock.utc(claim.learned or now),
-        "valid_from": clock.utc(claim.valid_from) if claim.valid_from else None,
-        "valid_to": clock.utc(claim.valid_to) if claim.valid_to else None,
-    }
+    """The columns that a claim states."""
+    dates = {"learned_at": claim.learned or now, "valid_from": claim.valid_from, "valid_to": claim.valid_to}
+    columns = {name: clock.utc(moment) if moment else None for name, moment in dates.items()}
+    words = {"statement": claim.statement.strip(), "operation": claim.operation}
+    return words | asdict(claim.triple or Triple("", "", "")) | columns
 
 
 def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
     if message is not None and message != fact.message_id:
-        db.execute(
-            "insert into fact_source values (?, ?, ?, ?) on conflict do nothing",
-            (fact.id, message, quote, clock.utc(at)),
-        )
+        values = (fact.id, message, quote, clock.utc(at))
+        db.execute("insert into fact_source values (?, ?, ?, ?) on conflict do nothing", values)
 
 
 def undo(memory: MemoryContext, fact: Fact | None = None) -> list[Fact]:
@@ -244,13 +215,10 @@ def erase(db: Database, fact_ids: Sequence[int]) -> None:
         index.erase(db, "f", id)
         graph.remove_fact(db, id)
     FACTS.drop_versions(db, fact_ids, "fact_id")
-    for statement in (
-        "delete from fact_mark where fact_id",
-        "delete from fact_source where fact_id",
-        "update fact set target_id = null where target_id",
-        "delete from fact where id",
-    ):
-        db.execute(f"{statement} in (select value from json_each(?))", (fact_ids,))
+    db.execute("delete from fact_mark where fact_id in (select value from json_each(?))", (fact_ids,))
+    db.execute("delete from fact_source where fact_id in (select value from json_each(?))", (fact_ids,))
+    db.execute("update fact set target_id = null where target_id in (select value from json_each(?))", (fact_ids,))
+    db.execute("delete from fact where id in (select value from json_each(?))", (fact_ids,))
 
 
 def drop_source(db: Database, messages: Sequence[int], only: Collection[int] | None = None) -> list[int]:
@@ -277,13 +245,12 @@ def drop_quotes(db: Database, messages: Sequence[int]) -> None:
 
 def _write(memory: MemoryContext, fact: Fact, values: Mapping[str, Any]) -> None:
     """Write columns, and update the index, the marks and the graph."""
-    db = memory.db
     changed = replace(fact, **values)
     if changed.statement != fact.statement:
-        index.erase(db, "f", fact.id)  # needs the former words
-        _write_marks(db, fact.id, changed.statement)
-    FACTS.update(db, fact.id, values)
-    _update_graph(db, changed)
+        index.erase(memory.db, "f", fact.id)  # needs the former words
+        _write_marks(memory.db, fact.id, changed.statement)
+    FACTS.update(memory.db, fact.id, values)
+    _update_graph(memory.db, changed)
 
 
 def _update_graph(db: Database, fact: Fact) -> None:
@@ -308,12 +275,9 @@ def _rarest_marks(db: Database, statement: str) -> list[int]:
     """
     marks = _marks(statement)
     needed = len(marks) - math.ceil(SIMILARITY * len(marks)) + 1
-    counted = db.rows(
-        """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
-           from json_each(?) c order by 2, 1""",
-        (marks,),
-    )
-    return [mark for mark, _ in counted[:needed]]
+    query = """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
+               from json_each(?) c order by 2, 1"""
+    return [mark for mark, _ in db.rows(query, (marks,))[:needed]]
 
 
 def _marks(statement: str) -> list[int]:
@@ -334,9 +298,7 @@ FACTS = Proposals(
     list_command="agent facts list --all",
     of_session="session_id = ?2 or message_id in (select id from message where session_id = ?2)",
     max_pending=50,
-    fixed=frozenset(
-        ("id", "owner", "origin", "utc_offset", "source", "session_id", "target_id", "message_id", "quote")
-    ),
+    fixed=("id", "owner", "origin", "utc_offset", "source", "session_id", "target_id", "message_id", "quote"),
     changed_since="{0} was changed again since; take that back first: `agent facts undo {0}`",
     write=_write,
 )
@@ -369,20 +331,17 @@ def add_test(db: Database, scope: Scope, question: str, mentions: Sequence[str],
     asked, expected = _on_one_line(question), [_on_one_line(each) for each in mentions if each.strip()]
     if not asked or not expected:
         raise UsageError("a test needs a question and, with --mention, words that its answer must hold")
-    now = time()
+    values = (ids.new(time()), scope.owner, asked, "\n".join(expected), clock.utc(time()))
     with db.write():
-        id = db.insert(
-            "insert into fact_test (uid, owner, question, mention, at) values (?, ?, ?, ?, ?)",
-            (ids.new(now), scope.owner, asked, "\n".join(expected), clock.utc(now)),
-        )
-    return get_test(db, id, scope.owner)
+        id = db.insert("insert into fact_test (uid, owner, question, mention, at) values (?, ?, ?, ?, ?)", values)
+    return Test(id, asked, values[3])
 
 
 def get_test(db: Database, id: int, owner: str) -> Test:
-    row = db.row("select id, question, mention from fact_test where id = ? and owner = ?", (id, owner))
-    if row is None:
-        raise UsageError(f"there is no test q{id}; `agent facts test list` shows them all")
-    return Test(*row)
+    for each in list_tests(db, owner):
+        if each.id == id:
+            return each
+    raise UsageError(f"there is no test q{id}; `agent facts test list` shows them all")
 
 
 def list_tests(db: Database, owner: str, limit: int = -1) -> list[Test]:

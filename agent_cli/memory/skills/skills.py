@@ -328,7 +328,7 @@ SKILLS = Proposals(
     list_command="agent skills list",
     of_session="session_id = ?2",
     max_pending=10,
-    fixed=frozenset(("id", "owner", "at", "utc_offset")),
+    fixed=("id", "owner", "at", "utc_offset"),
     changed_since="{0} was changed since, and stays as it is",
     write=_write,
 )
