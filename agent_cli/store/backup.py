@@ -24,7 +24,6 @@ import apsw
 from agent_cli import atomic_file, kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
 from agent_cli.store import events, file, file_check, holder, meta, schema
-from agent_cli.store import file as files
 from agent_cli.store.db import Database, Row
 from agent_cli.values import frozen
 
@@ -98,14 +97,13 @@ def _copy_table(source: Database, target: Database, table: str) -> tuple[int, in
             for value, (_, type_) in zip(row, columns, strict=True)
         ]
         with suppress(apsw.ConstraintError):  # not even the type is right
-            done = bool(target.execute(insert, values))
-            copied += done
-            mended += done and any(_is_mended(*each) for each in zip(row, values, strict=True))
+            if target.execute(insert, values):
+                copied += 1
+                mended += any(
+                    isinstance(value, str) and before != value.encode()
+                    for before, value in zip(row, values, strict=True)
+                )
     return copied, mended
-
-
-def _is_mended(before: object, after: object) -> bool:
-    return isinstance(before, bytes) and isinstance(after, str) and before != after.encode()
 
 
 def _readable_rows(source: Database, table: str, columns: list[tuple[str, str]]) -> Iterator[Row]:
@@ -210,11 +208,8 @@ def create(
     file.remove_leftovers_beside(path)
     part = file.temporary_path(path)
     with nullcontext() if db.read_only else file.recorded(db, part), temporary_file(part):
-        source = db.another_connection()
-        try:
+        with closing(db.another_connection()) as source:
             rows = _copy(source, part, progress)
-        finally:
-            source.close()
         move_into_place(part, path)
     if not db.read_only:
         record_copy(db, path)
@@ -236,7 +231,7 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
         atomic_file.make_folder(current.parent)
     part = file.temporary_path(current)
     with temporary_file(part):
-        rows = _stage(path, part)
+        rows, erased_before = _stage(path, part)
         if not current.exists():
             _migrate(part, [str(path)], now, notice)
             move_into_place(part, current)
@@ -244,10 +239,9 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
         former = _unused_path(current, now)
         with _exclusive(current) as (known, erased):
             _migrate(part, [*known, str(path), str(former)], now, notice)
-            revives_erased = bool(erased - _erased_hashes_in(part))
             with _set_aside(current, former):
                 move_into_place(part, current)
-    return RestoreResult(former, rows, revives_erased)
+    return RestoreResult(former, rows, bool(erased - erased_before))
 
 
 def record_copy(db: Database, path: Path) -> None:
@@ -290,10 +284,8 @@ def counts(db: Database) -> dict[str, int]:
 
 def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict[str, int]:
     """Copy a snapshot of the source and verify it; returns its counts of rows."""
-    wal = source.value("pragma journal_mode") == "wal"
-    copy = Database(part, "delete")
-    try:
-        if wal:
+    with closing(Database(part, "delete")) as copy:
+        if source.value("pragma journal_mode") == "wal":
             with source.snapshot():
                 rows = counts(source)
                 for left in source.copy_into(copy, _PAGES_PER_STEP):
@@ -310,8 +302,6 @@ def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict
             )
         if counts(copy) != rows:
             raise StoreError(f"{part}: the copy differs from the database; check the disk and try again")
-    finally:
-        copy.close()
     return rows
 
 
@@ -323,37 +313,29 @@ def _damage(copy: Database) -> str:
         return str(error.__cause__)
 
 
-def _stage(path: Path, part: Path) -> dict[str, int]:
-    """Copy a backup to `part` and verify it there, so that the backup stays untouched; returns its counts of rows."""
-    source, copy = Database(path, busy_timeout=_BUSY_TIMEOUT), Database(part, "delete")
-    try:
+def _stage(path: Path, part: Path) -> tuple[dict[str, int], set[str]]:
+    """Copy a backup to `part` and verify it there, so that the backup stays untouched.
+
+    Returns its counts of rows, and the hashes of what was erased. Raises StoreError when it is not a sound database of
+    this program.
+    """
+    with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as source, closing(Database(part, "delete")) as copy:
         schema.check(source)
         for _ in source.copy_into(copy):
             pass
         copy.value("pragma journal_mode = delete")
-        _verify(copy, path)
-        return counts(copy)
-    finally:
-        source.close()
-        copy.close()
-
-
-def _verify(copy: Database, source: Path) -> None:
-    """Raise StoreError when the copy is not a sound database of this program. A backup has passed the same check."""
-    if copy.value("pragma application_id") != schema.APPLICATION_ID:
-        raise StoreError(f"{source}: this is not a database of agent; name a file that `agent db backup` wrote")
-    if problems := file_check.damaged_pages(copy):
-        raise StoreError(f"{source}: the copy is damaged ({problems[0]}); use another one")
+        if copy.value("pragma application_id") != schema.APPLICATION_ID:
+            raise StoreError(f"{path}: this is not a database of agent; name a file that `agent db backup` wrote")
+        if problems := file_check.damaged_pages(copy):
+            raise StoreError(f"{path}: the copy is damaged ({problems[0]}); use another one")
+        return counts(copy), _erased_hashes(copy)
 
 
 def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str], None]) -> None:
     """Bring the copy up to this program's schema, and store the known copies in it."""
-    db = files.open_file(part, now, notice)
-    try:
+    with closing(file.open_file(part, now, notice)) as db:
         for each in known:
             record_copy(db, Path(each))
-    finally:
-        db.close()
 
 
 @contextmanager
@@ -363,10 +345,9 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
     Raises StoreBusy when another process has it open: leaving WAL mode needs exclusive use. A file too damaged for
     SQLite to open has no other user either.
     """
-    db = Database(path, busy_timeout=_BUSY_TIMEOUT)
-    try:
-        known: list[str] = []
-        erased: set[str] = set()
+    known: list[str] = []
+    erased: set[str] = set()
+    with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
         try:
             _refuse_if_open(db)
             if db.value("pragma journal_mode = delete") != "delete":
@@ -379,8 +360,6 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
         except (StoreError, ValueError):
             pass
         yield known, erased
-    finally:
-        db.close()
 
 
 def _refuse_if_open(db: Database) -> None:
@@ -397,14 +376,6 @@ def _busy(path: Path, who: str = "") -> StoreBusy:
         f"{path}: another process has the database open{who}; leave it there (/exit), then restore again; "
         "nothing was changed"
     )
-
-
-def _erased_hashes_in(path: Path) -> set[str]:
-    db = Database(path)
-    try:
-        return _erased_hashes(db)
-    finally:
-        db.close()
 
 
 def _erased_hashes(db: Database) -> set[str]:

@@ -21,20 +21,14 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 from urllib.parse import quote
 
 import apsw
 
 from agent_cli.errors import StoreBusy, StoreError
 
-
-class Closeable(Protocol):
-    def close(self) -> None: ...
-
-
 T = TypeVar("T")
-C = TypeVar("C", bound=Closeable | None)
 
 
 class Pending(Generic[T]):
@@ -48,56 +42,46 @@ class Pending(Generic[T]):
         return self._wait()
 
 
-class ReadWorker(Generic[C]):
-    """Runs submitted functions one after the other on a thread that opens the resource when it is first needed.
+class ReadWorker:
+    """Runs reads one after the other on a thread, on a connection that it opens for the first of them.
 
     SQLite releases Python's lock while it searches, so that searches on two connections use two cores. An executor of
-    `concurrent.futures` would not close its connections, and takes longer to import.
+    `concurrent.futures` would not close its connection, and takes longer to import.
     """
 
-    def __init__(self, open_resource: Callable[[], C]):
-        self._open_resource = open_resource
-        self._steps: SimpleQueue[Callable[[C | None], C | None] | None] = SimpleQueue()
-        self._is_working = False
+    def __init__(self, open_database: "Callable[[], Database]"):
+        self._open = open_database
+        self._steps: SimpleQueue[Callable[[Database | None], Database | None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="read worker", daemon=True)
         self._thread.start()
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether work that is submitted now begins at once."""
-        return self._steps.empty() and not self._is_working
-
-    def submit(self, work: Callable[[C], T]) -> Pending[T]:
-        """Begin some work."""
+    def submit(self, read: "Callable[[Database], T]") -> Pending[T]:
         outcome: SimpleQueue[Callable[[], T]] = SimpleQueue()
 
-        def step(resource: C | None) -> C | None:
+        def step(db: Database | None) -> Database | None:
             try:
-                resource = resource or self._open_resource()
-                result = work(resource)
+                db = db or self._open()
+                result = read(db)
                 outcome.put(lambda: result)
             except BaseException as error:
                 outcome.put(partial(_raise, error))
-            return resource
+            return db
 
         self._steps.put(step)
         return Pending(lambda: outcome.get()(), lambda: not outcome.empty())
 
     def close(self) -> None:
-        """Close the resource once the submitted work is done."""
+        """Close the connection once the submitted reads are done."""
         self._steps.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        resource: C | None = None
+        db: Database | None = None
         while step := self._steps.get():
-            self._is_working = True
-            resource = step(resource)
-            self._is_working = False
-            del step  # it refers to the submitted work, which should be freed before the next
-        opened: Closeable | None = resource
-        if opened:
-            opened.close()
+            db = step(db)
+            del step  # it refers to the read, which should be freed before the next
+        if db:
+            db.close()
 
 
 def _raise(error: BaseException) -> NoReturn:
@@ -155,7 +139,9 @@ class Database:
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
         self._lock = threading.RLock() if self.path == ":memory:" else LOCKS.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
-        self._read_worker: ReadWorker[Database] | None = None
+        reading = {"read_only": read_only, "unwritable": unwritable}
+        self._open_again = partial(Database, path, journal, busy_timeout, key_folder=key_folder, **reading)
+        self._read_worker: ReadWorker | None = None
         with self._translate_errors():
             self._connection = apsw.Connection(self._name(), self._flags())
             self._connection.set_busy_handler(self._wait)
@@ -179,11 +165,7 @@ class Database:
 
     def another_connection(self) -> "Database":
         """Another connection to the same file, for another thread."""
-        return self._opener()()
-
-    def _opener(self) -> Callable[[], "Database"]:
-        settings = (self.path, self.journal, self.busy_timeout, self.read_only, self.unwritable, self.key_folder)
-        return partial(_open, *settings, self.person)
+        return _prepared(self._open_again, self.person)
 
     def read_in_background(self, read: Callable[["Database"], T]) -> Pending[T]:
         """Begin a read on another thread and connection.
@@ -194,7 +176,7 @@ class Database:
         if self.in_memory or self._connection.in_transaction:
             return Pending(lambda: read(self))
         if self._read_worker is None:
-            self._read_worker = ReadWorker(self._opener())
+            self._read_worker = ReadWorker(partial(_prepared, self._open_again, self.person))
             weakref.finalize(self, self._read_worker.close)  # also at the end of the process
         return self._read_worker.submit(read)
 
@@ -333,14 +315,11 @@ class Database:
             return True
         if self._connection.in_transaction:
             raise StoreError(f"{self.path}: the journal cannot be emptied in the middle of a transaction")
-        previous, self.busy_timeout = self.busy_timeout, busy_timeout
         try:
-            with self._lock:
+            with self.patience(busy_timeout), self._lock:
                 return bool(self.value("pragma wal_checkpoint(truncate)") == 0)
         except StoreBusy:
             return False
-        finally:
-            self.busy_timeout = previous
 
     def change_counter(self) -> tuple[int, int]:
         """A value that differs after each write, by this connection or by another."""
@@ -425,19 +404,11 @@ def open_shared_memory() -> Database:
     return Database(f"{_SHARED_PREFIX}{next(_shared_numbers)}?vfs=memdb")
 
 
-def _open(
-    path: str,
-    journal: str,
-    busy_timeout: float,
-    read_only: bool,
-    unwritable: str,
-    key_folder: Path | None,
-    person: str,
-) -> Database:
-    other = Database(path, journal, busy_timeout, read_only=read_only, unwritable=unwritable, key_folder=key_folder)
-    other.person = person
-    other.prepare()
-    return other
+def _prepared(open_again: Callable[[], Database], person: str) -> Database:
+    db = open_again()
+    db.person = person
+    db.prepare()
+    return db
 
 
 def _array(cursor: apsw.Cursor, number: int, value: Any) -> str:
@@ -457,8 +428,6 @@ def _error_message(error: apsw.Error) -> str | None:
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return "another program keeps the database busy; nothing was written, try again"
-        case apsw.SQLError() if str(error).endswith(("disk I/O error", "disk is full")):  # of sqlite-vec
-            return f"the disk refused to read or write ({error}); nothing of this step was written"
         case apsw.FullError():
             return _FULL
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
@@ -469,10 +438,12 @@ def _error_message(error: apsw.Error) -> str | None:
             return "this is not an SQLite database; name another file with --db"
         case apsw.CorruptError():
             return "the database is damaged; `agent db check` says where and what to do"
-        case apsw.IOError():
-            return f"the disk refused to read or write ({error}); nothing of this step was written"
         case apsw.ExtensionLoadingError():
             return f"sqlite-vec cannot be loaded ({error}); install agent-cli again"
+        case _ if isinstance(error, apsw.IOError) or str(error).endswith(("disk I/O error", "disk is full")):
+            return (
+                f"the disk refused to read or write ({error}); nothing of this step was written"  # also of sqlite-vec
+            )
         case _:
             return None
 

@@ -43,16 +43,14 @@ def append(
         place = (holder.terminal_name(), os.getpid(), os.getppid())
         row = (ids.new(now), kind, actor, session, subject, hash, clock.utc(now), clock.offset(now), *place)
         db.execute(
-            f"insert into event ({_CHAINED}, link) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"insert into event ({_CHAINED}, link) values ({', '.join('?' * (len(row) + 1))})",
             (*row, _link(_last_link(db), row)),
         )
 
 
 def actor_of(origin: Origin) -> str:
     """Who writes what has this origin: the person also pastes, pipes and names files."""
-    if origin in ("typed", "pasted", "piped", "file"):
-        return "person"
-    return origin
+    return "person" if origin in ("typed", "pasted", "piped", "file") else origin
 
 
 def broken_link(db: Database) -> str:
@@ -104,19 +102,18 @@ def listing(
 ) -> list[dict[str, Any]]:
     """The newest events, newest last. `kinds`: prefixes of kinds. `after`: the first events after this number instead.
 
-    At most 0.1 s for a million events: they are read by number. An index on the kind would cost each writer more than
-    it saves the few readers.
+    They are read by number: an index on the kind would cost each writer more than it saves the few readers.
     """
     first = max(after or 0, last_before(db, since) if since else 0)
     conditions = [f"kind >= ?{n} and kind < ?{n} || '{_HIGHEST}'" for n in range(3, 3 + len(kinds))]
+    columns = ["kind", "actor", "session_id", "subject", "hash", "at", "utc_offset", "terminal", "process", "parent"]
     rows = db.rows(
-        f"""select id, kind, actor, session_id, subject, hash, at, utc_offset, terminal, process, parent from event
-            where id > ?1 and ({" or ".join(conditions) or "true"})
+        f"""select id, {", ".join(columns)} from event where id > ?1 and ({" or ".join(conditions) or "true"})
             order by id {"desc" if after is None else "asc"} limit ?2""",
         (first, limit, *kinds),
     )
-    names = ("id", "kind", "actor", "session", "subject", "hash", "at", "utc_offset", "terminal", "process", "parent")
-    found = [{**dict(zip(names, row, strict=True)), "id": ids.handle("event", row[0])} for row in rows]
+    names = ["session" if name == "session_id" else name for name in columns]
+    found = [{"id": ids.handle("event", id), **dict(zip(names, row, strict=True))} for id, *row in rows]
     return found[::-1] if after is None else found
 
 

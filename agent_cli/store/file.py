@@ -32,15 +32,12 @@ class ForeignFile:
     def __init__(self, file: Path):
         self._file = file
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        columns = """select t.name, json_group_array(c.name) from sqlite_schema t, pragma_table_info(t.name) c
+                     where t.type = 'table' group by t.name"""
         try:
             how = "mode=ro&immutable=1" if _is_closed_wal(file) else "mode=ro"
             self._connection = apsw.Connection(f"file:{quote(str(file.absolute()))}?{how}", flags=flags)
-            self.tables = {
-                name: {column[1] for column in self._connection.execute("select * from pragma_table_info(?)", (name,))}
-                for (name,) in self._connection.execute(
-                    "select name from sqlite_schema where type = 'table'"
-                ).fetchall()
-            }
+            self.tables = {name: set(json.loads(names)) for name, names in self._connection.execute(columns)}
         except (apsw.Error, OSError) as error:
             raise StoreError(f"{file} cannot be read: it is not an SQLite file, or you may not read it") from error
 
@@ -77,29 +74,26 @@ def temporary_path(path: Path) -> Path:
 @contextmanager
 def recorded(db: Database, part: Path) -> Iterator[None]:
     """Record a temporary file of a backup while it is written."""
-    meta.put(db, _IN_PROGRESS, json.dumps([*_recorded(db), str(part)]))
+    _record(db, [*_recorded(db), str(part)])
     try:
         yield
     finally:
-        _keep(db, [each for each in _recorded(db) if each != str(part)])
+        _record(db, [each for each in _recorded(db) if each != str(part)])
 
 
 def leftovers(db: Database) -> list[Path]:
     """The temporary files that exist, also of processes that still run."""
     if db.in_memory:
         return []
-    return [
-        *_beside(Path(db.path)),
-        *(path for each in _recorded(db) for path in with_journals(Path(each)) if path.is_file()),
-    ]
+    recorded_files = [path for each in _recorded(db) for path in with_journals(Path(each)) if path.is_file()]
+    return [*_beside(Path(db.path)), *recorded_files]
 
 
 def remove_leftovers(db: Database) -> None:
     """Delete those whose process has ended."""
     _remove_unused(leftovers(db))
-    recorded_paths = _recorded(db)
-    if recorded_paths:
-        _keep(db, [each for each in recorded_paths if Path(each).exists()])
+    if recorded_paths := _recorded(db):
+        _record(db, [each for each in recorded_paths if Path(each).exists()])
 
 
 def remove_leftovers_beside(path: Path) -> None:
@@ -107,8 +101,24 @@ def remove_leftovers_beside(path: Path) -> None:
     _remove_unused(_beside(path))
 
 
+def with_journals(part: Path) -> list[Path]:
+    """The file and the journals that SQLite may have put beside it."""
+    return [part.with_name(part.name + end) for end in ("", "-journal", "-wal", "-shm")]
+
+
 def _beside(path: Path) -> list[Path]:
     return [each for each in path.parent.glob(f".{glob.escape(path.name)}.*.part*") if _NAME.fullmatch(each.name)]
+
+
+def _recorded(db: Database) -> list[str]:
+    return [str(each) for each in json.loads(meta.get(db, _IN_PROGRESS) or "[]")]
+
+
+def _record(db: Database, paths: list[str]) -> None:
+    if paths:
+        meta.put(db, _IN_PROGRESS, json.dumps(paths))
+    else:
+        meta.drop(db, _IN_PROGRESS)
 
 
 def _remove_unused(paths: Iterable[Path]) -> None:
@@ -116,22 +126,6 @@ def _remove_unused(paths: Iterable[Path]) -> None:
         if not _in_use(path):
             with suppress(OSError):  # it is searched and named with each erasure
                 path.unlink()
-
-
-def _recorded(db: Database) -> list[str]:
-    return [str(each) for each in json.loads(meta.get(db, _IN_PROGRESS) or "[]")]
-
-
-def _keep(db: Database, paths: list[str]) -> None:
-    if paths:
-        meta.put(db, _IN_PROGRESS, json.dumps(paths))
-    else:
-        meta.drop(db, _IN_PROGRESS)
-
-
-def with_journals(part: Path) -> list[Path]:
-    """The file and the journals that SQLite may have put beside it."""
-    return [part.with_name(part.name + end) for end in ("", "-journal", "-wal", "-shm")]
 
 
 def _in_use(path: Path) -> bool:
@@ -153,11 +147,7 @@ _NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|
 
 
 def open_file(
-    path: Path,
-    now: datetime,
-    notice: Callable[[str], None],
-    mounts: Path = MOUNTS,
-    key_folder: Path | None = None,
+    path: Path, now: datetime, notice: Callable[[str], None], mounts: Path = MOUNTS, key_folder: Path | None = None
 ) -> Database:
     """Open the file, creating it and its folder when missing, and bring its schema up to date.
 
@@ -167,33 +157,9 @@ def open_file(
     for reading, which `notice` is told too. `key_folder`: where the key of its hashes is kept.
     """
     _create(path)
-    try:
-        return _open_to_write(path, now, notice, mounts, key_folder)
-    except StoreError as error:
-        if not isinstance(error.__cause__, _UNWRITABLE) or _journal_holds_data(path):
-            raise
-        reason = str(error).removeprefix(f"{path}: ")
-        notice(f"{path}: {reason.partition(';')[0]}; it is opened for reading only")
-        return _open_unwritable(path, reason, key_folder)
-
-
-def _open_unwritable(path: Path, reason: str, key_folder: Path | None) -> Database:
-    """Open the file without any file beside it, which a full disk or one that is read-only does not take."""
-    db = Database(path, unwritable=reason, key_folder=key_folder)
-    try:
-        _check_readable(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _open_to_write(
-    path: Path, now: datetime, notice: Callable[[str], None], mounts: Path, key_folder: Path | None
-) -> Database:
     network = network_file_system(path, mounts)
-    db = Database(path, "delete" if network else "wal", key_folder=key_folder)
-    try:
+
+    def prepare(db: Database) -> None:
         schema.check(db)
         _make_private(path)
         if network:
@@ -201,6 +167,22 @@ def _open_to_write(
         db.prepare()
         for each in schema.reconcile(db, now):
             notice(f"{path}: {each} was missing and was created again, without its earlier content")
+
+    try:
+        return _checked(Database(path, "delete" if network else "wal", key_folder=key_folder), prepare)
+    except StoreError as error:
+        if not isinstance(error.__cause__, _UNWRITABLE) or _journal_holds_data(path):
+            raise
+        reason = str(error).removeprefix(f"{path}: ")
+        notice(f"{path}: {reason.partition(';')[0]}; it is opened for reading only")
+        # Without any file beside it, which a full disk or one that is read-only does not take.
+        return _checked(Database(path, unwritable=reason, key_folder=key_folder), _prepare_to_read)
+
+
+def _checked(db: Database, check: Callable[[Database], None]) -> Database:
+    """The database after this check; it is closed when that raises."""
+    try:
+        check(db)
     except BaseException:
         db.close()
         raise
@@ -217,16 +199,10 @@ def open_in_memory(now: datetime) -> Database:
 
 def open_read_only(path: Path) -> Database:
     """Open the file without ever writing to it. Raises StoreError, also when its schema is not up to date."""
-    db = Database(path, read_only=True)
-    try:
-        _check_readable(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return _checked(Database(path, read_only=True), _prepare_to_read)
 
 
-def _check_readable(db: Database) -> None:
+def _prepare_to_read(db: Database) -> None:
     schema.check(db)
     if not schema.is_current(db):
         raise StoreError(f"{db.path}: an older agent wrote this file; run `agent db status` once, then it can be read")
@@ -235,13 +211,7 @@ def _check_readable(db: Database) -> None:
 
 def open_damaged(path: Path) -> Database:
     """Open a file that may be damaged, as it is; reads alone are meant. Raises StoreError when SQLite cannot."""
-    db = Database(path, read_only=True)
-    try:
-        schema.check(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return _checked(Database(path, read_only=True), schema.check)
 
 
 def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 
 import apsw
 
@@ -19,14 +20,9 @@ from agent_cli.values import frozen
 _MAX_PROBLEMS = 5  # of each kind
 DERIVED = ("passage", "speaker", "area", "day", "stale", "fact_mark", "entity", "alias", "relation")
 _INDEX_TABLES = ("words_", "trigrams_", "bits_", "vectors_")  # their names begin so
-_JSON = {
-    "message": ("parts",),
-    "tool_call": ("arguments",),
-    "fact_version": ("was",),
-    "skill_version": ("was",),
-    "prompt": ("pasted",),
-    "recollection": ("legs",),
-}
+_JSON = {"message": "parts", "tool_call": "arguments", "fact_version": "was", "skill_version": "was"}
+_JSON |= {"prompt": "pasted", "recollection": "legs"}
+_PARTS = ("integrity", "schema", "foreign keys", "rows", "events")
 _HANDLES = {kind.table: kind.name for kind in kinds.KINDS}
 
 Problem = tuple[str, bool]
@@ -48,24 +44,16 @@ def check(db: Database) -> CheckResult:
     """
     canonical: list[str] = []
     derived: list[str] = []
-    for part in (_integrity, _schema, _foreign_keys, _rows, _events):
+    parts = dict(zip(_PARTS, (_integrity, _schema, _foreign_keys, _rows, _events), strict=True))
+    indexes = {f"index {name}": partial(_word_index, name) for name in (() if db.read_only else _word_tables(db))}
+    for name, problems in {**parts, **indexes}.items():
         try:
-            for problem, is_derived in part(db):
+            for problem, is_derived in problems(db):
                 (derived if is_derived else canonical).append(text.one_line(problem, 200))
         except StoreBusy:
             raise
         except StoreError as error:
-            canonical.append(f"the {part.__name__[1:].replace('_', ' ')} cannot be checked: {error.__cause__ or error}")
-    for name in _word_tables(db) if not db.read_only else ():
-        try:
-            with db.index_access(), db.write():
-                db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
-        except IndexDamaged:
-            derived.append(f"the index {name} does not fit its texts")
-        except StoreBusy:
-            raise
-        except StoreError as error:
-            canonical.append(f"the index {name} cannot be checked: {error.__cause__ or error}")
+            canonical.append(f"the {name} cannot be checked: {error.__cause__ or error}")
     return CheckResult(tuple(canonical), tuple(derived))
 
 
@@ -134,6 +122,14 @@ def _events(db: Database) -> Iterator[Problem]:
         yield f"{broken}: an event was changed, removed or added here: the chain of the log is broken", False
 
 
+def _word_index(name: str, db: Database) -> Iterator[Problem]:
+    try:
+        with db.index_access(), db.write():
+            db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
+    except IndexDamaged:
+        yield f"the index {name} does not fit its texts", True
+
+
 def _word_tables(db: Database) -> list[str]:
     try:
         return [name for (name,) in db.rows("select name from sqlite_schema where sql like '%using fts5%'")]
@@ -168,14 +164,12 @@ def _fault(table: str, column: str, value: bytes) -> str:
         text = value.decode("utf-8")
     except UnicodeDecodeError as error:
         return f"byte {error.start + 1} of its {column} is not text"
+    is_time = text and (column == "at" or column.endswith("_at"))
     try:
-        if column in _JSON.get(table, ()):
+        if column == _JSON.get(table):
             json.loads(text)
-    except ValueError:
-        return f"its {column} cannot be read"
-    try:
-        if text and (column == "at" or column.endswith("_at")):
+        elif is_time:
             datetime.fromisoformat(text)
     except ValueError:
-        return f"its time ({column}) cannot be read: {text[:40]!r}"
+        return f"its time ({column}) cannot be read: {text[:40]!r}" if is_time else f"its {column} cannot be read"
     return ""

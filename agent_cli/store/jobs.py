@@ -5,7 +5,7 @@ transaction, fenced by the number of the attempt, so that the effect happens onc
 running job is leased to a process, and free again when the lease ends or the process has died.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -60,7 +60,8 @@ def claim(db: Database, now: datetime, without: Collection[str] = ()) -> Job | N
             if kind in without or (state == "running" and not _may_take_over(held_by, lease, now)):
                 continue
             if attempts >= ATTEMPTS:
-                _park(db, id, "the process that ran it ended unexpectedly, five times")
+                ended = "the process that ran it ended unexpectedly, five times"
+                _change(db, "id = ?", (id,), state="parked", error=ended)
                 continue
             db.execute(
                 "update job set state = 'running', attempts = ?, holder = ?, lease_until = ? where id = ?",
@@ -70,14 +71,21 @@ def claim(db: Database, now: datetime, without: Collection[str] = ()) -> Job | N
     return None
 
 
+_CLAIMED = "id = ? and attempts = ? and state = 'running'"
+
+
+def _change(db: Database, where: str, values: Sequence[Any], **columns: Any) -> int:
+    """Change jobs, which nobody holds then; returns how many."""
+    changes = ", ".join(f"{name} = ?" for name in columns)
+    with db.write():
+        return db.execute(
+            f"update job set holder = null, lease_until = null, {changes} where {where}", (*columns.values(), *values)
+        )
+
+
 def finish(db: Database, job: Job, now: datetime) -> None:
     """Record that the job is done, in the transaction that holds its effect. Raises LeaseLost."""
-    done = db.execute(
-        """update job set state = 'done', finished_at = ?, holder = null, lease_until = null, error = ''
-           where id = ? and attempts = ? and state = 'running'""",
-        (clock.utc(now), job.id, job.attempts),
-    )
-    if not done:
+    if not _change(db, _CLAIMED, (job.id, job.attempts), state="done", finished_at=clock.utc(now), error=""):
         raise LeaseLost
 
 
@@ -86,68 +94,51 @@ def release(db: Database, job: Job, due: datetime | None = None) -> None:
 
     `due`: not before this moment.
     """
-    with db.write():
-        db.execute(
-            """update job set state = 'ready', attempts = attempts - 1, due_at = coalesce(?, due_at), holder = null,
-                  lease_until = null
-               where id = ? and attempts = ? and state = 'running'""",
-            (clock.utc(due) if due else None, job.id, job.attempts),
-        )
+    later = {"due_at": clock.utc(due)} if due else {}
+    _change(db, _CLAIMED, (job.id, job.attempts), state="ready", attempts=job.attempts - 1, **later)
 
 
 def fail(db: Database, job: Job, error: str, now: datetime) -> None:
     """Retry later, each time after twice the pause; after five failures park the job with the error."""
     state = "parked" if job.attempts >= ATTEMPTS else "ready"
     due = now + _FIRST_PAUSE * 2 ** (job.attempts - 1)
-    with db.write():
-        db.execute(
-            """update job set state = ?, error = ?, due_at = ?, holder = null, lease_until = null
-               where id = ? and attempts = ? and state = 'running'""",
-            (state, error, clock.utc(due), job.id, job.attempts),
-        )
+    _change(db, _CLAIMED, (job.id, job.attempts), state=state, error=error, due_at=clock.utc(due))
 
 
 def park(db: Database, job: Job, error: str, subject: str) -> None:
-    """Park a job at once with an error, and with what is to be done when it is retried as its subject.
-
-    Runs in the caller's transaction.
-    """
-    db.execute(
-        """update job set state = 'parked', error = ?, subject = ?, finished_at = null, holder = null,
-                  lease_until = null
-           where id = ? and attempts = ?""",
-        (error, subject, job.id, job.attempts),
-    )
+    """Park a job at once with an error, and with what is to be done when it is retried as its subject."""
+    claimed = "id = ? and attempts = ?"
+    _change(db, claimed, (job.id, job.attempts), state="parked", error=error, subject=subject, finished_at=None)
 
 
 def unpark(db: Database, kind: str, error: str, now: datetime) -> None:
     """Make jobs of a kind that were parked with this error ready again."""
-    with db.write():
-        db.execute(
-            """update job set state = 'ready', attempts = 0, error = '', due_at = ?
-               where kind = ? and state = 'parked' and error = ?""",
-            (clock.utc(now), kind, error),
-        )
+    parked = "kind = ? and state = 'parked' and error = ?"
+    _change(db, parked, (kind, error), state="ready", attempts=0, error="", due_at=clock.utc(now))
+
+
+def finish_kind(db: Database, kind: str, now: datetime) -> None:
+    """Mark all jobs of this kind as done: their work has been done otherwise."""
+    _change(db, "kind = ? and state <> 'done'", (kind,), state="done", finished_at=clock.utc(now), error="")
+
+
+def retry(db: Database, id: int, now: datetime) -> None:
+    """Make a waiting or parked job due now, with all its attempts. Raises UsageError."""
+    waiting = "id = ? and state in ('ready', 'parked')"
+    if not _change(db, waiting, (id,), state="ready", attempts=0, error="", due_at=clock.utc(now)):
+        raise UsageError(f"no job j{id} is waiting or parked; `agent jobs list` shows them all")
 
 
 def is_pending(db: Database, kind: str, subject: str | None = None) -> bool:
     """Whether a job of this kind, with this subject or any, is not done yet; parked jobs count."""
-    return bool(
-        db.value(
-            "select 1 from job where kind = ? and subject = coalesce(?, subject) and state <> 'done' limit 1",
-            (kind, subject),
-        )
-    )
+    pending = "select 1 from job where kind = ? and subject = coalesce(?, subject) and state <> 'done' limit 1"
+    return bool(db.value(pending, (kind, subject)))
 
 
 def parked_recently(db: Database, kind: str, subject: str, now: datetime) -> bool:
     """Whether the job was parked less than a day ago, and so should not be queued again yet."""
-    return bool(
-        db.value(
-            "select 1 from job where kind = ? and subject = ? and state = 'parked' and due_at > ?",
-            (kind, subject, clock.utc(now - _PARKED_PAUSE)),
-        )
-    )
+    parked = "select 1 from job where kind = ? and subject = ? and state = 'parked' and due_at > ?"
+    return bool(db.value(parked, (kind, subject, clock.utc(now - _PARKED_PAUSE))))
 
 
 def prune(db: Database, now: datetime) -> None:
@@ -178,23 +169,11 @@ def count_by_state(db: Database) -> dict[str, int]:
     return dict(db.rows("select state, count(*) from job group by state order by state"))
 
 
-def finish_kind(db: Database, kind: str, now: datetime) -> None:
-    """Mark all jobs of this kind as done: their work has been done otherwise."""
-    with db.write():
-        db.execute(
-            """update job set state = 'done', finished_at = ?, holder = null, lease_until = null, error = ''
-               where kind = ? and state <> 'done'""",
-            (clock.utc(now), kind),
-        )
-
-
 def about(db: Database, subjects: Iterable[str]) -> list[tuple[int, str, str]]:
     """Number, kind and subject of each job with one of these subjects, oldest first."""
-    rows = db.rows(
-        "select id, kind, subject from job where subject in (select value from json_each(?)) order by id",
-        (subjects,),
+    return db.rows(
+        "select id, kind, subject from job where subject in (select value from json_each(?)) order by id", (subjects,)
     )
-    return [(id, kind, subject) for id, kind, subject in rows]
 
 
 def erase(db: Database, found: Iterable[int]) -> None:
@@ -212,12 +191,6 @@ def _may_take_over(held_by: str, lease: str, now: datetime) -> bool:
     return lease <= clock.utc(now) or not holder.is_alive(held_by)
 
 
-def _park(db: Database, id: int, error: str) -> None:
-    db.execute(
-        "update job set state = 'parked', error = ?, holder = null, lease_until = null where id = ?", (error, id)
-    )
-
-
 def any_due(db: Database, now: datetime) -> bool:
     """Whether a job is due now, or was started by a process that has died."""
     rows = db.rows(
@@ -233,24 +206,8 @@ def are_running(db: Database, now: datetime) -> bool:
     return any(not _may_take_over(held_by, lease, now) for held_by, lease in rows)
 
 
-def retry(db: Database, id: int, now: datetime) -> None:
-    """Make a waiting or parked job due now, with all its attempts. Raises UsageError."""
-    with db.write():
-        found = db.execute(
-            """update job set state = 'ready', attempts = 0, error = '', due_at = ?
-               where id = ? and state in ('ready', 'parked')""",
-            (clock.utc(now), id),
-        )
-    if not found:
-        raise UsageError(f"no job j{id} is waiting or parked; `agent jobs list` shows them all")
-
-
 def listing(db: Database, limit: int) -> list[dict[str, Any]]:
     """The jobs, unfinished ones first, newest first."""
-    rows = db.rows(
-        """select id, kind, subject, state, attempts, due_at, finished_at, error from job
-           order by state = 'done', id desc limit ?""",
-        (limit,),
-    )
     names = ("id", "kind", "subject", "state", "attempts", "due_at", "finished_at", "error")
+    rows = db.rows(f"select {', '.join(names)} from job order by state = 'done', id desc limit ?", (limit,))
     return [{**dict(zip(names, row, strict=True)), "id": ids.handle("job", row[0])} for row in rows]

@@ -27,8 +27,10 @@ def digest(db: Database, text: str) -> str:
 
 def digests(db: Database, texts: Iterable[str]) -> list[str]:
     """The hash of each text."""
-    secret = _key(db)
-    return [_hash(text.encode("utf-8", "surrogatepass"), secret, 16) for text in texts]
+    if db.hash_key is None:
+        with db.write():
+            db.hash_key = _read(db) or _write(db)
+    return [_hash(text.encode("utf-8", "surrogatepass"), db.hash_key, 16) for text in texts]
 
 
 def key_file(db: Database) -> Path | None:
@@ -52,14 +54,7 @@ def renew(db: Database) -> None:
     """Make a new key instead of a missing one."""
     with db.write():
         meta.drop(db, _NAME)
-        _key(db)
-
-
-def _key(db: Database) -> bytes:
-    if db.hash_key is None:
-        with db.write():
-            db.hash_key = _read(db) or _write(db)
-    return db.hash_key
+        db.hash_key = _read(db) or _write(db)
 
 
 def _read(db: Database) -> bytes | None:

@@ -40,14 +40,6 @@ def pending_migrations(db: Database, steps: Steps) -> list[str]:
     return [name for name in steps if name not in done]
 
 
-def run_migrations(db: Database, now: datetime, steps: Steps, *, fresh: bool) -> None:
-    """Run the pending steps; only record them in a `fresh` file. Call it inside a transaction."""
-    for name in pending_migrations(db, steps):
-        if not fresh:
-            steps[name](db)
-        db.execute("insert into migration values (?, ?)", (name, clock.utc(now)))
-
-
 APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header identifies this program's files
 VERSION = 7  # raised with each change of schema.sql after which older programs must not write
 
@@ -87,11 +79,14 @@ def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: Steps = 
         missing = differences(db, wanted) if _was_current(db, schema) else []
         fresh = not _names(db)
         db.execute(f"pragma application_id = {APPLICATION_ID}")
-        _create_tables(db, wanted)
+        _create(db, wanted, ("table",))
         _create_columns(db, wanted)
-        _create_rest(db, wanted, ("trigger", "view"))  # those of the old schema may not fit the new columns
-        run_migrations(db, now, steps, fresh=fresh)
-        _create_rest(db, wanted, _RECREATED)
+        _create(db, wanted, ("trigger", "view"))  # those of the old schema may not fit the new columns
+        for name in pending_migrations(db, steps):
+            if not fresh:
+                steps[name](db)
+            db.execute("insert into migration values (?, ?)", (name, clock.utc(now)))
+        _create(db, wanted, _RECREATED)
         meta.put(db, "schema", schema)
         meta.put(db, "shape", db.value(_SHAPE, (_names_in(schema),)))
         db.execute(f"pragma user_version = {VERSION}")
@@ -109,11 +104,8 @@ def is_current(db: Database, schema: str = SCHEMA, steps: Steps = STEPS) -> bool
 
 def _was_current(db: Database, schema: str) -> bool:
     """Whether the file had this schema when it was last reconciled. Compared in SQL: the text may be damaged."""
-    return _has_meta(db) and bool(db.value("select value is ? from meta where key = 'schema'", (schema,)))
-
-
-def _has_meta(db: Database) -> bool:
-    return bool(db.value("select 1 from sqlite_schema where name = 'meta' and type = 'table'"))
+    has_meta = db.value("select 1 from sqlite_schema where name = 'meta' and type = 'table'")
+    return bool(has_meta and db.value("select value is ? from meta where key = 'schema'", (schema,)))
 
 
 def damaged_tables(db: Database) -> list[str]:
@@ -162,13 +154,6 @@ def _names(db: Database) -> dict[tuple[str, str], str]:
     return {(kind, name): sql for kind, name, sql in rows}
 
 
-def _create_tables(db: Database, wanted: Database) -> None:
-    existing = _names(db)
-    for (kind, name), sql in _names(wanted).items():
-        if kind == "table" and (kind, name) not in existing:
-            _make(db, sql)
-
-
 def _create_columns(db: Database, wanted: Database) -> None:
     for kind, table in _names(wanted):
         if kind != "table":
@@ -190,12 +175,14 @@ def _create_columns(db: Database, wanted: Database) -> None:
             _make(db, sql)
 
 
-def _create_rest(db: Database, wanted: Database, kinds: Sequence[str]) -> None:
+def _create(db: Database, wanted: Database, kinds: Sequence[str]) -> None:
+    """Create what is missing of these kinds, and anew what has changed, except for tables."""
     existing = _names(db)
     for (kind, name), sql in _names(wanted).items():
-        if kind not in kinds or existing.get((kind, name)) == sql:
+        former = existing.get((kind, name))
+        if kind not in kinds or former == sql or (former and kind == "table"):
             continue
-        if (kind, name) in existing:
+        if former:
             _make(db, f'drop {kind} "{name}"')
         _make(db, sql)
 
