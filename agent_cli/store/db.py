@@ -139,8 +139,8 @@ class Database:
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
         self._lock = threading.RLock() if self.path == ":memory:" else LOCKS.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
-        reading = {"read_only": read_only, "unwritable": unwritable}
-        self._open_again = partial(Database, path, journal, busy_timeout, key_folder=key_folder, **reading)
+        settings: dict[str, Any] = {"read_only": read_only, "unwritable": unwritable, "key_folder": key_folder}
+        self._open_again = partial(Database, path, journal, busy_timeout, **settings)
         self._read_worker: ReadWorker | None = None
         with self._translate_errors():
             self._connection = apsw.Connection(self._name(), self._flags())

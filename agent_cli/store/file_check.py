@@ -5,7 +5,7 @@ Of the rows SQLite's own check does not see texts that are not UTF-8, and times 
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -22,7 +22,6 @@ DERIVED = ("passage", "speaker", "area", "day", "stale", "fact_mark", "entity", 
 _INDEX_TABLES = ("words_", "trigrams_", "bits_", "vectors_")  # their names begin so
 _JSON = {"message": "parts", "tool_call": "arguments", "fact_version": "was", "skill_version": "was"}
 _JSON |= {"prompt": "pasted", "recollection": "legs"}
-_PARTS = ("integrity", "schema", "foreign keys", "rows", "events")
 _HANDLES = {kind.table: kind.name for kind in kinds.KINDS}
 
 Problem = tuple[str, bool]
@@ -44,9 +43,12 @@ def check(db: Database) -> CheckResult:
     """
     canonical: list[str] = []
     derived: list[str] = []
-    parts = dict(zip(_PARTS, (_integrity, _schema, _foreign_keys, _rows, _events), strict=True))
-    indexes = {f"index {name}": partial(_word_index, name) for name in (() if db.read_only else _word_tables(db))}
-    for name, problems in {**parts, **indexes}.items():
+    parts: dict[str, Callable[[Database], Iterator[Problem]]]
+    parts = {"integrity": _integrity, "schema": _schema, "foreign keys": _foreign_keys, "rows": _rows}
+    parts["events"] = _events
+    if not db.read_only:
+        parts |= {f"index {name}": partial(_word_index, name) for name in _word_tables(db)}
+    for name, problems in parts.items():
         try:
             for problem, is_derived in problems(db):
                 (derived if is_derived else canonical).append(text.one_line(problem, 200))

@@ -3,7 +3,7 @@
 A session that a crash or an error left open is repaired first.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from agent_cli import clock
 from agent_cli.memory import tombstones
@@ -16,14 +16,27 @@ from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 
 
-def close(db: Database, session: int, time: clock.Clock, *, actor: str = "person") -> None:
+def close(
+    db: Database, session: int, time: clock.Clock, *, actor: str = "person", silent_since: datetime | None = None
+) -> None:
     """Close a session and queue its summary; until the job has run, an extract takes its place.
 
-    A session without messages gets no summary.
+    A session without messages gets no summary. `silent_since`: unless another process closed it, or it has had a
+    message since then.
     """
-    rounds, extract = tombstones.erasure_count(db), _extract(db, session)
+    rounds, extract = tombstones.erasure_count(db), None
+    if not summaries.of_session(db, session):  # outside of the transaction: for thousands of messages it takes a second
+        extract = summaries.compose(db, session, "", summaries.EXTRACT, "")
     with db.write():
-        _close_with_extract(db, session, time, actor, extract if tombstones.erasure_count(db) == rounds else None)
+        if silent_since and session not in sessions.idle(db, silent_since):
+            return
+        _close(db, session, time, actor)
+        if not log.count(db, session) or summaries.is_current(db, session):
+            return
+        is_whole = tombstones.erasure_count(db) == rounds
+        if extract and extract.text and is_whole and not summaries.of_session(db, session):
+            summaries.save_session(db, session, extract, time)
+        jobs.add(db, summaries.JOB, ids.handle("session", session), time())
 
 
 def close_with(
@@ -45,17 +58,9 @@ def close_with(
 
 def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
     """Close the sessions without messages for this long, whichever process has them open; none if it is zero."""
-    if not silence:
-        return
     since = time() - silence
-    for session in sessions.idle(db, since):
-        rounds = tombstones.erasure_count(db)
-        extract = _extract(db, session)  # outside of the transaction: for thousands of messages it takes a second
-        with db.write():
-            if session in sessions.idle(db, since):  # another process may have closed it
-                _close_with_extract(
-                    db, session, time, "program", extract if tombstones.erasure_count(db) == rounds else None
-                )
+    for session in sessions.idle(db, since) if silence else ():
+        close(db, session, time, actor="program", silent_since=since)
 
 
 def close_abandoned(db: Database, time: clock.Clock) -> None:
@@ -85,20 +90,6 @@ def recover(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
     from agent_cli.memory.lifecycle import rewind  # all that is made from messages, for what hardly ever happens
 
     return rewind.give_back(db, session, scope, unanswered, time)
-
-
-def _extract(db: Database, session: int) -> NewSummary | None:
-    """The extract that stands for its summary; None when it has one."""
-    return None if summaries.of_session(db, session) else summaries.compose(db, session, "", summaries.EXTRACT, "")
-
-
-def _close_with_extract(db: Database, session: int, time: clock.Clock, actor: str, extract: NewSummary | None) -> None:
-    _close(db, session, time, actor)
-    if not log.count(db, session) or summaries.is_current(db, session):
-        return
-    if extract and extract.text and not summaries.of_session(db, session):
-        summaries.save_session(db, session, extract, time)
-    jobs.add(db, summaries.JOB, ids.handle("session", session), time())
 
 
 def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:

@@ -11,8 +11,10 @@ so none of them is old while the session continues.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
@@ -30,49 +32,52 @@ from agent_cli.store import events, ids, jobs, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
+JOB = "retain"
 WORKING, SESSION = "working", "session"  # the levels below periods: messages and session summaries
+LIMITS = (WORKING, *periods.UNITS)  # levels with a limit; session summaries share that of days
+LEVELS = (WORKING, SESSION, *periods.UNITS)
+PRESETS = {
+    "short": ("48h", "30d", "6w", "6mo", "4q", "2y"),
+    "medium": ("120h", "60d", "12w", "12mo", "8q", "4y"),
+    "long": ("240h", "120d", "24w", "24mo", "16q", "8y"),
+}
 # Why something old is kept.
 OPEN, PINNED, NOT_SUMMARISED, HAS_SOURCES = "open", "pinned", "not summarised", "made of what stays"
-
-_READERS = [summaries.JOB, "learn", "reflect"]  # jobs that read a session
-
-# For a session s with its summary t: whether the summary of one of its days is missing or does not contain it. A day is
-# made from the summaries of sessions that lie entirely within it, and from the messages of others.
-_NOT_IN_DAY_SUMMARY = """exists (
-    select 1 from (
-        select date(m.at, m.utc_offset || ' minutes') as key, max(m.at) as last, count(*) over () as days
-        from said m where m.session_id = s.id and m.role in ('user', 'assistant') and m.text <> ''
-          and m.model <> 'offline' group by 1) d
-    left join summary y on y.owner = s.owner and y.period = d.key and y.period <> ''
-    where y.id is null or y.at < d.last or (d.days = 1 and y.at < t.at)
-       or not exists (select 1 from summary_source o where o.summary_id = y.id and o.sentence = 0
-                      and (o.kind, o.row) in (values ('session', s.id), ('summary', t.id)))
-       or exists (select 1 from job where kind = 'grain' and state <> 'done'
-                  and subject = y.period || iif(y.owner = :person, '', ' ' || y.owner)))"""
-# The same when its messages are deleted: whether no day names it, or one that does is older or pending.
-_NOT_NAMED_BY_DAY = """(
-    select count(*) = 0 or max(y.at) < s.last_at or (count(*) = 1 and max(y.at) < t.at) or max(exists (
-               select 1 from job where kind = 'grain' and state <> 'done'
-               and subject = y.period || iif(y.owner = :person, '', ' ' || y.owner)))
-    from summary_source o join summary y on y.id = o.summary_id and y.grain = 'day'
-    where o.sentence = 0 and (o.kind, o.row) in (values ('session', s.id), ('summary', t.id)))"""
-_JOB_PENDING = """exists (
-    select 1 from job where state <> 'done' and kind in (select value from json_each(:readers))
-    and (subject = 's' || s.id
-         or s.id = (select session_id from message where id = iif(subject like 'm%', substr(subject, 2), null))))"""
+_UNITS = {  # of ages: names and lengths
+    "h": ("hour", relativedelta(hours=1)),
+    "d": ("day", relativedelta(days=1)),
+    "w": ("week", relativedelta(weeks=1)),
+    "mo": ("month", relativedelta(months=1)),
+    "q": ("quarter", relativedelta(months=3)),
+    "y": ("year", relativedelta(years=1)),
+}
+_BATCH = 400  # rows of a transaction: blocks other writers for a tenth of a second
+_FEW, _CAREFUL = 200, 20  # up to this many rows the index pages are rewritten at once, this many rows in a transaction
+_KEY, _PAUSE = "retained", timedelta(days=1)  # in meta: when this was last queued
 
 
-# (level, id) of the sources of a summary that exist and have a limit.
-_REMAINING_SOURCES = """select 'working', s.id from summary_source o join session s on s.id = o.row
-    where o.summary_id = ?1 and o.sentence = 0 and o.kind = 'session' and not s.pinned
-      and 'working' in (select value from json_each(?2))
-      and exists (select 1 from message where session_id = s.id)
-    union
-    select t.grain, t.id from summary_source o
-      join summary t on (o.kind = 'summary' and t.id = o.row) or (o.kind = 'session' and t.session_id = o.row)
-      left join session s on s.id = t.session_id
-    where o.summary_id = ?1 and o.sentence = 0 and not t.pinned and not coalesce(s.pinned, 0)
-      and t.grain in (select value from json_each(?2))"""
+@frozen
+class Limit:
+    """An age limit."""
+
+    count: int
+    unit: str  # h, d, w, mo, q, y
+
+    def __str__(self) -> str:
+        return f"{self.count} {_UNITS[self.unit][0]}{'s' if self.count > 1 else ''}"
+
+    def before(self, now: datetime) -> datetime:
+        """The moment before which everything is old; by months, the same day and hour, or the last day of the month."""
+        never = datetime.min.replace(year=2, tzinfo=now.tzinfo)  # older than anything
+        try:
+            begin: datetime = now - self.count * _UNITS[self.unit][1]
+            return max(never, begin)
+        except (ValueError, OverflowError):
+            return never
+
+
+Policy = Mapping[str, Limit]
+"""The limit of each level that has one; the others are kept."""
 
 
 @frozen
@@ -85,160 +90,6 @@ class RetentionCandidate:
     period: str  # its key; for a session, the day of its last message
     count: int  # messages, or 1
     kept_because: str  # empty: it may be deleted
-
-
-RemovedRows = frozenset[tuple[str, int]]
-"""(level, id of the session or summary) of what a plan has deleted already."""
-
-
-@frozen
-class _Search:
-    """A search for what is old. `only`: the ids among which it is searched."""
-
-    db: Database
-    limits: "Policy"
-    now: datetime
-    before: datetime
-    only: Sequence[int] | None
-    removed: RemovedRows
-
-    @property
-    def limited(self) -> list[str]:
-        """The levels with a limit, which are deleted first."""
-        return [each for each in LEVELS if limit_of(self.limits, each)]
-
-    def from_(self, table: str) -> str:
-        """The SQL for a table, with its alias."""
-        if self.only is None:
-            return table
-        return f"json_each(:only) c cross join {table} on {table.split()[1]}.id = c.value"
-
-
-def _messages(search: _Search) -> list[RetentionCandidate]:
-    """Sessions with messages, none of them since the limit."""
-    rows = search.db.rows(
-        f"""select s.id, s.last_at, s.utc_offset, (select count(*) from message where session_id = s.id),
-                case when s.pinned then '{PINNED}'
-                     when s.closed_at is null
-                          or exists (select 1 from message where session_id = s.id and finish is null) then '{OPEN}'
-                     when s.kind = 'chat' and coalesce(t.at < s.last_at, true)
-                          and exists (select 1 from said where session_id = s.id) then '{NOT_SUMMARISED}'
-                     when {_JOB_PENDING} or {_NOT_IN_DAY_SUMMARY} then '{NOT_SUMMARISED}' else '' end
-            from {search.from_("session s")} left join summary t on t.session_id = s.id
-            where s.last_at < :before and exists (select 1 from message where session_id = s.id) order by s.id""",
-        {"before": clock.utc(search.before), "only": search.only, "person": PERSON, "readers": _READERS},
-    )
-    days = [periods.day_of(last_at, offset).isoformat() for _, last_at, offset, *_ in rows]
-    return [
-        RetentionCandidate(WORKING, id, ids.handle("session", id), day, count, reason)
-        for day, (id, _, _, count, reason) in zip(days, rows, strict=True)
-    ]
-
-
-def _of_sessions(search: _Search) -> list[RetentionCandidate]:
-    """Old session summaries."""
-    rows = search.db.rows(
-        f"""select t.id, s.id, coalesce(t.last_at, t.at), s.utc_offset,
-                exists (select 1 from message where session_id = s.id),
-                case when t.pinned or s.pinned then '{PINNED}' when s.closed_at is null then '{OPEN}'
-                     when t.at < s.last_at or {_JOB_PENDING} or {_NOT_IN_DAY_SUMMARY} or {_NOT_NAMED_BY_DAY}
-                          then '{NOT_SUMMARISED}' else '' end
-            from {search.from_("summary t")} join session s on s.id = t.session_id
-            where t.grain = 'session' order by t.id""",
-        {"only": search.only, "person": PERSON, "readers": _READERS},
-    )
-    found = []
-    for id, session, last_at, offset, has_messages, reason in rows:
-        day = periods.containing(periods.day_of(last_at, offset), "day")
-        if day.ends_at(search.now) <= search.before:
-            waiting = WORKING in search.limits and has_messages and (WORKING, session) not in search.removed
-            because = reason or (HAS_SOURCES if waiting else "")
-            found.append(RetentionCandidate(SESSION, id, ids.handle("summary", id), day.key, 1, because))
-    return found
-
-
-def _of_periods(search: _Search, unit: str) -> list[RetentionCandidate]:
-    """Old summaries of periods of a unit."""
-    rows = search.db.rows(
-        f"""select t.id, t.owner, t.period, t.at, t.pinned from {search.from_("summary t")}
-            where t.grain = :grain order by t.period, t.id""",
-        {"only": search.only, "grain": unit},
-    )
-    found = []
-    for id, owner, key, at, pinned in rows:
-        period = periods.parse(key)
-        if period.ends_at(search.now) <= search.before:
-            reason = PINNED if pinned else _kept_because(search, owner, period, id, at)
-            found.append(RetentionCandidate(unit, id, ids.handle("summary", id), key, 1, reason))
-    return found
-
-
-def _kept_because(search: _Search, owner: str, period: Period, id: int, at: str) -> str:
-    if _is_pending(search.db, owner, period) or not all(
-        each.has_ended(search.now) and _includes(search.db, owner, each, id, at) for each in periods.enclosing(period)
-    ):
-        return NOT_SUMMARISED
-    sources = search.db.rows(_REMAINING_SOURCES, (id, search.limited))
-    return HAS_SOURCES if any(each not in search.removed for each in sources) else ""
-
-
-def _is_pending(db: Database, owner: str, period: Period) -> bool:
-    """Whether a job is to make the summary of this period."""
-    subject = period.key if owner == PERSON else f"{period.key} {owner}"
-    pending = "select 1 from job where kind = ? and subject = ? and state <> 'done'"
-    return bool(db.value(pending, (period_summaries.JOB, subject)))
-
-
-def _includes(db: Database, owner: str, coarser: Period, id: int, at: str) -> bool:
-    found = db.value(
-        """select 1 from summary y join summary_source o
-             on o.summary_id = y.id and o.sentence = 0 and o.kind = 'summary' and o.row = ?
-           where y.owner = ? and y.period = ? and y.period <> '' and y.at >= ?""",
-        (id, owner, coarser.key, at),
-    )
-    return bool(found) and not _is_pending(db, owner, coarser)
-
-
-JOB = "retain"
-LIMITS = (WORKING, *periods.UNITS)  # levels with a limit; session summaries share that of days
-LEVELS = (WORKING, SESSION, *periods.UNITS)
-PRESETS = {
-    "short": ("48h", "30d", "6w", "6mo", "4q", "2y"),
-    "medium": ("120h", "60d", "12w", "12mo", "8q", "4y"),
-    "long": ("240h", "120d", "24w", "24mo", "16q", "8y"),
-}
-_HOURS, _MONTHS = {"h": 1, "d": 24, "w": 168}, {"mo": 1, "q": 3, "y": 12}
-_NAMES = {"h": "hour", "d": "day", "w": "week", "mo": "month", "q": "quarter", "y": "year"}
-_BATCH = 400  # rows of a transaction: blocks other writers for a tenth of a second
-_FEW, _CAREFUL = 200, 20  # up to this many rows the index pages are rewritten at once, this many rows in a transaction
-_KEY = "retained"  # in meta: when this was last queued
-_PAUSE = timedelta(days=1)
-
-
-@frozen
-class Limit:
-    """An age limit."""
-
-    count: int
-    unit: str  # h, d, w, mo, q, y
-
-    def __str__(self) -> str:
-        return f"{self.count} {_NAMES[self.unit]}{'s' if self.count > 1 else ''}"
-
-    def before(self, now: datetime) -> datetime:
-        """The moment before which everything is old; by months, the same day and hour, or the last day of the month."""
-        never = datetime.min.replace(year=2, tzinfo=now.tzinfo)  # older than anything
-        try:
-            if self.unit not in _MONTHS:
-                return max(never, now - timedelta(hours=self.count * _HOURS[self.unit]))
-            begin: datetime = now - relativedelta(months=self.count * _MONTHS[self.unit])
-            return max(never, begin)
-        except (ValueError, OverflowError):
-            return never
-
-
-Policy = Mapping[str, Limit]
-"""The limit of each level that has one; the others are kept."""
 
 
 def policy(table: Mapping[str, str]) -> Policy:
@@ -255,6 +106,10 @@ def _limit(level: str, age: str) -> Limit:
     return Limit(int(match[1]), match[2])
 
 
+def limit_of(limits: Policy, level: str) -> Limit | None:
+    return limits.get("day" if level == SESSION else level)
+
+
 def queue(db: Database, now: datetime) -> None:
     """Queue the job, at most once a day."""
     if meta.is_due(db, _KEY, now, _PAUSE):
@@ -268,8 +123,14 @@ def plan(db: Database, limits: Policy, now: datetime) -> list[RetentionCandidate
     found: list[RetentionCandidate] = []
     for level in LEVELS:
         removed = frozenset((each.level, each.row) for each in found if not each.kept_because)
-        found += _old(db, limits, level, now, removed=removed)
+        found += _old(_Search(db, limits, now, level, removed=removed))
     return found
+
+
+def stored_counts(db: Database) -> dict[str, int]:
+    """The number of messages, and of summaries of each level."""
+    counted: dict[str, int] = dict(db.rows("select grain, count(*) from summary group by grain"))
+    return {WORKING: db.value("select count(*) from message"), **{level: counted.get(level, 0) for level in LEVELS[1:]}}
 
 
 def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, int]]:
@@ -280,10 +141,12 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
     now = time()
     removed = merge = False
     for level in LEVELS:
-        erasable = [each for each in _old(db, limits, level, now) if not each.kept_because]
+        search = _Search(db, limits, now, level)
+        erasable = [each for each in _old(search) if not each.kept_because]
         lazily = sum(each.count for each in erasable) > _FEW
-        for batch in _batches(db, level, [each.row for each in erasable], _BATCH if lazily else _CAREFUL):
-            count = _remove(db, limits, level, batch, now, time, lazily)
+        parts = _parts(db, level, [each.row for each in erasable])
+        while batch := list(islice(parts, _BATCH if lazily else _CAREFUL)):
+            count = _remove(search, batch, time, lazily)
             removed, merge = removed or bool(count), merge or lazily
             yield level, count
     if merge:
@@ -295,59 +158,20 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
         db.truncate_journal(0.1)  # best effort, because retention does not promise erasure
 
 
-def stored_counts(db: Database) -> dict[str, int]:
-    """The number of messages, and of summaries of each level."""
-    counted: dict[str, int] = dict(db.rows("select grain, count(*) from summary group by grain"))
-    return {WORKING: db.value("select count(*) from message"), **{level: counted.get(level, 0) for level in LEVELS[1:]}}
+def _parts(db: Database, level: str, erasable: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(session, message) of each message of these sessions, or (summary, summary)."""
+    of_session = "select id from message where session_id = ? order by id"
+    for row in erasable:
+        for (part,) in db.rows(of_session, (row,)) if level == WORKING else [(row,)]:
+            yield row, part
 
 
-def limit_of(limits: Policy, level: str) -> Limit | None:
-    return limits.get("day" if level == SESSION else level)
-
-
-def _old(
-    db: Database,
-    limits: Policy,
-    level: str,
-    now: datetime,
-    only: Sequence[int] | None = None,
-    removed: RemovedRows = frozenset(),
-) -> list[RetentionCandidate]:
-    limit = limit_of(limits, level)
-    if limit is None:
-        return []
-    search = _Search(db, limits, now, limit.before(now), only, removed)
-    if level == WORKING:
-        return _messages(search)
-    return _of_sessions(search) if level == SESSION else _of_periods(search, level)
-
-
-def _batches(db: Database, level: str, erasable: Sequence[int], size: int) -> Iterator[list[tuple[int, int]]]:
-    """Batches of (session, message), or of (summary, summary)."""
-    rows = iter([(row, row) for row in erasable])
-    if level == WORKING:
-        rows = (
-            (session, message)
-            for session in erasable
-            for (message,) in db.rows("select id from message where session_id = ? order by id", (session,))
-        )
-    while batch := list(islice(rows, size)):
-        yield batch
-
-
-def _remove(
-    db: Database,
-    limits: Policy,
-    level: str,
-    batch: Sequence[tuple[int, int]],
-    now: datetime,
-    time: clock.Clock,
-    lazily: bool,
-) -> int:
+def _remove(search: "_Search", batch: Sequence[tuple[int, int]], time: clock.Clock, lazily: bool) -> int:
     """Erase a batch, except what has become protected meanwhile; returns the number of rows."""
+    db, level = search.db, search.level
     with db.write():
         rows = list(dict.fromkeys(row for row, _ in batch))
-        removable = {each.row for each in _old(db, limits, level, now, only=rows) if not each.kept_because}
+        removable = {each.row for each in _old(replace(search, only=rows)) if not each.kept_because}
         erasable = [part for row, part in batch if row in removable]
         if not erasable:
             return 0
@@ -369,3 +193,137 @@ def _erase_messages(db: Database, sessions_: Sequence[int], erasable: Sequence[i
     digest.erase(db, sessions_)
     sessions.drop_openings(db, sessions_)
     log.erase(db, erasable)
+
+
+# What is old, and why it is kept.
+
+_READERS = [summaries.JOB, "learn", "reflect"]  # jobs that read a session
+_DAY_PENDING = """exists (select 1 from job where kind = 'grain' and state <> 'done'
+                                and subject = y.period || iif(y.owner = :person, '', ' ' || y.owner))"""
+# For a session s with its summary t: whether the summary of one of its days is missing or does not contain it. A day is
+# made from the summaries of sessions that lie entirely within it, and from the messages of others.
+_NOT_IN_DAY_SUMMARY = f"""exists (
+    select 1 from (
+        select date(m.at, m.utc_offset || ' minutes') as key, max(m.at) as last, count(*) over () as days
+        from said m where m.session_id = s.id and m.role in ('user', 'assistant') and m.text <> ''
+          and m.model <> 'offline' group by 1) d
+    left join summary y on y.owner = s.owner and y.period = d.key and y.period <> ''
+    where y.id is null or y.at < d.last or (d.days = 1 and y.at < t.at)
+       or not exists (select 1 from summary_source o where o.summary_id = y.id and o.sentence = 0
+                      and (o.kind, o.row) in (values ('session', s.id), ('summary', t.id)))
+       or {_DAY_PENDING})"""
+# The same when its messages are deleted: whether no day names it, or one that does is older or pending.
+_NOT_NAMED_BY_DAY = f"""(
+    select count(*) = 0 or max(y.at) < s.last_at or (count(*) = 1 and max(y.at) < t.at) or max({_DAY_PENDING})
+    from summary_source o join summary y on y.id = o.summary_id and y.grain = 'day'
+    where o.sentence = 0 and (o.kind, o.row) in (values ('session', s.id), ('summary', t.id)))"""
+_JOB_PENDING = """exists (
+    select 1 from job where state <> 'done' and kind in (select value from json_each(:readers))
+    and (subject = 's' || s.id
+         or s.id = (select session_id from message where id = iif(subject like 'm%', substr(subject, 2), null))))"""
+# (level, id) of the sources of a summary that exist and have a limit.
+_REMAINING_SOURCES = """select 'working', s.id from summary_source o join session s on s.id = o.row
+    where o.summary_id = ?1 and o.sentence = 0 and o.kind = 'session' and not s.pinned
+      and 'working' in (select value from json_each(?2))
+      and exists (select 1 from message where session_id = s.id)
+    union
+    select t.grain, t.id from summary_source o
+      join summary t on (o.kind = 'summary' and t.id = o.row) or (o.kind = 'session' and t.session_id = o.row)
+      left join session s on s.id = t.session_id
+    where o.summary_id = ?1 and o.sentence = 0 and not t.pinned and not coalesce(s.pinned, 0)
+      and t.grain in (select value from json_each(?2))"""
+
+
+@frozen
+class _Search:
+    """A search for what is old of a level. `only`: the ids among which it is searched."""
+
+    db: Database
+    limits: Policy
+    now: datetime
+    level: str
+    only: Sequence[int] | None = None
+    removed: frozenset[tuple[str, int]] = frozenset()  # (level, row) of what the plan has deleted already
+
+    def rows(self, columns: str, table: str, rest: str, **values: object) -> list[tuple[Any, ...]]:
+        """The rows of a query on a table, with its alias; `rest` follows the table."""
+        among = f"json_each(:only) c cross join {table} on {table.split()[1]}.id = c.value"
+        values |= {"only": self.only, "person": PERSON, "readers": _READERS}
+        return self.db.rows(f"select {columns} from {table if self.only is None else among} {rest}", values)
+
+
+def _old(search: _Search) -> list[RetentionCandidate]:
+    limit = limit_of(search.limits, search.level)
+    if limit is None:
+        return []
+    old = {WORKING: _old_messages, SESSION: _old_session_summaries}.get(search.level, _old_period_summaries)
+    return list(old(search, limit.before(search.now)))
+
+
+def _old_messages(search: _Search, before: datetime) -> Iterator[RetentionCandidate]:
+    """Sessions with messages, none of them since the limit."""
+    for id, last_at, offset, count, reason in search.rows(
+        f"""s.id, s.last_at, s.utc_offset, (select count(*) from message where session_id = s.id),
+            case when s.pinned then '{PINNED}'
+                 when s.closed_at is null
+                      or exists (select 1 from message where session_id = s.id and finish is null) then '{OPEN}'
+                 when s.kind = 'chat' and coalesce(t.at < s.last_at, true)
+                      and exists (select 1 from said where session_id = s.id) then '{NOT_SUMMARISED}'
+                 when {_JOB_PENDING} or {_NOT_IN_DAY_SUMMARY} then '{NOT_SUMMARISED}' else '' end""",
+        "session s",
+        """left join summary t on t.session_id = s.id
+           where s.last_at < :before and exists (select 1 from message where session_id = s.id) order by s.id""",
+        before=clock.utc(before),
+    ):
+        day = periods.day_of(last_at, offset).isoformat()
+        yield RetentionCandidate(WORKING, id, ids.handle("session", id), day, count, reason)
+
+
+def _old_session_summaries(search: _Search, before: datetime) -> Iterator[RetentionCandidate]:
+    for id, session, last_at, offset, has_messages, reason in search.rows(
+        f"""t.id, s.id, coalesce(t.last_at, t.at), s.utc_offset,
+            exists (select 1 from message where session_id = s.id),
+            case when t.pinned or s.pinned then '{PINNED}' when s.closed_at is null then '{OPEN}'
+                 when t.at < s.last_at or {_JOB_PENDING} or {_NOT_IN_DAY_SUMMARY} or {_NOT_NAMED_BY_DAY}
+                      then '{NOT_SUMMARISED}' else '' end""",
+        "summary t",
+        "join session s on s.id = t.session_id where t.grain = 'session' order by t.id",
+    ):
+        day = periods.containing(periods.day_of(last_at, offset), "day")
+        if day.ends_at(search.now) <= before:
+            waiting = WORKING in search.limits and has_messages and (WORKING, session) not in search.removed
+            because = reason or (HAS_SOURCES if waiting else "")
+            yield RetentionCandidate(SESSION, id, ids.handle("summary", id), day.key, 1, because)
+
+
+def _old_period_summaries(search: _Search, before: datetime) -> Iterator[RetentionCandidate]:
+    limited = [each for each in LEVELS if limit_of(search.limits, each)]
+    for id, owner, key, at, pinned in search.rows(
+        "t.id, t.owner, t.period, t.at, t.pinned",
+        "summary t",
+        "where t.grain = :level order by t.period, t.id",
+        level=search.level,
+    ):
+        period, reason = periods.parse(key), ""
+        if period.ends_at(search.now) > before:
+            continue
+        if pinned:
+            reason = PINNED
+        elif not _is_summarised(search, owner, period, id, at):
+            reason = NOT_SUMMARISED
+        elif {*search.db.rows(_REMAINING_SOURCES, (id, limited))} - search.removed:
+            reason = HAS_SOURCES
+        yield RetentionCandidate(search.level, id, ids.handle("summary", id), key, 1, reason)
+
+
+def _is_summarised(search: _Search, owner: str, period: Period, id: int, at: str) -> bool:
+    """Whether all periods around it have ended, have a later summary with this one as a source, and await no other."""
+    db, around = search.db, periods.enclosing(period)
+    for each in (period, *around):
+        subject = period_summaries.subject(owner, each.key)
+        if jobs.is_pending(db, period_summaries.JOB, subject):
+            return False
+    includes = """select 1 from summary y join summary_source o
+                    on o.summary_id = y.id and o.sentence = 0 and o.kind = 'summary' and o.row = ?
+                  where y.owner = ? and y.period = ? and y.period <> '' and y.at >= ?"""
+    return all(each.has_ended(search.now) and db.value(includes, (id, owner, each.key, at)) for each in around)

@@ -56,8 +56,7 @@ def take_back(
         memory = MemoryContext(db, Scope(owner, ""), time)
         _withdraw_proposals(memory, undone)
         # A skill is learned from a whole session, so what was proposed since may come from these messages.
-        proposed = [each for each in skills.pending(db, owner, session=session) if each.at >= said_at]
-        SKILLS.expire(memory, proposed)
+        SKILLS.expire(memory, [each for each in skills.pending(db, owner, session=session) if each.at >= said_at])
         events.append(db, time, "taken back", ids.handle("message", first), actor=actor, session=session)
     return undone
 
@@ -94,10 +93,13 @@ def give_back(db: Database, session: int, scope: Scope, unanswered: int, time: c
 
 def accepted_facts(db: Database, owner: str, messages: Sequence[int]) -> list[Fact]:
     """The accepted facts learned from these messages."""
-    found = db.rows(
-        "select f.id from json_each(?) c cross join fact f on f.message_id = c.value order by f.id", (messages,)
-    )
-    return [fact for fact in facts.many(db, [id for (id,) in found], owner) if fact.is_accepted]
+    return [fact for fact in _learned_from(db, owner, messages, "f.state = 'accepted'") if fact.is_accepted]
+
+
+def _learned_from(db: Database, owner: str, messages: Sequence[int], where: str) -> list[Fact]:
+    """The facts f learned from these messages for which a condition in SQL holds."""
+    query = "select f.id from json_each(?) c cross join fact f on f.message_id = c.value where {} order by f.id"
+    return facts.many(db, [id for (id,) in db.rows(query.format(where), (messages,))], owner)
 
 
 def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: datetime) -> None:
@@ -105,12 +107,11 @@ def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: date
 
     At exactly the time when they are taken back, which distinguishes them from tasks that the person has hidden.
     """
-    rows = db.rows(
+    for (id,) in db.rows(
         """select t.id from json_each(?) c join task t on t.message_id = c.value
            where t.origin = 'model' and t.state = 'open' and t.hidden_at is null""",
         (messages,),
-    )
-    for (id,) in rows:
+    ):
         tasks.hide(db, tasks.get(db, id, owner), lambda: now, actor="program")
 
 
@@ -138,9 +139,7 @@ def format_hidden(task: Task) -> str:
 def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now: datetime) -> list[int]:
     """Drop the summaries made since `said_at` (UTC), and queue those of periods; a session's is made when it closes.
 
-    Returns the ids of them.
-
-    Sentences from sources that retention has deleted stay, because they cannot be made again.
+    Sentences from sources that retention has deleted stay, because they cannot be made again. Returns the ids of all.
     """
     own_summary = summaries.of_session(db, session)
     linked = [summaries.get(db, id, owner) for id in lineage.derived_from(db, [Source("session", session)])]
@@ -159,25 +158,17 @@ def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now
 
 def _withdraw_proposals(memory: MemoryContext, messages: Sequence[int]) -> None:
     """Withdraw the proposed facts that were learned from these messages alone."""
-    found = memory.db.rows(
-        """select f.id from json_each(?) c cross join fact f on f.message_id = c.value
-           where f.state = 'pending' and not exists (
-                 select 1 from fact_source o join said m on m.id = o.message_id where o.fact_id = f.id)""",
-        (messages,),
-    )
+    alone = """f.state = 'pending' and not exists (
+               select 1 from fact_source o join said m on m.id = o.message_id where o.fact_id = f.id)"""
     memory = memory.in_one_batch()
-    for fact in facts.many(memory.db, [id for (id,) in found], memory.scope.owner):
+    for fact in _learned_from(memory.db, memory.scope.owner, messages, alone):
         decided_at = clock.utc(memory.time())
         facts.change(memory, fact, _WITHDRAWN, actor="program", state=EXPIRED, decided_at=decided_at)
 
 
 def _propose_again(memory: MemoryContext, messages: Sequence[int]) -> None:
     """Propose again the facts that were withdrawn with these messages."""
-    found = memory.db.rows(
-        "select f.id from json_each(?) c cross join fact f on f.message_id = c.value where f.state = ? order by f.id",
-        (messages, EXPIRED),
-    )
     memory = memory.in_one_batch()
-    for fact in facts.many(memory.db, [id for (id,) in found], memory.scope.owner):
+    for fact in _learned_from(memory.db, memory.scope.owner, messages, f"f.state = '{EXPIRED}'"):
         if facts.history(memory.db, fact.id)[-1].change == _WITHDRAWN:
             facts.change(memory, fact, "proposed again", actor="program", state=PENDING, decided_at=None)
