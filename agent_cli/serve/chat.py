@@ -27,7 +27,7 @@ from agent_cli.serve import responses, turns
 from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState, Turn, response_body
 from agent_cli.serve.turns import OpenSession, TurnRequest
-from agent_cli.store import ids
+from agent_cli.store import ids, keyed_hash
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 
@@ -170,7 +170,7 @@ def _session_opener(question: ChatRequest, key: tuple[Caller, str, str] | None =
                 if known and known.message is None and sessions.is_open_elsewhere(db, known.session):
                     sentence = "the answer to this key is being made: send the request again to get it"
                     raise Refused(409, "in_use", sentence)  # by another server on the same file
-                callers.begin_request(db, caller, name, text, session, app.time)
+                callers.save_request(db, caller, name, session, app.time, hash=keyed_hash.digest(db, text))
         return session, [Part(without_surrogates(question.message), "http")]
 
     return begin
@@ -192,7 +192,7 @@ def resume_session(db: Database, app: App, handle: str) -> int:
 def _known_request(db: Database, caller: Caller, key: str, text: str) -> AnsweredRequest | None:
     """What was taken on under this key. Raises Refused where that was another request."""
     known = callers.find_request(db, caller, key)
-    if known and not callers.is_same_request(db, known, text):
+    if known and known.hash != keyed_hash.digest(db, text):
         raise Refused(422, "key_reused", "this Idempotency-Key was sent with another request: make a new one")
     return known
 

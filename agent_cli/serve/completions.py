@@ -48,8 +48,8 @@ def _handle(db: Database, caller: Caller, named: str) -> str:
     """The handle of the session that X-Session names; empty for a name that is new."""
     if named[:1] == "s" and named[1:].isdigit():
         return named
-    known = callers.named_session(db, caller, named) if named else None
-    return f"s{known}" if known else ""
+    known = callers.find_request(db, caller, f"{callers.NAMED}{named}") if named else None
+    return f"s{known.session}" if known else ""
 
 
 def _session_key(db: Database, caller: Caller, history: History, named: str) -> str | None:
@@ -88,7 +88,7 @@ def _session_opener(caller: Caller, history: History, named: str) -> OpenSession
             if session is None:
                 session = _import_history(db, app, answered)
                 if named:
-                    callers.name_session(db, caller, named, session, app.time)
+                    callers.save_request(db, caller, f"{callers.NAMED}{named}", session, app.time)
         return session, parts
 
     return begin

@@ -104,7 +104,8 @@ def _run_unlogged(state: ServerState, request: TurnRequest, queued: Turn) -> Ite
 def _new_reminders(db: Database, app: App) -> list[Reminder]:
     """The reminders of a caller's own tasks that came up since its last message."""
     last = sessions.latest(db, app.scope.owner)
-    return tasks.reminded_since(db, app.scope.owner, log.last_asked_at(db, last.id) if last else "", app.time())
+    asked = log.nth_last(db, last.id, "user", 1) if last else None
+    return tasks.reminded_since(db, app.scope.owner, asked.at if asked else "", app.time())
 
 
 def _run(

@@ -19,7 +19,7 @@ from agent_cli.values import frozen
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at, hash"
 _SEEN = timedelta(hours=1)  # how often a visit is recorded at most
-_TRANSCRIPT, _NAMED = "said ", "named "  # prefixes of the keys of sessions; keys of callers have no blank
+_TRANSCRIPT, NAMED = "said ", "named "  # prefixes of the keys of sessions; keys of callers have no blank
 
 
 @frozen
@@ -65,9 +65,10 @@ class AnsweredRequest:
 def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, writes: bool = True) -> tuple[Caller, str]:
     """Add a caller, or let a revoked one in again; returns it with its token. Raises UsageError for a name in use."""
     if not _NAME.fullmatch(name):
-        needed = "use lower-case letters and digits, as in home-server"
-        raise UsageError(f"{name!r} is not a valid name of a caller: {needed}")
-    import secrets  # 3 ms, rarely needed
+        raise UsageError(
+            f"{name!r} is not a valid name of a caller: use lower-case letters and digits, as in home-server"
+        )
+    import secrets  # rarely needed
 
     token, now = secrets.token_urlsafe(32), time()
     owner, may = PERSON if mine else f"caller:{name}", "read write" if writes else "read"
@@ -129,17 +130,24 @@ def open_sessions(db: Database) -> list[int]:
     return [id for (id,) in rows]
 
 
-# Idempotent requests.
+# Idempotent requests, names of sessions, and transcripts by which a session is recognised.
 
 
-def begin_request(db: Database, caller: Caller, key: str, request: str, session: int, time: clock.Clock) -> None:
-    """Record that a request with this key is being answered in a session; it replaces a failed try."""
-    _save(db, caller, key, keyed_hash.digest(db, request), session, None, time)
-
-
-def _save(
-    db: Database, caller: Caller, key: str, hash: str, session: int, message: int | None, time: clock.Clock
+def save_request(
+    db: Database,
+    caller: Caller,
+    key: str,
+    session: int,
+    time: clock.Clock,
+    *,
+    hash: str = "",
+    message: int | None = None,
 ) -> None:
+    """Record that a request with this key is being answered in a session, in place of a failed try.
+
+    `hash`: of the request; none for a name of a session, which is `callers.NAMED` and the name. Runs in the caller's
+    transaction.
+    """
     db.execute(
         """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, ?, ?, ?, ?)
            on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,
@@ -152,10 +160,6 @@ def find_request(db: Database, caller: Caller, key: str) -> AnsweredRequest | No
     query = "select hash, session_id, message_id, lines from answered where owner = ? and key = ?"
     row = db.row(query, (caller.owner, _key(caller, key)))
     return AnsweredRequest(*row) if row else None
-
-
-def is_same_request(db: Database, answered: AnsweredRequest, request: str) -> bool:
-    return answered.hash == keyed_hash.digest(db, request)
 
 
 def finish_request(db: Database, caller: Caller, key: str, message: int, lines: str = "{}") -> None:
@@ -171,16 +175,6 @@ def blank_lines(db: Database, found: Sequence[int]) -> None:
     db.execute("update answered set lines = '{}' where id in (select value from json_each(?))", (found,))
 
 
-def name_session(db: Database, caller: Caller, name: str, session: int, time: clock.Clock) -> None:
-    """Let a caller use a name of its own for a session. Runs in the caller's transaction."""
-    _save(db, caller, f"{_NAMED}{name}", "", session, None, time)
-
-
-def named_session(db: Database, caller: Caller, name: str) -> int | None:
-    found = find_request(db, caller, f"{_NAMED}{name}")
-    return found.session if found else None
-
-
 def record_transcript(
     db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock
 ) -> None:
@@ -191,11 +185,11 @@ def record_transcript(
             "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?",
             (session, caller.owner, len(like), like),
         )
-        _save(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}", "", session, message, time)
+        save_request(db, caller, _transcript_key(db, transcript), session, time, message=message)
 
 
 def find_by_transcript(db: Database, caller: Caller, transcript: str) -> AnsweredRequest | None:
-    return find_request(db, caller, f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}")
+    return find_request(db, caller, _transcript_key(db, transcript))
 
 
 def erase_answered(
@@ -208,16 +202,18 @@ def erase_answered(
 
 def prune(db: Database, before: str) -> None:
     """Delete keys of requests older than this; keys that name sessions stay."""
-    values = (before,)
-    if db.value("select 1 from answered where at < ? and hash <> '' limit 1", values):
-        with db.write():
-            db.execute("delete from answered where at < ? and hash <> ''", values)
+    with db.write():
+        db.execute("delete from answered where at < ? and hash <> ''", (before,))
 
 
 def _hash(token: str) -> str:
-    import hashlib  # 3 ms
+    import hashlib  # rarely needed
 
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def _transcript_key(db: Database, transcript: str) -> str:
+    return f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}"
 
 
 def _key(caller: Caller, key: str) -> str:

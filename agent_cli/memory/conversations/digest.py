@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from agent_cli import clock, text
-from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import capture, log
 from agent_cli.memory.language import keywords, languages
 from agent_cli.memory.language.terms import STOP_WORDS
@@ -53,12 +52,9 @@ class WeightedSentence:
 
 def transcript(entries: Sequence[log.Entry], characters: int) -> str:
     """The messages of person and assistant, a line each, at most this long; long messages lose their middle first."""
-    spoken = [
-        (_speaker(entry), " ".join(entry.message.text.split()))
-        for entry in entries
-        if log.is_spoken(entry) and entry.message.text
-    ]
-    return _fitting(spoken, characters, 12)[:characters]
+    spoken = [entry for entry in entries if log.is_spoken(entry) and entry.message.text]
+    said = [(_speaker(entry), " ".join(entry.message.text.split())) for entry in spoken]
+    return _fitting(said, characters, 12)[:characters]
 
 
 def shorten(words: str, characters: int) -> str:
@@ -72,8 +68,7 @@ def _fitting(said: list[tuple[str, str]], characters: int, extra: int) -> str:
     """What these speakers say, a line each; lines lose their middle, then only every n-th and the last one stay."""
     room = characters
     while sum(len(words) + extra for _, words in said) > characters and room > 80:
-        room = room // 2
-        half = room // 2
+        room, half = room // 2, room // 4
         said = [(who, words if len(words) <= room else f"{words[:half]} … {words[-half:]}") for who, words in said]
     lines = [f"{who}: {words}" if who else words for who, words in said]
     for step in range(max(1, len(lines) // characters), len(lines)):
@@ -158,15 +153,9 @@ def rolling(db: Database, session: int) -> RollingSummary | None:
 
 def fold(db: Database, session: int, up_to: int, now: datetime) -> RollingSummary:
     """Summarise the messages up to this one: extract now, and queue the model's version."""
-
-    def extracted() -> RollingSummary:
-        entries = _folded(db, session, up_to)
-        return _made(up_to, extract(entries), entries, "extract")
-
-    rounds, made = tombstones.erasure_count(db), extracted()
     with db.write():
-        if tombstones.erasure_count(db) != rounds:  # do not store again what was forgotten meanwhile
-            made = extracted()
+        entries = _folded(db, session, up_to)
+        made = _made(up_to, extract(entries), entries, "extract")
         _write(db, session, made, now)
         jobs.add(db, JOB, ids.handle("session", session), now)
     return made
@@ -182,13 +171,10 @@ def ask_model(
     entries = _folded(db, session, present.up_to)
     said = escape_end_tag(transcript(entries, characters), "conversation")
     words = " ".join("".join(ask(_QUESTION.format(transcript=said))).split())
-    whole, room = [], WORDS  # sentences, where there are any
-    for sentence in text.sentences(words):
-        room -= len(sentence.split())
-        if room < 0:
-            break
-        whole.append(sentence)
-    short = text.one_line(" ".join(whole) or " ".join(words.split()[:WORDS]), _LONGEST)
+    sentences = text.sentences(words)
+    while sentences and len(" ".join(sentences).split()) > WORDS:
+        sentences.pop()
+    short = text.one_line(" ".join(sentences or words.split()[:WORDS]), _LONGEST)
     return _made(present.up_to, short, entries, "model") if words else None
 
 
@@ -214,7 +200,7 @@ def extract(entries: Sequence[log.Entry]) -> str:
     """The most important sentences with new words, in order, in at most 150 words; what the person says comes first."""
 
     def is_lasting(each: WeightedSentence) -> bool:  # suggests a lasting statement of the person
-        return each.speaker != "assistant" and not each.words.endswith("?") and bool(_DURABLE.search(each.words))
+        return each.speaker != _ASSISTANT and not each.words.endswith("?") and bool(_DURABLE.search(each.words))
 
     found = sentences(transcript(entries, _EXTRACTED))
     chosen, known, room = list[WeightedSentence](), set[str](), WORDS

@@ -148,9 +148,9 @@ def external_ids(db: Database, session: int) -> dict[int, str]:
 
 def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
     """Mark replies cut by a crash as interrupted, and answer open calls, where no process has the session open."""
+    closed = "update message set finish = 'interrupted' where session_id = ? and finish is null returning id"
     with db.write():
-        cut = db.rows("select id from message where session_id = ? and finish is null", (session,))
-        db.execute("update message set finish = 'interrupted' where session_id = ? and finish is null", (session,))
+        cut = db.rows(closed, (session,))
         for (id,) in cut:
             handle = ids.handle("message", id)
             events.append(db, lambda: now, "reply interrupted", handle, actor="program", session=session)
@@ -181,12 +181,10 @@ def history(
            from said where session_id = ? and id > ? and id < coalesce(?, id + 1) order by id desc limit ?""",
         (session, after, before, -1 if last is None else last),
     )
+    query = """select c.message_id, c.call_id, c.name, c.arguments from tool_call c
+               join message m on m.id = c.message_id where m.session_id = ? and m.id >= ? order by c.id"""
     calls: dict[int, tuple[ToolCall, ...]] = {}
-    for message, call, name, arguments in db.rows(
-        """select c.message_id, c.call_id, c.name, c.arguments from tool_call c join message m on m.id = c.message_id
-           where m.session_id = ? and m.id >= ? order by c.id""",
-        (session, rows[-1][0] if rows else 0),
-    ):
+    for message, call, name, arguments in db.rows(query, (session, rows[-1][0] if rows else 0)):
         calls[message] = (*calls.get(message, ()), ToolCall(call, name, json.loads(arguments)))
     entries = []
     for id, at, offset, role, text, thinking, answers, tool, finish, failed, author, parts, *usage in reversed(rows):
@@ -198,17 +196,15 @@ def history(
 
 def nth_last(db: Database, session: int, role: Role, n: int) -> Entry | None:
     """The n-th last complete message with text of a role in a session."""
-    id = db.value(
-        """select id from said where session_id = ? and role = ? and text <> '' and finish is not null
-           order by id desc limit 1 offset ?""",
-        (session, role, n - 1),
-    )
+    query = """select id from said where session_id = ? and role = ? and text <> '' and finish is not null
+               order by id desc limit 1 offset ?"""
+    id = db.value(query, (session, role, n - 1))
     return None if id is None else history(db, session, after=id - 1, before=id + 1)[0]
 
 
 def session_of(db: Database, id: int) -> int | None:
-    session = db.value("select session_id from message where id = ?", (id,))
-    return None if session is None else int(session)
+    session: int | None = db.value("select session_id from message where id = ?", (id,))
+    return session
 
 
 def question_of(db: Database, id: int) -> int | None:
@@ -223,11 +219,8 @@ def context_of(db: Database, owner: str, id: int, before: int, after: int) -> li
     session = db.value("select session_id from said where id = ? and owner = ?", (id, owner))
     if session is None:
         raise UsageError(f"there is no message m{id}")
-    spoken = [
-        entry
-        for entry in history(db, session)
-        if entry.id == id or (entry.message.role != "tool" and entry.message.text)
-    ]
+    entries = history(db, session)
+    spoken = [each for each in entries if each.id == id or (each.message.role != "tool" and each.message.text)]
     at = next((n for n, entry in enumerate(spoken) if entry.id >= id), len(spoken))
     return spoken[max(0, at - before) : at + after + 1]
 
@@ -254,11 +247,6 @@ def last_message(db: Database, session: int) -> int:
     return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
 
 
-def last_asked_at(db: Database, session: int) -> str:
-    """The time of the last message of the user, as stored; empty when there is none."""
-    return str(db.value("select max(at) from message where session_id = ? and role = 'user'", (session,)) or "")
-
-
 def count_spoken(db: Database, session: int, first: int = 0) -> int:
     """The number of messages with text of person and model, from a message on."""
     spoken = "role in ('user', 'assistant') and text <> ''"
@@ -267,13 +255,12 @@ def count_spoken(db: Database, session: int, first: int = 0) -> int:
 
 def undo_from(db: Database, session: int, first: int, now: datetime, by: int | None = None) -> list[int]:
     """Hide a message and all after it from the view `said`; returns their ids. `by`: the message that replaces them."""
-    which = "session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1)"
-    rows = db.rows(f"select id from said where {which} order by id", (session, first, by))
-    db.execute(
-        f"update message set undone_at = ?4, undone_by = ?3 where {which} and undone_at is null",
+    rows = db.rows(
+        """update message set undone_at = ?4, undone_by = ?3
+           where session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1) and undone_at is null returning id""",
         (session, first, by, clock.utc(now)),
     )
-    return [id for (id,) in rows]
+    return sorted(id for (id,) in rows)
 
 
 def unanswered_replacement(db: Database, session: int) -> int | None:
@@ -292,11 +279,9 @@ def unanswered_replacement(db: Database, session: int) -> int | None:
 
 def redo_replaced(db: Database, session: int, by: int) -> list[int]:
     """Restore the messages that this one replaced; returns their ids. Runs in the caller's transaction."""
-    rows = db.rows("select id from message where session_id = ? and undone_by = ? order by id", (session, by))
-    db.execute(
-        "update message set undone_at = null, undone_by = null where session_id = ? and undone_by = ?", (session, by)
-    )
-    return [id for (id,) in rows]
+    restored = """update message set undone_at = null, undone_by = null where session_id = ? and undone_by = ?
+                  returning id"""
+    return sorted(id for (id,) in db.rows(restored, (session, by)))
 
 
 def exchanges(db: Database, found: Iterable[int]) -> list[int]:
@@ -370,12 +355,10 @@ def _place(db: Database, session: int, scope: Scope) -> str:
 
 
 def _insert_calls(db: Database, message: int, calls: Sequence[ToolCall], now: datetime) -> None:
-    for call in calls:
-        arguments = json.dumps(call.arguments, ensure_ascii=False)
-        db.execute(
-            "insert into tool_call (uid, message_id, call_id, name, arguments) values (?, ?, ?, ?, ?)",
-            (ids.new(now), message, call.id, call.name, arguments),
-        )
+    query = "insert into tool_call (uid, message_id, call_id, name, arguments) values (?, ?, ?, ?, ?)"
+    for each in calls:
+        arguments = json.dumps(each.arguments, ensure_ascii=False)
+        db.execute(query, (ids.new(now), message, each.id, each.name, arguments))
 
 
 def undecided_calls(db: Database, session: int) -> tuple[ToolCall, ...]:
@@ -411,38 +394,29 @@ def _results(db: Database, session: int) -> list[Entry]:
 
 
 def add_note(db: Database, session: int, text: str, now: datetime) -> None:
+    values = (ids.new(now), session, text, clock.utc(now), clock.offset(now))
     with db.write():
-        db.execute(
-            "insert into jotting (uid, session_id, text, at, utc_offset) values (?, ?, ?, ?, ?)",
-            (ids.new(now), session, text, clock.utc(now), clock.offset(now)),
-        )
+        db.execute("insert into jotting (uid, session_id, text, at, utc_offset) values (?, ?, ?, ?, ?)", values)
 
 
 def notes(db: Database, session: int) -> list[str]:
     """The notes of a session, without those written after a message that was undone later."""
-    rows = db.rows(
-        """select text from jotting j where session_id = ? and not exists (
-              select 1 from message m where m.session_id = j.session_id and m.at <= j.at and m.undone_at >= j.at)
-           order by id""",
-        (session,),
-    )
-    return [text for (text,) in rows]
+    query = """select text from jotting j where session_id = ? and not exists (
+                  select 1 from message m where m.session_id = j.session_id and m.at <= j.at and m.undone_at >= j.at)
+               order by id"""
+    return [text for (text,) in db.rows(query, (session,))]
 
 
 def erase_notes(db: Database, session: int) -> None:
     """Erase the notes of a session, and their words in logged calls and results. Runs in the caller's transaction."""
     db.execute("delete from jotting where session_id = ?", (session,))
     instead = "(erased when the session closed)"
+    erased_calls = """update tool_call set arguments = '{}'
+                      where name = ? and message_id in (select id from message where session_id = ?)"""
+    erased_results = "update message set text = ?, parts = ? where session_id = ? and role = 'tool' and tool = ?"
     for tool in NOTE_TOOLS:
-        db.execute(
-            """update tool_call set arguments = '{}'
-               where name = ? and message_id in (select id from message where session_id = ?)""",
-            (tool, session),
-        )
-        db.execute(
-            "update message set text = ?, parts = ? where session_id = ? and role = 'tool' and tool = ?",
-            (instead, encode_parts([Part(instead, "tool", tool)]), session, tool),
-        )
+        db.execute(erased_calls, (tool, session))
+        db.execute(erased_results, (instead, encode_parts([Part(instead, "tool", tool)]), session, tool))
 
 
 def drop_notes(db: Database, found: Sequence[int]) -> None:
@@ -456,18 +430,15 @@ def add_prompt(
     if not text.strip() or text.startswith(" "):
         return
     spans = json.dumps([[text.index(piece), len(piece)] for piece in pasted])
+    values = (ids.new(now), scope.owner, scope.place, session, text, spans, clock.utc(now))
+    oldest = "select id from prompt where owner = ?1 order by id desc limit 1 offset ?2"
     with db.write():
-        if text == db.value("select text from prompt where owner = ? order by id desc limit 1", (scope.owner,)):
+        if [text] == recent_prompts(db, scope.owner, 1):
             return
         db.execute(
-            "insert into prompt (uid, owner, place, session_id, text, pasted, at) values (?, ?, ?, ?, ?, ?, ?)",
-            (ids.new(now), scope.owner, scope.place, session, text, spans, clock.utc(now)),
+            "insert into prompt (uid, owner, place, session_id, text, pasted, at) values (?,?,?,?,?,?,?)", values
         )
-        db.execute(
-            """delete from prompt where owner = ?1
-               and id <= (select id from prompt where owner = ?1 order by id desc limit 1 offset ?2)""",
-            (scope.owner, MAX_PROMPTS),
-        )
+        db.execute(f"delete from prompt where owner = ?1 and id <= ({oldest})", (scope.owner, MAX_PROMPTS))
 
 
 def recent_prompts(db: Database, owner: str, limit: int) -> list[str]:
@@ -483,10 +454,9 @@ def pasted_prompts(db: Database, owner: str, limit: int) -> dict[str, list[str]]
 
 
 def prompts_are_command(db: Database, found: Sequence[int], command: str) -> bool:
-    return not db.value(
-        "select count(*) from prompt where id in (select value from json_each(?)) and text not like ? || ' %'",
-        (found, command),
-    )
+    """Whether these lines are all the same command with words behind it."""
+    other = "select count(*) from prompt where id in (select value from json_each(?)) and text not like ? || ' %'"
+    return not db.value(other, (found, command))
 
 
 def erase_prompts(db: Database, found: Sequence[int]) -> None:

@@ -23,8 +23,7 @@ from agent_cli.store.db import Database
 from agent_cli.text import one_line
 from agent_cli.values import frozen
 
-_TRUSTED: tuple[Origin, ...]
-_TRUSTED = ("typed", "pasted", "piped", "file", "import", "http", "mcp", "schedule", "tool", "model")
+_TRUSTED: list[Origin] = ["typed", "pasted", "piped", "file", "import", "http", "mcp", "schedule", "tool", "model"]
 ORIGINS: tuple[Origin, ...] = ("file", "piped", "http", "tool")
 # Tools whose results are the program's own text, and those whose results the person has approved.
 PROGRAM_WORDED = ("jot", "save_note", "propose_fact", "create_reminder", "complete_task", "draft_message", "calculate")
@@ -95,21 +94,9 @@ class Reading:
         return "what came over HTTP" if self.origin == "http" else "what was piped in"
 
 
-def read_in_turn(entries: Iterable[Entry]) -> Reading | None:
-    """The least trusted of what was read in the last turn of these messages, the latest of its kind."""
-    found: list[Reading] = []
-    for entry in entries:
-        message = entry.message
-        if message.role == "user":
-            found = [Reading(entry.id, part.origin, part.name) for part in entry.parts if part.origin in ORIGINS]
-        elif message.role == "tool" and entry.is_foreign and message.tool_name not in (*PROGRAM_WORDED, *_APPROVED):
-            found.append(Reading(entry.id, "tool", message.tool_name))
-    return _least_trusted(found)
-
-
 def after(db: Database, message: int) -> Reading | None:
     """What was read in the turn that a message of the person began, or else recalled for it."""
-    return _read_after(db, message) or _least_trusted(_recalled(db, message))
+    return _read_in_turn(db, message) or _least_trusted(_recalled(db, message))
 
 
 def before_proposal(db: Database, message: int, statement: str, quote: Quote | None) -> Reading | None:
@@ -127,9 +114,8 @@ def before_proposal(db: Database, message: int, statement: str, quote: Quote | N
 def describe(db: Database, messages: Sequence[int]) -> tuple[str, int | None]:
     """What was read in the last of these messages that has any, as `fetch_feed weather, m313`, and its id."""
     for message in reversed(messages):
-        if found := _read_in_message(db, message):
-            return _description(db, found), message
-        if found := _least_trusted(each for each in _recalled(db, message) if each and each.row):
+        recalled = (each for each in _recalled(db, message) if each and each.row)
+        if found := _read_in_turn(db, message, alone=True) or _least_trusted(recalled):
             return _description(db, found), message
     return "", None
 
@@ -149,14 +135,10 @@ def trust_after(quote: Quote | None, reading: Reading | None) -> Origin:
 
 def _description(db: Database, read: Reading) -> str:
     """What was read, the arguments of the call that it answers, and the handle."""
-    arguments = "{}"
-    if read.origin == "tool" and not read.row:
-        arguments = db.value(
-            """select c.arguments from said r join said q on q.session_id = r.session_id and q.id < r.id
+    query = """select c.arguments from said r join said q on q.session_id = r.session_id and q.id < r.id
                join tool_call c on c.message_id = q.id and c.call_id = r.answers
-               where r.id = ? order by q.id desc limit 1""",
-            (read.message,),
-        )
+               where r.id = ? order by q.id desc limit 1"""
+    arguments = db.value(query, (read.message,)) if read.origin == "tool" and not read.row else None
     words = " ".join(map(str, json.loads(arguments or "{}").values()))
     return f"{one_line(f'{read.described} {words}', 80)}, {read.handle}"
 
@@ -166,10 +148,12 @@ def _least_trusted(found: Iterable[Reading | None]) -> Reading | None:
     return max(filter(None, found), key=lambda each: (_TRUSTED.index(each.origin), each.message), default=None)
 
 
-def _read_after(db: Database, message: int) -> Reading | None:
-    entries = log.history(db, log.session_of(db, message) or 0, after=message - 1)
-    end = next((n for n, entry in enumerate(entries) if n and entry.message.role == "user"), len(entries))
-    return read_in_turn(entries[:end])
+def _read_in_turn(db: Database, message: int, *, alone: bool = False) -> Reading | None:
+    """The least trusted of what was read in the turn that a message begins; `alone`: of what it holds itself."""
+    session = log.session_of(db, message) or 0
+    next_question = "select min(id) from said where session_id = ? and id > ? and role = 'user'"
+    end = message + 1 if alone else db.value(next_question, (session, message))
+    return _least_trusted(_read(db, [session], message, end))
 
 
 def _recalled(db: Database, message: int) -> Iterator[Reading | None]:
@@ -184,7 +168,7 @@ def _recalled(db: Database, message: int) -> Iterator[Reading | None]:
             if kind != "message":
                 yield _kept_in(db, kind, row, asked)
             elif row < asked and (before := log.question_of(db, row)):
-                read = _read_in_message(db, row) if before == row else _read_after(db, before)
+                read = _read_in_turn(db, before, alone=before == row)
                 yield read
                 if read is None and before not in questions and len(questions) < _MAX_QUESTIONS:
                     questions.append(before)
@@ -207,11 +191,6 @@ def _kept_in(db: Database, kind: str, row: int, message: int) -> Reading | None:
             return None
 
 
-def _read_in_message(db: Database, message: int) -> Reading | None:
-    """What a message of the person holds of files and pipes."""
-    return read_in_turn(log.history(db, log.session_of(db, message) or 0, after=message - 1, before=message + 1))
-
-
 def _summarised(db: Database, summaries: Sequence[int]) -> list[int]:
     """The sessions that summaries tell of, also those that they take from other summaries."""
     rows = db.rows(
@@ -228,19 +207,23 @@ def _summarised(db: Database, summaries: Sequence[int]) -> list[int]:
 
 
 def _read_in_sessions(db: Database, sessions: Sequence[int], before: int) -> Reading | None:
-    """The least trusted of what was read in these sessions before a message."""
+    """The least trusted of what was read in these sessions before a message, or recalled there."""
+    query = """select c.kind, c.row, c.message_id from recollection c join said s on s.id = c.message_id
+               where s.session_id in (select value from json_each(?)) and s.id < ? and c.kind in ('section', 'note')"""
+    recalled = [_kept_in(db, *row) for row in db.rows(query, (sessions, before))]
+    return _least_trusted([*_read(db, sessions, 0, before), *recalled])
+
+
+def _read(db: Database, sessions: Sequence[int], first: int, end: int | None) -> list[Reading]:
+    """What was read in these sessions from message `first` until before message `end`."""
     rows = db.rows(
-        """with seen as (select * from said where session_id in (select value from json_each(?1)) and id < ?2)
+        """with seen as (select * from said where session_id in (select value from json_each(?1))
+                         and id >= ?2 and id < coalesce(?3, id + 1))
            select id, 'tool', tool from seen
            where role = 'tool' and (not failed or coalesce(parts ->> '$[0][0]', '') <> 'model')
-             and tool not in (select value from json_each(?3))
+             and tool not in (select value from json_each(?4))
            union all select s.id, p.value ->> 0, coalesce(p.value ->> 2, '') from seen s, json_each(s.parts) p
-           where s.role = 'user' and p.value ->> 0 in (select value from json_each(?4))""",
-        (sessions, before, [*PROGRAM_WORDED, *_APPROVED], ORIGINS),
+           where s.role = 'user' and p.value ->> 0 in (select value from json_each(?5))""",
+        (sessions, first, end, [*PROGRAM_WORDED, *_APPROVED], ORIGINS),
     )
-    recalled = db.rows(
-        """select c.kind, c.row, c.message_id from recollection c join said s on s.id = c.message_id
-           where s.session_id in (select value from json_each(?)) and s.id < ? and c.kind in ('section', 'note')""",
-        (sessions, before),
-    )
-    return _least_trusted([*(Reading(*row) for row in rows), *(_kept_in(db, *row) for row in recalled)])
+    return [Reading(*row) for row in rows]

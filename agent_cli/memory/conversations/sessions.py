@@ -74,11 +74,9 @@ def add_imported(
 
 def find_imported(db: Database, owner: str, source: str, external_id: str) -> int | None:
     """The session imported under this id, or exported from this same file."""
-    id = db.value(
-        "select id from session where owner = ?3 and ((source = ?1 and external_id = ?2) or uid = ?2)",
-        (source, external_id, owner),
-    )
-    return None if id is None else int(id)
+    query = "select id from session where owner = ?3 and ((source = ?1 and external_id = ?2) or uid = ?2)"
+    found: int | None = db.value(query, (source, external_id, owner))
+    return found
 
 
 def external_id(db: Database, id: int) -> tuple[str, str]:
@@ -113,8 +111,8 @@ def touch(db: Database, id: int, at: datetime) -> None:
 
 def is_open_elsewhere(db: Database, id: int) -> bool:
     """Whether another running process has it open."""
-    held_by = db.value("select holder from session where id = ?", (id,))
-    return bool(held_by) and held_by != holder.this_process() and holder.is_alive(held_by)
+    held = db.value("select holder from session where id = ?", (id,))
+    return bool(held) and held != holder.this_process() and holder.is_alive(held)
 
 
 def reopen(db: Database, id: int, owner: str, now: datetime, terminal: str | None = None) -> Session:
@@ -139,16 +137,12 @@ def abandoned(db: Database) -> list[tuple[int, str, Scope]]:
 
 def idle(db: Database, before: datetime) -> list[int]:
     """Open conversations without messages since then that were not continued and wait for no answer."""
-    rows = db.rows(
-        """select id, holder, (select role from said where session_id = s.id order by id desc limit 1) from session s
-           where kind = 'chat' and closed_at is null and max(last_at, coalesce(opened_at, '')) < ?
-             and exists (select 1 from message where session_id = s.id)
-             and not exists (select 1 from message where session_id = s.id and finish is null)""",
-        (clock.utc(before),),
-    )
-    return [
-        id for id, held_by, role in rows if role in ("assistant", None) or not held_by or not holder.is_alive(held_by)
-    ]
+    query = """select id, holder, (select role from said where session_id = s.id order by id desc limit 1)
+               from session s where kind = 'chat' and closed_at is null and max(last_at, coalesce(opened_at, '')) < ?
+                 and exists (select 1 from message where session_id = s.id)
+                 and not exists (select 1 from message where session_id = s.id and finish is null)"""
+    rows = db.rows(query, (clock.utc(before),))
+    return [id for id, held, role in rows if role in ("assistant", None) or not held or not holder.is_alive(held)]
 
 
 def release(db: Database, id: int) -> None:
@@ -218,13 +212,10 @@ def drop_openings(db: Database, found: Sequence[int]) -> None:
 
 def opened_with(db: Database, handles: Iterable[str]) -> list[int]:
     """The sessions whose opening carries over text of one of these sessions and summaries, by the handles in it."""
-    rows = db.rows(
-        """select distinct s.id from json_each(?) c join session s
-             on instr(s.opening, '(' || c.value || ')') or instr(s.opening, '(' || c.value || ',')
-           where s.opening is not null order by s.id""",
-        (list(handles),),
-    )
-    return [id for (id,) in rows]
+    query = """select distinct s.id from json_each(?) c join session s
+                 on instr(s.opening, '(' || c.value || ')') or instr(s.opening, '(' || c.value || ',')
+               where s.opening is not null order by s.id"""
+    return [id for (id,) in db.rows(query, (list(handles),))]
 
 
 def resolve(db: Database, words: str, owner: str) -> Session:
@@ -234,16 +225,12 @@ def resolve(db: Database, words: str, owner: str) -> Session:
     except UsageError:
         if words.strip().lower().lstrip("s").isdigit():
             raise
-    rows = db.rows(
-        """select s.id from session s where s.owner = ? and s.hidden_at is null
-             and (instr(fold(s.title), ?2) or exists (
-                  select 1 from said m where m.session_id = s.id and instr(fold(m.text), ?2)))
-           order by s.last_at desc limit 6""",
-        (owner, words.casefold()),
-    )
-    if not rows:
+    mentions = """owner = :owner and hidden_at is null and (instr(fold(title), :words) or exists (
+                  select 1 from said m where m.session_id = s.id and instr(fold(m.text), :words)))
+                  order by last_at desc limit 6"""
+    found = _select(db, mentions, owner=owner, words=words.casefold())
+    if not found:
         raise UsageError(f"no session mentions {words!r}; `agent sessions list` shows them all")
-    found = [get(db, id, owner) for (id,) in rows]
     if len(found) > 1:
         lines = "\n".join(f"  {session.handle}  {name(db, session)}" for session in found[:5])
         raise UsageError(f"several sessions mention {words!r}; name one by its handle:\n{lines}")
@@ -285,22 +272,14 @@ def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> li
               and exists (select 1 from said where session_id = s.id) {_LATEST} ?""",
         (owner, hidden, limit),
     )
-    return [
-        {
-            "id": session.handle,
-            "title": name(db, session),
-            "kind": session.kind,
-            "place": session.place,
-            "started_at": session.started_at,
-            "last_at": session.last_at,
-            "day": f"{clock.local(session.last_at, session.utc_offset):%Y-%m-%d}",
-            "closed_at": session.closed_at,
-            "turns": turns,
-            "model": model or "",
-        }
-        for *columns, turns, model in rows
-        if (session := Session(*columns))
-    ]
+    found = []
+    for *columns, turns, model in rows:
+        session = Session(*columns)
+        day = f"{clock.local(session.last_at, session.utc_offset):%Y-%m-%d}"
+        shown = {"id": session.handle, "title": name(db, session)}
+        shown |= {key: getattr(session, key) for key in ("kind", "place", "started_at", "last_at")}
+        found.append(shown | {"day": day, "closed_at": session.closed_at, "turns": turns, "model": model or ""})
+    return found
 
 
 def latest_carried(db: Database, owner: str, place: str | None, limit: int, besides: int | None) -> list[Session]:
@@ -314,38 +293,30 @@ def last_day_before(
     """The last local day before `end` of a conversation that may be carried over. `summarised`: only with a summary."""
     has_summary = "exists (select 1 from summary where session_id = s.id)" if summarised else "true"
     late = (end + timedelta(days=2)).isoformat()  # after the end of the day in every zone
-    day = db.value(
-        f"""select {_DAY} from session s
-            where owner = :owner and last_at < :late and {CARRIED} and {_DAY} < :end
-              and id not in (select value from json_each(:besides)) and {has_summary}
-            order by last_at desc limit 1""",
-        {"owner": owner, "place": place, "end": end.isoformat(), "late": late, "besides": list(besides)},
-    )
+    query = f"""select {_DAY} from session s
+                where owner = :owner and last_at < :late and {CARRIED} and {_DAY} < :end
+                  and id not in (select value from json_each(:besides)) and {has_summary}
+                order by last_at desc limit 1"""
+    values = {"owner": owner, "place": place, "end": end.isoformat(), "late": late, "besides": list(besides)}
+    day = db.value(query, values)
     return date.fromisoformat(day) if day else None
 
 
 def any_not_carried(db: Database, owner: str, place: str | None, first: date, end: date) -> bool:
     """Whether something was said on these days, in whatever kind of session, that is hidden or of another place."""
     days = {"first": first.isoformat(), "end": end.isoformat(), "early": (first - timedelta(days=1)).isoformat()}
-    return bool(
-        db.value(
-            f"""select exists (select 1 from session s
+    query = f"""select exists (select 1 from session s
                 where owner = :owner and last_at >= :early
                   and date(started_at, utc_offset || ' minutes') < :end and {_DAY} >= :first
-                  and (hidden_at is not null or (:place is null and place glob 'http:*') or place <> :place))""",
-            {"owner": owner, "place": place, **days},
-        )
-    )
+                  and (hidden_at is not null or (:place is null and place glob 'http:*') or place <> :place))"""
+    return bool(db.value(query, {"owner": owner, "place": place, **days}))
 
 
 def goes_on(db: Database, since: datetime) -> bool:
     """Whether a conversation that a running process has open had a message since then."""
-    rows = db.rows(
-        """select holder from session
-           where kind = 'chat' and closed_at is null and holder is not null and last_at >= ?""",
-        (clock.utc(since),),
-    )
-    return any(holder.is_alive(held_by) for (held_by,) in rows)
+    query = """select holder from session
+               where kind = 'chat' and closed_at is null and holder is not null and last_at >= ?"""
+    return any(holder.is_alive(held_by) for (held_by,) in db.rows(query, (clock.utc(since),)))
 
 
 def awaits_model(db: Database, now: datetime) -> bool:

@@ -74,23 +74,17 @@ def exchange(db, caller, key="k"):
     log.add_user_message(db, session, caller.scope, [Part("My boat is called Windrose.", "http")], NOON)
     reply = log.add_user_message(db, session, caller.scope, [Part("Nice.", "http")], NOON)
     with db.write():
-        callers.begin_request(db, caller, key, "body", session, noon)
+        callers.save_request(db, caller, key, session, noon, hash="of the body")
     callers.finish_request(db, caller, key, reply)
     callers.record_transcript(db, caller, "all that was said", session, reply, noon)
     with db.write():
-        callers.name_session(db, caller, "house", session, noon)
+        callers.save_request(db, caller, f"{callers.NAMED}house", session, noon)
     return session, reply
 
 
 def test_request_is_known_by_its_key_and_told_from_another(db, bot):
     session, reply = exchange(db, bot)
-    known = callers.find_request(db, bot, "k")
-
-    assert (known.session, known.message) == (session, reply)
-    assert (callers.is_same_request(db, known, "body"), callers.is_same_request(db, known, "other body")) == (
-        True,
-        False,
-    )
+    assert callers.find_request(db, bot, "k") == callers.AnsweredRequest("of the body", session, reply, "{}")
     assert callers.find_request(db, callers.add(db, "other", noon)[0], "k") is None
 
 
@@ -100,7 +94,7 @@ def test_session_is_found_by_how_far_it_has_come_and_by_its_name(db, bot):
 
     assert callers.find_by_transcript(db, bot, "all that was said") is None
     assert callers.find_by_transcript(db, bot, "and more").session == session
-    assert callers.named_session(db, bot, "house") == session
+    assert callers.find_request(db, bot, f"{callers.NAMED}house").session == session
     assert "said" not in {key.partition("/")[2] for (key,) in db.rows("select key from answered")}
 
 
@@ -109,7 +103,7 @@ def test_old_keys_are_free_again_and_names_stay(db, bot):
     callers.prune(db, clock.utc(NOON + timedelta(days=8)))
 
     assert callers.find_request(db, bot, "k") is None
-    assert callers.named_session(db, bot, "house") == 1
+    assert callers.find_request(db, bot, f"{callers.NAMED}house").session == 1
 
 
 def test_forgetting_a_conversation_forgets_which_requests_it_answered(db, bot):

@@ -318,7 +318,7 @@ def test_the_receipts_kept_for_a_repeated_answer_are_forgotten_with_what_they_te
     bot, _ = callers.add(file, "bot", noon, mine=True)
     asked = say(file, sessions.start(file, HERE, NOON), "Keep what I wrote down yesterday")
     with file.write():
-        callers.begin_request(file, bot, "k1", "Keep it", 1, noon)
+        callers.save_request(file, bot, "k1", 1, noon)
     notes.add(file, HERE, "The safe opens with swordfish", noon)
     callers.finish_request(
         file, bot, "k1", ids.number("message", asked), '{"receipts": ["saved n1 “The safe opens with swordfish”"]}'
