@@ -13,6 +13,7 @@ import warnings
 from calendar import monthrange
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cache
 from itertools import pairwise
@@ -23,6 +24,7 @@ from agent_cli.memory.dates import moments
 from agent_cli.memory.dates.moments import DueTime
 from agent_cli.memory.language import date_phrases, languages
 from agent_cli.text import Pattern
+from agent_cli.values import frozen
 
 _MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
 _MAX_SENTENCE = 2000  # characters of a task with its words for time
@@ -55,21 +57,28 @@ _AND_A_HALF = languages.pattern(languages.spaced(rf"(?<!\S)\S++ {languages.alter
 _DATEPARSER_SETTINGS = {"DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False}
 
 
-_Found = Mapping[str, re.Match[str]]
-"""What was found in a sentence, by kind: repeating, duration, day, point, part."""
+@frozen
+class _Found:
+    """The words for time in a sentence, in order; what their groups matched, and for each kind of words all of them."""
+
+    matches: list[re.Match[str]]
+    groups: dict[str, str]
+
+    def cut_from(self, sentence: str) -> str:
+        left, at = "", 0
+        for each in self.matches:
+            left, at = f"{left}{sentence[at : each.start()]} ", each.end()
+        return left + sentence[at:]
 
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     """The sentence without its words for time, and the due time or None. Raises UsageError for past or impossible
     ones, and for a sentence that no task can be."""
-    found = locate(sentence)
-    left, at = "", 0
-    for each in _in_order(found):
-        left, at = f"{left}{sentence[at : each.start()]} ", each.end()
-    words = re.sub(r" ([,.;!?])", r"\1", " ".join((left + sentence[at:]).split())).strip(" ,;–-")
+    found = _locate(sentence)
+    words = re.sub(r" ([,.;!?])", r"\1", " ".join(found.cut_from(sentence).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
         words = words[match.end() :]
-    return words, _due_time(found, now, zone) if found else None
+    return words, _due_time(found, now, zone) if found.matches else None
 
 
 def parse(words: str, now: datetime, zone: str) -> DueTime | None:
@@ -80,12 +89,9 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
     if _NO_TIME.fullmatch(words):
         return None
     for phrase in (words, f"in {words}", f"on {words}", f"at {words}"):
-        rest, found = phrase, locate(phrase)
-        for match in found.values():
-            rest = f"{rest[: match.start()]}{' ' * len(match[0])}{rest[match.end() :]}"
-        if found and _FILLER.fullmatch(rest):
-            due_time = _due_time(found, now, zone)
-            return DueTime(due_time.due, words, zone, due_time.repeats, due_time.starts)
+        found = _locate(phrase)
+        if found.matches and _FILLER.fullmatch(found.cut_from(phrase)):
+            return replace(_due_time(found, now, zone), words=words)
     tz = moments.get_zone(zone, now)
     today = moments.to_wall(now, tz)
     if (wall := _dateparser(words, today)) is None:
@@ -107,42 +113,37 @@ def parse_moment(words: str, now: datetime, zone: str) -> datetime:
 
 def _due_time(found: _Found, now: datetime, zone: str) -> DueTime:
     """Raises UsageError when it is past or there is no such day or time."""
-    tz, words = moments.get_zone(zone, now), " ".join(each[0].strip(" ,") for each in _in_order(found))
-    now = now.astimezone(UTC)  # datetimes of one zone are compared by local time
-    at = _time_of_day(found)
-    wall = moments.to_wall(now, tz)
-    if "repeating" in found:
-        rule, part = _repetition(found["repeating"], wall)
-        first = moments.first(rule, at or time(_PART_HOURS.get(part, MORNING.hour)), tz, now)
+    tz, words = moments.get_zone(zone, now), " ".join(each[0].strip(" ,") for each in found.matches)
+    now, groups = now.astimezone(UTC), found.groups  # datetimes of one zone are compared by local time
+    at, wall = _time_of_day(groups), moments.to_wall(now, tz)
+    if "repetition" in groups:
+        rule = _repetition(groups, wall)
+        usual = time(_PART_HOURS.get(groups.get("each_part", ""), MORNING.hour))
+        first = moments.first(rule, at or usual, tz, now)
         return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
-    if "duration" in found:
-        due = _after_duration(found["duration"], at, wall, tz, now)
-    elif "day" in found:
-        due = _on_day(found, at, wall, tz, now)
+    if "duration" in groups:
+        due = _after_duration(groups, at, wall, tz, now)
+    elif "named_day" in groups:
+        due = _on_day(groups, at, wall, tz, now)
     else:
-        due = moments.from_wall(datetime.combine(wall, at or MORNING), tz)
-        if due <= now:
-            due = moments.from_wall(datetime.combine(wall + timedelta(days=1), at or MORNING), tz)
+        due, tomorrow = (
+            moments.from_wall(datetime.combine(wall + timedelta(days=days), at or MORNING), tz) for days in (0, 1)
+        )
+        due = tomorrow if due <= now else due
     return DueTime(due, words, zone)
 
 
-def _in_order(found: _Found) -> list[re.Match[str]]:
-    return sorted(found.values(), key=lambda each: each.start())
-
-
-def _part_of_day(found: _Found) -> str:
+def _part_of_day(groups: Mapping[str, str]) -> str:
     """The part of the day or ""; "tonight" names both a day and its part."""
-    if "part" in found:
-        return date_phrases.groups(found["part"])["part"]
-    return date_phrases.groups(found["day"]).get("tonight", "") if "day" in found else ""
+    return groups.get("part") or groups.get("tonight", "")
 
 
-def _time_of_day(found: _Found) -> time | None:
+def _time_of_day(groups: Mapping[str, str]) -> time | None:
     """The time of day, or None. Raises UsageError when there is no such time."""
-    part = _part_of_day(found)
-    if "point" not in found:
+    part = _part_of_day(groups)
+    if "clock" not in groups:
         return time(_PART_HOURS[part]) if part else None
-    point = " ".join(next(iter(date_phrases.groups(found["point"]).values())).split())
+    point = " ".join(next(groups[name] for name in ("point", "bare", "alone") if name in groups).split())
     if point in _POINT_HOURS:
         return time(_POINT_HOURS[point])
     spoken = next((words for words in _SPOKEN if point.startswith(words)), None)
@@ -168,19 +169,18 @@ def _time_of_day(found: _Found) -> time | None:
         raise UsageError(f"{point} is not a time of day: write it like 3pm or 15:00") from error
 
 
-def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
+def _after_duration(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
     """Hours and minutes count elapsed time; days and longer move the date, at the time `at` or nine."""
     from dateutil.relativedelta import relativedelta
 
-    parts = date_phrases.groups(match)
-    unit = date_phrases.index(parts["unit"], date_phrases.TIME_UNITS)
-    amounts = [(_amount(parts["amount"]), unit)]
-    if "half" in parts:
+    unit = date_phrases.index(groups["unit"], date_phrases.TIME_UNITS)
+    amounts = [(_amount(groups["amount"]), unit)]
+    if "half" in groups:
         amounts.append((0.5, unit))
-    if "further" in parts:
-        amounts.append((_amount(parts["further"]), date_phrases.index(parts["smaller"], date_phrases.TIME_UNITS)))
+    if "further" in groups:
+        amounts.append((_amount(groups["further"]), date_phrases.index(groups["smaller"], date_phrases.TIME_UNITS)))
     exact = unit < _EXACT_UNITS
-    due = now.astimezone(UTC).replace(tzinfo=None) if exact else wall
+    due = now.replace(tzinfo=None) if exact else wall
     try:
         for amount, each in amounts:
             if each < len(_FIELDS):
@@ -189,7 +189,7 @@ def _after_duration(match: re.Match[str], at: time | None, wall: datetime, tz: t
                 months = amount * (12 if each > len(_FIELDS) else 1)
                 due += relativedelta(months=int(months), days=30 * (months % 1))
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{match[0]!r} is too far away: name a nearer time") from error
+        raise UsageError(f"{groups['duration']!r} is too far away: name a nearer time") from error
     return due.replace(tzinfo=UTC).astimezone(tz) if exact else _future(datetime.combine(due, at or MORNING), tz, now)
 
 
@@ -202,18 +202,17 @@ def _amount(words: str) -> float:
     return (float(word) if word[0].isdigit() else date_phrases.number(word)) + half
 
 
-def _on_day(found: _Found, at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
+def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
     """A named day, at a time. Raises UsageError when it is past."""
     today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
-    part, groups = _part_of_day(found), date_phrases.groups(found["day"])
-    day = _named_day(found["day"], groups, today)
-    if part == "tonight" and "point" in found and at and at.hour < 5:
+    part, day = _part_of_day(groups), _named_day(groups, today)
+    if part == "tonight" and "clock" in groups and at and at.hour < 5:
         day += timedelta(days=1)  # tonight at midnight
     due = moments.from_wall(datetime.combine(day, at or MORNING), tz)
     if due <= now and day == today:
         if not {"day", "weekend"}.isdisjoint(groups):
             day += timedelta(days=7)
-        elif "point" not in found and (_PART_HOURS.get(part, _NOON) >= _NOON or wall.hour < _NOON):
+        elif "clock" not in groups and (_PART_HOURS.get(part, _NOON) >= _NOON or wall.hour < _NOON):
             customary = (moments.from_wall(today.replace(hour=hour), tz) for hour in (12, 15, 18, 20, 22, 23))
             if (later := next((each for each in customary if each > now), None)) is None:
                 raise UsageError("today is nearly over: name a time, as in “in ten minutes” or “tomorrow at 9”")
@@ -221,9 +220,9 @@ def _on_day(found: _Found, at: time | None, wall: datetime, tz: tzinfo, now: dat
     return _future(datetime.combine(day, at or MORNING), tz, now)
 
 
-def _named_day(match: re.Match[str], groups: dict[str, str], today: datetime) -> datetime:
+def _named_day(groups: Mapping[str, str], today: datetime) -> datetime:
     if "past" in groups:
-        raise UsageError(f"{match[0]} is past: name a time in the future")
+        raise UsageError(f"{groups['named_day']} is past: name a time in the future")
     if "today" in groups:
         return today
     if "tomorrow" in groups or "after" in groups:
@@ -241,26 +240,22 @@ def _named_day(match: re.Match[str], groups: dict[str, str], today: datetime) ->
         return today.replace(year=today.year + 1, month=1, day=1)
     if "only" in groups:
         return _day_of_month(int(groups["only"]), today)
+    year = int(groups["year"]) if "year" in groups else None
     try:
-        return _date(groups, today)
+        if "iso" in groups:
+            year, month, day = map(int, groups["iso"].split("-"))
+        elif "numbers" in groups:
+            first, second, *years = map(int, re.findall(r"\d+", groups["numbers"]))
+            year = years[0] if years else None
+            day, month = date_phrases.day_and_month(first, second, slashed="/" in groups["numbers"])
+        else:
+            day, month = int(groups["date"]), date_phrases.month_number(groups["month"])
+        if year is not None:
+            return today.replace(year, month, day)
+        return date_phrases.in_year(None, month, day, today, ahead=True)[0]
     except ValueError as error:
-        words = next(value for name, value in match.groupdict().items() if value and name.startswith("words"))
-        raise UsageError(f"there is no {words}: name another day") from error
-
-
-def _date(groups: dict[str, str], today: datetime) -> datetime:
-    """The day of a date; of one without a year the coming one. Raises ValueError."""
-    year: int | None
-    if "iso" in groups:
-        year, month, day = map(int, groups["iso"].split("-"))
-    elif "numbers" in groups:
-        first, second, *years = map(int, re.findall(r"\d+", groups["numbers"]))
-        day, month = date_phrases.day_and_month(first, second, slashed="/" in groups["numbers"])
-        year = years[0] if years else None
-    else:
-        day, month = int(groups["date"]), date_phrases.month_number(groups["month"])
-        year = int(groups["year"]) if "year" in groups else None
-    return today.replace(year, month, day) if year else date_phrases.in_year(year, month, day, today, ahead=True)[0]
+        typed = re.search(re.escape(groups["words"]), groups["named_day"], re.IGNORECASE)
+        raise UsageError(f"there is no {typed and typed[0]}: name another day") from error
 
 
 def _day_of_month(day: int, today: datetime) -> datetime:
@@ -298,8 +293,8 @@ _DATE, _OF_MONTH = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?", "(?:<OF_MONTH>)?"
 
 
 @cache
-def _patterns() -> tuple[Pattern, ...]:
-    """The patterns of repetition, duration, day, part and point; compiled when first needed."""
+def _patterns() -> dict[str, Pattern]:
+    """By the kind of words that they find; compiled when first needed."""
     hours, unit, day, short, month = (
         *(date_phrases.NUMBER_WORDS, date_phrases.UNIT, date_phrases.DAY),
         *(date_phrases.SHORT_DAY, rf"(?:{date_phrases.SHORT_MONTH})\.?"),
@@ -325,20 +320,21 @@ def _patterns() -> tuple[Pattern, ...]:
         rf"(?P<day>{short})\.?(?=,? (?:<AT_HOUR> )?(?:{points}))",
         r"<NEXT_PERIOD>|(?P<weekend><WEEKEND>)",
     )
-    patterns = (
-        _repeating(),
-        rf"(?<![\w-])in (?:<ABOUT>)?(?P<amount>{amount})\s*(?P<unit>{unit})"
+    patterns = {
+        "repetition": _repeating(),
+        "duration": rf"(?<![\w-])in (?:<ABOUT>)?(?P<amount>{amount})\s*(?P<unit>{unit})"
         rf"(?: <AND> (?:(?P<half>a half)|(?P<further>{amount})\s*(?P<smaller>{unit})))?(?![\w-])"
         rf"|(?<![\w-])(?P<amount>{amount})\s*(?P<unit>{unit}) <FROM_NOW>\b",
-        rf"(?<![\w-])(?=\w)(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
-        rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
-        rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w:/-])"
+        "named_day": rf"(?<![\w-])(?=\w)(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
+        "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
+        "clock": rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w:/-])"
         rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w:/-]|\.\d)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
-    )
-    return tuple(
-        Pattern(languages.spaced(date_phrases.any_of([languages.expand(each)])), re.IGNORECASE) for each in patterns
-    )
+    }
+    return {
+        kind: Pattern(languages.spaced(date_phrases.any_of([languages.expand(each)])), re.IGNORECASE)
+        for kind, each in patterns.items()
+    }
 
 
 def _repeating() -> str:
@@ -353,7 +349,7 @@ def _repeating() -> str:
         rf"<EVERY> (?P<nth>{'|'.join((_NTH[0], *_NTH[2:]))}) (?P<nthday>{day})\b(?: <OF_EACH_MONTH>)?",
         rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
         r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
-        rf"<EVERY> (?P<part>{'|'.join(_PART_HOURS)})\b",
+        rf"<EVERY> (?P<each_part>{'|'.join(_PART_HOURS)})\b",
         rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
         rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<only>\d{{1,2}})"
         rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
@@ -364,48 +360,51 @@ def _repeating() -> str:
     return rf"(?<![\w-])(?:<ON_REPEATED> )?(?:{'|'.join(rules)})(?![\w'’-])"
 
 
-def locate(sentence: str) -> _Found:
+def _locate(sentence: str) -> _Found:
     """The last match of each kind; none overlapping. Raises UsageError for two times joined by "and", and for a
     sentence that no task can be."""
     if len(sentence) > _MAX_SENTENCE:
         raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     left = sentence = _correct_day_names(sentence)
-    found: dict[str, re.Match[str]] = {}
-    for kind, pattern in zip(("repeating", "duration", "day", "part", "point"), _patterns(), strict=True):
-        if kind in ("part", "point"):
-            fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, found)]
-            _refuse_two_times(fits, sentence)
+    found = _Found([], {})
+    for kind, pattern in _patterns().items():
+        if kind in ("part", "clock"):
+            fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, found.matches)]
+            for one, other in pairwise(fits):
+                if _JOINED.fullmatch(sentence[one.end() : other.start()]):
+                    both = sentence[one.start() : other.end()].strip()
+                    raise UsageError(f"“{both}” are two times: write one task for each")
         else:
-            fits = [] if found else [each for each in pattern.finditer(left) if _is_date_words(kind, each, sentence)]
-        if kind == "day":  # a day to come, where one is named too
-            fits.sort(key=lambda each: "past" not in date_phrases.groups(each))
+            fits = [] if found.matches else [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]
+            fits.sort(key=lambda each: "past" not in date_phrases.groups(each))  # a day to come, where one is named too
         if fits:
-            match = found[kind] = fits[-1]
+            match = fits[-1]
+            found.matches.append(match)
+            found.groups.update({kind: match[0]} | date_phrases.groups(match))
             left = f"{left[: match.start()]}{chr(0) * len(match[0])}{left[match.end() :]}"
+    found.matches.sort(key=lambda each: each.start())
     return found
 
 
-def _is_date_words(kind: str, match: re.Match[str], sentence: str) -> bool:
+def _is_date_words(match: re.Match[str], sentence: str) -> bool:
     """An adverb such as "weekly" counts only at either end of the sentence or before a time.
 
     A past time counts beside a time of day and at the end, unless it says what the sentence is about; it is refused
     later."""
     before, after = sentence[: match.start()].strip(), sentence[match.end() :].strip()
     groups = date_phrases.groups(match)
-    if kind == "day" and "past" in groups:
+    if "past" in groups:
         at_end = re.fullmatch(rf"(?:{'|'.join(_PART_HOURS)})?[\s.!]*", after, re.IGNORECASE)
         if at_end and not _TOPIC.search(before):
             return True
         return bool(_TIME_BEHIND.match(after) or _TIME_BEFORE.search(before))
-    if kind != "repeating" or "adverb" not in groups:
-        return True
-    return not after or not after[0].isalpha() or bool(_BEHIND_ADVERB.match(after)) or not match.start()
+    at_edge = not after or not after[0].isalpha() or not match.start()
+    return "adverb" not in groups or at_edge or bool(_BEHIND_ADVERB.match(after))
 
 
-def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, taken: _Found) -> bool:
+def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, others: list[re.Match[str]]) -> bool:
     """Whether a match is a time in its context: "at 9" not before a noun, "evening" not as a noun."""
     before, after = sentence[: match.start()].rstrip(" ,"), sentence[match.end() :].lstrip(" ,")
-    others = taken.values()
     beside = len(before) in {each.end() for each in others} or len(sentence) - len(after) in {e.start() for e in others}
     if kind == "part":
         return beside or " " in match[0].strip() or match[0].casefold() == "tonight"
@@ -415,12 +414,6 @@ def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, taken: _Foun
     return "point" in groups or beside or not after or after[0] in ".;!?)"
 
 
-def _refuse_two_times(fits: list[re.Match[str]], sentence: str) -> None:
-    for one, other in pairwise(fits):
-        if _JOINED.fullmatch(sentence[one.end() : other.start()]):
-            raise UsageError(f"“{sentence[one.start() : other.end()].strip()}” are two times: write one task for each")
-
-
 def _correct_day_names(sentence: str) -> str:
     """Corrects weekdays with transposed letters; the length stays the same. Raises UsageError for other mistakes."""
     names = date_phrases.DAY.split("|")
@@ -428,71 +421,60 @@ def _correct_day_names(sentence: str) -> str:
 
     def right(match: re.Match[str]) -> str:
         word = match[0].lower()
-        day = days.get((word[0], *sorted(word)), word)
-        if day == word and word.endswith(languages.phrases("DAY_ENDING")) and (meant := _mistyped(word, names)):
-            raise UsageError(f"“{match[0]}” is no day of the week; did you mean {meant}?")
-        return match[0] if day == word else day
+        if day := days.get((word[0], *sorted(word))):
+            return match[0] if day == word else day
+        if word.endswith(languages.phrases("DAY_ENDING")):
+            from difflib import SequenceMatcher  # rarely needed: 2 ms
+
+            likeness, meant = max((SequenceMatcher(None, word, each).ratio(), each) for each in names)
+            if likeness >= _LIKENESS:
+                raise UsageError(f"“{match[0]}” is no day of the week; did you mean {meant}?")
+        return match[0]
 
     return re.sub(r"\w{6,10}", right, sentence)
-
-
-def _mistyped(word: str, names: list[str]) -> str:
-    """The day that is meant by a word such as "wensday"; empty for a day, and for words such as "holiday"."""
-    from difflib import SequenceMatcher  # rarely needed: 2 ms
-
-    likeness, name = max((SequenceMatcher(None, word, each).ratio(), each) for each in names)
-    return name if _LIKENESS <= likeness < 1 else ""
 
 
 # Repetitions: "every Monday", "jeden Werktag", "every last Friday".
 
 
-def _repetition(match: re.Match[str], now: datetime) -> tuple[str, str]:
-    """The rule of the matched words, and the part of the day they name or ""; `now` is local time.
-
-    Raises UsageError when it would occur too often, or never.
-    """
-    groups = date_phrases.groups(match)
-    interval = _interval(groups.get("other", ""))
+def _repetition(groups: Mapping[str, str], now: datetime) -> str:
+    """The rule of the matched words; `now` is local time. Raises UsageError when it would occur too often, or never."""
+    interval = 1
+    if other := groups.get("other"):
+        interval = 2 if _OTHER.fullmatch(other) else date_phrases.number(other)
+    if not interval:
+        raise UsageError("an interval of 0 is not possible: say every day, or every 2 weeks")
     if "nth" in groups:
         nth = (1, 2, 3, 4, -1)[date_phrases.index(groups["nth"], _NTH)]
-        return f"FREQ=MONTHLY;BYDAY={nth}{_day_codes(groups['nthday'])}", ""
+        return f"FREQ=MONTHLY;BYDAY={nth}{_day_codes(groups['nthday'])}"
     if "work" in groups:
-        return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", ""
+        return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"
     if "weekend" in groups:
-        return "FREQ=WEEKLY;BYDAY=SA,SU", ""
-    if "part" in groups:
-        return "FREQ=DAILY", groups["part"]
+        return "FREQ=WEEKLY;BYDAY=SA,SU"
+    if "each_part" in groups:
+        return "FREQ=DAILY"
     if days := groups.get("days") or groups.get("ondays"):
-        return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}"), ""
+        return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}")
     month = groups.get("month", "")
     if "only" in groups:
-        return _date_rule(1, groups["only"], month), ""
+        return _date_rule(1, int(groups["only"]), month)
     adverb, unit = groups.get("adverb"), groups.get("unit", "")
     frequency = _FREQUENCIES[date_phrases.index(adverb, _ADVERBS) + 1 if adverb else date_phrases.index(unit, _UNITS)]
     if frequency == "MINUTELY" and interval < _MIN_MINUTES:
         raise UsageError(f"every {interval} minutes is too often: at most every {_MIN_MINUTES} minutes")
     if "end" in groups:
-        return _rule("MONTHLY", interval, "BYMONTHDAY=-1"), ""
+        return _rule("MONTHLY", interval, "BYMONTHDAY=-1")
     if "date" in groups:
-        return _date_rule(interval, groups["date"], month), ""
+        return _date_rule(interval, int(groups["date"]), month)
     today = {  # the day, when none is named
         "WEEKLY": f"BYDAY={moments.DAY_CODES[now.weekday()]}",
         "MONTHLY": _on_date(now.day),
         "YEARLY": f"BYMONTH={now.month};{_on_date(now.day, now.month)}",
     }
-    return _rule(frequency, interval, today.get(frequency, "")), ""
+    return _rule(frequency, interval, today.get(frequency, ""))
 
 
-def _interval(word: str) -> int:
-    if not word or _OTHER.fullmatch(word):
-        return 2 if word else 1
-    if not (number := date_phrases.number(word)):
-        raise UsageError("an interval of 0 is not possible: say every day, or every 2 weeks")
-    return number
-
-
-def _rule(frequency: str, interval: int, by: str = "") -> str:
+def _rule(frequency: str, interval: int, by: str) -> str:
     return ";".join(filter(None, (f"FREQ={frequency}", f"INTERVAL={interval}" if interval > 1 else "", by)))
 
 
@@ -501,15 +483,15 @@ def _day_codes(days: str) -> str:
     return ",".join(code for number, code in enumerate(moments.DAY_CODES) if number in found)
 
 
-def _date_rule(interval: int, date: str, month: str) -> str:
-    if not 1 <= int(date) <= 31:
-        raise UsageError(f"no month has a day {date}: name one from 1 to 31")
+def _date_rule(interval: int, day: int, month: str) -> str:
+    if not 1 <= day <= 31:
+        raise UsageError(f"no month has a day {day}: name one from 1 to 31")
     if not month:
-        return _rule("MONTHLY", interval, _on_date(int(date)))
+        return _rule("MONTHLY", interval, _on_date(day))
     number = date_phrases.month_number(month)
-    if int(date) > monthrange(2024, number)[1]:  # a leap year
-        raise UsageError(f"{month.capitalize()} has no day {date}: name another")
-    return _rule("YEARLY", interval, f"BYMONTH={number};{_on_date(int(date), number)}")
+    if day > monthrange(2024, number)[1]:  # a leap year
+        raise UsageError(f"{month.capitalize()} has no day {day}: name another")
+    return _rule("YEARLY", interval, f"BYMONTH={number};{_on_date(day, number)}")
 
 
 def _on_date(day: int, month: int = 0) -> str:
