@@ -150,8 +150,7 @@ def _aged(program: Program) -> None:
     db = file.open_file(program.db, datetime.now(UTC), print)
     began = time.perf_counter()
     for (session,) in db.rows("select id from session where closed_at is not null and kind = 'chat'"):
-        words = summaries.transcript(db, session, 20_000)
-        made = summaries.compose(db, session, summaries.extract(words), summaries.EXTRACT, "")
+        made = summaries.compose(db, session, "", summaries.EXTRACT, "")
         if made:
             summaries.save_session(db, session, made, lambda: datetime.now(UTC))
     db.close()

@@ -36,7 +36,7 @@ def summariser(context: JobContext) -> tuple[summaries.AskModel | None, str, str
 
 def session_words(context: JobContext, session: int) -> tuple[Iterator[str], str, str]:
     """The words of a session's summary as they arrive, the name of the method, and that of the model."""
-    transcript = summaries.transcript(context.db, session, context.max_characters)
+    transcript = digest.transcript(log.history(context.db, session), context.max_characters)
     ask, method, name = summariser(context)
     ask_after = context.ask_after(session, context.cancel) if ask and transcript else None
     if ask_after:  # behind the messages of the conversation; those that were folded away stand in the instruction
@@ -77,7 +77,7 @@ def summarise_period(context: JobContext, job: jobs.Job) -> Effect:
     owner, period = period_summaries.parse_subject(job.subject)
     pause = period_summaries.time_to_wait(db, owner, period, context.time())
     if pause is not None:
-        return lambda: period_summaries.postpone(db, owner, period, context.time(), pause)
+        return lambda: jobs.add(db, job.kind, job.subject, context.time(), context.time() + pause)
     material = period_summaries.collect(db, owner, period, context.max_characters)
     made = None
     if material.items and not material.is_current(summaries.MODEL):  # before a server is asked for a model

@@ -71,7 +71,6 @@ def queue_due(context: JobContext) -> None:
     closing.close_silent(context.db, context.time, context.close_after)
     jobs.prune(context.db, context.time())
     if context.model() is not None:
-        summaries.queue_extracted(context.db, context.time())
         period_summaries.queue_extracted(context.db, context.time())
         jobs.unpark(context.db, LEARN, learning.NO_MODEL_FOR_FACTS, context.time())
         jobs.unpark(context.db, REFLECT, learning.NO_MODEL_FOR_SKILLS, context.time())

@@ -46,15 +46,15 @@ def _derive(db: Database, walk: Walk) -> None:
     is.
     """
     named = walk["summary"]
-    shorter = {*walk["session"], *walk.staying("session")}
-    mentioned = {*walk.request.mentioned.get("summary", ()), *_of_sessions(db, shorter)}
+    shorter, of_sessions = {*walk["session"], *walk.staying("session")}, "select id from summary where session_id {ids}"
+    mentioned = {*walk.request.mentioned.get("summary", ()), *lineage.column(db, of_sessions, shorter)}
     of_session = "select session_id from summary where session_id is not null and id {ids}"
     about = lineage.column(db, of_session, named)  # the summary of a day has the session as a source
     erased = _sources({*shorter, *about}, walk.losing_words("message"), walk["fact"], mentioned | {*named})
     found = derived_from(db, erased)
     days = for_days(db, walk.request.owner, walk.losing_words("message")) - found
     affected = (mentioned | found | days) - {*named}
-    whole = {*_of_sessions(db, walk.request.rows.get("session", ()))}
+    whole = {*lineage.column(db, of_sessions, walk.request.rows.get("session", ()))}
     partial = orphaned_sentences(db, walk.request.owner, affected - whole, erased, _mentions(db, walk, days))
     walk.partial["summary"] = dict(partial)
     walk.add("summary", affected - partial.keys())
@@ -80,10 +80,6 @@ def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
 
 
 SUMMARIES = Owner(_TABLES, _erase, _derive)
-
-
-def _of_sessions(db: Database, sessions: Iterable[int]) -> list[int]:
-    return lineage.column(db, "select id from summary where session_id {ids}", sessions)
 
 
 def _sources(*rows: Iterable[int]) -> list[Source]:
@@ -153,20 +149,15 @@ def orphaned_sentences(
     """
     left, erased_sources = dict[int, tuple[Sentence, ...]](), set(erased)
     for id in sorted(found):
-        sentences = _orphaned(db, owner, id, erased_sources)
-        stay = tuple((words, sources) for words, sources in sentences if sources and not mentions_erased(id, words))
-        left |= {id: stay} if stay else {}
+        if (summary := summaries.get(db, id, owner)) is None:
+            continue
+        expired = frozenset[Source]()
+        if summary.unit == "day":  # its sessions may exist without messages of that day
+            day, named = periods.parse(summary.period), set(summaries.sources(db, id).get(0, ())) - erased_sources
+            if period_summaries.expired_sessions(db, day, named):
+                expired = period_summaries.collect(db, owner, day, _LITTLE).expired
+        sentences = summaries.orphaned_sentences(db, summary, expired - erased_sources)
+        from_others = [(words, of) for words, of in sentences if of and erased_sources.isdisjoint(of)]
+        if stay := tuple(each for each in from_others if not mentions_erased(id, each[0])):
+            left[id] = stay
     return left
-
-
-def _orphaned(db: Database, owner: str, id: int, erased: set[Source]) -> list[Sentence]:
-    summary = summaries.get(db, id, owner)
-    if summary is None:
-        return []
-    expired = frozenset[Source]()
-    if summary.unit == "day":  # its sessions may exist without messages of that day
-        day, named = periods.parse(summary.period), summaries.sources(db, id).get(0, [])
-        if period_summaries.expired_sessions(db, day, [each for each in named if each not in erased]):
-            expired = period_summaries.collect(db, owner, day, _LITTLE).expired
-    sentences = summaries.orphaned_sentences(db, summary, expired - erased)
-    return [(words, sources) for words, sources in sentences if not erased & set(sources)]

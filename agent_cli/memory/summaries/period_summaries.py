@@ -10,9 +10,10 @@ Each unit has a prompt of its own; what does not fit is left out of the longest 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
+from operator import itemgetter
 
 from agent_cli import clock, text
 from agent_cli.clock import Clock
@@ -59,11 +60,10 @@ class Item:
 def collect_items(db: Database, owner: str, period: Period, characters: int) -> list[Item]:
     """The present sources of a period in order, each conversation at most so many characters."""
     if period.unit != "day":
-        found = [summaries.of_period(db, owner, each.key) for each in periods.parts(period)]
+        found = filter(None, (summaries.of_period(db, owner, each.key) for each in periods.parts(period)))
         return [
             Item(Source("summary", each.id), each.period, each.text, each.details, each.at, each.started_at)
             for each in found
-            if each
         ]
     rows = db.rows(
         f"""select m.session_id, s.kind, min(m.id), max(m.at), count(*), min(m.at), m.utc_offset
@@ -72,8 +72,8 @@ def collect_items(db: Database, owner: str, period: Period, characters: int) -> 
             group by m.session_id order by min(m.at), m.session_id""",
         (*_between(period.first, period.end), owner, period.key),
     )
-    chats = [_session(db, period.first, row, characters) for row in rows if row[1] == "chat"]
-    one_shots = [_session(db, period.first, row, characters) for row in rows if row[1] != "chat"]
+    items = {row: _session(db, period.first, row, characters) for row in rows}
+    chats, one_shots = ([item for row, item in items.items() if (row[1] == "chat") == chat] for chat in (True, False))
     return [*chats, *_without_messages(db, owner, period.first), *one_shots, *_facts(db, owner, period.first)]
 
 
@@ -97,7 +97,7 @@ def days_of_session(db: Database, session: int, *, undone: bool = False) -> list
     return [(owner, date.fromisoformat(day)) for owner, day in rows]
 
 
-def expired_sessions(db: Database, period: Period, sources: Sequence[Source]) -> set[Source]:
+def expired_sessions(db: Database, period: Period, sources: Iterable[Source]) -> set[Source]:
     """The sessions among these whose messages of that day were removed by retention, not hidden."""
     sessions = {each.row for each in sources if each.kind == "session"}
     hidden = {id for id in sessions if db.value("select 1 from session where id = ? and hidden_at is not null", (id,))}
@@ -126,19 +126,17 @@ def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, i
 
 def _without_messages(db: Database, owner: str, day: date) -> list[Item]:
     """The summaries of conversations whose messages were removed by retention."""
-    start, end = (clock.utc(_midnight(each)) for each in (day - _DAY, day + 2 * _DAY))
     rows = db.rows(
         """select s.id, s.last_at from session s
            where s.owner = ? and s.last_at >= ? and s.last_at < ? and s.hidden_at is null
              and date(s.last_at, s.utc_offset || ' minutes') = ?
              and not exists (select 1 from message where session_id = s.id) order by s.started_at, s.id""",
-        (owner, start, end, day.isoformat()),
+        (owner, *(clock.utc(_midnight(each)) for each in (day - _DAY, day + 2 * _DAY)), day.isoformat()),
     )
-    found = [(id, last_at, summaries.of_session(db, id)) for id, last_at in rows]
     return [
-        Item(Source("session", id), "a conversation", each.text, each.details, each.at, last_at)
-        for id, last_at, each in found
-        if each
+        Item(Source("session", id), "a conversation", found.text, found.details, found.at, last_at)
+        for id, last_at in rows
+        if (found := summaries.of_session(db, id))
     ]
 
 
@@ -200,16 +198,14 @@ def prompt(period: Period, items: Sequence[Item], characters: int) -> str:
 def extract(period: Period, items: Sequence[Item]) -> str:
     """The sentences with the most frequent words: the best of each source, then the next best."""
     lines = [(n, line) for n, item in enumerate(items) for line in _lines(item)]
-    pieces = [(n, sentence) for n, line in lines for sentence in text.sentences(line.partition(": ")[2])]
-    weighed = list(zip(pieces, digest.sentences("\n".join(line for _, line in lines)), strict=True))
-    weighed.sort(key=lambda each: (-each[1].weight, each[1].place))
+    source_of = [n for n, line in lines for _ in text.sentences(line.partition(": ")[2])]
+    weighed = digest.sentences("\n".join(line for _, line in lines))
     seen, ranked = Counter[int](), []
-    for (n, _), sentence in weighed:
+    for n, sentence in sorted(zip(source_of, weighed, strict=True), key=lambda each: (-each[1].weight, each[1].place)):
         seen[n] += 1
-        ranked.append((seen[n], n, sentence))
-    ranked.sort(key=lambda each: (each[0], -each[2].weight, each[2].place))
-    best = sorted(ranked[: SENTENCES[period.unit]], key=lambda each: each[2].place)
-    words = (digest.narration([each]) if items[n].spoken else each.words for _, n, each in best)
+        ranked.append((seen[n], -sentence.weight, sentence.place, n, sentence))
+    best = sorted(sorted(ranked)[: SENTENCES[period.unit]], key=lambda each: each[2])
+    words = (digest.narration([each]) if items[n].spoken else each.words for *_, n, each in best)
     return " ".join(text.one_line(each, _MAX_SENTENCE) for each in words)
 
 
@@ -223,10 +219,8 @@ def _lines(item: Item) -> list[str]:
 def _format_sources(items: Sequence[Item], characters: int) -> str:
     shares = _shares([len(item.text) for item in items], characters)
     shortened = [(item.title, digest.shorten(item.text, share)) for item, share in zip(items, shares, strict=True)]
-    parts = [
-        f"## {title}\n" + "\n".join(words for _, words in each) for title, each in groupby(shortened, lambda it: it[0])
-    ]
-    return "\n\n".join(parts)
+    by_title = groupby(shortened, itemgetter(0))
+    return "\n\n".join(f"## {title}\n" + "\n".join(words for _, words in each) for title, each in by_title)
 
 
 def _shares(sizes: Sequence[int], room: int) -> list[int]:
@@ -293,11 +287,13 @@ def queue_session(db: Database, session: int, now: datetime) -> None:
 
 
 def queue_extracted(db: Database, now: datetime) -> None:
-    """Queue the summaries made without a model again, the shortest periods first."""
-    found = [(periods.parse(key), owner) for owner, key, session in summaries.made_without_model(db) if session is None]
-    for period, owner in sorted(found, key=lambda each: UNITS.index(each[0].unit)):
-        if not jobs.parked_recently(db, JOB, subject(owner, period.key), now):
-            queue(db, owner, period, now)
+    """Queue the summaries made without a model again: of sessions, then of periods, the shortest first."""
+    for owner, key, session in summaries.made_without_model(db):
+        if session is None:
+            if not jobs.parked_recently(db, JOB, subject(owner, key), now):
+                queue(db, owner, periods.parse(key), now)
+        elif not jobs.parked_recently(db, summaries.JOB, ids.handle("session", session), now):
+            jobs.add(db, summaries.JOB, ids.handle("session", session), now)
 
 
 def time_to_wait(db: Database, owner: str, period: Period, now: datetime) -> timedelta | None:
@@ -313,11 +309,6 @@ def time_to_wait(db: Database, owner: str, period: Period, now: datetime) -> tim
     return (_PAUSE if all(before) else timedelta()) if before else None
 
 
-def postpone(db: Database, owner: str, period: Period, now: datetime, pause: timedelta) -> None:
-    """Queue it again after a pause. Runs in the caller's transaction."""
-    jobs.add(db, JOB, subject(owner, period.key), now, now + pause)
-
-
 def collect(db: Database, owner: str, period: Period, characters: int) -> Material:
     """The material of a summary, with at most so many characters of each conversation."""
     items = tuple(collect_items(db, owner, period, characters))
@@ -326,7 +317,7 @@ def collect(db: Database, owner: str, period: Period, characters: int) -> Materi
         return Material(owner, period, items, None, frozenset(), frozenset(), ())
     known = frozenset(summaries.sources(db, earlier.id).get(0, ()))
     missing = known - {item.source for item in items}
-    emptied = expired_sessions(db, period, list(missing)) if period.unit == "day" and missing else set()
+    emptied = expired_sessions(db, period, missing) if period.unit == "day" and missing else set()
     expired = frozenset(emptied | summaries.missing_sources(db, earlier))
     orphaned = tuple(summaries.orphaned_sentences(db, earlier, expired)) if expired else ()
     return Material(owner, period, items, earlier, known, expired, orphaned)
@@ -353,21 +344,19 @@ def stream(material: Material, ask: AskModel | None, characters: int) -> Iterato
 
 def compose(material: Material, words: str, method: str, model: str) -> NewSummary:
     """The summary in these words, after the orphaned sentences of the earlier one."""
-    words = summaries.sensible(words)
-    if not words.strip() and material.items:  # the model had nothing to say
-        words, method = extract(material.period, material.items), summaries.EXTRACT
-    new = text.sentences(words)[: SENTENCES[material.period.unit]]
-    found = summaries.attribute(new, [(item.source, item.words) for item in material.items])
-    whole, sources = summaries.join_sentences([*dict(material.orphaned).items(), *zip(new, found, strict=True)])
-    room = DETAILS[material.period.unit]
-    present = [item.source for item in material.items]
+    words, items, unit = summaries.sensible(words), material.items, material.period.unit
+    if not words.strip() and items:  # the model had nothing to say
+        words, method = extract(material.period, items), summaries.EXTRACT
+    new = summaries.attribute(text.sentences(words)[: SENTENCES[unit]], [(item.source, item.words) for item in items])
+    whole, sources = summaries.join_sentences([*dict(material.orphaned).items(), *new])
+    present = [item.source for item in items]
     # The earlier details of sources removed by retention; none when others are hidden, as they may be theirs.
     stays = material.earlier and material.expired and material.known <= material.expired.union(present)
     details = [material.earlier.details if material.earlier and stays else ""]
-    for item in material.items:
-        details += [item.details, keywords.newest_details([item.words], room)]
+    for item in items:
+        details += [item.details, keywords.newest_details([item.words], DETAILS[unit])]
     all_sources = (*sorted(material.expired, key=lambda each: (each.kind, each.row)), *present)
-    return NewSummary(whole, keywords.merge_details(details, room, whole), method, model, sources, all_sources)
+    return NewSummary(whole, keywords.merge_details(details, DETAILS[unit], whole), method, model, sources, all_sources)
 
 
 def save(db: Database, material: Material, made: NewSummary, time: Clock) -> int:

@@ -13,9 +13,8 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import datetime
 from itertools import accumulate
-from typing import TypeVar
+from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.memory.conversations import digest, log, sessions
@@ -23,11 +22,9 @@ from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.language import keywords, statements
 from agent_cli.memory.language.terms import STOP_WORDS
 from agent_cli.memory.search import index
-from agent_cli.store import ids, jobs
-from agent_cli.store.db import Database, Row
+from agent_cli.store import ids
+from agent_cli.store.db import Database
 from agent_cli.values import frozen
-
-T = TypeVar("T")
 
 MODEL, EXTRACT = "model", "extract"  # the method; an extract is replaced when a model answers
 JOB = "summary"
@@ -152,11 +149,6 @@ def extract(transcript: str) -> str:
     return digest.narration(sorted(telling, key=lambda each: (-each.weight, each.place))[:SENTENCES])
 
 
-def transcript(db: Database, session: int, characters: int) -> str:
-    """The messages of person and assistant, a line each, at most this long."""
-    return digest.transcript(log.history(db, session), characters)
-
-
 def sensible(words: str) -> str:
     """A model's summary; empty when it is made of signs, or mostly of sentences that stand more than once."""
     said = [each.casefold() for each in text.sentences(words)]
@@ -166,48 +158,37 @@ def sensible(words: str) -> str:
 
 def compose(db: Database, session: int, words: str, method: str, model: str) -> NewSummary | None:
     """The summary in these words, with its sources and details; None to keep the model's earlier one."""
-    words = sensible(words)
+    words, earlier, entries = sensible(words), of_session(db, session), log.history(db, session)
     if not words.strip():  # the model had nothing to say
-        earlier = of_session(db, session)
         if earlier and earlier.method == MODEL:
             return None  # otherwise an extract is stored with the model's name, so that it is not asked again
-        words, method = extract(transcript(db, session, _EXTRACTED)), EXTRACT
+        words, method = extract(digest.transcript(entries, _EXTRACTED)), EXTRACT
         if not words:
             return None
-    entries = [entry for entry in log.history(db, session) if log.is_spoken(entry) and entry.message.text]
-    earlier = of_session(db, session)
+    items = [(Source("message", each.id), each.message.text) for each in entries if log.is_spoken(each)]
+    items = [(source, said) for source, said in items if said]
     orphaned = orphaned_sentences(db, earlier) if earlier else []
     new = text.sentences(" ".join(text.sentences(words)[:SENTENCES]))
-    items = [(Source("message", entry.id), entry.message.text) for entry in entries]
-    whole, sources = join_sentences([*orphaned, *zip(new, attribute(new, items), strict=True)])
-    extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS, whole)
+    whole, sources = join_sentences([*orphaned, *attribute(new, items)])
+    extracted = keywords.newest_details((said for _, said in items), _DETAILS, whole)
     if earlier and orphaned:  # keep the details of removed messages too
         extracted = keywords.merge_details([earlier.details, extracted], _DETAILS, whole)
     return NewSummary(whole, extracted, method, model, sources)
 
 
-def queue_extracted(db: Database, now: datetime) -> None:
-    """Queue the summaries made without a model again."""
-    for _, _, session in made_without_model(db):
-        if session is not None and not jobs.parked_recently(db, JOB, ids.handle("session", session), now):
-            jobs.add(db, JOB, ids.handle("session", session), now)
-
-
-def attribute(sentences: Sequence[str], items: Sequence[tuple[T, str]]) -> list[tuple[T, ...]]:
-    """For each sentence the ids of the (id, text) items it comes from, the likeliest first."""
+def attribute(sentences: Sequence[str], items: Sequence[tuple[Source, str]]) -> list[Sentence]:
+    """The sentences with the sources of the (source, text) items that they come from, the likeliest first."""
     word_sets = [_words(words) for _, words in items]
-    return [tuple(items[n][0] for n in _best_sources(_words(each), word_sets)) for each in sentences]
-
-
-def _best_sources(sentence: set[str], word_sets: Sequence[set[str]]) -> list[int]:
-    weights = {
-        word: math.log(1 + len(word_sets) / df) for word in sentence if (df := sum(word in each for each in word_sets))
-    }
-    shared = [sum(weights[word] for word in weights.keys() & each) for each in word_sets]
-    best = max(shared, default=0.0)
-    enough = max(_MIN_SHARE * sum(weights.values()), _MIN_OF_BEST * best)
-    found = [n for n, score in enumerate(shared) if score and score >= enough]
-    return sorted(found, key=lambda n: (-shared[n], n))[:_MAX_SOURCES]
+    found = []
+    for sentence in sentences:
+        in_texts = {word: sum(word in each for each in word_sets) for word in _words(sentence)}
+        weights = {word: math.log(1 + len(word_sets) / count) for word, count in in_texts.items() if count}
+        shared = [sum(weights[word] for word in weights.keys() & each) for each in word_sets]
+        enough = max(_MIN_SHARE * sum(weights.values()), _MIN_OF_BEST * max(shared, default=0.0))
+        best = [n for n, score in enumerate(shared) if score and score >= enough]
+        best.sort(key=lambda n: (-shared[n], n))
+        found.append((sentence, tuple(items[n][0] for n in best[:_MAX_SOURCES])))
+    return found
 
 
 def _words(sentence: str) -> set[str]:
@@ -233,11 +214,11 @@ def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Sour
 
 def save_session(db: Database, session: int, made: NewSummary, time: clock.Clock) -> int | None:
     """Store the summary of a session in place of an earlier one. Runs in the caller's transaction."""
-    session_row = db.row("select owner, place, last_at from session where id = ?", (session,))
-    if session_row is None:
+    row = db.row("select owner, place, last_at from session where id = ?", (session,))
+    if row is None:
         return None
-    earlier = db.value("select id from summary where session_id = ?", (session,))
-    return _save(db, earlier, made, time, (*session_row[:2], session, "session", "", session_row[2]))
+    subject = {"owner": row[0], "place": row[1], "session_id": session, "grain": "session", "period": ""}
+    return _save(db, of_session(db, session), subject, made, row[2], time)
 
 
 def save_period(db: Database, owner: str, period: Period, made: NewSummary, last_at: str, time: clock.Clock) -> int:
@@ -245,28 +226,30 @@ def save_period(db: Database, owner: str, period: Period, made: NewSummary, last
 
     `last_at`: the last moment it covers.
     """
-    earlier = db.value("select id from summary where owner = ? and period = ?", (owner, period.key))
-    return _save(db, earlier, made, time, (owner, "", None, period.unit, period.key, last_at))
+    subject = {"owner": owner, "place": "", "session_id": None, "grain": period.unit, "period": period.key}
+    return _save(db, of_period(db, owner, period.key), subject, made, last_at, time)
 
 
-def _save(db: Database, earlier: int | None, made: NewSummary, time: clock.Clock, subject: Row) -> int:
+def _save(
+    db: Database,
+    earlier: Summary | None,
+    subject: dict[str, Any],
+    made: NewSummary,
+    last_at: str,
+    time: clock.Clock,
+) -> int:
     now = time()
-    moment, offset = clock.utc(now), clock.offset(now)
-    content = (made.text, made.details, made.method, made.model)
+    columns = {name: getattr(made, name) for name in ("text", "details", "method", "model")}
+    columns |= {"last_at": last_at, "at": clock.utc(now), "utc_offset": clock.offset(now)}
     if earlier is None:
-        id = db.insert(
-            """insert into summary (uid, owner, place, session_id, grain, period, last_at, text, details, method, model,
-                  at, utc_offset) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (ids.new(now), *subject, *content, moment, offset),
-        )
+        columns |= {"uid": ids.new(now), **subject}
+        places = ", ".join(f":{name}" for name in columns)
+        id = db.insert(f"insert into summary ({', '.join(columns)}) values ({places})", columns)
     else:
-        id = earlier
+        id = earlier.id
         index.erase(db, "y", id)  # before its words change
-        db.execute(
-            """update summary set last_at = ?, text = ?, details = ?, method = ?, model = ?, at = ?, utc_offset = ?
-               where id = ?""",
-            (subject[-1], *content, moment, offset, id),
-        )
+        changed = ", ".join(f"{name} = :{name}" for name in columns)
+        db.execute(f"update summary set {changed} where id = :id", {**columns, "id": id})
     _set_sources(db, id, made)
     return id
 
@@ -371,7 +354,6 @@ def orphaned_sentences(db: Database, summary: Summary, emptied: AbstractSet[Sour
 
 
 def pin(db: Database, id: int, pinned: bool) -> None:
-    """Protect it from retention, or not."""
     with db.write():
         db.execute("update summary set pinned = ? where id = ?", (int(pinned), id))
 
@@ -411,10 +393,8 @@ def drop_sources(db: Database, found: Iterable[Source]) -> None:
 
 
 def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
-    """(owner, period, session) of summaries made without a model; sessions only when closed and not emptied.
-
-    Not those that a model had nothing to add to.
-    """
+    """(owner, period, session) of summaries made without a model, of the shortest time first; sessions only when closed
+    and not emptied. Not those that a model had nothing to add to."""
     rows = db.rows(
         """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
            where y.method = 'extract' and y.model = '' and case when y.session_id is not null
@@ -423,6 +403,7 @@ def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
                       or exists (select 1 from summary_source o where summary_id = y.id and sentence = 0
                                  and (exists (select 1 from summary t where kind = 'summary' and t.id = o.row)
                                       or exists (select 1 from message where kind = 'session'
-                                                 and session_id = o.row))) end"""
+                                                 and session_id = o.row))) end
+           order by instr('session day week month quarter year', y.grain)"""
     )
     return [(owner, period, session) for owner, period, session in rows]

@@ -6,11 +6,11 @@ from hypothesis import strategies as some
 
 from agent_cli import clock
 from agent_cli.errors import ModelFailed
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.summaries import summaries
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs
 from agent_cli.text import sentences
@@ -120,14 +120,14 @@ def test_a_transcript_has_what_was_said_a_line_each(db, session):
     say(db, session, "", "assistant")
     say(db, session, "Hi.", "assistant")
 
-    assert summaries.transcript(db, session, 1000) == "person: Hello there\nassistant: Hi."
+    assert digest.transcript(log.history(db, session), 1000) == "person: Hello there\nassistant: Hi."
 
 
 def test_of_long_messages_the_middle_is_left_out_first(db, session):
     say(db, session, "begin " + "word " * 500 + "end")
     say(db, session, "Yes.", "assistant")
 
-    words = summaries.transcript(db, session, 300)
+    words = digest.transcript(log.history(db, session), 300)
 
     assert words.startswith("person: begin word")
     assert words.endswith("word end\nassistant: Yes.")
@@ -144,7 +144,7 @@ def test_a_transcript_is_never_longer_than_told_and_has_the_end(said, characters
             message = log.ImportedMessage(str(number), NOON, "user", "x" * length, "N" * name)
             log.append_imported(db, session, HERE, [message])
 
-    words = summaries.transcript(db, session, characters)
+    words = digest.transcript(log.history(db, session), characters)
     db.close()
 
     assert len(words) <= characters
@@ -199,7 +199,7 @@ def test_only_closed_sessions_summarised_without_a_model_are_done_again(db):
         close_with(db, id, f"{words}.", method)
     sessions.reopen(db, 3, "person", NOON)
 
-    summaries.queue_extracted(db, NOON)
+    period_summaries.queue_extracted(db, NOON)
 
     assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == summaries.JOB] == ["s1"]
 
