@@ -10,11 +10,10 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_cli import clock, kinds
 from agent_cli.memory.language import keywords, statements, terms
@@ -101,17 +100,30 @@ _OUTLINES = f"""select p.id, p.kind = 'm', p.author, iif(m.role = 'user' or {_WI
     from json_each(:ids) c cross join passage p on p.id = c.value cross join area a on a.id = p.area
     left join message m on p.kind = 'm' and m.id = p.row where {{conditions}}"""
 
-OWN, BEFORE, BEFORE_THAT, AFTER, AUTHOR, DATE, FACTS = 1.0, 0.6, 0.2, 0.4, 2.0, 0.5, 1.0  # weights of words by place
+OWN, BEFORE, BEFORE_THAT, AFTER = 1.0, 0.6, 0.2, 0.4  # weights of words by place,
+WEIGHTS = OWN, BEFORE, BEFORE_THAT, AFTER, 2.0, 0.5, 1.0  # and of author, date and facts
 
 Around = tuple[int, int, int]
 """The ids of the two passages before one, the nearer last, and of the one after it; 0 when there is none."""
 ALONE: Around = (0, 0, 0)
 _MOST = 20_000  # characters of a message that count when replies are asked for
+NO_COUNTS: Mapping[str, int] = {}
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class CandidateRow:
-    """A passage and its context, each as counts of the question's words. A search makes hundreds: slots halve that."""
+class Exchange(NamedTuple):
+    """The whole of a question and the reply to it."""
+
+    reply: int  # the message
+    partner: int  # the first passage of the other of the two
+    said: Mapping[str, tuple[int, int]]  # how often it holds each word that is asked, in the same form and in any
+    length: int
+
+
+class CandidateRow(NamedTuple):  # a search makes hundreds: a dataclass takes several times as long
+    """A passage and its context, each as counts of the question's words, and what is known of it.
+
+    What later steps find out of it makes another row.
+    """
 
     id: int
     session: int | None
@@ -120,69 +132,76 @@ class CandidateRow:
     text: str
     author: str
     own_words: Mapping[str, int]
-    before: Mapping[str, int] = field(default_factory=dict)
-    before_that: Mapping[str, int] = field(default_factory=dict)
-    after: Mapping[str, int] = field(default_factory=dict)
-    by: Mapping[str, int] = field(default_factory=dict)
-    date: Mapping[str, int] = field(default_factory=dict)
-    facts: Mapping[str, int] = field(default_factory=dict)
+    before: Mapping[str, int] = NO_COUNTS
+    before_that: Mapping[str, int] = NO_COUNTS
+    after: Mapping[str, int] = NO_COUNTS
+    by: Mapping[str, int] = NO_COUNTS
+    date: Mapping[str, int] = NO_COUNTS
+    facts: Mapping[str, int] = NO_COUNTS
+    frequencies: Mapping[str, float] = NO_COUNTS  # of each of these words, weighted by where it is
     kind: str = "m"  # letter of its kind
     row: int = 0  # id of its row
     at: int = 0  # seconds since 1970
     place: str = ""  # where a fact holds, when that is another place
     role: str = ""  # of a message: user, or assistant when that is no other person
     with_assistant: bool = False  # a message between a person and the assistant, not between people
-    neighbours: tuple[int, int] = (0, 0)  # ids of the passages before and after it; 0 when there is none
     guessed: frozenset[str] = frozenset()  # of own_words: the stems that it holds otherwise spelt
     cosine: float = 0.0
+    cosines_around: tuple[float, float] = (0.0, 0.0)  # of the passages before and after it
     timely: bool = False  # within the time range that the question names
     named: float = 0.0  # weight of a fact about an entity that the question names
+    # Whether it holds
     ended: float | None = None  # when its facts ceased to be true, in seconds since 1970
     partly: bool = False  # whether only some of its facts did
     outdated: bool = False  # whether it does not hold today, and the question does not ask for what it says
     begins: float | None = None  # of a fact that is planned: from when it is true
     ends: float | None = None  # of a fact that ends in the future: until when
     empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another row
-    cosines_around: tuple[float, float] = (0.0, 0.0)  # of these two
     withdrawn: bool = False  # a reply whose source was deleted
-    judged: bool = False  # whether it was judged if it tells anything
     unsupported: bool = False  # a reply that rests on nothing kept
     replaced_by: int = 0  # id of the passage of a later statement that holds instead
     replaced_in: str = ""  # the handle of that statement
+    # Of the best alone
     statements: tuple[frozenset[str], ...] = ()  # of a summary: the words of each of its sentences and details
     around: frozenset[str] | None = None  # the words in a wider window; of a message between people only
-    exchange: int = 0  # the id of the reply, of a question and its reply when that is asked for
-    said: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # how often both hold each word that is asked,
-    said_length: int = 0  # in the same form and in any; and their length
-    partner: int = 0  # the first passage of the other of the two
+    exchange: Exchange | None = None  # what it belongs to, when replies are asked for
 
-    frequencies: dict[str, float] = field(init=False)  # of each word, weighted by where it is
-    _words: list[str] | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        total = {term: OWN * count for term, count in self.own_words.items()}
-        around = (BEFORE, self.before), (BEFORE_THAT, self.before_that), (AFTER, self.after)
-        for weight, counts in (*around, (AUTHOR, self.by), (DATE, self.date), (FACTS, self.facts)):
-            if counts:  # most are empty
-                for term, count in counts.items():
-                    total[term] = total.get(term, 0.0) + weight * count
-        self.frequencies = total
+def frequencies(*counts: Mapping[str, int]) -> dict[str, float]:
+    """How often a row holds each word, weighted by where it is. `counts`: in the order of WEIGHTS."""
+    total: dict[str, float] = {}
+    for weight, held in zip(WEIGHTS, counts, strict=True):
+        if held:  # most are empty
+            for term, count in held.items():
+                total[term] = total.get(term, 0.0) + weight * count
+    return total
 
-    @property
-    def words(self) -> list[str]:
-        """The content words of its text."""
-        if self._words is None:
-            self._words = terms.content_words(self.text)
-        return self._words
+
+@lru_cache(256)  # the best are compared with replies, and with words like those of the question
+def words_of(text: str) -> tuple[str, ...]:
+    """The content words of a text."""
+    return tuple(terms.content_words(text))
+
+
+class Known(NamedTuple):
+    """What is known of candidates beside their text: by passage, without those of which nothing is."""
+
+    guessed: Mapping[int, frozenset[str]] = {}  # stems that they hold otherwise spelt
+    named: Mapping[int, float] = {}  # weights of what is named
+    cosines: Mapping[int, float] = {}
+    times: Filter | None = None  # the time that the question names
+
+
+NOTHING_KNOWN = Known()
 
 
 def fetch(
     db: Database,
     places: Mapping[int, Around],
     question: ParsedQuery,
-    guessed: Mapping[int, frozenset[str]],
     allowed: Filter,
     now: datetime,
+    known: Known = NOTHING_KNOWN,
     excluded_text: str = "",
 ) -> dict[int, CandidateRow]:
     """The candidates, with the words of the question in and around each.
@@ -202,19 +221,25 @@ def fetch(
     around = [_contexts(said, row, places[row[0]]) for row in passages]
     texts = {text for row in passages for text in (row[1], *row[8:11]) if text is not None}
     counts = count_words(db, texts.union(*around), question)
-    moment, nothing = now.timestamp(), frozenset[str]()
+    dated = _dated(db, passages, question, allowed.owner, now)
+    moment, nothing, cosine = now.timestamp(), frozenset[str](), known.cosines.get
     made: dict[int, CandidateRow] = {}
     for passage, (before_that, before, after) in zip(passages, around, strict=True):
         id, words, role, with_assistant, _, session, length, at, author, date, facts, kind, row, place = passage
-        held, alike = counts[words], guessed.get(id, nothing)
-        all_held = {**held, **dict.fromkeys(alike, 1)} if alike else held
+        held, alike, (_, previous, following) = counts[words], known.guessed.get(id, nothing), places[id]
+        own = {**held, **dict.fromkeys(alike, 1)} if alike else held
+        near = own, counts[before], counts[before_that], counts[after]
+        beside = counts.get(author, NO_COUNTS), counts[date], counts.get(facts, NO_COUNTS)
         speaker = role if with_assistant or role == "user" else ""
-        fields: list[Any] = [id, session, length, (moment - at) / 86400, words, author, all_held]
-        fields += [counts[before], counts[before_that], counts[after], counts.get(author, {}), counts[date]]
-        fields += [counts.get(facts, {}), kind, row, at, place or "", speaker, bool(with_assistant), places[id][1:]]
-        fields.append(alike - held.keys())
-        made[id] = CandidateRow(*fields)
-    _mark_dated(db, made.values(), question, allowed.owner, now)
+        timely = known.times is not None and known.times.holds_at(at)
+        of_row = kind, row, at, place or "", speaker, bool(with_assistant), alike - held.keys()
+        cosines = cosine(id, 0.0), (cosine(previous, 0.0), cosine(following, 0.0))
+        made[id] = CandidateRow(
+            *(id, session, length, (moment - at) / 86400, words, author, *near, *beside),
+            *(frequencies(*near, *beside), *of_row, *cosines, timely, known.named.get(id, 0.0)),
+        )
+        if id in dated:
+            made[id] = made[id]._replace(**dated[id])
     return made
 
 
@@ -230,34 +255,35 @@ def conditions(allowed: Filter) -> str:
     return f"{candidates.conditions(allowed)} and {_SHOWN.format(current=_current())}"
 
 
-def add_surroundings(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery) -> None:
-    """Set which words of the question stand in the four passages before each of these and in the three after it.
+def with_surroundings(db: Database, rows: Sequence[CandidateRow], question: ParsedQuery) -> list[CandidateRow]:
+    """The same rows, with the words of the question in the four passages before each of these and the three after it.
 
     Only between people: with the assistant, other messages seldom tell what one is about. Of a summary those that stand
     in each of its sentences and details.
     """
-    rows = [*rows]
-    single = {row.id: _sentences_and_details(row.text) for row in rows if row.kind == "y"}
-    held = count_words(db, {part for parts in single.values() for part in parts}, question)
-    for row in (row for row in rows if row.id in single):
-        row.statements = tuple(frozenset(held[part]) for part in single[row.id])
-    by_id = {row.id: row for row in rows if row.kind == "m" and row.session is not None and not row.with_assistant}
-    found = db.rows(_AROUND, (list(by_id),)) if by_id else []
-    counts = count_words(db, {text for _, text in found}, question)
-    around: dict[int, set[str]] = {id: set() for id in by_id}
+    single = dict[int, list[str]]()
+    for row in rows:
+        if row.kind == "y":
+            words, _, details = row.text.partition("\n")
+            single[row.id] = [*sentences(words), *keywords.split_details(details)]
+    between = [row.id for row in rows if row.kind == "m" and row.session is not None and not row.with_assistant]
+    found = db.rows(_AROUND, (between,)) if between else []
+    counts = count_words(db, {text for _, text in found}.union(*single.values()), question)
+    around: dict[int, set[str]] = {id: set() for id in between}
     for id, text in found:
         around[id].update(counts[text])
-    for id, row in by_id.items():
-        row.around = frozenset(around[id])
+
+    def surrounded(row: CandidateRow) -> CandidateRow:
+        if row.id in around:
+            return row._replace(around=frozenset(around[row.id]))
+        held = tuple(frozenset(counts[part]) for part in single.get(row.id, ()))
+        return row._replace(statements=held) if held else row
+
+    return [surrounded(row) for row in rows]
 
 
-def _sentences_and_details(summary: str) -> list[str]:
-    words, _, details = summary.partition("\n")
-    return [*sentences(words), *keywords.split_details(details)]
-
-
-def add_exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery, query: str) -> None:
-    """Set how often each word of the query is in the whole of a question and the answer to it, of which these are.
+def exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery, query: str) -> dict[int, CandidateRow]:
+    """Those of these rows that belong to a question and the answer to it, with how often that holds each word.
 
     A long reply is an answer even if nothing was asked.
     """
@@ -270,12 +296,13 @@ def add_exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQu
         (asked_text, _), (reply_text, is_long) = whole[asked], whole[reply]
         if is_long or statements.asks(asked_text):
             texts[reply] = f"{asked_text} {reply_text}"
-    counts = _counts_of_all(db, texts, question, query)
+    counts, made = _counts_of_all(db, texts, question, query), dict[int, CandidateRow]()
     for row in without:
         _, reply, first, second = found.get(row.row, (0, 0, 0, 0))
         if reply in texts:
-            row.exchange, row.said, row.said_length = reply, counts[reply], len(texts[reply])
-            row.partner = first if row.role == "assistant" else second
+            partner = first if row.role == "assistant" else second
+            made[row.id] = row._replace(exchange=Exchange(reply, partner, counts[reply], len(texts[reply])))
+    return made
 
 
 def _counts_of_all(
@@ -344,22 +371,35 @@ def ended_messages(
     return {id: (until, bool(partly), values) for id, until, partly, values in ended}
 
 
-def _mark_dated(db: Database, rows: Collection[CandidateRow], question: ParsedQuery, owner: str, now: datetime) -> None:
-    """Mark messages whose facts are no longer true, and facts that begin or end in the future; of a present and a
-    planned value the one that is not asked for."""
-    ended = ended_messages(db, [row.row for row in rows if row.kind == "m"], owner, now)
-    values = {"rows": [row.row for row in rows if row.kind == "f"], "now": clock.utc(now)}
+def _dated(
+    db: Database, passages: Sequence[Row], question: ParsedQuery, owner: str, now: datetime
+) -> dict[int, dict[str, Any]]:
+    """By passage what is known of messages whose facts are no longer true, and of facts that begin or end in the
+    future. Of a present and a planned value the one that is not asked for is outdated.
+
+    `passages`: as in _PASSAGES.
+    """
+    by_kind = {letter: {row[0]: row[12] for row in passages if row[11] == letter} for letter in "mf"}
+    ended = ended_messages(db, list(by_kind["m"].values()), owner, now)
+    values = {"rows": list(by_kind["f"].values()), "now": clock.utc(now)}
     dated = {id: dates for id, *dates in db.rows(_DATED, values)} if values["rows"] else {}
-    for row in rows:
-        if row.kind == "m" and row.row in ended:
-            until, row.partly, objects = ended[row.row]
-            row.ended = datetime.fromisoformat(until).timestamp()
-            row.outdated = not row.partly and not (question.of_the_past and question.names(db, objects))
-        elif row.kind == "f" and row.row in dated:
-            *dates, value, has_other = dated[row.row]
-            row.begins, row.ends = (datetime.fromisoformat(date).timestamp() if date else None for date in dates)
-            asked = question.of_the_future == (row.begins is not None) or question.names(db, value)
-            row.outdated = has_other and not asked
+    found = dict[int, dict[str, Any]]()
+    for id, row in by_kind["m"].items() if ended else ():
+        if row in ended:
+            until, partly, objects = ended[row]
+            outdated = not partly and not (question.of_the_past and question.names(db, objects))
+            found[id] = {"ended": timestamp(until), "partly": partly, "outdated": outdated}
+    for id, row in by_kind["f"].items() if dated else ():
+        if row in dated:
+            begins, ends, value, has_other = dated[row]
+            outdated = has_other and question.of_the_future != (begins is not None) and not question.names(db, value)
+            begins, ends = (timestamp(date) if date else None for date in (begins, ends))
+            found[id] = {"begins": begins, "ends": ends, "outdated": bool(outdated)}
+    return found
+
+
+def timestamp(date: str) -> float:
+    return datetime.fromisoformat(date).timestamp()
 
 
 def is_between_people(db: Database) -> bool:

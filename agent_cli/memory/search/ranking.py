@@ -13,13 +13,14 @@ a text as a whole tells more than the built-in table of words, so its closeness 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
+from typing import NamedTuple
 
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, statements, terms
 from agent_cli.memory.search import candidates
-from agent_cli.memory.search.passage_context import AFTER, BEFORE, BEFORE_THAT, OWN, CandidateRow
+from agent_cli.memory.search.passage_context import AFTER, BEFORE, BEFORE_THAT, OWN, CandidateRow, words_of
 from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -165,18 +166,17 @@ class QueryContext:
         return set().union(*map(self.words_with.__getitem__, found))
 
 
-@frozen
-class Scored:
+class Scored(NamedTuple):
     row: CandidateRow
     score: float
-    legs: Mapping[str, float]  # adds up to score
-    coverage: float
+    legs: Mapping[str, float] = _NONE  # adds up to score
+    coverage: float = 0.0
     closeness: float | None = None  # how far its cosine is above that of unrelated texts, up to 1; None: no vectors
     relevance: float = 0.0  # the part of its score that is not owed to who said it
-    features: Mapping[str, float] = field(default_factory=dict, repr=False)
-    cosines: Mapping[str, float] = field(default_factory=dict, repr=False)  # of each word asked for to the likest in it
+    features: Mapping[str, float] = _NONE
+    cosines: Mapping[str, float] = _NONE  # of each word asked for to the likest in it
     certainty: float = -math.inf  # the log-odds that it answers the question
-    signs: Mapping[str, float] = field(default_factory=dict, repr=False)  # what these follow from
+    signs: Mapping[str, float] = _NONE  # what these follow from
 
 
 def bm25(row: CandidateRow, idfs: Mapping[str, float], average: float) -> float:
@@ -204,39 +204,26 @@ def score_closely(
 ) -> list[Scored]:
     """Score the best rows again with what their texts show, and with the words like those asked for."""
     best, words = ordered[:CLOSELY], list(question.stems)
-    texts = [each.row.words for each in best]
+    texts = [words_of(each.row.text) for each in best]
     matches = embedder.match_words(words, texts) if embedder and words else None
-    cosines = [dict(zip(words, each, strict=True)) for each in matches] if matches else [dict[str, float]()] * len(best)
-    closer = _close_features(question, [each.row for each in best], cosines)
-    features = [{**each.features, **more} for each, more in zip(best, closer, strict=True)]
-    for each, found in zip(best, features, strict=True) if statements.asks_for_advice(question.text) else ():
-        if each.row.role != "assistant" and statements.tells_wish(each.row.text):
-            found["wish"] = found["meaning"] + found["covered"]  # as far as it is about the same
-    rescored = [
-        _weighted(question, each.row, found, like) for each, found, like in zip(best, features, cosines, strict=True)
-    ]
-    return sorted([*rescored, *ordered[CLOSELY:]], key=_sort_key)
-
-
-def _close_features(
-    question: QueryContext, rows: Sequence[CandidateRow], matches: Sequence[Mapping[str, float]]
-) -> list[dict[str, float]]:
-    """The features of each row that its text must be read for. `matches`: of each word to the likest in each row."""
     asked_for = [(name, answer) for name, (pattern, answer) in ASKED_FOR.items() if pattern.search(question.text)]
-    made = []
-    for row, cosines in zip(rows, matches, strict=True):
-        found = {name: float(bool(answer.search(row.text))) for name, answer in asked_for}
-        found["question"] = statements.question_share(row.text)
-        found["around"] = 0.0
+    for_advice = statements.asks_for_advice(question.text)
+    rescored = list[Scored]()
+    for number, (row, *_, counted, _, _, _) in enumerate(best):
+        found = {**counted, **{name: float(bool(answer.search(row.text))) for name, answer in asked_for}}
+        found |= {"question": statements.question_share(row.text), "around": 0.0}
         if row.around is not None:  # the share of the question's words in the row and in its wider window
-            words = question.words_in({*row.around, *row.own_words, *row.date, *row.facts})
-            found["around"] = brevity(row.length) * sum([question.weights[word] for word in words]) / question.total
+            held = question.words_in({*row.around, *row.own_words, *row.date, *row.facts})
+            found["around"] = brevity(row.length) * sum([question.weights[word] for word in held]) / question.total
+        cosines = dict(zip(words, matches[number], strict=True)) if matches else _NONE
         if cosines:
             floor, unit = _SIMILAR_FLOOR, 1 - _SIMILAR_FLOOR
             likeness = {word: min(1.0, max(0.0, (cosine - floor) / unit)) for word, cosine in cosines.items()}
             found |= _word_features(question, row, likeness)
-        made.append(found)
-    return made
+        if for_advice and row.role != "assistant" and statements.tells_wish(row.text):
+            found["wish"] = found["meaning"] + found["covered"]  # as far as it is about the same
+        rescored.append(_weighted(question, row, found, cosines))
+    return sorted([*rescored, *ordered[CLOSELY:]], key=_sort_key)
 
 
 def _weighted(
@@ -283,8 +270,8 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
         made.append(
             {
                 "words": 0.0 if row.exchange else word_score / best_words,
-                "exchange": exchanges.get(row.exchange, 0.0) if exchanges else 0.0,
-                "asked reply": float(asked and row.exchange > 0),
+                "exchange": exchanges.get(row.exchange.reply, 0.0) if row.exchange else 0.0,
+                "asked reply": float(asked and row.exchange is not None),
                 "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
                 "meaning": above(max(row.cosine, before) if asked else row.cosine),
                 "meaning before": above(before) if follows else 0.0,
@@ -292,7 +279,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
                 **question.said_by(row.author, row.role),
                 "time": float(row.timely),
                 "facts": _in_facts(question, row),
-                **_word_features(question, row, {}),
+                **_word_features(question, row, _NONE),
             }
         )
     return made
@@ -301,14 +288,14 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
 def _exchanges(rows: Sequence[CandidateRow]) -> dict[int, float]:
     """For each exchange the BM25 of all of it among these, as a share of that of the best. All words count: those that
     most hold weigh next to nothing."""
-    exchanges = {row.exchange: row for row in rows if row.exchange}
-    average = max(1.0, sum(row.said_length for row in exchanges.values()) / max(1, len(exchanges)))
+    exchanges = {row.exchange.reply: row.exchange for row in rows if row.exchange}
+    average = max(1.0, sum(each.length for each in exchanges.values()) / max(1, len(exchanges)))
     scores = dict.fromkeys(exchanges, 0.0)
     for word in next(iter(exchanges.values())).said if exchanges else ():
-        form = 0 if any(row.said[word][0] for row in exchanges.values()) else 1  # most hold some form of a word
-        counts = {id: count for id, row in exchanges.items() if (count := row.said[word][form])}
+        form = 0 if any(each.said[word][0] for each in exchanges.values()) else 1  # most hold some form of a word
+        counts = {id: count for id, each in exchanges.items() if (count := each.said[word][form])}
         for id, count in counts.items():
-            norm = K1 * (1 - EXCHANGE_B + EXCHANGE_B * exchanges[id].said_length / average)
+            norm = K1 * (1 - EXCHANGE_B + EXCHANGE_B * exchanges[id].length / average)
             scores[id] += candidates.idf(len(exchanges), len(counts)) * count * (K1 + 1) / (count + norm)
     best = max(scores.values(), default=0.0) or 1.0
     return {id: score / best for id, score in scores.items()}
@@ -321,17 +308,11 @@ def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[
     """
     if row.exchange or not (likeness or row.frequencies):
         return _NO_WORDS
-    weights, words_with = question.weights, question.words_with
-    covered = dict[str, float]()
-    places = (
-        (row.before_that, BEFORE_THAT),
-        (row.after, AFTER),
-        (row.before, BEFORE),
-        (row.own_words, OWN),
-    )
-    for counts, share in places:  # the greatest share last
+    weights, covered = question.weights, dict[str, float]()
+    by_place = row.before_that, row.after, row.before, row.own_words  # the greatest share last
+    for counts, share in zip(by_place, (BEFORE_THAT, AFTER, BEFORE, OWN), strict=True):
         for stem in counts:
-            for word in words_with[stem]:
+            for word in question.words_with[stem]:
                 covered[word] = share
     near = {*covered, *(question.words_in({**row.date, **row.facts}) if row.date or row.facts else ())}
     scale = brevity(row.length) / question.total
@@ -357,36 +338,25 @@ def _in_facts(question: QueryContext, row: CandidateRow) -> float:
     return found / (sum(question.idfs.values()) or 1.0)
 
 
-def judge(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
+def rate(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
     """The same passages, in order, with how certain each of the best is, and each fact, note and file."""
     words = _asked_for(question)
-    total = sum(words.values()) or 1.0
     weights = CONTEXTUAL_VERDICT if question.is_contextual else VERDICT
-    judged = []
+    rated = []
     for number, each in enumerate(scored):
         if number < CLOSELY or each.row.kind in KEPT:
-            signs = _signs(question, each, words, total)
+            signs = _signs(question, each, words)
             certainty = weights["bias"] + sum([weights[name] * value for name, value in signs.items()])
             if each.row.kind in KEPT and each.closeness and not each.legs.keys().isdisjoint(ASKED_FOR):
                 certainty = max(MAYBE, certainty)  # "dentist, Friday 3pm" may say when one sees the doctor
-            same = (
-                each.row,
-                each.score,
-                each.legs,
-                each.coverage,
-                each.closeness,
-                each.relevance,
-                each.features,
-                each.cosines,
-            )
-            each = Scored(*same, certainty, signs)  # in a quarter of the time of `replace`
-        judged.append(each)
-    return judged
+            each = each._replace(certainty=certainty, signs=signs)
+        rated.append(each)
+    return rated
 
 
-def _signs(question: QueryContext, each: Scored, words: Mapping[str, float], total: float) -> dict[str, float]:
+def _signs(question: QueryContext, each: Scored, words: Mapping[str, float]) -> dict[str, float]:
     """What speaks for it that a passage answers; without vectors only the words do."""
-    row = each.row
+    row, total = each.row, sum(words.values()) or 1.0
     holding = [question.held_by(row), row.date, row.facts, row.by]
     if each.closeness is None and row.role != "assistant":  # a reply does not hold the words of the question before it
         holding += [row.before, row.before_that, row.after]
@@ -498,8 +468,8 @@ def later_first(scored: Sequence[Scored]) -> list[Scored]:
             continue
         if later.score < each.score:
             legs = {**later.legs, "later": each.score - later.score}
-            later = replace(later, score=each.score, relevance=each.relevance, coverage=each.coverage, legs=legs)
-        by_passage[later.row.id] = replace(later, certainty=max(later.certainty, each.certainty))
+            later = later._replace(score=each.score, relevance=each.relevance, coverage=each.coverage, legs=legs)
+        by_passage[later.row.id] = later._replace(certainty=max(later.certainty, each.certainty))
         by_passage[each.row.id] = _scaled(each, 1 - OUTDATED, "outdated")
     return sorted(by_passage.values(), key=lambda each: -each.score)
 
@@ -509,7 +479,7 @@ def _scaled(each: Scored, share: float, leg: str) -> Scored:
     if share >= 1:
         return each
     legs = {**each.legs, leg: (share - 1) * sum(each.legs.values())}
-    return replace(each, score=share * each.score, relevance=share * each.relevance, legs=legs)
+    return each._replace(score=share * each.score, relevance=share * each.relevance, legs=legs)
 
 
 def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
@@ -549,7 +519,7 @@ def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
             has_empty = has_empty or bool(row.empty)
         elif row.kind == "f" and (said := chosen[repeated][0]).row.kind == "m":
             legs = {**each.legs, "said": said.score - each.score}
-            fact = replace(each, score=said.score, relevance=said.relevance, coverage=said.coverage, legs=legs)
+            fact = each._replace(score=said.score, relevance=said.relevance, coverage=said.coverage, legs=legs)
             chosen[repeated] = fact, shingles
         missing.discard(row.kind)
     return sorted((each for each, _ in chosen), key=lambda each: -each.score)

@@ -6,9 +6,9 @@ A damaged index is left out, and the others answer.
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -18,9 +18,9 @@ from agent_cli.memory import scope
 from agent_cli.memory.dates import periods, spans
 from agent_cli.memory.dates.spans import Span
 from agent_cli.memory.language import statements, terms
-from agent_cli.memory.search import candidates, index, judgement, passage_context, ranking, vectors, word_tables
+from agent_cli.memory.search import candidates, index, passage_context, ranking, validity, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
-from agent_cli.memory.search.passage_context import Around, CandidateRow
+from agent_cli.memory.search.passage_context import Around, CandidateRow, Known
 from agent_cli.memory.search.ranking import QueryContext, Scored
 from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
 from agent_cli.store import ids, meta
@@ -137,8 +137,8 @@ class RecallRequest:
     damaged: list[str]  # indexes that could not be used; more are added
 
 
-@frozen
-class Search:
+@dataclass(eq=False)
+class _Search:
     """A search under way: the question as it was understood, and the candidates, of which more are found."""
 
     request: RecallRequest
@@ -150,8 +150,9 @@ class Search:
     named: Mapping[int, float]  # passages of facts about an entity that it names, and their weights
     unknown: set[str]  # words that were looked for by their letters
     guessed: dict[int, frozenset[str]]  # passages that hold words like these, and the stems of these
-    nearest: list[int] = field(default_factory=list)  # proposed by vectors
+    nearest: Sequence[int] = ()  # proposed by vectors
     rows: dict[int, CandidateRow] = field(default_factory=dict)
+    judged: set[int] = field(default_factory=set)
     unread: list[int] = field(default_factory=list)  # candidates that were left out, the most promising first
 
 
@@ -194,9 +195,9 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
     except IndexDamaged:
         return ()
     shown = [id for id, *_ in passage_context.outlines(db, ids, allowed, now)]
-    rows = passage_context.fetch(db, dict.fromkeys(shown, passage_context.ALONE), question, {}, allowed, now)
+    rows = passage_context.fetch(db, dict.fromkeys(shown, passage_context.ALONE), question, allowed, now)
     found = (rows[id] for id in ids if id in rows and all(rows[id].own_words.keys() & stems for stems in wanted))
-    return _to_hits(db, (Scored(row, 0.0, {}, 0.0) for row in islice(found, limit)))
+    return _to_hits(db, (Scored(row, 0.0) for row in islice(found, limit)))
 
 
 def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, int]]:
@@ -250,9 +251,9 @@ def preferences(
     cosines = vectors.cosines(db, vector_set, vector, [*said, *facts])
     shown = {id for id, *_ in passage_context.outlines(db, facts, of_facts, now)} | said
     places = dict.fromkeys((id for id in cosines if id in shown), passage_context.ALONE)
-    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), {}, allowed, now, query)
+    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), allowed, now, excluded_text=query)
     telling = [
-        Scored(row, 1 + cosines[id], {"preference": 1 + cosines[id]}, 0.0)
+        Scored(row, 1 + cosines[id], {"preference": 1 + cosines[id]})
         for id, row in rows.items()
         if not (row.ended or row.outdated) and (row.kind == "f" or statements.preferences(row.text))
     ]
@@ -265,8 +266,8 @@ def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hi
         where p.start = 0 and {passage_context.conditions(allowed)} order by p.at desc, p.row desc limit :limit"""
     values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
     places = {id: passage_context.ALONE for (id,) in db.rows(sql, values)}
-    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), {}, allowed, now)
-    return _to_hits(db, (Scored(rows[id], 0.0, {}, 0.0) for id in places if id in rows))
+    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), allowed, now)
+    return _to_hits(db, (Scored(rows[id], 0.0) for id in places if id in rows))
 
 
 def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
@@ -393,36 +394,33 @@ def run(request: RecallRequest) -> list[Scored]:
     others take their places; what holds only words that were misspelt before is looked for by its letters. Damaged
     indexes are left out, and added to `request.damaged`.
     """
-    db, allowed = request.db, request.allowed
+    db, allowed, now = request.db, request.allowed, request.now
     find_nearest = _start_nearest(request)
     search = _propose(request)
     ids = [] if find_nearest.is_ready() else search.proposed
-    if ids:  # another thread looks for the nearest meanwhile; to read all candidates together takes less
-        _add(search, ids)
-    search.nearest.extend(id for id, _ in _use(request, "vectors", find_nearest, list[tuple[int, float]]()))
-    if others := [id for id in dict.fromkeys([*search.proposed, *search.nearest]) if id not in ids]:
-        _add(search, others)
+    _add(search, ids)  # another thread looks for the nearest meanwhile; to read all candidates together takes less
+    search.nearest = [id for id, _ in _use(request, "vectors", find_nearest, list[tuple[int, float]]())]
+    _add(search, [id for id in dict.fromkeys([*search.proposed, *search.nearest]) if id not in ids])
     if request.logged:
         _guess_repeated(search)
     question, scored = _score(search)
-    partners = dict.fromkeys(each.row.partner for each in scored[:WITH_NEIGHBOURS] if each.row.exchange)
+    partners = dict.fromkeys(each.row.exchange.partner for each in scored[:WITH_NEIGHBOURS] if each.row.exchange)
     if others := [id for id in partners if id not in search.rows]:  # the other halves of the best exchanges
         _add(search, others, alone=True)
         question, scored = _score(search)
     later: Collection[int] = ()
     if not allowed.files:
         question, scored = _judge(search, question, scored)
-        best = [each.row for each in scored[: judgement.LOOKED_AT]]
-        later = _use(
-            request,
-            "words",
-            lambda: judgement.mark_stated_later(db, best, search.question, allowed, request.now),
-            list[int](),
-        )
+        best = [search.rows[each.row.id] for each in scored[: validity.LOOKED_AT]]
+        find_later = partial(validity.replaced_later, db, best, search.question, allowed, now)
+        replaced, later = _use(request, "words", find_later, (list[CandidateRow](), list[int]()))
         if later:
+            search.rows |= {row.id: row for row in replaced}
             _add(search, [id for id in later if id not in search.rows])
             question, scored = _score(search)
-    passage_context.add_surroundings(db, [each.row for each in scored[: ranking.CLOSELY]], search.question)
+    closely = [search.rows[each.row.id] for each in scored[: ranking.CLOSELY]]
+    closely = passage_context.with_surroundings(db, closely, search.question)
+    scored[: ranking.CLOSELY] = [each._replace(row=row) for each, row in zip(scored, closely, strict=False)]
     floor = question.vector_set.floor if question.vector_set else math.inf
     found = [  # by words, a name or their meaning, and not only as neighbours
         each
@@ -430,7 +428,7 @@ def run(request: RecallRequest) -> list[Scored]:
         if each.score > 0
         and (not each.legs.keys().isdisjoint(_FINDING) or each.row.cosine > floor or each.row.id in later)
     ]
-    scored = ranking.plausible(question, ranking.later_first(ranking.judge(question, found)))
+    scored = ranking.plausible(question, ranking.later_first(ranking.rate(question, found)))
     if allowed.place is None and allowed.current_place is not None:  # facts of others if clearly meant
         return [each for each in scored if not each.row.place or each.certainty >= ranking.KNOWN]
     return scored
@@ -455,7 +453,7 @@ def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
     return index.search_in_background(request.db, lambda db: vectors.nearest(db, vector_set, vector, most))
 
 
-def _propose(request: RecallRequest) -> Search:
+def _propose(request: RecallRequest) -> _Search:
     """Understand the question, and propose candidates."""
     db, query, allowed, files = request.db, request.query, request.allowed, request.allowed.files
     no_hits, no_names = list[tuple[int, float]](), dict[int, tuple[float, frozenset[str]]]()
@@ -475,11 +473,10 @@ def _propose(request: RecallRequest) -> Search:
         times = narrowed = allowed.within(span.since, span.until)  # prefer what was said then, but keep the rest
         timely = _use(request, "words", lambda: candidates.by_words(db, question, narrowed), no_hits)
         hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
-    best = [id for id, _ in hits[:RESCORED]]
-    named = no_names
+    best, named = [id for id, _ in hits[:RESCORED]], no_names
     if not files:
         named = candidates.by_names(db, allowed.owner, query, question, best)
-        named |= _use(request, "words", lambda: judgement.about_relatives(db, query, question, allowed), no_names)
+        named |= _use(request, "words", lambda: validity.about_relatives(db, query, question, allowed), no_names)
     for id, (_, stems) in named.items():
         guessed[id] = guessed.get(id, frozenset()) | stems
     authors = _authors_named(db, query)
@@ -495,91 +492,81 @@ def _propose(request: RecallRequest) -> Search:
     )
     weights = {id: weight for id, (weight, _) in named.items()}
     proposed = list(dict.fromkeys([*best, *guessed]))
-    return Search(request, question, context, hits, proposed, times, weights, unknown, guessed)
+    return _Search(request, question, context, hits, proposed, times, weights, unknown, guessed)
 
 
 def _by_trigrams(
     request: RecallRequest, question: ParsedQuery, words: Iterable[str], but: Collection[int] = ()
 ) -> dict[int, frozenset[str]]:
     knows, files = request.embedder.knows_word if request.embedder else lambda _: False, request.allowed.files
-    return _use(
-        request,
-        "trigrams",
-        lambda: candidates.by_trigrams(request.db, words, knows, question.excluded_rows, files=files, but=but),
-        {},
-    )
+    find = partial(candidates.by_trigrams, request.db, words, knows, question.excluded_rows, files=files, but=but)
+    return _use(request, "trigrams", find, {})
 
 
-def _add(search: Search, ids: Collection[int], *, alone: bool = False) -> None:
+def _add(search: _Search, ids: Collection[int], *, alone: bool = False) -> None:
     """Read candidates and their neighbours, or these `alone`."""
+    if not ids:
+        return
     request, db = search.request, search.request.db
     others = {id for id, _ in search.hits}.union(search.nearest[VECTORS_WITH_NEIGHBOURS:])
     single = ids if alone else others.difference(id for id, _ in search.hits[:WITH_NEIGHBOURS])
     places = passage_context.neighbours(db, list(ids), single)
     cosines = dict[int, float]()
-    vector_set, vector = request.vector_set, request.vector
-    if vector_set is not None and vector is not None:
+    if request.vector_set is not None and request.vector is not None:
         compared = sorted({*places, *chain.from_iterable(around[1:] for around in places.values())} - {0})
-        cosines = _use(request, "vectors", lambda: vectors.cosines(db, vector_set, vector, compared), cosines)
+        compare = partial(vectors.cosines, db, request.vector_set, request.vector, compared)
+        cosines = _use(request, "vectors", compare, cosines)
     outlines = passage_context.outlines(db, places, request.allowed, request.now)
     unread = _least_promising(search, outlines, places, cosines) if len(outlines) > READ else []
-    search.unread.extend(unread)
+    search.unread += unread
     read = {id for id, *_ in outlines}.difference(unread)
-    rows = passage_context.fetch(
-        db,
-        {id: around for id, around in places.items() if id in read},
-        search.question,
-        search.guessed,
-        request.allowed,
-        request.now,
-        request.query if request.logged else "",
-    )
-    for id, row in rows.items():
-        before, after = row.neighbours
-        row.cosine, row.cosines_around = cosines.get(id, 0.0), (cosines.get(before, 0.0), cosines.get(after, 0.0))
-        row.timely = search.times is not None and search.times.holds_at(row.at)
-        row.named = search.named.get(id, 0.0)
-    search.rows.update(rows)
+    places = {id: around for id, around in places.items() if id in read}
+    known = Known(search.guessed, search.named, cosines, search.times)
+    excluded = request.query if request.logged else ""
+    search.rows |= passage_context.fetch(db, places, search.question, request.allowed, request.now, known, excluded)
 
 
-def _guess(search: Search, misspelt: Set[str], but: Collection[int]) -> None:
+def _guess(search: _Search, misspelt: Set[str], but: Collection[int]) -> None:
     """Add what holds words like these."""
-    search.unknown.update(misspelt)
+    search.unknown |= misspelt
     alike = _by_trigrams(search.request, search.question, misspelt, but)
-    search.guessed.update({id: stems | search.guessed.get(id, frozenset()) for id, stems in alike.items()})
+    search.guessed |= {id: stems | search.guessed.get(id, frozenset()) for id, stems in alike.items()}
     _add(search, alike)
 
 
-def _guess_repeated(search: Search) -> None:
+def _guess_repeated(search: _Search) -> None:
     """Look by their letters for words that only the question holds, in the log too."""
-    repeated = {id for id in search.proposed if id not in search.rows and id not in search.unread}
-    if not repeated:
-        return
-    held = {stem for row in search.rows.values() for stem in row.own_words}
-    question = search.question
-    only_repeated = candidates.only_in(question, [question.counts] * len(repeated)) - search.unknown
-    if misspelt := {word for word in only_repeated if held.isdisjoint(question.stems[word])}:
-        _guess(search, misspelt, repeated)
+    if repeated := {id for id in search.proposed if id not in search.rows and id not in search.unread}:
+        held = {stem for row in search.rows.values() for stem in row.own_words}
+        question = search.question
+        only_repeated = candidates.only_in(question, [question.counts] * len(repeated)) - search.unknown
+        if misspelt := {word for word in only_repeated if held.isdisjoint(question.stems[word])}:
+            _guess(search, misspelt, repeated)
 
 
-def _score(search: Search) -> tuple[QueryContext, list[Scored]]:
+def _score(search: _Search) -> tuple[QueryContext, list[Scored]]:
     idfs = candidates.weigh_telling(search.question, [row.own_words for row in search.rows.values() if row.empty])
     question = replace(search.context, idfs=idfs, vector_set=search.context.vector_set if search.nearest else None)
     if question.asks_for_replies:
-        passage_context.add_exchanges(search.request.db, search.rows.values(), search.question, question.text)
+        found = passage_context.exchanges(search.request.db, search.rows.values(), search.question, question.text)
+        search.rows |= found
     return question, ranking.score(question, list(search.rows.values()))
 
 
-def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tuple[QueryContext, list[Scored]]:
+def _judge(search: _Search, question: QueryContext, scored: list[Scored]) -> tuple[QueryContext, list[Scored]]:
     """Mark what tells nothing among the best, and let others take its place, until the best were all judged."""
     request = search.request
-    while judgement.judge(
-        request.db, [each.row for each in scored[: ranking.CLOSELY]], search.question, request.allowed, request.now
-    ):
+    while True:
+        best = [each.row for each in scored[: ranking.CLOSELY]]
+        new = [row for row in best if row.id not in search.judged]
+        search.judged.update(row.id for row in new)
+        marked = validity.marked(request.db, new, best, search.question, request.allowed.owner, request.now)
+        search.rows |= {row.id: row for row in marked}
+        if not any(row.empty or row.ended or row.withdrawn for row in (search.rows[each.id] for each in new)):
+            break
         empty = {row.id: row.own_words for row in search.rows.values() if row.empty}
         others = islice(chain(search.unread, (id for id, _ in search.hits[RESCORED:])), len(empty))
-        if further := [id for id in others if id not in search.rows]:
-            _add(search, further, alone=True)
+        _add(search, [id for id in others if id not in search.rows], alone=True)
         if only_asked := candidates.only_in(search.question, [*empty.values()]) - search.unknown:
             _guess(search, only_asked, empty)
         question, scored = _score(search)
@@ -595,7 +582,7 @@ def _judge(search: Search, question: QueryContext, scored: list[Scored]) -> tupl
 
 
 def _least_promising(
-    search: Search, outlines: Sequence[Row], places: Mapping[int, Around], cosines: Mapping[int, float]
+    search: _Search, outlines: Sequence[Row], places: Mapping[int, Around], cosines: Mapping[int, float]
 ) -> list[int]:
     """Of many candidates those to leave unread, the best first: all but READ of the messages, by a rough score of each.
 

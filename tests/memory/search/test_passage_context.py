@@ -46,7 +46,7 @@ def around(db, words):
     catch_up(db)
     ids = [id for (id,) in db.rows("select id from passage order by row")]
     places = passage_context.neighbours(db, ids)
-    rows = passage_context.fetch(db, places, candidates.parse_query(db, words), {}, Filter("person"), NOON)
+    rows = passage_context.fetch(db, places, candidates.parse_query(db, words), Filter("person"), NOON)
     return [[dict(each) for each in (rows[id].before_that, rows[id].before, rows[id].after)] for id in ids]
 
 

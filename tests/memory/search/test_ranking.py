@@ -1,7 +1,6 @@
 """How well a passage answers: pure arithmetic."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,7 @@ from hypothesis import strategies as some
 
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import candidates, ranking
-from agent_cli.memory.search.passage_context import CandidateRow
+from agent_cli.memory.search.passage_context import CandidateRow, Exchange, frequencies
 from agent_cli.memory.search.ranking import WEIGHTS, QueryContext
 from agent_cli.memory.search.vectors import VectorSet
 from tests.tables import for_each
@@ -19,7 +18,9 @@ IDFS = {"cat": 2.0, "mia": 4.0, "sister": 1.0}
 
 def row(id=1, own=None, **more):
     values = {"session": 1, "length": 60, "age": 0.0, "text": "The cat is Mia.", "author": "", **more}
-    return CandidateRow(id, own_words={"cat": 1} if own is None else own, **values)
+    made = CandidateRow(id, own_words={"cat": 1} if own is None else own, **values)
+    counts = made.own_words, made.before, made.before_that, made.after, made.by, made.date, made.facts
+    return made._replace(frequencies=frequencies(*counts))
 
 
 def wide(row, average=60):
@@ -100,7 +101,7 @@ def test_age_takes_a_fifth_at_most_and_half_of_that_in_30_days(days, share):
 
 def test_a_question_seldom_holds_the_answer():
     says, asks, both = (row(text=text) for text in ("Her cat is Mia.", "Is her cat Mia?", "Her cat is Mia. Is it?"))
-    by = {each.row.text: each for each in score(says, replace(asks, id=2), replace(both, id=3))}
+    by = {each.row.text: each for each in score(says, asks._replace(id=2), both._replace(id=3))}
 
     assert by["Her cat is Mia."].score > by["Her cat is Mia. Is it?"].score > by["Is her cat Mia?"].score
     assert by["Is her cat Mia?"].legs["question"] == WEIGHTS["question"]
@@ -230,7 +231,7 @@ def test_the_session_counts_between_people_only():
 
 def exchange(id, **said):
     """A reply that is asked for, whose exchange holds these words so often."""
-    return row(id, row=id, role="assistant", exchange=id, said_length=60, said={"sister": (0, 0), **said})
+    return row(id, row=id, role="assistant", exchange=Exchange(id, 0, {"sister": (0, 0), **said}, 60))
 
 
 def test_of_exchanges_that_are_asked_for_the_one_with_most_of_the_words_as_asked_counts_most():
@@ -250,7 +251,7 @@ def test_words_that_no_exchange_holds_as_they_are_asked_count_in_any_form():
 
 def test_a_question_and_the_reply_to_it_count_as_one_when_the_reply_is_asked_for():
     reply = exchange(1, cat=(1, 1))
-    asked = row(2, row=2, role="user", exchange=1, said=reply.said, said_length=60)
+    asked = row(2, row=2, role="user", exchange=reply.exchange)
     (first, second) = score(asked, reply, query="Which cat did you suggest?")
     assert [first.row, second.row] == [reply, asked]
     assert first.legs["exchange"] == second.legs["exchange"]

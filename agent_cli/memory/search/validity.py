@@ -1,5 +1,5 @@
-"""Judges which candidates tell something, which replies of the assistant still hold, and what the person said that a
-later statement of theirs replaces.
+"""Whether candidates tell something and hold: which are empty, which replies of the assistant have lost their source,
+and which statements of the person a later one replaces.
 
 A reply of the assistant that repeats a source tells nothing new, and one whose source no longer holds does not hold
 either. The recall log has what each was given; what it cited stands in its text. Without a citation it rests on what it
@@ -12,11 +12,10 @@ words of the predicate, because they need not hold those of the question.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import datetime
-from functools import cache, cached_property
-from itertools import chain
+from functools import cache
+from typing import NamedTuple
 
 from agent_cli import clock, kinds, text
 from agent_cli.memory.dates import spans
@@ -25,11 +24,10 @@ from agent_cli.memory.language import statements, terms, triples
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.search import candidates, word_tables
 from agent_cli.memory.search.candidates import Filter, ParsedQuery
-from agent_cli.memory.search.passage_context import CandidateRow, ended_messages, visible
+from agent_cli.memory.search.passage_context import CandidateRow, ended_messages, timestamp, visible, words_of
 from agent_cli.store import ids
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, Row
 from agent_cli.text import Pattern
-from agent_cli.values import frozen
 
 LOOKED_AT = 8  # rows whose statements are compared with later ones
 _LONGEST_STATEMENT = 300  # characters of a message that is taken for statements
@@ -52,8 +50,7 @@ _FACTS = """select p.id, p.row, f.object, f.learned_at, f.valid_from
         and coalesce(f.valid_from, '') <= :now and coalesce(f.valid_to > :now, true)"""
 
 
-@frozen
-class _Stated:
+class _Stated(NamedTuple):
     """A value of a predicate, where and when it was stated, and from when it is true, if that is said."""
 
     passage: int
@@ -63,46 +60,41 @@ class _Stated:
     said: datetime
     since: datetime | None
 
-    def replaces(self, earlier: "_Stated") -> bool:
-        """Whether it holds instead of one that was said earlier: dates decide, where both have one."""
-        return not (self.since and earlier.since) or self.since > earlier.since
-
     def has_begun(self, now: datetime) -> bool:
         """Whether it is no plan."""
         return self.since is None or self.since <= now
 
 
-def mark_stated_later(
+def replaced_later(
     db: Database, rows: Sequence[CandidateRow], question: ParsedQuery, allowed: Filter, now: datetime
-) -> list[int]:
-    """Mark the rows that a later statement replaces with its passage; returns the passages of what holds instead.
+) -> tuple[list[CandidateRow], list[int]]:
+    """Those of these rows that a later statement replaces, with its passage, and the passages of what holds instead.
 
     What a question of the past names ("when did I move to Linz?") is not replaced. A plan that is not asked for is only
-    marked as outdated.
+    outdated.
     """
-    later: dict[int, None] = {}
-    newest: dict[tuple[str, str], _Stated | None] = {}
+    replaced, later = list[CandidateRow](), dict[int, None]()
+    newest = cache(lambda subject, predicate: _newest(db, subject, predicate, allowed, now))
     for row in rows:
         is_own = row.kind == "n" or (row.kind == "m" and row.role == "user" and row.with_assistant)
         if not is_own or row.empty or row.ended or len(row.text) > _LONGEST_STATEMENT:
             continue
         if _predicate_words().isdisjoint(text.words(row.text.casefold())):
             continue
+        before = row
         for key, mine in _stated(row.id, row.kind, row.row, row.at, row.text):
-            if _is_asked_for(db, question, mine, now):
-                continue
-            if key not in newest:
-                newest[key] = _newest(db, *key, allowed, now)
-            other = newest[key]
+            other = None if _is_asked_for(db, question, mine, now) else newest(*key)
             if other is None or other.object == mine.object:
                 continue
             later[other.passage] = None
             if mine.has_begun(now):
-                row.replaced_by = other.passage
-                row.replaced_in = ids.handle(kinds.BY_LETTER[other.kind].name, other.row)
+                handle = ids.handle(kinds.BY_LETTER[other.kind].name, other.row)
+                row = row._replace(replaced_by=other.passage, replaced_in=handle)
             else:
-                row.outdated = True
-    return list(later)
+                row = row._replace(outdated=True)
+        if row is not before:
+            replaced.append(row)
+    return replaced, list(later)
 
 
 def _is_asked_for(db: Database, question: ParsedQuery, stated: _Stated, now: datetime) -> bool:
@@ -163,8 +155,9 @@ def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: da
         begins = datetime.fromisoformat(since) if since else None
         found.append(_Stated(id, "f", row, object.casefold(), datetime.fromisoformat(said), begins))
     newest = None
-    for each in sorted(found, key=lambda each: each.said):
-        newest = each if newest is None or each.replaces(newest) else newest
+    for each in sorted(found, key=lambda each: each.said):  # dates decide, where both have one
+        if newest is None or not (each.since and newest.since) or each.since > newest.since:
+            newest = each
     return newest
 
 
@@ -198,6 +191,10 @@ def _triples(words: str) -> Iterator[tuple[str, Triple]]:
 _LONGEST = 400  # characters of a reply that may be a repetition
 _UNLIKE = 0.25  # share of the words of a repetition that its source may lack
 _CITED = Pattern(r"\[([a-z]\d{1,9}(?:, ?[a-z]\d{1,9})*)\]")
+_Source = tuple[str, int]
+"""What a reply rests on: the letter of its kind, and its id."""
+_State = tuple[str | None, bool]
+"""When a source ceased to be true, or a message all that it tells, and whether it was deleted."""
 _SOURCES = "fnm"  # kinds that a reply may rest on; files are replaced by their next version
 
 _GIVEN = """select c.value, asked.text, m.external_id is null, r.kind, r.row, r.text
@@ -218,151 +215,137 @@ _REPLACED = """select o.statement, o.object, max(o.valid_to)
     group by o.id"""
 
 
-@frozen
-class Given:
-    """What a reply was given: the question before it, and the texts of what was recalled, by (letter, id)."""
+class _Given(NamedTuple):
+    """What a reply was given: the words of the question before it, and the texts of what was recalled."""
 
-    question: str
-    sources: Mapping[tuple[str, int], str]
+    asked: Set[str]
+    sources: dict[_Source, str]
     is_recorded: bool  # whether it is known what it was given: of an imported reply it is not
 
-    @cached_property
-    def asked(self) -> Set[str]:
-        """The words of the question."""
-        return set(terms.content_words(self.question))
 
-
-def judge(db: Database, rows: Sequence[CandidateRow], question: ParsedQuery, allowed: Filter, now: datetime) -> bool:
-    """Mark what tells nothing as empty, and replies whose source no longer holds as ended or withdrawn.
+def marked(
+    db: Database,
+    new: Sequence[CandidateRow],
+    rows: Sequence[CandidateRow],
+    question: ParsedQuery,
+    owner: str,
+    now: datetime,
+) -> list[CandidateRow]:
+    """Those of the new rows, which are among the rows, that tell nothing or do not hold, marked as such.
 
     Nothing is told by small talk, by questions, by what asks the same in whatever form, by empty replies, and by those
-    that repeat another of the rows. Returns whether any was marked.
+    that repeat another of the rows.
     """
-    unjudged = [row for row in rows if not row.judged]
-    words = question.words.keys()
-    for row in unjudged:
-        row.judged = True
-        if row.with_assistant:
-            row.empty = statements.emptiness(row.text, row.role, words)
-        elif row.kind == "y" and statements.is_small_talk(row.text.partition("\n")[0]):  # whatever details follow
-            row.empty = "small talk"
-        if row.role == "user" and not row.empty and row.own_words and statements.asks_the_same(row.text, words):
-            row.empty = "question"
-    if replies := [row for row in unjudged if row.role == "assistant" and not row.empty]:
-        _mark_replies(db, replies, rows, allowed.owner, now)
-    return any(row.empty or row.ended or row.withdrawn for row in unjudged)
-
-
-def _mark_replies(
-    db: Database, replies: Sequence[CandidateRow], rows: Sequence[CandidateRow], owner: str, now: datetime
-) -> None:
+    asked = question.words.keys()
+    empty = {row.id: why for row in new if (why := _why_empty(row, asked))}
+    made = [row._replace(empty=empty[row.id]) for row in new if row.id in empty]
+    replies = [row for row in new if row.role == "assistant" and row.id not in empty]
+    if not replies:
+        return made
     given = _given(db, replies)
-    words = cache(lambda text: frozenset(terms.content_words(text)))  # the same is often given
-    rests = {row.id: _rests_on(row.text, given.get(row.row), words) for row in replies}
+    rests = {row.id: _rests_on(row.text, given.get(row.row)) for row in replies}
     messages = {row for each in rests.values() for letter, row in each if letter == "m"}
     sql = "select m.id from json_each(?) c cross join message m on m.id = c.value where m.role = 'assistant'"
-    others = {("m", row) for (row,) in db.rows(sql, (sorted(messages),))}  # one made up supports no other
+    made_up = {("m", row) for (row,) in db.rows(sql, (sorted(messages),))}  # one made up supports no other
+    states = _states(db, {source for each in rests.values() for source in each}, owner, now)
+    facts = [row.row for row in rows if row.kind == "f"]
+    replaced = db.rows(_REPLACED, {"rows": facts, "now": clock.utc(now)}) if facts else []
+    others = [row for row in rows if row.role != "assistant" and not (row.empty or row.id in empty)]
+    held = [(row.text, _beginnings(words_of(row.text))) for row in others]
     for reply in replies:
-        of = given.get(reply.row)
-        if of is None or not of.is_recorded:
-            continue
-        reply.unsupported = rests[reply.id] <= others
-        if not reply.unsupported and len(reply.text) <= _LONGEST and not _CITED.search(reply.text):
-            # Half of what a short reply tells beyond the question stands in nothing that it was given.
-            new, shown = words(reply.text) - of.asked, "\n".join(of.sources.values()).casefold()
-            reply.unsupported = bool(new) and 2 * _lacking(new, shown, len(new)) >= len(new)
-    _mark_without_source(db, replies, rests, owner, now)
-    _mark_replaced(db, replies, rows, now)
-    _mark_repetitions(replies, rows, given)
+        of, sources = given.get(reply.row), rests[reply.id]
+        if of is not None and of.is_recorded:
+            reply = reply._replace(unsupported=sources <= made_up or _is_new(reply.text, of))
+        reply = _with_state(reply, [states[source] for source in sources if source in states], replaced)
+        if not (reply.ended or reply.withdrawn) and _repeats(reply.text, held, of):
+            reply = reply._replace(empty="repetition")
+        made.append(reply)
+    return made
 
 
-def _given(db: Database, replies: Sequence[CandidateRow]) -> dict[int, Given]:
-    questions: dict[int, str] = {}
-    given: dict[int, dict[tuple[str, int], str]] = {}
-    recorded: set[int] = set()
+def _why_empty(row: CandidateRow, asked: Set[str]) -> str:
+    why = statements.emptiness(row.text, row.role, asked) if row.with_assistant else ""
+    if row.kind == "y" and statements.is_small_talk(row.text.partition("\n")[0]):  # whatever details follow
+        why = "small talk"
+    if row.role == "user" and not why and row.own_words and statements.asks_the_same(row.text, asked):
+        why = "question"
+    return why
+
+
+def _given(db: Database, replies: Sequence[CandidateRow]) -> dict[int, _Given]:
+    given = dict[int, _Given]()
     for reply, question, is_ours, kind, row, shown in db.rows(_GIVEN, ([each.row for each in replies],)):
-        questions[reply] = question
-        if is_ours:
-            recorded.add(reply)
+        if reply not in given:
+            given[reply] = _Given(frozenset(terms.content_words(question)), {}, bool(is_ours))
         if kind is not None:
-            given.setdefault(reply, {})[kinds.BY_NAME[kind].letter, row] = shown.partition(": ")[2]
-    return {reply: Given(question, given.get(reply, {}), reply in recorded) for reply, question in questions.items()}
+            given[reply].sources[kinds.BY_NAME[kind].letter, row] = shown.partition(": ")[2]
+    return given
 
 
-def _rests_on(reply: str, given: Given | None, words: Callable[[str], Set[str]]) -> set[tuple[str, int]]:
+def _rests_on(reply: str, given: _Given | None) -> set[_Source]:
     """What a reply cites, else what it was given and repeats beyond the words of the question."""
     cited = {(each[0], int(each[1:])) for group in _CITED.findall(reply) for each in re.split(r", ?", group)}
-    if cited or given is None or not given.sources:
+    if cited or given is None:
         return cited
     said = reply.casefold()
     return {
         source
         for source, shown in given.sources.items()
-        if (telling := words(shown) - given.asked) and 2 * _lacking(telling, said, len(telling)) <= len(telling)
+        if (telling := set(words_of(shown)) - given.asked) and 2 * _lacking(telling, said, len(telling)) <= len(telling)
     }
 
 
-def _mark_without_source(
-    db: Database, replies: Sequence[CandidateRow], rests: Mapping[int, set[tuple[str, int]]], owner: str, now: datetime
-) -> None:
-    """Mark the replies that rest on facts that ended, on messages that tell such facts, or on what was deleted."""
-    sources = {source for each in rests.values() for source in each if source[0] in _SOURCES}
-    if not sources:
-        return
-    by_letter = {letter: [row for kind, row in sources if kind == letter] for letter in _SOURCES}
-    facts = {"rows": by_letter["f"], "now": clock.utc(now)}
-    states = {("f", row): (until, bool(deleted)) for row, until, deleted in db.rows(_STATES, facts)}
+def _is_new(reply: str, given: _Given) -> bool:
+    """Whether half of what a short reply tells beyond the question stands in nothing that it was given."""
+    if len(reply) > _LONGEST or _CITED.search(reply):
+        return False
+    new, shown = set(words_of(reply)) - given.asked, "\n".join(given.sources.values()).casefold()
+    return bool(new) and 2 * _lacking(new, shown, len(new)) >= len(new)
+
+
+def _states(db: Database, sources: Set[_Source], owner: str, now: datetime) -> dict[_Source, _State]:
+    of_kind = {letter: [row for kind, row in sources if kind == letter] for letter in _SOURCES}
+    if not any(of_kind.values()):
+        return {}
+    facts = db.rows(_STATES, {"rows": of_kind["f"], "now": clock.utc(now)})
+    states = {("f", row): (until, bool(deleted)) for row, until, deleted in facts}
     for letter in "nm":
-        present = visible(db, letter, by_letter[letter])
-        states |= {(letter, row): (None, row not in present) for row in by_letter[letter]}
-    for row, (until, partly, _) in ended_messages(db, by_letter["m"], owner, now).items():
+        present = visible(db, letter, of_kind[letter])
+        states |= {(letter, row): (None, row not in present) for row in of_kind[letter]}
+    for row, (until, partly, _) in ended_messages(db, of_kind["m"], owner, now).items():
         if not partly:
             states["m", row] = until, False
-    for reply in replies:
-        found = [states[source] for source in rests[reply.id] if source in states]
-        ended = [until for until, _ in found if until]
-        if ended:
-            reply.ended = datetime.fromisoformat(max(ended)).timestamp()
-            reply.partly = len(ended) < len(found)
-            reply.outdated = not reply.partly
-        reply.withdrawn = any(deleted for _, deleted in found)
+    return states
 
 
-def _mark_replaced(db: Database, replies: Sequence[CandidateRow], rows: Iterable[CandidateRow], now: datetime) -> None:
-    """Mark the replies that state what a fact among the rows has replaced, though no source of them is recorded."""
-    facts = [row.row for row in rows if row.kind == "f"]
-    replaced = db.rows(_REPLACED, {"rows": facts, "now": clock.utc(now)}) if facts else []
+def _with_state(
+    reply: CandidateRow, sources: Sequence[tuple[str | None, bool]], replaced: Sequence[Row]
+) -> CandidateRow:
+    """The reply as what it rests on holds. `replaced`: what facts among the rows have replaced, which it may state
+    though no source of it is recorded."""
+    if ended := [until for until, _ in sources if until]:
+        partly = len(ended) < len(sources)
+        reply = reply._replace(ended=timestamp(max(ended)), partly=partly, outdated=not partly)
+    if any(deleted for _, deleted in sources):
+        reply = reply._replace(withdrawn=True)
     for statement, object, until in replaced:
-        words = set(terms.content_words(f"{statement} {object}"))
-        for reply in replies:
-            if reply.ended is None and not _lacking(words, reply.text.casefold()):
-                reply.ended = datetime.fromisoformat(until).timestamp()
-                reply.outdated = True
+        if reply.ended is None and not _lacking(terms.content_words(f"{statement} {object}"), reply.text.casefold()):
+            reply = reply._replace(ended=timestamp(until), outdated=True)
+    return reply
 
 
-def _mark_repetitions(
-    replies: Sequence[CandidateRow], rows: Iterable[CandidateRow], given: Mapping[int, Given]
-) -> None:
-    """Mark the replies that say only what another row says, apart from the words of the question before them."""
-    short = [each for each in replies if len(each.text) <= _LONGEST and not each.ended and not each.withdrawn]
-    others = [row for row in rows if row.role != "assistant" and not row.empty] if short else []
-    holders: dict[str, list[int]] = {}  # which of the others hold a word
-    for number, row in enumerate(others):
-        for beginning in _beginnings(row.words):
-            holders.setdefault(beginning, []).append(number)
-    for reply in short:
-        said = _CITED.sub("", reply.text)
-        words = set(reply.words if said == reply.text else terms.content_words(said))
-        telling = _beginnings((words - given[reply.row].asked if reply.row in given else words) or words)
-        least = len(telling) - int(_UNLIKE * len(telling))
-        held = Counter(chain.from_iterable(holders.get(each, ()) for each in telling))
-        figures = [holders.get(each, ()) for each in telling if each.isdigit()]
-        if any(
-            terms.is_negated(said) == terms.is_negated(others[number].text)
-            for number, count in held.items()
-            if count >= least and all(number in each for each in figures)
-        ):
-            reply.empty = "repetition"
+def _repeats(reply: str, others: Sequence[tuple[str, Set[str]]], given: _Given | None) -> bool:
+    """Whether a short reply says only what one of the others says, apart from the words of the question before it."""
+    if len(reply) > _LONGEST:
+        return False
+    said = _CITED.sub("", reply)
+    words = set(words_of(said))
+    telling = _beginnings((words - given.asked if given else words) or words)
+    least, figures = len(telling) - int(_UNLIKE * len(telling)), {each for each in telling if each.isdigit()}
+    return any(
+        len(telling & held) >= least and figures <= held and terms.is_negated(said) == terms.is_negated(text)
+        for text, held in others
+    )
 
 
 def _beginnings(words: Iterable[str]) -> Set[str]:
