@@ -227,8 +227,8 @@ def fetch(
     for passage, (before_that, before, after) in zip(passages, around, strict=True):
         id, words, role, with_assistant, _, session, length, at, author, date, facts, kind, row, place = passage
         held, alike, (_, previous, following) = counts[words], known.guessed.get(id, nothing), places[id]
-        own = {**held, **dict.fromkeys(alike, 1)} if alike else held
-        near = own, counts[before], counts[before_that], counts[after]
+        own_words = {**held, **dict.fromkeys(alike, 1)} if alike else held
+        near = own_words, counts[before], counts[before_that], counts[after]
         beside = counts.get(author, NO_COUNTS), counts[date], counts.get(facts, NO_COUNTS)
         speaker = role if with_assistant or role == "user" else ""
         timely = known.times is not None and known.times.holds_at(at)
@@ -255,7 +255,7 @@ def conditions(allowed: Filter) -> str:
     return f"{candidates.conditions(allowed)} and {_SHOWN.format(current=_current())}"
 
 
-def with_surroundings(db: Database, rows: Sequence[CandidateRow], question: ParsedQuery) -> list[CandidateRow]:
+def with_context(db: Database, rows: Sequence[CandidateRow], question: ParsedQuery) -> list[CandidateRow]:
     """The same rows, with the words of the question in the four passages before each of these and the three after it.
 
     Only between people: with the assistant, other messages seldom tell what one is about. Of a summary those that stand
@@ -273,13 +273,13 @@ def with_surroundings(db: Database, rows: Sequence[CandidateRow], question: Pars
     for id, text in found:
         around[id].update(counts[text])
 
-    def surrounded(row: CandidateRow) -> CandidateRow:
+    def with_words(row: CandidateRow) -> CandidateRow:
         if row.id in around:
             return row._replace(around=frozenset(around[row.id]))
         held = tuple(frozenset(counts[part]) for part in single.get(row.id, ()))
         return row._replace(statements=held) if held else row
 
-    return [surrounded(row) for row in rows]
+    return [with_words(row) for row in rows]
 
 
 def exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery, query: str) -> dict[int, CandidateRow]:

@@ -419,7 +419,7 @@ def run(request: RecallRequest) -> list[Scored]:
             _add(search, [id for id in later if id not in search.rows])
             question, scored = _score(search)
     closely = [search.rows[each.row.id] for each in scored[: ranking.CLOSELY]]
-    closely = passage_context.with_surroundings(db, closely, search.question)
+    closely = passage_context.with_context(db, closely, search.question)
     scored[: ranking.CLOSELY] = [each._replace(row=row) for each, row in zip(scored, closely, strict=False)]
     floor = question.vector_set.floor if question.vector_set else math.inf
     found = [  # by words, a name or their meaning, and not only as neighbours
