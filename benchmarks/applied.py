@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import fmean
 
 from agent_cli import kinds
-from agent_cli.agent import policy, prompt_recall
-from agent_cli.agent.loop import Agent
+from agent_cli.agent import prompt_recall
+from agent_cli.agent.model_context import Agent
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.llm.offline import ScriptedModel
@@ -155,7 +155,7 @@ def _accept(app: App, statements: Iterable[str]) -> list[str]:
 
 def _ask(app: App, asked: Iterable[tuple[str, Sequence[str]]], wishes: Sequence[str]) -> Tally:
     """Put questions, each with the handles of its evidence."""
-    agent: Agent = turns.agent(app, ScriptedModel([]), policy.no_approver)
+    agent: Agent = turns.agent(app, ScriptedModel([]))
     tally = Tally()
     for question, evidence in asked:
         shown = turns.preview(app, app.db, agent, None, [Part(question, "typed")], "ask")

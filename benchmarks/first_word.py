@@ -21,6 +21,7 @@ from typing import Any
 
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import INDEX
+from agent_cli.agent.loop import Question
 from agent_cli.app import background, turns, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.errors import Cancelled
@@ -191,7 +192,7 @@ def _opened(*, learns: bool = True, kept: int = 1) -> Iterator[tuple[App, Ollama
 
 def _ask(app: App, session: int, words: str) -> None:
     at_work = turns.tool_context(app, app.db, session)
-    for _ in turns.run(app, at_work, [Part(words, "typed")], at_keyboard=True):
+    for _ in turns.run(app, Question(at_work, [Part(words, "typed")], at_keyboard=True)):
         pass
     upkeep.after_turn(app, app.db)
 

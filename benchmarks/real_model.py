@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from agent_cli.agent.jobs import worker
+from agent_cli.agent.loop import Question
 from agent_cli.app import background, turns, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.llm import local, repair
@@ -90,7 +91,7 @@ def _talk(app: App, questions: int) -> list[float]:
     for number in range(questions):
         at_work, began = turns.tool_context(app, app.db, session), time.monotonic()
         first = 0.0
-        for event in turns.run(app, at_work, [Part(_TOLD[number % len(_TOLD)], "typed")], at_keyboard=True):
+        for event in turns.run(app, Question(at_work, [Part(_TOLD[number % len(_TOLD)], "typed")], at_keyboard=True)):
             if not first and type(event).__name__ == "TextArrived":
                 first = time.monotonic() - began
         waits.append(first or time.monotonic() - began)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli.agent import loop
+from agent_cli.agent.loop import Question
 from agent_cli.app import models, turns, upkeep
 from agent_cli.app.app import App, open_app
 from agent_cli.memory.conversations import sessions
@@ -79,7 +80,8 @@ def _talk(folder: Path, server: OllamaServer, chance: random.Random) -> list[Any
 def _turn(app: App, session: int, words: str) -> None:
     model, _ = models.chat(app, app.db)
     hired = turns.agent(app, model, lambda call: False)
-    for _ in loop.run_turn(lambda: hired, turns.tool_context(app, app.db, session), [Part(words, "typed")]):
+    question = Question(turns.tool_context(app, app.db, session), [Part(words, "typed")])
+    for _ in loop.run_turn(lambda: (hired, ""), question):
         pass
     upkeep.after_turn(app, app.db)
 

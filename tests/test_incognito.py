@@ -5,7 +5,8 @@ from hashlib import sha256
 
 import pytest
 
-from agent_cli.agent import loop
+from agent_cli.agent import model_context
+from agent_cli.agent.loop import Question
 from agent_cli.app import models, turns, upkeep
 from agent_cli.app.app import open_app
 from agent_cli.errors import StoreError, UsageError
@@ -46,19 +47,19 @@ def ask(app, *replies, words=QUESTION):
     here = turns.tool_context(app, db, sessions.start(app.db, app.scope, app.time()))
     agent = turns.agent(app, model, lambda call: True)
     parts = [Part(words, "typed")]
-    turn = turns.run(app, here, parts, choose=lambda: (model, ""), approve=lambda call: True, at_keyboard=True)
-    events = list(turn)
+    question = Question(here, parts, lambda call: True, at_keyboard=True)
+    events = list(turns.run(app, question, lambda: (model, "")))
     upkeep.after_turn(app, db)
     return agent, here, events
 
 
 def shown(agent, here):
-    return str(loop.build_request(agent, here).messages)
+    return str(model_context.build(agent, here).messages)
 
 
 def offered(agent, here):
     """The tools whose schemas the model sees, and those that it knows by name."""
-    schemas = [each for each in loop.offered_tools(agent, here) if each["name"] != "use_tool"]
+    schemas = [each for each in model_context.offered_tools(agent, here) if each["name"] != "use_tool"]
     named = [each.name for each in agent.tools.values() if each.offered(here) and not each.listed]
     return [*(each["name"] for each in schemas), *named]
 

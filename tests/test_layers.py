@@ -56,7 +56,7 @@ MAY_IMPORT = {
     # the doors
     "serve": "app agent tools memory memory.* llm store",
     "repl.keyboard": "render terminal app memory memory.*",
-    "repl": "repl.keyboard render terminal app agent agent.* tools memory memory.* llm store",
+    "repl": "repl.keyboard render terminal app agent agent.* memory memory.* llm store",
     "repl.commands": "repl repl.keyboard render terminal checks app agent agent.* memory memory.* llm store",
     "repl.shell": "repl repl.* terminal render app agent config tools memory.* llm store",
     "cli": "terminal serve repl repl.* render checks app agent agent.* tools memory memory.* llm store config",

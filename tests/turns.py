@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_cli.agent.events import TextArrived
-from agent_cli.agent.loop import Agent, run_turn
+from agent_cli.agent.loop import Question, run_turn
+from agent_cli.agent.model_context import Agent
 from agent_cli.errors import AgentError
+from agent_cli.llm.model import Cancel
 from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory.conversations import log
 from agent_cli.memory.lifecycle import closing
@@ -52,7 +54,8 @@ def calls(*names, **options):
 
 def turn(agent, context, words="hello", cancel=None):
     """The events of one turn, as an iterator."""
-    return run_turn(lambda: agent, context, [Part(words, "typed")], cancel)
+    cancel = Cancel() if cancel is None else cancel
+    return run_turn(lambda: (agent, ""), Question(context, [Part(words, "typed")], cancel=cancel))
 
 
 def run(agent, context, words="hello"):

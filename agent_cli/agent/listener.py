@@ -7,21 +7,23 @@ prompt is kept; any other waits for the person's review. Nothing is forgotten he
 forgets.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import closing
 from datetime import timedelta
 
 from agent_cli import text
+from agent_cli.agent import loop
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
+from agent_cli.agent.loop import MakeAgent, Question
 from agent_cli.memory.conversations import capture, sessions
-from agent_cli.memory.conversations.capture import CaptureOptions, MemoryRequest
+from agent_cli.memory.conversations.capture import MemoryRequest
 from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import MemoryContext
-from agent_cli.messages import Message, Part, Request, joined
+from agent_cli.messages import Message, Request, joined
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
 
@@ -34,57 +36,49 @@ MAX_LINES = 8
 _GIVEN = {"pasted": "was pasted", "piped": "came through a pipe", "file": "stands in a file"}
 
 
-def listen(
-    turn: Generator[Event, None, None], context: ToolContext, parts: Sequence[Part], options: CaptureOptions
-) -> Generator[Event, None, None]:
+def listen(make_agent: MakeAgent, question: Question) -> Generator[Event, None, None]:
     """The events of a turn, with notices about memory among them."""
-    answered, message = False, 0  # whether the person has read what is saved
-    with closing(turn):
-        for event in turn:
+    answered, message, context = False, 0, question.context  # whether the person has read what is saved
+    with closing(loop.run_turn(make_agent, question)) as events:
+        for event in events:
             yield event
             match event:
                 case QuestionLogged(handle):
                     message = ids.number("message", handle)
-                    for line in answer_requests(context, message, parts, options):
+                    for line in answer_requests(question, message):
                         answered = True
                         yield Noticed(line, receipt=True)
-                    if answered and options.at_keyboard and options.keeps and capture.only_asks(parts):
+                    if answered and question.at_keyboard and context.keeps and capture.only_asks(question.parts):
                         yield TurnEnded(Message("assistant"))  # a model would only say so in other words
                         return
                 case ToolFinished(_, result):
                     answered = answered or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):
                     if not answered and (claim := statements.claim(reply.text)):
-                        yield Noticed(_hint(claim, options))
-                    if options.keeps and context.reads:
-                        yield from _contradictions(context, message, parts, options)
-                    if options.learns and event.model not in ("", "offline"):
+                        yield Noticed(_hint(claim, question))
+                    if context.keeps and context.reads:
+                        for each in adoption.contradictions(_memory(context), context.session, message, question.parts):
+                            yield Noticed(each.message(at_keyboard=question.at_keyboard))
+                    if context.learns and event.model not in ("", "offline"):
                         _queue_learning(context)
 
 
-def _hint(claim: str, options: CaptureOptions) -> str:
+def _memory(context: ToolContext) -> MemoryContext:
+    return MemoryContext(context.db, context.scope, context.time, context.single_valued)
+
+
+def _hint(claim: str, question: Question) -> str:
     """The notice after a reply that claims what did not happen in this turn. `claim`: see statements.claim."""
-    agent = "/" if options.at_keyboard else "agent "
+    agent = "/" if question.at_keyboard else "agent "
     if claim == "forgotten":
         return f"nothing was forgotten in this turn: {agent}forget WORDS shows what it would erase, and asks"
-    if claim == "reminder" and options.keeps:
-        return f"no reminder was set in this turn: {agent}remind WHAT WHEN sets one"
-    if not options.keeps:
+    if not question.context.keeps:
         return INCOGNITO_NOTICE
-    if options.at_keyboard:
+    if claim == "reminder":
+        return f"no reminder was set in this turn: {agent}remind WHAT WHEN sets one"
+    if question.at_keyboard:
         return "nothing was saved in this turn: /remember saves your last message, /remember WORDS saves these words"
     return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
-
-
-def _contradictions(
-    context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions
-) -> Generator[Event, None, None]:
-    """Where the message contradicts known facts."""
-    from agent_cli.memory.facts import adoption  # after the reply, so that no question waits for it
-
-    memory = MemoryContext(context.db, context.scope, context.time, options.single_valued)
-    for each in adoption.contradictions(memory, context.session, message, parts):
-        yield Noticed(each.message(at_keyboard=options.at_keyboard))
 
 
 def _queue_learning(context: ToolContext) -> None:
@@ -95,71 +89,60 @@ def _queue_learning(context: ToolContext) -> None:
         jobs.add(context.db, REFLECT, session, now, now + REFLECT_DELAY)
 
 
-def answer_requests(context: ToolContext, message: int, parts: Sequence[Part], options: CaptureOptions) -> list[str]:
+def answer_requests(question: Question, message: int) -> list[str]:
     """Save or propose each statement that the message asks to remember; a line for each sentence that asks."""
-    requests = capture.requests(parts)
-    if not (requests and options.keeps):
+    requests = capture.requests(question.parts)
+    if not (requests and question.context.keeps):
         return [INCOGNITO_NOTICE] if requests else []
-    lines = [_answer(context, message, each, options) for each in requests[:MAX_LINES]]
+    lines = [_answer(question, message, each) for each in requests[:MAX_LINES]]
     more = len(requests) - len(lines)
     counted = f"{more} more sentence{'s ask' if more > 1 else ' asks'} to be remembered, and nothing of them was kept"
     return [*lines, counted] if more else lines
 
 
-def _answer(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
-    words, keyboard = request.statement, options.at_keyboard
+def _answer(question: Question, message: int, request: MemoryRequest) -> str:
+    words, command = request.statement, "/{0}" if question.at_keyboard else "agent {1}"
     shown = f"“{text.one_line(words, 60)}”"
     match request.kind:
         case "statement" | "wish":
-            return _keep(context, message, request, options)
+            return _keep(question, message, request)
         case "given":
-            command = "/remember" if keyboard else 'agent facts add "…"'
-            seen = text.one_line(words, MAX_SHOWN)
-            return f"not kept, because it {_GIVEN[request.trust]}: “{seen}”; {command} keeps it"
+            adding, seen = command.format("remember", 'facts add "…"'), text.one_line(words, MAX_SHOWN)
+            return f"not kept, because it {_GIVEN[request.trust]}: “{seen}”; {adding} keeps it"
         case "forget":
-            return _point_to_forget(context, words, "/forget" if keyboard else "agent forget")
+            return _point_to_forget(question.context, words, command.format("forget", "forget"))
         case "to do":
-            command = "/remind" if keyboard else "agent remind"
-            return f"{shown} is something to do, not a fact: {command} {text.one_line(words, 60)} makes it a task"
+            remind = f"{command.format('remind', 'remind')} {text.one_line(words, 60)}"
+            return f"{shown} is something to do, not a fact: {remind} makes it a task"
         case "too long":
-            command = "/note" if keyboard else "agent notes add"
-            return f"nothing was kept: {shown} is too long for a fact; {command} keeps a long text"
-        case _:
-            command = "/remember" if keyboard else "agent facts add"
-            of = f" of {shown}" if words else ""
-            return f"nothing was kept{of}: write a statement, as in {command} I live in Graz"
+            adding = command.format("note", "notes add")
+            return f"nothing was kept: {shown} is too long for a fact; {adding} keeps a long text"
+    of, adding = f" of {shown}" if words else "", command.format("remember", "facts add")
+    return f"nothing was kept{of}: write a statement, as in {adding} I live in Graz"
 
 
-def _keep(context: ToolContext, message: int, request: MemoryRequest, options: CaptureOptions) -> str:
+def _keep(question: Question, message: int, request: MemoryRequest) -> str:
+    """Keep what was typed at the prompt, and propose all else; a wish may be meant for this conversation alone."""
+    context = question.context
+    memory = _memory(context).in_one_batch()
+    typed = request.kind == "statement" and question.at_keyboard and request.trust == "typed"
     place = context.scope.place if request.this_place else ""
+
+    def keep(claim: Claim) -> str:
+        if typed:
+            return adoption.receipt(adoption.add(memory, claim), memory.time(), at_prompt=question.at_keyboard)
+        fact = adoption.propose(memory, claim, actor="person")
+        if fact is None:
+            return adoption.not_proposed(memory.db, memory.scope.owner, claim.statement)
+        review = "/review" if question.at_keyboard else "agent facts review"
+        return Request(f"{adoption.pending_receipt(fact)} ({review})")
+
+    clauses = [spans.resolve(each, context.time()) for each in adoption.separate(request.statement)]
     claims = [
-        adoption.claim(
-            spans.resolve(clause, context.time()),
-            request.trust,
-            quote=request.quote,
-            message=message,
-            place=place,
-        )
-        for clause in adoption.separate(request.statement)
+        adoption.claim(each, request.trust, quote=request.quote, message=message, place=place) for each in clauses
     ]
-    asked = request.kind == "statement"  # a wish may be meant for this conversation alone
-    typed = asked and options.at_keyboard and request.trust == "typed"
-    memory = MemoryContext(context.db, context.scope, context.time, options.single_valued).in_one_batch()
     with context.db.write():
-        keep = _adopt if typed else _propose
-        return joined([*dict.fromkeys(keep(memory, each, options) for each in claims)], "; ")
-
-
-def _adopt(memory: MemoryContext, claim: Claim, options: CaptureOptions) -> str:
-    adopted = adoption.add(memory, claim)
-    return adoption.receipt(adopted, memory.time(), at_prompt=options.at_keyboard)
-
-
-def _propose(memory: MemoryContext, claim: Claim, options: CaptureOptions) -> str:
-    fact = adoption.propose(memory, claim, actor="person")
-    if fact is None:
-        return adoption.not_proposed(memory.db, memory.scope.owner, claim.statement)
-    return Request(f"{adoption.pending_receipt(fact)} ({'/review' if options.at_keyboard else 'agent facts review'})")
+        return joined([*dict.fromkeys(map(keep, claims))], "; ")
 
 
 def _point_to_forget(context: ToolContext, words: str, command: str) -> str:

@@ -33,8 +33,7 @@ from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 
 if TYPE_CHECKING:
-    from agent_cli.agent.loop import Settle
-    from agent_cli.agent.model_context import Window
+    from agent_cli.agent.model_context import WaitUntilRead, Window
     from agent_cli.tools.mcp import Servers
 
 MEMORY_SHARE = 8  # one part in eight of the context, for the profile and for what is recalled
@@ -61,7 +60,7 @@ class App:
     path: Path = field(default_factory=Path)  # of the database file, also when `db` is in memory
     model: ChatModel | None = None  # the chosen one, until the settings change
     tool_servers: "Servers | None" = None  # None until they are needed
-    settle: "Settle | None" = None  # of an interactive session
+    wait_until_read: "WaitUntilRead | None" = None  # of an interactive session
     reported_damage: set[str] = field(default_factory=set)  # indexes whose damage was reported
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -15,10 +15,9 @@ from contextlib import closing, suppress
 from dataclasses import field, replace
 
 from agent_cli import text
-from agent_cli.agent import loop, policy
+from agent_cli.agent import model_context
 from agent_cli.agent.jobs.job_context import JobContext, text_of, watched
-from agent_cli.agent.loop import Agent
-from agent_cli.agent.model_context import Context
+from agent_cli.agent.model_context import Agent, Context
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.config.values import Config
@@ -74,9 +73,9 @@ def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable
         return None
 
     def ask(instruction: str, may_think: bool) -> Iterator[str]:
-        agent, context = turns.agent(app, model, policy.no_approver), turns.tool_context(app, db, session)
+        agent, context = turns.agent(app, model), turns.tool_context(app, db, session)
         extra = Message("user", after=text.fenced(text.unfenced(instruction)))
-        request = loop.build_request(agent, context, extra, folds=False)
+        request = model_context.build(agent, context, extra, folds=False)
         think = agent.think if may_think else False
         yield from text_of(model.reply(request.messages, request.tools, think=think, cancel=cancel))
 
@@ -202,7 +201,7 @@ class Warmer:
             self._count, self._at = self._count + 1, time.monotonic()
             threading.Thread(target=self._read, args=(self._count,), name="warm", daemon=True).start()
 
-    def settle(self, model: str, request: Context, cancel: Cancel) -> None:
+    def wait_until_read(self, model: str, request: Context, cancel: Cancel) -> None:
         """Wait until what this request begins with is read; end the reading of anything else. Raises Cancelled."""
         ahead = self._ahead
         if ahead is None or ahead.done.is_set():
@@ -226,7 +225,7 @@ class Warmer:
             model = models.planned(self._app, db)
             if model.name in ("offline", "scripted"):  # without a server
                 return
-            agent = turns.agent(self._app, model, policy.no_approver)
+            agent = turns.agent(self._app, model)
             ahead = _Ahead(self._app.config, model.name, _beginning(self._app, db, agent, self._session()))
             with self._lock:
                 if self._paused or count != self._count or self._held == ahead:

@@ -9,20 +9,19 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from agent_cli import CHILD
 from agent_cli.agent import listener, loop, model_context, policy, prompt_recall
-from agent_cli.agent.events import Event, Noticed, Transcript
-from agent_cli.agent.loop import Agent
-from agent_cli.agent.model_context import ParentConversation
+from agent_cli.agent.events import Event, Transcript
+from agent_cli.agent.loop import Question
+from agent_cli.agent.model_context import Agent, ParentConversation
 from agent_cli.agent.policy import ROUNDS, Approve, Limits, Ruling
 from agent_cli.app import models, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.lifecycle import closing as session_closing
 from agent_cli.memory.search import index
 from agent_cli.memory.search.vectors import QueryEmbedder
@@ -37,56 +36,32 @@ from agent_cli.values import frozen
 if TYPE_CHECKING:
     from agent_cli.tools.mcp import Servers
 
-Read = TypeVar("Read")
 ChooseModel = Callable[[], tuple[ChatModel, str]]
 """Returns the model that answers, and a notice or an empty text. Raises AgentError."""
 
 
-def run(
-    app: App,
-    context: ToolContext,
-    parts: Sequence[Part],
-    *,
-    choose: ChooseModel | None = None,
-    approve: Approve = policy.no_approver,
-    at_keyboard: bool = False,
-    instructions: str = "",
-    parent: ParentConversation | None = None,
-    cancel: Cancel | None = None,
-    replaced_message: int | None = None,
-    rounds: int = ROUNDS,
-) -> Generator[Event, None, None]:
+def run(app: App, question: Question, choose: ChooseModel | None = None) -> Generator[Event, None, None]:
     """The events of one turn, with notices about the model and memory. Raises AgentError.
 
-    The model is chosen once the message is in the log, by `choose` or as in `unattended_model`. `approve` is called
-    before a tool call that needs approval. `at_keyboard`: the person typed the message. `instructions`: additional ones
-    for the model. `parent`: the conversation of a side question. `replaced_message`: the number of a message that, with
-    all later ones, this message replaces. Closing the generator ends the turn; the text that has arrived stays.
+    The model is chosen once the message is in the log, by `choose` or as in `unattended_model`. Closing the generator
+    ends the turn; the text that has arrived stays.
     """
     if app.child:  # nobody typed what a program says that the assistant has started
-        parts = [replace(part, origin="tool") if part.origin == "typed" else part for part in parts]
-    notices: list[str] = []
+        parts = [replace(part, origin="tool") if part.origin == "typed" else part for part in question.parts]
+        question = replace(question, parts=parts, at_keyboard=False)
 
-    def make_agent() -> Agent:
-        model, notice = choose() if choose else unattended_model(app, context.db)
-        if notice:
-            notices.append(notice)
-        return agent(app, model, approve, parent, instructions, rounds)
+    def make_agent() -> tuple[Agent, str]:
+        model, notice = choose() if choose else unattended_model(app, question.context.db)
+        return agent(app, model, question.approve, question.parent, question.instructions, question.rounds), notice
 
-    turn = loop.run_turn(make_agent, context, parts, cancel, replaced_message)
-    options = CaptureOptions(at_keyboard and not app.child, app.may_learn, app.single_valued, app.keeps)
-    with closing(listener.listen(turn, context, parts, options)) as listened:
-        for event in listened:
-            while notices:
-                yield Noticed(notices.pop(0))
-            yield event
+    return listener.listen(make_agent, question)
 
 
 def resume(
     app: App, context: ToolContext, calls: Sequence[ToolCall], model: ChatModel, approve: Approve, cancel: Cancel
-) -> Generator[Event, None, None]:
+) -> Iterator[Event]:
     """The events of the rest of a turn whose calls were never decided. Raises AgentError."""
-    return loop.resume_turn(lambda: agent(app, model, approve), context, calls, cancel)
+    return loop.resume_turn(agent(app, model, approve), context, calls, cancel)
 
 
 @contextmanager
@@ -112,16 +87,10 @@ def unattended_model(app: App, db: Database) -> tuple[ChatModel, str]:
 
 @frozen
 class Outcome:
-    """The result of a turn. Without an error the answer is complete, unless `finish` or `stopped_by` says otherwise."""
+    """The result of a turn. Without an error the answer is complete, unless the transcript's end says otherwise."""
 
     session: int
-    answer: str = ""
-    finish: str = ""
-    model: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
-    stopped_by: str = ""  # the guard's reason, or empty
-    notices: tuple[str, ...] = ()
+    transcript: Transcript
     refused: tuple[str, ...] = ()  # names of tools whose calls needed approval
     error: AgentError | None = None
 
@@ -142,41 +111,31 @@ def run_once(
     """
     refused: dict[str, None] = {}
     error: AgentError | None = None
+
+    def refuse(call: ToolCall) -> None:
+        refused[call.name] = None
+
     with one_shot(app, app.db, kind, title) as session:
         context = tool_context(app, app.db, session)
+        question = Question(
+            context, parts, refuse, Cancel() if cancel is None else cancel, instructions=instructions, rounds=rounds
+        )
         transcript = Transcript(context)
-
-        def refuse(call: ToolCall) -> None:
-            refused[call.name] = None
-
-        turn = run(app, context, parts, approve=refuse, instructions=instructions, cancel=cancel, rounds=rounds)
         try:
-            with closing(turn):
-                for event in turn:
-                    transcript.take(event)
+            for event in run(app, question):
+                transcript.take(event)
         except Cancelled:
             raise
         except AgentError as failed:
             error = failed
     upkeep.after_turn(app, app.db)
-    ended = transcript.ended
-    return Outcome(
-        session,
-        transcript.answer,
-        transcript.finish,
-        transcript.model,
-        **(transcript.usage if ended else {}),
-        stopped_by=ended.stopped_by if ended else "",
-        notices=tuple(transcript.notices),
-        refused=tuple(refused),
-        error=error,
-    )
+    return Outcome(session, transcript, tuple(refused), error)
 
 
 def agent(
     app: App,
     model: ChatModel,
-    approve: Approve,
+    approve: Approve = policy.no_approver,
     parent: ParentConversation | None = None,
     instructions: str = "",
     rounds: int = ROUNDS,
@@ -195,8 +154,8 @@ def agent(
         window=app.window,
         recall=partial(_recall, app, parent) if app.reads else None,
         parent=parent,
-        settle=app.settle,
-        instructions=f"{loop.SYSTEM}\n\n{unfenced(instructions)}" if instructions else loop.SYSTEM,
+        wait_until_read=app.wait_until_read,
+        instructions="\n\n".join(filter(None, (model_context.SYSTEM, unfenced(instructions)))),
     )
 
 
@@ -242,17 +201,18 @@ def preview(
 
     `session` None: one of this kind that begins now. Without parts no question is added.
     """
-    return _before_asking(
-        app, db, session, parts, kind, agent.recall, lambda context, _: loop.build_request(agent, context)
-    )
+    with _before_asking(app, db, session, parts, kind, agent.recall) as (context, _):
+        return model_context.build(agent, context)
 
 
-def recall_preview(app: App, session: int | None, words: str, read: Callable[[int], Read]) -> Read:
-    """What `read` makes of the message that would ask this, with what is recalled for it; nothing of it is kept."""
-    parts, recall = [Part(words, "typed")], partial(_recall, app, None)
-    return _before_asking(app, app.db, session, parts, "ask", recall, lambda _, message: read(message))
+@contextmanager
+def recall_preview(app: App, session: int | None, words: str) -> Iterator[int]:
+    """The number of the message that would ask this, with what is recalled for it; nothing of it is kept."""
+    with _before_asking(app, app.db, session, [Part(words, "typed")], "ask", partial(_recall, app, None)) as asked:
+        yield asked[1]
 
 
+@contextmanager
 def _before_asking(
     app: App,
     db: Database,
@@ -260,13 +220,11 @@ def _before_asking(
     parts: Sequence[Part],
     kind: str,
     recall: Callable[[ToolContext, int, str], None] | None,
-    read: Callable[[ToolContext, int], Read],
-) -> Read:
+) -> Iterator[tuple[ToolContext, int]]:
     words = "".join(part.text for part in parts) if recall else ""
     embedder = prompt_recall.EmbedOnce(found) if words and (found := _embedder(app, db)) else None
     if embedder:
         embedder.embed_query(words)  # not in the transaction: a server may take its time, and others wait to write
-    seen: list[Read] = []
     with suppress(_Undo), db.write():
         number = sessions.start(db, app.scope, app.time(), kind) if session is None else session
         context = replace(tool_context(app, db, number), embedder=embedder)
@@ -274,9 +232,8 @@ def _before_asking(
         message = log.add_user_message(db, number, app.scope, parts, app.time()) if parts else 0
         if recall and words:
             recall(context, message, words)
-        seen.append(read(context, message))
+        yield context, message
         raise _Undo
-    return seen[0]
 
 
 def tool_context(app: App, db: Database, session: int) -> ToolContext:
@@ -290,11 +247,14 @@ def tool_context(app: App, db: Database, session: int) -> ToolContext:
         _embedder(app, db),
         app.open_memory(),
         app.reads,
+        app.keeps,
+        app.may_learn,
         app.carries_everywhere,
         app.profile_tokens,
         app.recall_tokens,
         access=Access(folders, app.config.feeds, app.config.feeds_private),
         fact_half_life=app.fact_half_life,
+        single_valued=app.single_valued,
     )
 
 
@@ -306,10 +266,10 @@ def _recall(app: App, parent: ParentConversation | None, context: ToolContext, m
     """Recall memories for a message that the model does not see already."""
     if not context.memory:
         index.refresh(context.db)
-    seen = model_context.visible(context.db, context.session, app.window)
-    if parent:
-        seen = [*model_context.visible(context.db, parent.session, app.window), *seen]
-    in_profile = model_context.shown_profile(context, parent.session if parent else context.session).facts
+    session = parent.session if parent else context.session
+    shown_sessions = dict.fromkeys((session, context.session))
+    seen = [each for number in shown_sessions for each in model_context.visible(context.db, number, app.window)]
+    in_profile = model_context.shown_profile(context, session).facts
     damaged = prompt_recall.recall_for_message(context, message, words, seen, in_profile)
     if not context.memory:
         upkeep.report_damage(app, context.db, damaged)

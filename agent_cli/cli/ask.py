@@ -34,6 +34,7 @@ from agent_cli.agent.events import (
     Transcript,
     TurnEnded,
 )
+from agent_cli.agent.loop import Question
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
@@ -245,18 +246,11 @@ def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[P
     _stop_on_interrupt(cancel)
     too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
     with limited(cancel, asked.timeout, too_late):
-        tool_context = turns.tool_context(app, app.db, session)
-        turn = turns.run(
-            app,
-            tool_context,
-            parts,
-            choose=lambda: (_model(app, invocation), ""),
-            approve=_approver(invocation, asked, cancel),
-            instructions=asked.system,
-            cancel=cancel,
-        )
+        context, approve = turns.tool_context(app, app.db, session), _approver(invocation, asked, cancel)
+        question = Question(context, parts, approve, cancel, instructions=asked.system)
+        turn = turns.run(app, question, lambda: (_model(app, invocation), ""))
         with closed_after(turn) as events:  # when the reader has gone, so that what arrived is kept as cut off
-            return _print_turn(events, invocation, asked, tool_context)
+            return _print_turn(events, invocation, asked, context)
 
 
 @contextmanager
@@ -436,7 +430,7 @@ def _show_request(
     app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], chosen: Session | None
 ) -> None:
     """Print the request."""
-    agent = turns.agent(app, _model(app, invocation), policy.no_approver, instructions=asked.system)
+    agent = turns.agent(app, _model(app, invocation), instructions=asked.system)
     shown = turns.preview(app, app.db, agent, chosen.id if chosen else None, parts, "ask")
     messages = []
     for message in shown.messages:

@@ -206,32 +206,29 @@ def _run_continuously(app: App, invocation: Invocation, stop: Cancel) -> None:
 def _carry_out(app: App, invocation: Invocation, schedule: Schedule, stop: Cancel) -> AgentError | None:
     """Run a claimed schedule, store and print how it went; the error, if any. Raises Cancelled."""
     placed = replace(app, scope=replace(app.scope, place=schedule.place), learns=False)
-    outcome, error, where = Outcome(0), None, ""
+    outcome, error, where, answer = None, None, "", ""
     try:
         try:
             outcome = _run_turn(placed, schedule, stop)
+            answer = outcome.transcript.answer
             if outcome.error:
                 raise outcome.error
             if schedule.target != "note":
-                where = _deliver(placed, schedule, outcome.answer, stop)
+                where = _deliver(placed, schedule, answer, stop)
         except Cancelled:
             raise
         except AgentError as failed:
             error = failed
         with app.db.write():
-            problem = str(error) if error else _problem(outcome)
-            schedules.finish(app.db, schedule, app.time, session=outcome.session or None, error=problem)
+            session = outcome.session if outcome else None
+            problem = str(error) if error else _problem(outcome) if outcome else ""
+            schedules.finish(app.db, schedule, app.time, session=session, error=problem)
             if not (where or error):
                 title = f"{schedule.name}, {app.time():%Y-%m-%d}"
-                where = notes.add(
-                    app.db,
-                    placed.scope,
-                    outcome.answer,
-                    app.time,
-                    title=title,
-                    origin="schedule",
-                    session=outcome.session,
-                ).handle
+                note = notes.add(
+                    app.db, placed.scope, answer, app.time, title=title, origin="schedule", session=session
+                )
+                where = note.handle
     except schedules.LostRun:
         invocation.note(f"{schedule.handle} was run by another process or forgotten meanwhile: this answer was dropped")
         return None
@@ -293,14 +290,14 @@ def _deliver(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:
 
 def _problem(outcome: Outcome) -> str:
     """What the person should know about a run that gave an answer; empty when nothing."""
-    problems = []
-    if outcome.model == "offline" and outcome.notices:
-        problems.append(outcome.notices[0])
+    problems, turn = [], outcome.transcript
+    if turn.model == "offline" and turn.notices:
+        problems.append(turn.notices[0])
     if outcome.refused:
         allow = "; ".join(f"agent config set rules.{name} allow" for name in outcome.refused)
         problems.append(f"refused, as nobody can be asked: {', '.join(outcome.refused)} (to allow it: {allow})")
-    if outcome.stopped_by:
-        problems.append(f"the turn was ended: {outcome.stopped_by}")
+    if turn.ended and turn.ended.stopped_by:
+        problems.append(f"the turn was ended: {turn.ended.stopped_by}")
     return "; ".join(problems)
 
 

@@ -157,7 +157,8 @@ def why(
     if asked and not recall_log.is_handle(asked):
         from agent_cli.app import turns  # no other search needs it
 
-        print(turns.recall_preview(app_, None, asked, tell))
+        with turns.recall_preview(app_, None, asked) as message:
+            print(tell(message))
     else:
         print(tell(recall_log.message_id(app_.db, app_.scope.owner, asked or None)))
 

@@ -11,9 +11,9 @@ from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 
-from agent_cli.agent import policy
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, Transcript, TurnEnded, Work
 from agent_cli.agent.jobs import summariser
+from agent_cli.agent.loop import Question
 from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy import Approve
 from agent_cli.app import background, models, turns, upkeep
@@ -32,7 +32,6 @@ from agent_cli.memory.summaries import summaries
 from agent_cli.messages import FromMemory, Origin, Part, Receipt
 from agent_cli.store.db import Database
 from agent_cli.text import one_line, sentences
-from agent_cli.tools.tool import ToolContext
 
 _LONGEST = 300  # characters of a sentence that is shown as a difference
 
@@ -97,30 +96,22 @@ class Conversation:
                     )
                 context = replace(turns.tool_context(self.app, db, id), excluded=self.excluded)
                 try:
-                    yield from self._answer(self.app, context, parts, cancel, approve, model=model, instead=instead)
+                    asked = Question(context, parts, approve, cancel, replaced_message=instead)
+                    yield from self._answer(self.app, asked, model)
                 except AgentError:
                     if instead:
-                        yield from self._settle_replacement(db, id, failed=True)
+                        yield from self._decide_replacement(db, id, failed=True)
                     raise
                 if instead:
-                    yield from self._settle_replacement(db, id)
+                    yield from self._decide_replacement(db, id)
                 upkeep.after_turn(self.app, db)
 
         return work
 
-    def _answer(
-        self,
-        app: App,
-        context: ToolContext,
-        parts: Sequence[Part],
-        cancel: Cancel,
-        approve: Approve,
-        *,
-        model: ChatModel | None = None,
-        beside: ParentConversation | None = None,
-        instead: int | None = None,
-    ) -> Iterator[Event]:
-        """The events of a turn. `model`: used instead of the app's. `beside`: the messages before a side question."""
+    def _answer(self, app: App, question: Question, model: ChatModel | None = None) -> Iterator[Event]:
+        """The events of a turn. `model`: used instead of the app's."""
+        context, learns, transcript = question.context, app.learns, Transcript(question.context)
+        question = replace(question, approve=self._approves(question.approve), at_keyboard=True)
 
         def choose() -> tuple[ChatModel, str]:
             chosen, notice = (model, "") if model else models.chat(app, context.db)
@@ -135,20 +126,8 @@ class Conversation:
                 db, session = context.db, context.session
                 sessions.skip_learning(db, session, log.last_message(db, session))
 
-        learns, transcript = app.learns, Transcript(context)
-        turn = turns.run(
-            app,
-            context,
-            parts,
-            choose=choose,
-            approve=self._approves(approve),
-            at_keyboard=True,
-            parent=beside,
-            cancel=cancel,
-            replaced_message=instead,
-        )
         try:
-            for event in turn:
+            for event in turns.run(app, question, choose):
                 transcript.take(event)
                 if isinstance(event, QuestionLogged):
                     skip_learning()  # now: a crash during the answer must not undo it
@@ -184,7 +163,7 @@ class Conversation:
             upkeep.after_turn(self.app, db)
         return rewind.accepted_facts(db, owner, taken_back), rewind.hidden_tasks(db, owner, taken_back)
 
-    def _settle_replacement(self, db: Database, id: int, *, failed: bool = False) -> Iterator[Event]:
+    def _decide_replacement(self, db: Database, id: int, *, failed: bool = False) -> Iterator[Event]:
         """Restore the replaced messages if no answer came in their place, and say which of both count."""
         if back := closing.recover(db, id, self.app.scope, self.app.time):
             yield Noticed(f"{back} is restored, with what came after it")
@@ -250,7 +229,7 @@ class Conversation:
 
     def context(self) -> Context:
         model, _ = models.chat(self.app, self.app.db)
-        return turns.preview(self.app, self.app.db, turns.agent(self.app, model, policy.no_approver), self.id)
+        return turns.preview(self.app, self.app.db, turns.agent(self.app, model), self.id)
 
     def ask_beside(self, parts: Sequence[Part]) -> Work:
         beside = ParentConversation(self.id) if self.session and self.id else None
@@ -261,7 +240,7 @@ class Conversation:
                 turns.one_shot(self.app, db, "ask") as session,
             ):
                 context = turns.tool_context(self.app, db, session)
-                yield from self._answer(self.app, context, parts, cancel, approve, beside=beside)
+                yield from self._answer(self.app, Question(context, parts, approve, cancel, parent=beside))
                 upkeep.after_turn(self.app, db)
             yield Noticed("that was a side question; the conversation goes on without it")
 
@@ -280,7 +259,8 @@ class Conversation:
             with closed_after(app.db.another_connection()) as db, turns.one_shot(app, db, "trial") as session:
                 try:
                     context = turns.tool_context(app, db, session)
-                    for event in self._answer(app, context, asked.parts, cancel, approve, model=model, beside=beside):
+                    question = Question(context, asked.parts, approve, cancel, parent=beside)
+                    for event in self._answer(app, question, model):
                         other = event.reply.text if isinstance(event, TurnEnded) else other
                         yield event
                     upkeep.after_turn(app, db)

@@ -15,6 +15,7 @@ from typing import Any
 from starlette.requests import Request
 
 from agent_cli.agent.events import JsonObject, Lines, Noticed, QuestionLogged, Transcript, TurnEnded
+from agent_cli.agent.loop import Question
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
@@ -122,8 +123,8 @@ def _run(
     transcript = Transcript(context, scores=caller.mine)
     model = _TimedModel(app, context.db)
     try:
-        turn = turns.run(app, context, parts, choose=model.choose, instructions=request.instructions, cancel=cancel)
-        with closed_after(turn) as arriving:
+        question = Question(context, parts, cancel=cancel, instructions=request.instructions)
+        with closed_after(turns.run(app, question, model.choose)) as arriving:
             for event in arriving:
                 objects = transcript.take(event)
                 if isinstance(event, TurnEnded):

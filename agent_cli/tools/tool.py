@@ -26,6 +26,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 from agent_cli import text
 from agent_cli.clock import Clock
 from agent_cli.errors import StoreError, UsageError
+from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import Message, ToolCall, ToolResult
@@ -77,12 +78,15 @@ class ToolContext:
     embedder: QueryEmbedder | None = None  # None: search by words only
     memory: Database | None = None  # memory to read, when it is another database than this conversation's
     reads: bool = True  # whether memory may be read
+    keeps: bool = True  # False: incognito, nothing is saved
+    learns: bool = False  # whether a job may read the turn for facts and skills
     everywhere: bool = False  # whether a session carries over what was said in other folders
     profile_tokens: int = 600  # what always counts may take so many in a request
     recall_tokens: int = 1200  # and what is recalled beside a message so many
     excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, number) of memories left out of this turn
     access: Access = Access()
     fact_half_life: float = 0.0  # days after which a fact counts half in a search; 0: age hardly counts
+    single_valued: frozenset[str] = SINGLE_VALUED  # predicates that have one value at a time
 
     @property
     def remembered(self) -> Database:

@@ -1,7 +1,7 @@
 """What a session is told of earlier ones, and how much of it."""
 
 from agent_cli import text
-from agent_cli.agent import carry_over, loop
+from agent_cli.agent import carry_over, loop, model_context
 from agent_cli.agent.carry_over import Opening
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import closing
@@ -125,10 +125,10 @@ def test_a_request_keeps_to_the_budget_and_says_it_with_the_same_bytes(context):
     current = giant(context, 6)
     loop.prepare_session(current)
     asked(current, "And now?")
-    first = loop.build_request(agent(num_ctx=16_384), current)
+    first = model_context.build(agent(num_ctx=16_384), current)
     replied(current, "Now.")
     asked(current, "And then?")
-    second = loop.build_request(agent(num_ctx=16_384), current)
+    second = model_context.build(agent(num_ctx=16_384), current)
 
     assert first.messages[1].before == second.messages[1].before
     assert 1000 < first.sizes["summaries"] + first.sizes.get("last session", 0) <= 16_384 // 4 + 1

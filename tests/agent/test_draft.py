@@ -14,7 +14,7 @@ from agent_cli.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from agent_cli.agent.loop import run_turn
+from agent_cli.agent.loop import Question, run_turn
 from agent_cli.errors import Cancelled, ModelFailed, ModelUnavailable
 from agent_cli.llm.model import Cancel, Done, PriorTextWasThinking, Text
 from agent_cli.llm.offline import Reply
@@ -82,7 +82,7 @@ def test_the_words_of_the_person_are_safe_when_no_model_is_found(context):
     def make_agent():
         raise ModelUnavailable("no server answers")
 
-    events = run_turn(make_agent, context, [Part("Remember the milk.", "typed")])
+    events = run_turn(make_agent, Question(context, [Part("Remember the milk.", "typed")]))
     assert next(events) == QuestionLogged("m1")
     with pytest.raises(ModelUnavailable):
         next(events)

@@ -1,27 +1,29 @@
 """The line for each sentence that asks to remember or to forget something, and what is kept of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent_cli.agent import listener
+from agent_cli.agent.loop import Question
 from agent_cli.memory.conversations import log
-from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, memory_of
 
-KEYBOARD = CaptureOptions(at_keyboard=True)
-SHELL = CaptureOptions()
+KEYBOARD, SHELL = True, False
 
 
 @pytest.fixture
 def lines(context):
     """The lines for a message."""
 
-    def say(words, options=KEYBOARD, origin="typed"):
+    def say(words, at_keyboard=KEYBOARD, origin="typed", keeps=True):
         parts = [Part(words, origin)]
         message = log.add_user_message(context.db, context.session, HERE, parts, NOON)
-        return listener.answer_requests(context, message, parts, options)
+        question = Question(replace(context, keeps=keeps), parts, at_keyboard=at_keyboard)
+        return listener.answer_requests(question, message)
 
     return say
 
@@ -104,7 +106,7 @@ def test_of_many_sentences_in_a_file_the_first_are_named_and_the_others_counted(
 
 def test_an_incognito_conversation_says_once_that_it_keeps_nothing(lines, db):
     said = "remember that I live in Graz. Don't forget to buy milk."
-    assert lines(said, CaptureOptions(at_keyboard=True, keeps=False)) == [listener.INCOGNITO_NOTICE]
+    assert lines(said, keeps=False) == [listener.INCOGNITO_NOTICE]
     assert kept(db) == []
 
 

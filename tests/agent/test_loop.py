@@ -1,6 +1,6 @@
 import pytest
 
-from agent_cli.agent import loop, policy
+from agent_cli.agent import model_context, policy
 from agent_cli.agent.events import (
     Noticed,
     QuestionLogged,
@@ -63,7 +63,7 @@ def test_a_small_model_gets_one_sentence_no_tools_no_marks_and_what_is_known_as_
     run(assistant, context, "Where do I live?")
     run(assistant, context, "And the Pope?")
 
-    assert loop.offered_tools(assistant, context) == []
+    assert model_context.offered_tools(assistant, context) == []
     assert [(each.role, each.content) for each in assistant.model.requests[1]] == [
         ("system", "Answer the question in one short sentence, in the person's language."),
         ("user", "About me: Answer me in verse. I live in Graz.\n\nWhere do I live?"),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from agent_cli import clock, text
-from agent_cli.agent import loop, prompt_recall
+from agent_cli.agent import loop, model_context, prompt_recall
 from agent_cli.agent.model_context import Window, learn_factor, token_factor, visible
 from agent_cli.errors import ContextExceeded, ModelFailed
 from agent_cli.llm.offline import Reply
@@ -35,7 +35,7 @@ def replied(context, words, finish="stop"):
 
 def request(context, **settings):
     """What the next request shows, as (role, content)."""
-    shown = loop.build_request(agent(**settings), context)
+    shown = model_context.build(agent(**settings), context)
     return [(message.role, message.content) for message in shown.messages]
 
 
@@ -47,18 +47,18 @@ def another(context, time=noon):
 
 
 def test_the_instructions_take_less_than_300_tokens():
-    assert len(loop.SYSTEM) / 3.5 < 300
+    assert len(model_context.SYSTEM) / 3.5 < 300
 
 
 def test_instructions_and_tools_take_at_most_600_tokens(context):
-    schemas = [{"type": "function", "function": each} for each in loop.offered_tools(agent(), context)]
-    assert server_context.count([{"role": "system", "content": loop.SYSTEM}], schemas, 4) <= 600
+    schemas = [{"type": "function", "function": each} for each in model_context.offered_tools(agent(), context)]
+    assert server_context.count([{"role": "system", "content": model_context.SYSTEM}], schemas, 4) <= 600
 
 
 def test_a_question_stands_last_with_the_day_it_is_asked(context):
     asked(context, "Hello?")
 
-    assert request(context) == [("system", loop.SYSTEM), ("user", f"Hello?\n\n{TODAY}")]
+    assert request(context) == [("system", model_context.SYSTEM), ("user", f"Hello?\n\n{TODAY}")]
 
 
 def test_roles_alternate_after_an_answer_that_never_came(context):
@@ -70,7 +70,7 @@ def test_roles_alternate_after_an_answer_that_never_came(context):
     run(assistant, context, "Second?")
 
     assert [(message.role, message.content) for message in assistant.model.requests[0]] == [
-        ("system", loop.SYSTEM),
+        ("system", model_context.SYSTEM),
         ("user", f"First?\n\nSecond?\n\n{TODAY}"),
     ]
 
@@ -228,7 +228,7 @@ def test_over_budget_the_oldest_go_first_then_what_was_carried_over_and_never_th
     asked(current, "Last? " + "word " * 100)
 
     def seen(num_ctx):
-        shown = loop.build_request(agent(num_ctx=num_ctx, tools={}), current).messages
+        shown = model_context.build(agent(num_ctx=num_ctx, tools={}), current).messages
         assert shown[-1].text.startswith("Last?")
         beside = [name for name in ("From memory", "Earlier in this session") if name in shown[1].before]
         return [*beside, *(message.text.split()[1] for message in shown if message.text.startswith("Question"))]
@@ -294,12 +294,12 @@ def test_the_sizes_add_up_to_what_is_sent(context):
     current = another(current)
     assistant = agent("Mia.", recall=remember)
     run(assistant, current, "How is my cat called?")
-    shown = loop.build_request(assistant, current)
+    shown = model_context.build(assistant, current)
 
     assert list(shown.sizes) == ["instructions", "tools", "summaries", "last session", "conversation", "recalled"]
     assert min(shown.sizes.values()) > 10
     words = "".join(message.content for message in shown.messages)
-    tools = json.dumps(loop.offered_tools(assistant, current))
+    tools = json.dumps(model_context.offered_tools(assistant, current))
     assert abs(sum(shown.sizes.values()) - text.tokens(words) - text.tokens(tools)) < 20
     assert shown.room == 8192 - 1024
 
@@ -332,7 +332,7 @@ def test_a_session_with_ten_thousand_messages_is_read_from_where_it_was_folded(c
             asked(context, f"Question {number}?")
             replied(context, f"Answer {number}.")
     asked(context, "Last?")
-    loop.build_request(agent(), context)
+    model_context.build(agent(), context)
     folded = digest.rolling(context.db, context.session)
 
     replied(context, "The last.")

@@ -46,7 +46,7 @@ def reading(tmp_path, server):
 
 def test_a_question_waits_until_its_own_beginning_is_read(tmp_path, server):
     with reading(tmp_path, server) as (warmer, request):
-        warmer.settle(CHAT.name, request, Cancel())
+        warmer.wait_until_read(CHAT.name, request, Cancel())
         assert (server.ahead[0].finished, server.counters.cancelled) == (True, 0)
 
 
@@ -60,7 +60,7 @@ def test_a_question_that_begins_otherwise_ends_the_reading_at_once(tmp_path, ser
         elif other == "instructions":
             system, *rest = request.messages
             request = replace(request, messages=(replace(system, text="Be brief."), *rest))
-        warmer.settle(model, request, Cancel())
+        warmer.wait_until_read(model, request, Cancel())
         server.wait_until(lambda: server.counters.cancelled == 1)
 
 
@@ -70,7 +70,7 @@ def test_who_gives_up_waiting_leaves_the_reading_alone(tmp_path, server):
         cancel = Cancel()
         threading.Timer(0.1, cancel).start()
         with pytest.raises(Cancelled):
-            warmer.settle(CHAT.name, request, cancel)
+            warmer.wait_until_read(CHAT.name, request, cancel)
         go_on.set()
         server.wait_until(lambda: server.ahead[0].finished)
         assert server.counters.cancelled == 0
@@ -78,7 +78,7 @@ def test_who_gives_up_waiting_leaves_the_reading_alone(tmp_path, server):
 
 def test_nothing_is_read_ahead_while_a_turn_runs_and_the_same_is_read_once(tmp_path, server):
     with reading(tmp_path, server) as (warmer, request):
-        warmer.settle(CHAT.name, request, Cancel())
+        warmer.wait_until_read(CHAT.name, request, Cancel())
         warmer.resume()
         warmer.pause()
         warmer.begin(force=True)

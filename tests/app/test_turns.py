@@ -7,7 +7,6 @@ import pytest
 from agent_cli.agent import policy
 from agent_cli.app import models, turns
 from agent_cli.app.app import open_app
-from agent_cli.app.turns import Outcome
 from agent_cli.errors import Cancelled, ModelFailed
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import sessions
@@ -44,7 +43,9 @@ def run(app, cancel=None):
 def test_an_answer_is_a_value_and_its_session_is_over(app):
     opened = app('[[reply]]\nsay = "Nothing."\n')
     said = run(opened)
-    assert said == Outcome(1, "Nothing.", "stop", "scripted", said.tokens_in, said.tokens_out)
+    turn = said.transcript
+    assert (said.session, turn.answer, turn.finish, turn.model) == (1, "Nothing.", "stop", "scripted")
+    assert (said.refused, said.error, turn.notices) == ((), None, [])
     session = sessions.get(opened.db, 1, "person")
     assert (session.kind, session.closed_at is None) == ("schedule", False)
     assert (sessions.latest(opened.db, "person"), sessions.abandoned(opened.db)) == (None, [])
@@ -54,7 +55,7 @@ def test_what_needs_a_yes_is_refused_and_named_once(app):
     call = '{ name = "save_note", arguments = { text = "x" } }'
     opened = app(f'[[reply]]\nsay = "I try."\ncalls = [{call}, {call}]\n[[reply]]\nsay = "It was refused."\n')
     said = run(opened)
-    assert (said.answer, said.refused, said.error) == ("I try.\n\nIt was refused.", ("save_note",), None)
+    assert (said.transcript.answer, said.refused, said.error) == ("I try.\n\nIt was refused.", ("save_note",), None)
     assert opened.db.rows("select text from message where role = 'tool' limit 1") == [
         ("refused: nobody can be asked here",)
     ]
@@ -68,13 +69,13 @@ def test_what_the_settings_allow_is_run(app):
 
 def test_an_error_is_a_value_beside_what_arrived(app):
     said = run(app('[[reply]]\nsay = "It is"\nfail = "broken"\n'))
-    assert (said.answer, said.finish, type(said.error)) == ("It is", "", ModelFailed)
+    assert (said.transcript.answer, said.transcript.finish, type(said.error)) == ("It is", "", ModelFailed)
 
 
 def test_without_a_server_memory_answers_and_that_is_said(app):
     said = run(app("", AGENT_MODEL="auto", OLLAMA_HOST="127.0.0.1:9"))
-    assert said.model == "offline"
-    assert said.notices[0].startswith("no model server at http://127.0.0.1:9; answering from memory only")
+    assert said.transcript.model == "offline"
+    assert said.transcript.notices[0].startswith("no model server at http://127.0.0.1:9; answering from memory only")
 
 
 def test_what_is_stopped_is_raised_with_its_session_over(app):

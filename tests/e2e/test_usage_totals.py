@@ -61,7 +61,7 @@ def test_a_turn_that_nobody_watches_counts_all_requests(tmp_path, server):
     app = opened(tmp_path, server)
     play_a_turn_with_a_tool_call(server)
     outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule")
-    assert {"tokens_in": outcome.tokens_in, "tokens_out": outcome.tokens_out} == TOTAL
+    assert outcome.transcript.usage == TOTAL
     app.db.close()
 
 
@@ -71,7 +71,7 @@ def test_a_request_that_was_answered_with_nothing_counts_too(tmp_path, server):
         script.reply("", prompt_tokens=1000, tokens=10), script.reply("In the cellar.", prompt_tokens=1100, tokens=5)
     )
     outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule")
-    assert {"tokens_in": outcome.tokens_in, "tokens_out": outcome.tokens_out} == TOTAL
+    assert outcome.transcript.usage == TOTAL
     (row,) = records.token_usage(app.db, "person", "turn", 1)
     assert {name: row[name] for name in TOTAL} == TOTAL
     app.db.close()

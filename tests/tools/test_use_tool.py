@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_cli.agent import loop
+from agent_cli.agent import model_context
 from agent_cli.agent.events import ToolFinished
 from agent_cli.memory.conversations import log
 from agent_cli.memory.planner import tasks
@@ -65,7 +65,7 @@ def test_a_wrong_call_is_answered_with_what_would_be_right(context, arguments, w
 
 
 def test_each_tool_without_a_schema_is_named_with_the_arguments_that_it_needs(context):
-    [schema] = [each for each in loop.offered_tools(agent(), context) if each["name"] == "use_tool"]
+    [schema] = [each for each in model_context.offered_tools(agent(), context) if each["name"] == "use_tool"]
     for name in (name for name, each in BUILT_IN.items() if not each.listed):
         assert f"{name}(" in schema["description"]
     for example in ("complete_task(task: t4)", "calculate(sum: 12.5 * sqrt(2))", "draft_message(to, text)"):
@@ -73,21 +73,21 @@ def test_each_tool_without_a_schema_is_named_with_the_arguments_that_it_needs(co
 
 
 def test_what_is_kept_meanwhile_leaves_the_tools_as_they_are(context):
-    before = json.dumps(loop.offered_tools(agent(), context))
+    before = json.dumps(model_context.offered_tools(agent(), context))
     tasks.add(context.db, HERE, "call the dentist", None, noon)
     skills.add(memory_of(context.db), skills.compose("bake", "Bake bread", "1. Knead"))
-    assert json.dumps(loop.offered_tools(agent(), context)) == before
+    assert json.dumps(model_context.offered_tools(agent(), context)) == before
 
     turns = [through("list_tasks"), through("read_skill", name="bake"), through("complete_task", task="t1"), "So."]
     assert results(run(agent(*turns), context)) == ["t1 “call the dentist”, any time", "1. Knead", "done: t1"]
 
 
 def test_folders_and_feeds_come_with_schemas_only_where_the_settings_name_some(context, tmp_path):
-    names = {each["name"] for each in loop.offered_tools(agent(), context)}
+    names = {each["name"] for each in model_context.offered_tools(agent(), context)}
     assert names == {"save_note", "propose_fact", "search_memory", "create_reminder", "use_tool"}
-    assert "read_file" not in str(loop.offered_tools(agent(), context))
+    assert "read_file" not in str(model_context.offered_tools(agent(), context))
     there = replace(context, access=Access((tmp_path,), {"news": "x"}))
-    more = {each["name"] for each in loop.offered_tools(agent(), there)} - names
+    more = {each["name"] for each in model_context.offered_tools(agent(), there)} - names
     assert more == {"read_file", "list_files", "search_files", "fetch_feed"}
 
 

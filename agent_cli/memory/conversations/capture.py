@@ -8,13 +8,12 @@ is not true for ever. What to do about a sentence is not decided here.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Literal
 
 from agent_cli import text
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.language import languages, statements
-from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.messages import Origin, Part
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -39,14 +38,6 @@ class MemoryRequest:
     trust: Origin
     kind: RequestKind = "statement"
     this_place: bool = False  # whether it holds in this project or folder alone
-
-
-@frozen
-class CaptureOptions:
-    at_keyboard: bool = False  # whether the person typed the message
-    learns: bool = False  # whether a job may read the turn for facts and skills
-    single_valued: frozenset[str] = field(default=SINGLE_VALUED)  # predicates
-    keeps: bool = True  # False: incognito, nothing is saved
 
 
 _OPENING = r"(?:<PLEASE>\b[,!]?\s++){0,9}+"

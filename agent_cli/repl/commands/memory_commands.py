@@ -1,7 +1,6 @@
 """The slash commands for what is remembered: /note, /notes, /search, /why and /forget."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from agent_cli import clock, terminal
 from agent_cli.agent import profile
@@ -89,7 +88,12 @@ def why(conversation: Conversation, argument: str) -> Result:
         return pages.why_page(app.db, app.scope.owner, message, display, scores=scores) + below
 
     if asked and not recall_log.is_handle(asked):
-        return Page(lambda display: turns.recall_preview(app, conversation.id, asked, partial(page, display)))
+
+        def page_of_preview(display: Display) -> str:
+            with turns.recall_preview(app, conversation.id, asked) as message:
+                return page(display, message)
+
+        return Page(page_of_preview)
     message = recall_log.message_id(app.db, app.scope.owner, asked or None)
     return Page(lambda display: page(display, message))
 

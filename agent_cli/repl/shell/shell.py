@@ -69,7 +69,7 @@ class Shell:
             app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
         )
         self._warmer = background.Warmer(app, lambda: self._conversation.id)
-        app.settle = self._warmer.settle
+        app.wait_until_read = self._warmer.wait_until_read
         self._jobs = background.IdleWorker(
             lambda cancel: background.job_context(app, app.db.another_connection(), cancel),
             app.config.idle_seconds,

@@ -9,11 +9,11 @@ import pytest
 from agent_cli.agent.jobs import learning, worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.listener import REFLECT, listen
+from agent_cli.agent.loop import Question
 from agent_cli.errors import AgentError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.capture import CaptureOptions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.skills import skill_extraction, skills
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
@@ -23,7 +23,7 @@ from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import HERE, NOON, memory_of, noon
 from tests.recalling import reply, say
 from tests.tables import for_each
-from tests.turns import agent, turn
+from tests.turns import agent
 
 NOTHING = json.dumps({"skill": None})
 STEPS = "1. make build\n2. make check\n3. rsync -a out/ web:/srv/site"
@@ -228,8 +228,8 @@ def test_a_closed_session_is_looked_at_at_once(db, talked):
 def test_it_is_queued_after_a_turn_of_a_conversation_that_is_learned_from(db, context):
     def queued(kind, learns):
         session = sessions.start(db, HERE, NOON, kind)
-        current = replace(context, session=session)
-        list(listen(turn(agent("Fine."), current), current, [Part("hello", "typed")], CaptureOptions(learns=learns)))
+        current = replace(context, session=session, learns=learns)
+        list(listen(lambda: (agent("Fine."), ""), Question(current, [Part("hello", "typed")])))
         return db.rows("select due_at from job where kind = 'reflect' and subject = ?", (f"s{session}",))
 
     assert queued("chat", True) == [("2026-01-02T12:01:00.000Z",)]
