@@ -45,13 +45,9 @@ def propose_fact(
     claim = adoption.claim(
         spans.resolve(statement, source.at if source else context.time()),
         "model",
-        quote=source.text if source else "",
-        message=source.message if source else reading.message if reading else asked,
-        trust=readings.trust_after(source, reading),
-        read_in=reading.message if reading else None,
-        inferred=source is None,
         operation="update" if target else "insert",
         target=target.id if target else None,
+        **readings.claim_sources(source, reading, source.message if source else reading.message if reading else asked),
     )
     fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim)
     if fact is None:

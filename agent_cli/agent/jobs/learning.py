@@ -168,7 +168,7 @@ def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequenc
     ask_after, found = context.ask_after(session, context.cancel), None
     if ask_after and _is_shown(db, session, new):
         with suppress(ContextExceeded):
-            instruction = fact_extraction.build_instruction(new, known)
+            instruction = fact_extraction.build_prompt(new, known, shown=True)
             found = fact_extraction.extract(instruction, lambda words, schema: ask_after(words, True))
     others = _others(db, scope, session, new) if found is not None else []
     if found is None:

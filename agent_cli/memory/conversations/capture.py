@@ -2,8 +2,7 @@
 model, and what each of them is about.
 
 Only at the beginning of a typed sentence, outside quotations and code. A question asks for nothing, unless it is a
-polite request ("can you remember that I …?"). What is to be done ("remember to buy milk") is no statement, because it
-is not true for ever. What to do about a sentence is not decided here.
+polite request ("can you remember that I …?"). What is to be done ("remember to buy milk") is no statement.
 """
 
 import re
@@ -84,17 +83,17 @@ def only_asks(parts: Sequence[Part]) -> bool:
     if any(part.origin != "typed" for part in parts):
         return False
     plain = _mask_quotations("".join(part.text for part in parts)).replace("’", "'")
-    found = [_find(plain, each, (0, 0), parts) for each in _sentences(plain) if not _FURTHER_REQUEST.search(plain)]
-    return bool(found) and all(each is not None and each[0] in ("statement", "to do", "forget") for each in found)
+    found = [_find(plain, each, (0, 0), parts) for each in text.sentence_spans(plain)]
+    answered = all(each is not None and each[0] in ("statement", "to do", "forget") for each in found)
+    return bool(found) and answered and not _FURTHER_REQUEST.search(plain)
 
 
 def parse_argument(words: str) -> MemoryRequest:
     """What the person asks for who gives these words to a command that remembers."""
     to_do, clause = _TO_DO.match(words), _CLAUSE.match(words)
-    if to_do and _is_wish(words[to_do.end() :]):
-        return MemoryRequest(words[to_do.end() :], words, "typed")
-    if to_do and not _STATEMENT.match(words):
-        return MemoryRequest(words[to_do.end() :], words, "typed", "to do")
+    is_wish = to_do and _is_wish(words[to_do.end() :])
+    if to_do and (is_wish or not _STATEMENT.match(words)):
+        return MemoryRequest(words[to_do.end() :], words, "typed", "statement" if is_wish else "to do")
     statement = statements.main_clause(words[clause.end() :]) if clause else words
     kind: RequestKind = "statement" if statements.states_something(statement) else "unclear"
     return MemoryRequest(statement, words, "typed", kind)
@@ -111,8 +110,9 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
     if len(whole) > 2 * _PASTE_EDGE:  # too long for a command
         return []
     plain = _masked(parts)
-    found = [slice(*each) for each in _sentences(plain) if _typed(parts, *each) and not _find(plain, each, each, parts)]
-    return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].rstrip().endswith("?")]
+    spans = [each for each in text.sentence_spans(plain) if _typed(parts, *each)]
+    found = [slice(*each) for each in spans if not _find(plain, each, each, parts)]
+    return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].endswith("?")]
 
 
 def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
@@ -120,10 +120,8 @@ def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
     if not any(languages.mentions(words, "MEMORY_WORDS") or _STANDING.search(words) for words in typed):
         return
     parts = [_without_middle(part) for part in parts]
-    whole = "".join(part.text for part in parts)
-    plain = _masked(parts).replace("’", "'")
-    before = (0, 0)
-    for sentence in _sentences(plain):
+    whole, plain, before = "".join(part.text for part in parts), _masked(parts).replace("’", "'"), (0, 0)
+    for sentence in text.sentence_spans(plain):
         if found := _find(plain, sentence, before, parts):
             kind, span = found
             this_place = _HERE.search(plain[sentence[0] : span[0]]) is not None
@@ -140,15 +138,16 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     if not languages.mentions(words, "MEMORY_WORDS"):
         return None
     match = _REMEMBER.match(words)
-    if match is None and (behind := _BEFOREHAND.match(words)) and _typed(parts, start, end):
-        return "statement", (start, start + behind.end("statement"))
+    if match is None and not _typed(parts, start, end):
+        return None
     if match is None:
+        if behind := _BEFOREHAND.match(words):
+            return "statement", (start, start + behind.end("statement"))
         forget = _FORGET.match(words)
-        if forget is None or not _typed(parts, start, end) or _THINGS_PAST.match(words[forget.end() :]):
-            return None
-        return "forget", (start + forget.end(), end)
-    is_question = words.rstrip().endswith("?")
-    if not _typed(parts, start, start + match.end()) or (is_question and not match["question"]):
+        if forget and not _THINGS_PAST.match(words[forget.end() :]):
+            return "forget", (start + forget.end(), end)
+        return None
+    if not _typed(parts, start, start + match.end()) or (words.endswith("?") and not match["question"]):
         return None
     at = start + match.end()
     rest = plain[at:end]
@@ -156,7 +155,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     if _REFERENCE.match(rest) and not match["note"]:  # the text pasted behind it, or the sentence before
         if pasted := _pasted_after(parts, end):
             return "statement", pasted
-        if before[1] and not plain[slice(*before)].rstrip().endswith("?"):
+        if before[1] and plain[before[1] - 1] != "?":
             return "statement", before
         return None if strict else ("unclear", (0, 0))
     if _THINGS_PAST.match(rest):
@@ -205,23 +204,12 @@ def _request(whole: str, kind: RequestKind, span: Bounds, parts: Sequence[Part])
     return MemoryRequest(statement, quote, readings.trust(parts, start, start + len(quote)), kind)
 
 
-def _sentences(plain: str) -> list[Bounds]:
-    """(start, end) of each sentence, without surrounding blanks."""
-    found, at = [], 0
-    for piece in text.split_sentences(plain):
-        start = at + len(piece) - len(piece.lstrip())
-        at += len(piece)
-        if piece.strip():
-            found.append((start, start + len(piece.strip())))
-    return found
-
-
 def _typed(parts: Sequence[Part], start: int, end: int) -> bool:
     return readings.trust(parts, start, end) == "typed"
 
 
 def _pasted_after(parts: Sequence[Part], at: int) -> Bounds | None:
-    """(start, end) of the pasted, piped or read part that directly follows a position in a typed part."""
+    """The part that directly follows a position, if it was not typed."""
     start = 0
     for part in parts:
         end = start + len(part.text)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
+from typing import Any
 
 from agent_cli import clock
 from agent_cli.memory.conversations import log
@@ -126,11 +127,12 @@ def describe_in_session(db: Database, session: int, until: str) -> tuple[str, in
     return (_description(db, found), found.message) if found else ("", None)
 
 
-def trust_after(quote: Quote | None, reading: Reading | None) -> Origin:
-    """How far a proposal can be trusted: as its quote, and no further than what was read in its turn."""
-    if reading is None:
-        return quote.trust if quote else "model"
-    return least_trusted((reading.origin, *([quote.trust] if quote else [])))
+def claim_sources(quote: Quote | None, reading: Reading | None, message: int | None) -> dict[str, Any]:
+    """What a claim says of its sources: it is trusted as its quote, and no further than what was read in its turn."""
+    trust = least_trusted([each for each in (reading and reading.origin, quote and quote.trust) if each])
+    read_in = reading.message if reading else None
+    said = {"quote": quote.text if quote else "", "inferred": quote is None}
+    return said | {"message": message, "trust": trust, "read_in": read_in}
 
 
 def _description(db: Database, read: Reading) -> str:

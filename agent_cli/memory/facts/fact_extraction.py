@@ -102,8 +102,13 @@ class Operation:
     quote: str
 
 
-def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
-    """The prompt that asks for facts in these exchanges."""
+def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact], *, shown: bool = False) -> str:
+    """The prompt that asks for facts in these exchanges; `shown`: of a model that sees the whole conversation."""
+    facts_known = "\n".join(f"{each.handle}: {text.one_line(each.statement, 200)}" for each in known) or "(nothing)"
+    if shown:
+        first = next(entry for entry in exchanges if entry.message.role == "user")
+        since = _SINCE.format(words=text.one_line(first.message.text, _QUOTED))
+        return _AFTER + _RULES.format(where=since, known=facts_known)
     lines = [
         f"assistant: {text.one_line(entry.message.text, _REPLY)}"
         if entry.message.role == "assistant"
@@ -111,18 +116,8 @@ def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
         for entry in exchanges
         if entry.message.text.strip()
     ]
-    return _rules("below", known) + _CONVERSATION.format(day=format_day(exchanges), conversation="\n".join(lines))
-
-
-def build_instruction(exchanges: Sequence[Entry], known: Sequence[Fact]) -> str:
-    """The same where the model sees the whole conversation, of which these exchanges are a part."""
-    first = next(entry for entry in exchanges if entry.message.role == "user")
-    return _AFTER + _rules(_SINCE.format(words=text.one_line(first.message.text, _QUOTED)), known)
-
-
-def _rules(where: str, known: Sequence[Fact]) -> str:
-    listed = "\n".join(f"{each.handle}: {text.one_line(each.statement, 200)}" for each in known)
-    return _RULES.format(where=where, known=listed or "(nothing)")
+    conversation = _CONVERSATION.format(day=format_day(exchanges), conversation="\n".join(lines))
+    return _RULES.format(where="below", known=facts_known) + conversation
 
 
 def extract(prompt: str, ask: AskForJson) -> list[Operation]:
@@ -191,15 +186,14 @@ def claims(
 ) -> list[Claim]:
     """The valid operations as claims. What rather comes from the `others` that the model saw is dropped."""
     messages = [entry for entry in exchanges if entry.message.role == "user"]
-    if not messages:
-        return []
-    checked = [
-        _claim(db, owner, replace(operation, statement=clause), messages)
-        for operation in found
-        for clause in (adoption.separate(operation.statement) if operation.op == "insert" else [operation.statement])
-    ]
-    said = " ".join(entry.message.text for entry in exchanges)
-    return [each for each in checked if each and not (each.inferred and _is_from_others(each.statement, said, others))]
+    said = set(text.words(" ".join(entry.message.text for entry in exchanges)))
+    claims = []
+    for each in found if messages else ():
+        for clause in adoption.separate(each.statement) if each.op == "insert" else [each.statement]:
+            claim = _claim(db, owner, replace(each, statement=clause), messages)
+            if claim and not (claim.inferred and _is_from_others(claim.statement, said, others)):
+                claims.append(claim)
+    return claims
 
 
 def related_facts(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) -> list[Fact]:
@@ -253,25 +247,20 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
     reading = readings.before_proposal(db, source.id, operation.statement, quote)
     at = clock.local(source.at, source.utc_offset)
     statement = spans.resolve(operation.statement, at)
+    says_something = is_fact(statement) or _is_wish(statement, quote, reading)
     if operation.op == "delete" and target:
         statement = target.statement
-    elif not (is_fact(statement) or _is_wish(statement, quote, reading)) or (
-        target and terms.is_similar(statement, target.statement)
-    ):
+    elif not says_something or (target and terms.is_similar(statement, target.statement)):
         return None
     if quote is None and terms.is_similar(statement, _EXAMPLE):
         return None
     claim = adoption.claim(
         statement,
         "model",
-        quote=quote.text if quote else "",
-        message=source.id,
-        trust=readings.trust_after(quote, reading),
-        read_in=reading.message if reading else None,
-        inferred=quote is None,
         operation=operation.op,
         target=target.id if target else None,
         learned=at,
+        **readings.claim_sources(quote, reading, source.id),
     )
     return claim if claim.triple else _with_triple(claim, operation.triple)
 
@@ -299,7 +288,7 @@ def _with_triple(claim: Claim, triple: Triple) -> Claim:
     return replace(claim, triple=Triple("person" if about_person else triple.subject, predicate, object))
 
 
-def _is_from_others(statement: str, said: str, others: Sequence[str]) -> bool:
+def _is_from_others(statement: str, said: set[str], others: Sequence[str]) -> bool:
     """Whether any of the other texts shares more words with a statement than what was said."""
     words = set(text.words(statement)) - terms.STOP_WORDS
-    return any(len(words & set(text.words(other))) > len(words & set(text.words(said))) for other in others)
+    return any(len(words & set(text.words(other))) > len(words & said) for other in others)
