@@ -1,12 +1,10 @@
 """Text wrapped to the width of the window: styled text while it arrives, what the program itself says, and tables.
 
-A word is written when it is complete, on a new line where it would not fit; nothing written is changed again. The width
-is read at the beginning of each line. A word wider than the line (an address) is left to the terminal to break, so that
-it is copied in one piece. Each line ends in the plain style: what follows an answer is never bold.
-
-Of what the program says only lines that are too long are changed. A line with columns continues below its last column
-that leaves enough room; a command, as in `agent -r s4` or /resume s4, stays on one line. Tables and trees are drawn
-with `rich`; importing it is slow, so only what draws one does.
+A word is written when it is complete, on a new line where it would not fit; nothing written is changed again. A word
+wider than the line (an address) is left to the terminal to break, so that it is copied in one piece. Each line ends in
+the plain style: what follows an answer is never bold. Of what the program says only lines that are too long are
+changed. A line with columns continues below its last column that leaves enough room; a command, as in `agent -r s4` or
+/resume s4, stays on one line. Tables and trees are drawn with `rich`, which is slow to import.
 """
 
 import re
@@ -21,7 +19,6 @@ from agent_cli.text import Pattern, clean, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
 MAX_WORD = 256  # characters; a longer word is written in parts
 
@@ -31,8 +28,10 @@ WIDE = (
 )
 
 _WORDS = Pattern(rf"(?P<space> {{1,64}})|(?P<wide>[{WIDE}])|(?P<word>[^ {WIDE}]{{1,{MAX_WORD}}})")
-_NOT_FIRST = frozenset(",.;:!?)]}…’”»%、。，．！？：；」』）】〉》")  # must not begin a line
-_NOT_LAST = frozenset("([{“‘«「『（【〈《")  # must not end one
+_NOT_FIRST = frozenset(
+    ",.;:!?)]}…’”»%、。，．！？：；」』）】〉》〕］｝・ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ"
+)  # must not begin a line
+_NOT_LAST = frozenset("([{“‘«「『（【〈《〔［｛")  # must not end one
 _LOOK_ALIKES = str.maketrans(dict.fromkeys("‧⋅∙・⸱᛫ꞏᐧ𐄁", "·"))  # those that NFKD does not make the same
 _SIGNS = f"{NEEDS_YOU.sign}{PROGRAM.sign}"  # a continuation line that begins with one must not look like the program's
 _SIGN_INDENT = 2
@@ -114,10 +113,10 @@ class LineWrapper:
             if len(self._space) < MAX_WORD:
                 self._space += span.text
             return
-        before = self._word[-1] if self._word else None
-        between = before and "wide" in (span.kind, before.kind) and before.text[-1] not in _NOT_LAST
-        if between and span.text[0] not in _NOT_FIRST:
-            self._end_word()
+        if self._word and "wide" in (span.kind, self._word[-1].kind):
+            before, after = self._word[-1].text[-1], span.text[0]
+            if before not in _NOT_LAST and after not in _NOT_FIRST and unicodedata.category(after) != "Mn":
+                self._end_word()
         self._word.append(span)
         self._length += len(span.text)
         if self._length >= MAX_WORD:
@@ -131,13 +130,12 @@ class LineWrapper:
         self._space, self._column = "", 0
 
     def _end_word(self) -> None:
-        self._write_word()
+        if self._word:
+            self._write_word()
         self._length = 0
 
     def _write_word(self) -> None:
         """Write the word, or the part of a very long one that has arrived."""
-        if not self._word:
-            return
         text = "".join([span.text for span in self._word])
         width, gap = cell_width(text), len(self._space)
         continued = self._length > len(text)  # its beginning is written already
@@ -193,11 +191,11 @@ def wrapped(text: str, width: int) -> list[str]:
     lines = list[str]()
     for line in text.split("\n"):
         expanded = line.expandtabs()
-        lines += [line] if cell_width(expanded) <= width else _wrap_line(expanded, width).split("\n")
+        lines += [line] if cell_width(expanded) <= width else _wrap_line(expanded, width)
     return lines
 
 
-def _wrap_line(line: str, width: int) -> str:
+def _wrap_line(line: str, width: int) -> list[str]:
     columns = [line[: gap.end()] for gap in _COLUMN.finditer(line)]
     if leads := [lead for lead in columns if cell_width(lead) <= width // 3]:  # the line goes on below this column
         lead, indent = leads[-1], cell_width(leads[-1])
@@ -216,7 +214,7 @@ def _wrap_line(line: str, width: int) -> str:
     for span in split_words(words[done:]):
         wrapper.put(span)
     wrapper.end()
-    return "".join(chunks).removesuffix("\n")
+    return "".join(chunks).removesuffix("\n").split("\n")
 
 
 _GAP = 2  # blanks between two columns of a table
@@ -225,23 +223,30 @@ _NUMBER = re.compile(r"-?[\d,.]*")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], display: Display) -> str:
-    """Rows below their headings, numbers to the right, the last column wrapped; where that is too narrow, one value
-    below the other."""
-    from rich.table import Table
-    from rich.text import Text
-
+    """Rows below their headings, numbers to the right, the last column wrapped; where that is too narrow, the first
+    value of each row alone, and the others with their names below it."""
     filled = [n for n in range(len(columns)) if any(row[n] for row in rows)]
     columns, rows = [columns[n] for n in filled], [[row[n] for n in filled] for row in rows]
     widths = [max(map(cell_width, [name, *(row[n] for row in rows)])) for n, name in enumerate(columns)]
     left = display.width() - sum(widths[:-1]) - _GAP * (len(widths) - 1)
     longest = max((cell_width(word) for row in rows for word in row[-1:] for word in word.split()), default=0)
     if left < min(widths[-1], max(_MIN_LAST, longest)):
-        return _stacked(columns, rows, display)
+        names = max(map(len, columns[1:]), default=0)
+        lines = []
+        for row in rows:
+            named = [(name, value) for name, value in zip(columns[1:], row[1:], strict=True) if value]
+            lines.append(display.styled(row[0], BOLD))
+            lines += [wrap(f"  {name:<{names}}  {value}", display.width()) for name, value in named]
+        return "\n".join(lines)
+    from rich.table import Table
+    from rich.text import Text
+
     drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False)
     for n, name in enumerate(columns):
         last = n == len(columns) - 1
         numbers = not last and all(_NUMBER.fullmatch(row[n]) for row in rows)
-        drawn.add_column(_heading(name, display), no_wrap=not last, justify="right" if numbers else "left")
+        heading = Text.from_ansi(display.styled(name, BOLD))
+        drawn.add_column(heading, no_wrap=not last, justify="right" if numbers else "left")
     for row in rows:
         drawn.add_row(*map(Text, row))
     return _printed(drawn, display)
@@ -252,32 +257,15 @@ def tree(lines: Iterable[tuple[int, str]], display: Display) -> str:
     from rich.text import Text
     from rich.tree import Tree
 
-    roots: list[Tree] = []
     path: list[Tree] = []
+    roots: list[Tree] = []
     for depth, line in lines:
-        if depth == 0:
-            roots.append(Tree(_heading(line, display)))
-            path = roots[-1:]
-        else:
+        if depth:
             path = [*path[:depth], path[depth - 1].add(Text(line))]
+        else:
+            path = [Tree(Text.from_ansi(display.styled(line, BOLD)))]
+            roots += path
     return "\n".join(_printed(each, display) for each in roots)
-
-
-def _stacked(columns: Sequence[str], rows: Sequence[Sequence[str]], display: Display) -> str:
-    """Each row in lines of its own: the first value alone, the others with their names below it."""
-    names = max(map(len, columns[1:]), default=0)
-    lines = []
-    for row in rows:
-        named = [(name, value) for name, value in zip(columns[1:], row[1:], strict=True) if value]
-        lines.append(display.styled(row[0], BOLD))
-        lines += [wrap(f"  {name:<{names}}  {value}", display.width()) for name, value in named]
-    return "\n".join(lines)
-
-
-def _heading(text: str, display: Display) -> "Text":
-    from rich.text import Text
-
-    return Text.from_ansi(display.styled(text, BOLD))
 
 
 def _printed(drawing: "RenderableType", display: Display) -> str:

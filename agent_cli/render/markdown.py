@@ -2,20 +2,19 @@
 
 Text is written by the word, code by the line, a table when it is complete; the cursor is never moved, so a window that
 is resized can neither show a line twice nor lose one. How the stream was cut into pieces makes no difference to a
-single byte. Only what cannot be decided yet is held back, within bounds: the first characters of a line, a table, and a
-delimiter until its closing one has come, the line has ended or `_WINDOW` characters have passed.
+single byte. Only what cannot be decided yet is held back: the first characters of a line, a line of code, a table, and
+a delimiter until its closing one has come, the line has ended or `_WINDOW` characters have passed.
 
 Names such as `__init__`, `**kwargs` and `2*3` stay whole where CommonMark would make them bold only by accident. A link
-shows its address behind its text, which could deceive. Code has nothing in front of it, so that it can be copied;
-Pygments is imported at the first block with a language. Shown as written: setext headings, reference links, HTML,
-tables whose rows do not begin with a bar.
+shows its address behind its text, which could deceive. Shown as written: setext headings, reference links, HTML, tables
+whose rows do not begin with a bar.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import chain, groupby, zip_longest
+from itertools import groupby, zip_longest
 from typing import Any, TextIO
 
 from agent_cli.render.layout import MAX_WORD, WIDE, LineWrapper, StyledText, cell_width, pieces, split_words
@@ -26,13 +25,8 @@ from agent_cli.values import frozen
 
 _WINDOW = 240  # characters within which a delimiter must be closed
 
-# For scripts written without blanks: what must not end a line stays with the next character, what must not begin one
-# with the character before it.
-_OPENS = "「『（【〈《〔［｛"
-_CLOSES = "」』）】〉》〕］｝、。，．！？：；・ー々…ぁぃぅぇぉっゃゅょァィゥェォッャュョ"
-_CLOSES += "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # combining characters and variation selectors
 _TOKEN = Pattern(
-    rf"(?P<space>[ ]{{1,64}})|(?P<wide>[{_OPENS}]{{0,8}}[{WIDE}][{_CLOSES}]{{0,8}})"
+    rf"(?P<space>[ ]{{1,64}})|(?P<wide>[{WIDE}])"
     rf"|(?P<word>[^ *_`~!\[\\{WIDE}]{{1,{MAX_WORD}}}|\[(?=\[)|\\(?=\\))|(?P<mark>.)",
     re.DOTALL,
 )
@@ -47,7 +41,6 @@ _PARTIAL_LINK = Pattern(  # every beginning of a link
     rf"!?(?:\[[^\[\]]{{0,200}}(?:\](?:\({_PATH}{{0,800}}(?:\({_PATH}{{0,200}}(?:\){_PATH}{{0,200}})?)?"
     r'(?: (?:"[^"\[\]<>]{0,200}"?)?)?)?)?)?\Z'
 )
-_ESCAPABLE = frozenset("*_`~#|")
 
 
 class _Incomplete(Exception):
@@ -83,60 +76,58 @@ class InlineParser:
             self._previous, at = text[end - 1], end
         self._pending = text[at:]
 
-    def _delimited(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
+    def _delimited(self, text: str, at: int, final: bool) -> tuple[int, Iterable[StyledText]]:
         """Where the construct that a delimiter opens ends, and its spans."""
-        if text[at] in "[!":
+        mark, style = text[at], self._style
+        if mark in "[!":
             return self._link(text, at, final)
-        if text[at] == "\\":
+        if mark == "\\":
             after = text[at + 1 : at + 2]
             if not (after or final):
                 raise _Incomplete
-            escaped = after != "" and after in _ESCAPABLE
-            return (at + 2, self._literal(after)) if escaped else (at + 1, self._literal("\\"))
+            return (
+                (at + 2, split_words(after, style))
+                if after and after in "*_`~#|"
+                else (at + 1, [StyledText(mark, style)])
+            )
         run = _RUN.match(text, at)
         assert run
-        if run.end() == len(text) and not final and len(run.group()) < _WINDOW:
+        delimiter, inner = run[0], run.end()
+        if inner == len(text) and not final and len(delimiter) < _WINDOW:
             raise _Incomplete
-        delimiter = run.group()
-        inner = at + len(delimiter)
-        if not self._can_open(delimiter, text[inner : inner + 1]):
-            return inner, self._literal(delimiter)
-        close = _find_closing(text, inner, delimiter, at + _WINDOW, final)
+        close = (
+            _find_closing(text, inner, delimiter, at + _WINDOW, final) if self._opens(delimiter, text[inner:]) else -1
+        )
         if close < 0:
-            return inner, self._literal(delimiter)
-        content = text[inner:close]
+            return inner, split_words(delimiter, style)
+        content, end = text[inner:close], close + len(delimiter)
         if delimiter == "__" and content.isidentifier():  # a Python name such as __init__
-            return close + 2, self._literal(text[at : close + 2])
-        end = close + len(delimiter)
-        if delimiter[0] == "`":
+            return end, split_words(text[at:end], style)
+        if mark == "`":
             blanks = content.startswith(" ") and content.endswith(" ") and content.strip()
-            return end, split_words(content[1:-1] if blanks else content, _joined(self._style, CODE))
-        style = STRUCK if delimiter == "~~" else {1: ITALIC, 2: BOLD, 3: f"{BOLD};{ITALIC}"}[len(delimiter)]
-        return end, InlineParser(_joined(self._style, style)).feed(content, final=True)
+            return end, split_words(content[1:-1] if blanks else content, _joined(style, CODE))
+        own = STRUCK if mark == "~" else ("", ITALIC, BOLD, f"{BOLD};{ITALIC}")[len(delimiter)]
+        return end, InlineParser(_joined(style, own)).feed(content, final=True)
 
-    def _can_open(self, delimiter: str, after: str) -> bool:
+    def _opens(self, delimiter: str, after: str) -> bool:
         if delimiter[0] == "`":
             return True
-        if not after or after.isspace() or len(delimiter) > 3 or (delimiter[0] == "~" and delimiter != "~~"):
+        if not after or after[0].isspace() or len(delimiter) > 3 or delimiter in ("~", "~~~"):
             return False
         inside = self._previous.isalnum() and (self._previous.isascii() or delimiter[0] == "_")
         return not inside or delimiter in ("**", "~~")
 
-    def _link(self, text: str, at: int, final: bool) -> tuple[int, Iterator[StyledText]]:
+    def _link(self, text: str, at: int, final: bool) -> tuple[int, Iterable[StyledText]]:
+        style = self._style
         if match := _LINK.match(text, at):
             label, to = match["label"], match["to"]
-            return match.end(), self._literal(to) if label == to else self._labelled(label, to)
+            if label == to:
+                return match.end(), split_words(to, style)
+            address = StyledText(" ", style, "space"), StyledText(f"({to})", style)
+            return match.end(), [*InlineParser(style).feed(label, final=True), *address]
         if not final and _PARTIAL_LINK.match(text, at):
             raise _Incomplete
-        return at + 1, self._literal(text[at])
-
-    def _labelled(self, text: str, to: str) -> Iterator[StyledText]:
-        yield from InlineParser(self._style).feed(text, final=True)
-        yield StyledText(" ", self._style, "space")
-        yield StyledText(f"({to})", self._style)
-
-    def _literal(self, text: str) -> Iterator[StyledText]:
-        return split_words(text, self._style)
+        return at + 1, [StyledText(text[at], style)]
 
 
 def _find_closing(text: str, at: int, delimiter: str, limit: int, final: bool) -> int:
@@ -180,43 +171,33 @@ _NARROWEST = 12  # cells to which a column may be wrapped
 Cell = list[StyledText]
 
 
-def _table_lines(rows: Sequence[str], width: int) -> list[list[StyledText]]:
+def _table_lines(rows: Sequence[str], width: int) -> list[Cell]:
     """The lines of a table in Markdown `rows`, at most `width` cells wide; none where the rows are no table: the second
-    one gives the alignment of its columns."""
+    one gives the alignment of its columns. Where its columns do not fit, a line for each cell that is not empty."""
     if len(rows) < 2 or not all(_RULE.fullmatch(cell) for cell in _cells(rows[1])):
         return []
     cells = [_cells(row) for row in rows]
     count = max(map(len, cells))
     head, alignments, *body = [row + [""] * (count - len(row)) for row in cells]
-    table = [
-        [list(InlineParser(BOLD if row is head else "").feed(cell, final=True)) for cell in row]
-        for row in (head, *body)
+    names, *table = [
+        [[*InlineParser(BOLD if row is head else "").feed(cell, final=True)] for cell in row] for row in (head, *body)
     ]
-    widths = [max(3, *(_width(row[n]) for row in table)) for n in range(count)]
+    widths = [max(3, *(_width(row[n]) for row in (names, *table))) for n in range(count)]
     room = width - len(_GAP) * (count - 1)
+    lines: list[Cell] = []
     if sum(widths) > room and sum(min(each, _NARROWEST) for each in widths) > room:
-        return _records(table, width)
+        for row in table:
+            lines += [[]] if lines else []
+            for name, cell in zip(names, row, strict=True):
+                lines += _wrapped([*name, StyledText(": "), *cell] if name else cell, width) if cell else []
+        return lines
     while sum(widths) > room:
         widths[widths.index(max(widths))] -= 1
-    lines = [
-        [
-            _line(line, widths, alignments)
-            for line in zip_longest(*(_wrapped(*each) for each in zip(row, widths, strict=True)), fillvalue=[])
-        ]
-        for row in table
-    ]
-    return [*lines[0], [StyledText(_GAP.join("-" * each for each in widths))], *chain.from_iterable(lines[1:])]
-
-
-def _records(table: list[list[Cell]], width: int) -> list[list[StyledText]]:
-    """The rows of a table below each other, a line for each cell that is not empty."""
-    head, *body = table
-    lines: list[list[StyledText]] = []
-    for row in body:
-        lines += [[]] if lines else []
-        for name, cell in zip(head, row, strict=True):
-            begin = [*name, StyledText(": ")] if name else []
-            lines += _wrapped([*begin, *cell], width) if cell else []
+    for row in (names, *table):
+        columns = [_wrapped(*each) for each in zip(row, widths, strict=True)]
+        lines += [_line(line, widths, alignments) for line in zip_longest(*columns, fillvalue=[])]
+        if row is names:
+            lines.append([StyledText(_GAP.join("-" * each for each in widths))])
     return lines
 
 
@@ -245,33 +226,25 @@ def _width(cell: Cell) -> int:
     return sum(cell_width(span.text) for span in cell)
 
 
-def _line(row: Sequence[Cell], widths: list[int], alignments: list[str]) -> list[StyledText]:
-    line: list[StyledText] = []
+def _line(row: Sequence[Cell], widths: list[int], alignments: list[str]) -> Cell:
+    line: Cell = []
     for n, (cell, width, alignment) in enumerate(zip(row, widths, alignments, strict=True)):
         room = width - _width(cell)
         left = 0 if not alignment.endswith(":") else room // 2 if alignment.startswith(":") else room
-        gap = StyledText((_GAP if n else "") + " " * left, kind="space")
-        line += [gap, *cell, StyledText(" " * (room - left), kind="space")]
+        line += [StyledText((_GAP if n else "") + " " * left), *cell, StyledText(" " * (room - left))]
     while line and not line[-1].text.strip():
         line.pop()
     return line
 
 
 _STYLES = {
+    **dict.fromkeys(("Keyword", "Operator.Word", "Name.Tag"), MAGENTA),
+    **dict.fromkeys(("Comment.Preproc", "Literal.Number", "Name.Decorator", "Generic.Subheading"), CYAN),
+    **dict.fromkeys(("Literal.String", "Generic.Inserted"), GREEN),
+    **dict.fromkeys(("Name.Function", "Name.Class"), BLUE),
     "Comment": DIM,
-    "Comment.Preproc": CYAN,
-    "Keyword": MAGENTA,
-    "Operator.Word": MAGENTA,
-    "Literal.String": GREEN,
-    "Literal.Number": CYAN,
-    "Name.Function": BLUE,
-    "Name.Class": BLUE,
-    "Name.Tag": MAGENTA,
-    "Name.Decorator": CYAN,
-    "Generic.Inserted": GREEN,
     "Generic.Deleted": RED,
     "Generic.Heading": BOLD,
-    "Generic.Subheading": CYAN,
 }
 
 
@@ -279,18 +252,21 @@ class Highlighter:
     """Colours one code block, line by line; an unknown language gets no colours."""
 
     def __init__(self, language: str):
-        from pygments.lexers import get_lexer_by_name
-        from pygments.util import ClassNotFound
-
         self._lexer: Any = None
-        with suppress(ClassNotFound):
-            self._lexer = get_lexer_by_name(language)
         self._stack = ["root"]
+        if language:
+            from pygments.lexers import get_lexer_by_name  # slow, and few answers need it
+            from pygments.util import ClassNotFound
+
+            with suppress(ClassNotFound):
+                self._lexer = get_lexer_by_name(language)
 
     def line(self, text: str) -> str:
         """The line with SGR codes, ending in the plain style."""
+        if self._lexer is None or len(text) > _MAX_CODE_LINE:
+            return text
         try:
-            tokens = list(self._tokens(text + "\n"))
+            tokens = [(str(kind), value) for _, kind, value in self._tokens(text + "\n")]
         except Exception:  # lexers are large third-party regular expressions: a fault in one must not lose the code
             self._lexer, tokens = None, []
         if "".join(value for _, value in tokens) != text + "\n":
@@ -302,19 +278,16 @@ class Highlighter:
             coloured += value.replace(core, styled(core, style), 1) if style and core else value
         return coloured
 
-    def _tokens(self, text: str) -> Iterator[tuple[str, str]]:
-        """The type and text of each token. A lexer without rules, such as that of JSON, restarts at each line."""
-        if self._lexer is None:
-            return
+    def _tokens(self, text: str) -> Iterable[tuple[int, object, str]]:
+        """Places, types and texts of tokens. A lexer without rules, such as that of JSON, restarts at each line."""
         from pygments.lexer import ExtendedRegexLexer, LexerContext, RegexLexer
 
-        if type(self._lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed:
-            context = LexerContext(text, 0, self._stack)  # holds the state of the rules at the end of the line
-            found = ExtendedRegexLexer.get_tokens_unprocessed(self._lexer, None, context)
-            yield from ((str(kind), value) for _, kind, value in found)
-            self._stack = context.stack
-        else:
-            yield from ((str(kind), value) for _, kind, value in self._lexer.get_tokens_unprocessed(text))
+        if type(self._lexer).get_tokens_unprocessed is not RegexLexer.get_tokens_unprocessed:
+            yield from self._lexer.get_tokens_unprocessed(text)
+            return
+        context = LexerContext(text, 0, self._stack)  # holds the state of the rules at the end of the line
+        yield from ExtendedRegexLexer.get_tokens_unprocessed(self._lexer, None, context)
+        self._stack = context.stack
 
 
 @cache
@@ -328,7 +301,6 @@ def _style(kind: str) -> str:
 
 _MAX_LINE_START = 200  # characters after which the kind of a line is decided
 _MAX_ROW = 4_000  # characters of a table row
-_MAX_TABLE = 40_000  # characters of a table
 _MAX_CODE_LINE = 4_000  # characters of a line of code that is coloured
 
 _FENCE = re.compile(r"(?P<indent> {0,60})(?P<mark>`{3,60}|~{3,60})(?P<info>[^`]*)")
@@ -362,7 +334,6 @@ class MarkdownWriter:
         self._mode = ""  # of the line: "" (undecided), "prose" or "verbatim"
         self._inline = InlineParser()
         self._rows: list[str] = []
-        self._table_size = 0  # characters of the table
         self._fence = ""  # the opening fence of the current code block
         self._indent = 0  # of that block, in blanks
         self._highlighter: Highlighter | None = None
@@ -402,17 +373,15 @@ class MarkdownWriter:
             self._extend(line)
 
     def _extend(self, text: str) -> None:
-        if not text:
-            return
         if self._fence:
-            self._extend_code(text)
+            self._start += text
             return
         text = text.replace("\t", "    ")
         if self._mode == "prose":
             self._put(text)
         elif self._mode == "verbatim":
             self._written.append(text)
-        else:
+        elif text:
             line, self._start = self._start + text, ""
             most = _MAX_ROW if _TABLE_ROW.match(line) else _MAX_LINE_START if _UNDECIDED.fullmatch(line) else 0
             if len(line) <= most:
@@ -443,15 +412,13 @@ class MarkdownWriter:
     def _newline(self) -> None:
         if self._fence:
             self._end_code_line()
-            return
-        match self._mode:
-            case "prose":
-                self._put("", final=True)
-                self._wrapper.end()
-            case "verbatim":
-                self._written.append("\n")
-            case _:
-                self._write_complete_line()
+        elif self._mode == "prose":
+            self._put("", final=True)
+            self._wrapper.end()
+        elif self._mode == "verbatim":
+            self._written.append("\n")
+        else:
+            self._write_complete_line()
         self._mode = ""
 
     def _write_complete_line(self) -> None:
@@ -462,11 +429,12 @@ class MarkdownWriter:
             self._blank_before = True
         elif _TABLE_ROW.match(line):
             self._rows.append(line)
-            self._table_size += len(line)
-            if self._table_size > _MAX_TABLE:  # then its rows are printed as they arrive
-                self._write_rows_unwrapped()
         elif fence := _FENCE.fullmatch(line):
-            self._begin_code(fence)
+            self._end_table()
+            self._separate_from_previous()
+            self._fence, self._indent = fence["mark"], len(fence["indent"])
+            language = (fence["info"].split() or [""])[0]
+            self._highlighter = Highlighter(language if self._display.colour and not self._style else "")
         elif _THEMATIC_BREAK.fullmatch(line):
             self._end_table()
             self._write_unwrapped(line.strip(), DIM)
@@ -485,52 +453,27 @@ class MarkdownWriter:
         self._separate_from_previous()
         self._written.append(f"{self._display.styled(line, _joined(style, self._style))}\n")
 
-    def _begin_code(self, fence: re.Match[str]) -> None:
-        self._end_table()
-        self._separate_from_previous()
-        self._fence, self._indent = fence["mark"], len(fence["indent"])
-        language = (fence["info"].split() or [""])[0]
-        if self._display.colour and not self._style and language:
-            self._highlighter = Highlighter(language)
-
-    def _extend_code(self, text: str) -> None:
-        self._start += text
-        while len(self._start) > _MAX_CODE_LINE:
-            self._mode = "verbatim"
-            self._written.append(self._start[:_MAX_CODE_LINE])
-            self._start = self._start[_MAX_CODE_LINE:]
-
     def _end_code_line(self) -> None:
         line, self._start = self._start, ""
-        if self._mode:
-            self._written.append(line + "\n")
-            self._mode = ""
-            return
         mark = line.strip()
         if mark and set(mark) == {self._fence[0]} and len(mark) >= len(self._fence):
-            self._fence, self._highlighter = "", None
+            self._fence = ""
             return
         line = line[min(self._indent, len(line) - len(line.lstrip(" "))) :]
         shown = self._highlighter.line(line) if self._highlighter else line
         self._written.append(f"{self._display.styled(shown, self._style) if shown.strip() else ''}\n")
 
     def _end_table(self) -> None:
-        self._table_size = 0
-        lines = _table_lines(self._rows, self._display.width())
-        if not lines:
-            self._write_rows_unwrapped()
+        rows, self._rows = self._rows, []
+        if not (lines := _table_lines(rows, self._display.width())):
+            for row in rows:
+                self._write_unwrapped(row)
             return
-        self._rows = []
         self._separate_from_previous()
         for line in lines:
             for style, spans in groupby(line, lambda span: _joined(span.style, self._style)):
                 self._written.append(self._display.styled("".join(span.text for span in spans), style))
             self._written.append("\n")
-
-    def _write_rows_unwrapped(self) -> None:
-        rows, self._rows = self._rows, []
-        for row in rows:
-            self._write_unwrapped(row)
 
 
 AnswerWriter = MarkdownWriter | PlainWriter
@@ -540,7 +483,7 @@ def answer_writer(out: TextIO, display: Display, style: str = "") -> AnswerWrite
     """A writer to `out`; `style` applies to all text, in SGR codes, where colours can be shown."""
     if display.markdown:
         return MarkdownWriter(out, display, style)
-    return (SentenceWriter if display.screen_reader else PlainWriter)(out, ReplyCleaner())
+    return (SentenceWriter if display.screen_reader else PlainWriter)(out, marks=True)
 
 
 @frozen

@@ -50,10 +50,8 @@ _FIRST_WORDS = Pattern(
 
 
 def announced(text: str, display: Display, role: LineRole | None = None) -> str:
-    """What the program says: the sign of its role, and further lines below its first word; for a screen reader a word.
-
-    Where no role is given, the line has its own.
-    """
+    """What the program says: the sign of its role (its own where none is given), and further lines below its first
+    word; for a screen reader a word."""
     if display.screen_reader:
         return f"Program: {formatted(text, display)}"
     role, lines = role or styles.ROLES.get(type(text), styles.PROGRAM), formatted(text, display, 2).split("\n")
@@ -150,36 +148,27 @@ def _plain(text: str) -> str:
     return visible(text.translate(_LINE_BREAKS)).expandtabs(4)
 
 
-class StreamCleaner:
-    """Removes control characters from text that arrives in pieces: CR and LF may come in different ones."""
+class ReplyCleaner:
+    """Removes control characters from a reply that arrives in pieces, and `marks` its lines that are worded like the
+    program's."""
 
-    def __init__(self) -> None:
-        self._pending = ""
+    def __init__(self, marks: bool = True) -> None:
+        self._marks = marks
+        self._pending = ""  # a CR: its LF may come in the next piece
+        self._start: str | None = ""  # of the current line, while it is not decided
 
     def feed(self, text: str) -> str:
         text = self._pending + text
         self._pending = "\r" if text.endswith("\r") else ""
-        return clean(text[: len(text) - len(self._pending)])
+        return self._mark(clean(text[: len(text) - len(self._pending)]))
 
     def end(self) -> str:
         pending, self._pending = self._pending, ""
-        return clean(pending)
-
-
-class ReplyCleaner(StreamCleaner):
-    """Cleans a reply that arrives in pieces, and marks its lines that are worded like the program's."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._start: str | None = ""  # of the current line, while it is not decided
-
-    def feed(self, text: str) -> str:
-        return self._mark(super().feed(text))
-
-    def end(self) -> str:
-        return self._mark(super().end()) + self._take_start()
+        return self._mark(clean(pending)) + self._take_start()
 
     def _mark(self, text: str) -> str:
+        if not self._marks:
+            return text
         first, *lines = text.translate(_OTHERS).split("\n")
         shown = [self._extend(first)]
         for line in lines:
@@ -195,8 +184,7 @@ class ReplyCleaner(StreamCleaner):
         undecided = len(self._start) < _MOST_HELD and len(words) < _DECIDED
         if undecided and (not any(map(str.isspace, words)) or _FIRST_WORDS.match(words)):
             return ""  # it may turn out to be worded like the program's
-        held = self._take_start()
-        self._start = None
+        held, self._start = self._take_start(), None
         return held
 
     def _take_start(self) -> str:
@@ -221,9 +209,8 @@ def marked(reply: str) -> str:
 class PlainWriter:
     """Writes clean text as the model wrote it, without blank lines before it and with one newline at its end."""
 
-    def __init__(self, out: TextIO, cleaner: StreamCleaner | None = None) -> None:
-        self._out = out
-        self._cleaner = cleaner or StreamCleaner()
+    def __init__(self, out: TextIO, marks: bool = False) -> None:
+        self._out, self._cleaner = out, ReplyCleaner(marks)
         self._pending = ""  # white space that may turn out to be the end
         self._separator = ""  # written before the next text
         self._in_line = False  # text stands on a line that is not ended
