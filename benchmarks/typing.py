@@ -26,7 +26,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard import keys, picker
+from agent_cli.repl.keyboard import keys
 from agent_cli.repl.shell import prompt_input
 from agent_cli.repl.shell.completion import PromptCompleter
 from agent_cli.repl.shell.prompt_input import PromptInput
@@ -127,8 +127,7 @@ async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) ->
     key = _key(line.application, keyboard)
     while line.buffer.working_index < LINES:  # the history is read once the prompt stands
         await asyncio.sleep(0.01)
-    picker.prepare()  # as a session does, once the prompt stands and the commands are loaded
-    keys.spare_loaded()
+    keys.spare_loaded()  # as a session does, once the prompt stands and the commands are loaded
     found = {"a letter, on an empty prompt": [await key("x") for _ in range(KEYS)]}
     line.buffer.document = Document(_WORDS * (DRAFT // len(_WORDS)))
     await asyncio.sleep(0.1)

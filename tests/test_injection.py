@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -262,7 +263,7 @@ def test_no_command_drives_the_terminal(kept, number):
 def test_a_draft_drives_no_dumb_terminal(capsys):
     ours, theirs = os.pipe()
     os.write(theirs, b"\n")
-    assert asyncio.run(LineReader(ours).read_message("> ", HOSTILE)) == HOSTILE
+    assert asyncio.run(LineReader(SimpleNamespace(fileno=lambda: ours)).read_message("> ", HOSTILE)) == HOSTILE
     told = capsys.readouterr().out
     assert harmless(told)
     assert "\x1b" not in told

@@ -235,10 +235,7 @@ class Conversation:
         beside = ParentConversation(self.id) if self.session and self.id else None
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            with (
-                closed_after(self.app.db.another_connection()) as db,
-                turns.one_shot(self.app, db, "ask") as session,
-            ):
+            with closed_after(self.app.db.another_connection()) as db, turns.one_shot(self.app, db, "ask") as session:
                 context = turns.tool_context(self.app, db, session)
                 yield from self._answer(self.app, Question(context, parts, approve, cancel, parent=beside))
                 upkeep.after_turn(self.app, db)

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app_session
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.utils import is_dumb_terminal
 
@@ -60,7 +61,7 @@ class ReviewScreen:
         self._wordings: dict[ProposalKey, str] = {}  # the person's wording of a proposal, until it is decided
         self._decided: list[tuple[int, ReviewDecision]] = []
         self._settled: set[ProposalKey] = set()  # tickets that the person knows to be decided
-        self._line_reader = LineReader(sys.stdin.fileno(), self._say) if is_dumb_terminal() else None
+        self._line_reader = LineReader(get_app_session().input, self._say) if is_dumb_terminal() else None
         self._keys = self._line_reader or KeyReader(self._say, _write)
 
     async def run(self) -> int:

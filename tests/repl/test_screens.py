@@ -185,7 +185,7 @@ def picked(offered, width, monkeypatch):
     shots = []
 
     async def sit(keyboard):
-        screen = picker.application(offered)
+        screen = picker.Screen(offered).application()
         running = asyncio.create_task(screen.run_async())
         for piece in ("", "dentist", "\x15piano"):
             drawn = screen.render_counter

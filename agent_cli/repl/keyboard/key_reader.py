@@ -2,12 +2,11 @@
 terminal that moves no cursor.
 
 A key counts as an answer when it arrives alone and after its question is on the screen: what was typed ahead, a paste,
-several keys in one read and a key that is held down are ignored.
-
-While an answer comes, Ctrl-C and Esc stop it, and other keys are typed ahead for the prompt: they are shown below the
-answer and can be edited. An Enter sends them after the answer, unless that was stopped: then all of it is a draft. Keys
-are read on a thread of their own, which notes when each arrived: however long drawing takes, typing is told from a
-paste. A dumb terminal keeps its mode: there Ctrl-C is a signal, and a key is a line of one character.
+several keys in one read and a key that is held down are ignored. While an answer comes, Ctrl-C and Esc stop it, and
+other keys are typed ahead for the prompt: they are shown below the answer and can be edited. An Enter sends them after
+the answer, unless that was stopped: then all of it is a draft. They are read on a thread of their own, which notes when
+each arrived: however long drawing takes, typing is told from a paste. A dumb terminal keeps its mode: there Ctrl-C is a
+signal, and a key is a line of one character.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import ClassVar, Self
 
 from prompt_toolkit.application import get_app_session
@@ -46,27 +45,27 @@ class _Keyboard:
         self._input = input
         end_lost_pastes(input)
 
-    def _acquire(self) -> None:
-        raise NotImplementedError
-
-    def _release(self) -> None:
-        raise NotImplementedError
+    def _holding(self) -> AbstractContextManager[None]:
+        """What holds the keyboard: by default nothing."""
+        return nullcontext()
 
     def __enter__(self) -> Self:
-        self._acquire()
+        self._held = self._holding()
+        self._held.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._release()
+        self._held.__exit__(None, None, None)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Release the keyboard for something else, which does not receive the keys typed before."""
-        self._release()
+        self._held.__exit__(None, None, None)
         try:
             yield
         finally:
-            self._acquire()
+            self._held = self._holding()
+            self._held.__enter__()
 
     def _has_ended(self) -> bool:
         """Whether the terminal is closed, perhaps in a process that received no signal for it."""
@@ -83,16 +82,14 @@ class KeyReader(_Keyboard):
         super().__init__(get_app_session().input)
         self._say, self._echo, self._output = say, echo, get_app_session().output
         self._arrived: asyncio.Queue[list[KeyPress]] = asyncio.Queue()  # an empty list: the input has ended
-        self._exit_stack = ExitStack()
         self._last, self._pressed = "", 0.0
 
     def discard_typed(self) -> None:
         """Drop what was typed up to now: it does not answer the next question."""
         terminal.discard_typed(self._input.fileno())
         clear_typeahead(self._input)
-        for _ in range(1000):  # a read takes at most 1,024 characters
-            if not self._input.read_keys():
-                break
+        while self._input.read_keys():  # a read takes at most 1,024 characters
+            pass
         self._input.flush_keys()
         while not self._arrived.empty():
             self._arrived.get_nowait()
@@ -143,19 +140,18 @@ class KeyReader(_Keyboard):
                 self._echo(characters)
                 typed += characters
 
-    def _acquire(self) -> None:
-        self._exit_stack = ExitStack()
-        self._exit_stack.enter_context(self._input.raw_mode())
-        self._exit_stack.enter_context(self._input.attach(self._read))
-        self._output.enable_bracketed_paste()
-        self._output.flush()
-
-    def _release(self) -> None:
-        with suppress(OSError):  # the terminal may be closed
-            self._output.disable_bracketed_paste()
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        with self._input.raw_mode(), self._input.attach(self._read):
+            self._output.enable_bracketed_paste()
             self._output.flush()
-        self._input.read_keys()  # else they would reach the shell
-        self._exit_stack.close()
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # the terminal may be closed
+                    self._output.disable_bracketed_paste()
+                    self._output.flush()
+                self._input.read_keys()  # else they would reach the shell
 
     def _read(self) -> None:
         pressed = self._input.read_keys()
@@ -175,7 +171,6 @@ def _name(press: KeyPress) -> str:
     return press.key if press.key.isprintable() else ""
 
 
-_ERASING = (Keys.ControlH, Keys.Delete)
 _SIGN, _HINT = "⏎", "   sent after the answer; Backspace takes it back"
 _LONGEST = 2000  # characters of a paste that are shown
 
@@ -185,7 +180,7 @@ def _edited(draft: list[KeyAhead], key: KeyAhead) -> list[KeyAhead]:
 
     A key of another kind becomes part of the draft, and so does a key that erases behind one.
     """
-    if key.key in _ERASING and (not draft or _is_text(draft[-1])):
+    if key.key in (Keys.ControlH, Keys.Delete) and (not draft or _is_text(draft[-1])):
         return draft[:-1]
     if key.key in (Keys.ControlU, Keys.ControlW):
         word, start = key.key == Keys.ControlW, len(draft)
@@ -232,43 +227,36 @@ class TurnKeyboard(_Keyboard):
         self._cancelled = False
 
     def __exit__(self, *_: object) -> None:
-        self._release()
+        super().__exit__()
         store_typeahead(self._input, [*typed_ahead(self._ahead, send=not self._cancelled)])
 
-    def _acquire(self) -> None:
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
         if is_dumb_terminal():
+            yield
             return
         self._keep(get_typeahead(self._input))  # typed after the last line or answer
-        self._raw = self._input.raw_mode()
-        self._raw.__enter__()
-        self._stopped, self._stop = os.pipe()
-        self._thread = threading.Thread(target=self._read, name="keyboard", daemon=True)
-        self._thread.start()
+        stopped, stop = os.pipe()
+        reading = threading.Thread(target=self._read, args=(stopped,), name="keyboard", daemon=True)
+        with self._input.raw_mode():
+            reading.start()
+            try:
+                yield
+            finally:
+                os.close(stop)
+                reading.join()
+                os.close(stopped)
+                self._handle(self._input.read_keys() + self._input.flush_keys())
+                self._show("")
 
-    def _release(self) -> None:
-        if is_dumb_terminal():
-            return
-        os.close(self._stop)
-        self._thread.join()
-        os.close(self._stopped)
-        self._handle(self._input.read_keys() + self._input.flush_keys())
-        self._show("")
-        self._raw.__exit__(None, None, None)
-
-    def _read(self) -> None:
-        """Read keys until the other end of the pipe is closed, or the terminal."""
+    def _read(self, stopped: int) -> None:
+        """Read keys until the other end of the pipe `stopped` is closed, or the terminal."""
         wait: float | None = None
-        while True:
-            ready = select.select([self._input.fileno(), self._stopped], [], [], wait)[0]
-            if self._stopped in ready:
+        while stopped not in (ready := select.select([self._input.fileno(), stopped], [], [], wait)[0]):
+            pressed = self._input.read_keys() if ready else self._input.flush_keys()
+            if ready and not pressed and self._has_ended():
                 return
-            if ready:
-                pressed = self._input.read_keys()
-                if not pressed and self._has_ended():
-                    return
-                wait = _ESC_TIMEOUT
-            else:
-                pressed, wait = self._input.flush_keys(), None
+            wait = _ESC_TIMEOUT if ready else None
             self._handle(pressed)
 
     def _handle(self, pressed: Sequence[KeyPress]) -> None:
@@ -277,8 +265,11 @@ class TurnKeyboard(_Keyboard):
             if key.key == Keys.ControlC or (key.key == Keys.Escape and after in (Keys.Escape, Keys.ControlC)):
                 self._cancelled = True
                 self._cancel()
-            elif key.key == Keys.ControlZ and hasattr(signal, "SIGTSTP"):
-                self._suspend()
+            elif key.key == Keys.ControlZ and hasattr(signal, "SIGTSTP"):  # as in a shell; `fg` brings it back
+                self._show("")
+                with self._input.cooked_mode():
+                    os.kill(0, signal.SIGTSTP)
+                self._show(_shown(self._ahead))
             else:
                 self._keep([key])
 
@@ -290,22 +281,13 @@ class TurnKeyboard(_Keyboard):
         if pressed or before:
             self._show(_shown(self._ahead))
 
-    def _suspend(self) -> None:
-        """Stop the program, as Ctrl-Z does in a shell, with the terminal as it was before; `fg` brings it back."""
-        self._show("")
-        self._raw.__exit__(None, None, None)
-        os.kill(0, signal.SIGTSTP)
-        self._raw = self._input.raw_mode()
-        self._raw.__enter__()
-        self._show(_shown(self._ahead))
-
 
 _TOGETHER = 0.05  # seconds within which the next line of a paste arrives
 _DOUBLE_PRESS = 2.0  # seconds within which a second Ctrl-C leaves
 _READ = 65536
 
 
-class LineReader:
+class LineReader(_Keyboard):
     """Reads lines from a terminal in its usual mode, for questions in the place of KeyReader.
 
     `interrupt` is to be called at Ctrl-C, which comes as a signal.
@@ -313,20 +295,9 @@ class LineReader:
 
     _waiting: ClassVar["asyncio.Future[str] | None"] = None  # of any instance: there is one terminal and one Ctrl-C
 
-    def __init__(self, input: int, say: Callable[[str], None] = print):
-        self._input, self._say = input, say
-        self._last_interrupt = -_DOUBLE_PRESS
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Does nothing: the terminal is always in its usual mode."""
-        yield
+    def __init__(self, input: Input, say: Callable[[str], None] = print):
+        super().__init__(input)
+        self._say, self._last_interrupt = say, -_DOUBLE_PRESS
 
     def discard_typed(self) -> None:
         """Does nothing: what was typed before a question is dropped when it is asked."""
@@ -349,7 +320,7 @@ class LineReader:
 
     async def read_answer(self, question: str) -> str:
         """A line typed from now on. Raises EOFError, KeyboardInterrupt."""
-        terminal.discard_typed(self._input)
+        terminal.discard_typed(self._input.fileno())
         return (await self._read_line(question)).strip()
 
     async def read_key(self) -> str:
@@ -381,24 +352,24 @@ class LineReader:
 
     async def _read_line(self, prompt: str) -> str:
         _write(prompt)
-        loop = asyncio.get_running_loop()
+        loop, descriptor = asyncio.get_running_loop(), self._input.fileno()
         arrived: asyncio.Future[str] = loop.create_future()
         LineReader._waiting = arrived
-        loop.add_reader(self._input, self._read, arrived)
+        loop.add_reader(descriptor, self._read, descriptor, arrived)
         try:
             return await arrived
         finally:
-            loop.remove_reader(self._input)
+            loop.remove_reader(descriptor)
             LineReader._waiting = None
 
-    def _read(self, arrived: "asyncio.Future[str]") -> None:
+    def _read(self, descriptor: int, arrived: "asyncio.Future[str]") -> None:
         """Called when a line has arrived; takes the lines that arrive together with it."""
         if arrived.done():
             return
         try:
-            data = chunk = os.read(self._input, _READ)
-            while chunk and select.select([self._input], [], [], _TOGETHER)[0]:
-                chunk = os.read(self._input, _READ)
+            data = chunk = os.read(descriptor, _READ)
+            while chunk and select.select([descriptor], [], [], _TOGETHER)[0]:
+                chunk = os.read(descriptor, _READ)
                 data += chunk
         except OSError as error:
             arrived.set_exception(error)

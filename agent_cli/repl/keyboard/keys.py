@@ -56,9 +56,6 @@ _NEWLINE_CODES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~", 
 ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINE_CODES, NEWLINE))
 ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # an end mark that comes after its paste was ended
 
-LastMessage = tuple[str, Sequence[Part]]
-"""The line that edits the person's last message, and the parts of that message; an empty line where there is none."""
-
 HELP = """\
 Enter           send; in the menu: take what is chosen
 Alt-Enter       a new line; also Ctrl-J, and \\ before Enter;
@@ -266,8 +263,7 @@ def _line_is_empty() -> bool:
 
 
 @Condition
-def _no_key_follows() -> bool:
-    """No key follows at once: Esc followed by another key is Alt."""
+def _no_key_follows() -> bool:  # at once: Esc followed by another key is Alt
     return not get_app().key_processor.input_queue
 
 
@@ -275,13 +271,13 @@ def bindings(
     pastes: Pastes,
     say: Callable[[str], None],
     edit: Callable[[str], str] = lambda text: text,
-    last: Callable[[], LastMessage] = lambda: ("", ()),
+    last: Callable[[], tuple[str, Sequence[Part]]] = lambda: ("", ()),
     search: Callable[[], None] = lambda: None,
 ) -> KeyBindings:
     """The key bindings of the prompt.
 
-    `say` prints a line above the prompt, `edit` opens a text in the editor, `last` returns the person's last message,
-    `search` shows the list of what was sent.
+    `say` prints a line above the prompt, `edit` opens a text in the editor, `search` shows the list of what was sent,
+    `last` returns the line that edits the person's last message, mostly empty, and the parts of that message.
     """
     keys = KeyBindings()
     _bind_line(keys, pastes)
@@ -327,6 +323,10 @@ def bindings(
         line, parts = last()
         pastes.add_parts(parts)
         event.current_buffer.document = Document(pastes.collapsed(line))
+
+    @keys.add("escape", filter=has_completions & _no_key_follows, eager=True)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.cancel_completion()
 
     @keys.add("c-r")
     @keys.add("c-s")
@@ -386,22 +386,15 @@ def _bind_menu_and_vi(keys: KeyBindings) -> None:
     vi mode cw leaves the blanks after the word, as in vi; the library deletes them too."""
 
     async def complete(buffer: Buffer, document: Document) -> None:
-        state = buffer.complete_state
-        while state and state is buffer.complete_state and not state.completions:
+        while (state := buffer.complete_state) and not state.completions:
             await asyncio.sleep(_MENU_PAUSE)
-        if state and state is buffer.complete_state:
-            buffer.complete_next()
-        elif state is None and buffer.document == document:
-            buffer.start_completion(insert_common_part=True)
+        if buffer.document == document:
+            buffer.complete_next() if state else buffer.start_completion(insert_common_part=True)
 
     @keys.add("tab", filter=(emacs_insert_mode | vi_insert_mode) & ~has_completions)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         event.app.create_background_task(complete(buffer, buffer.document))  # behind one that typing has just begun
-
-    @keys.add("escape", filter=has_completions & _no_key_follows, eager=True)
-    def _(event: KeyPressEvent) -> None:
-        event.current_buffer.cancel_completion()
 
     @keys.add("c", "w", filter=vi_navigation_mode)
     @keys.add("c", "W", filter=vi_navigation_mode)

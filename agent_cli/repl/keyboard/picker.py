@@ -1,42 +1,31 @@
-"""A choice from a list that filters as one types, with a preview of what is chosen; Enter takes it, Esc leaves. And the
-history of the prompt, of which Ctrl-R lets one choose a line.
+"""A choice from a list that filters as one types, with a preview of what is chosen; Enter takes it, Esc leaves.
 
 Only the lines on the screen are drawn, so a list of thousands takes no longer than a short one. On a terminal without a
-cursor, and for a screen reader, the list is printed with numbers and the choice is typed. The history is stored in the
-database: it outlives the program, and forgotten lines leave it. It is read after the first prompt was drawn.
+cursor, and for a screen reader, the list is printed with numbers and the choice is typed.
 """
 
 import asyncio
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, get_app, get_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.history import History
-from prompt_toolkit.input import DummyInput
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, VSplit, Window
 from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.output import DummyOutput
-from prompt_toolkit.renderer import Renderer
 from prompt_toolkit.utils import is_dumb_terminal
 
-from agent_cli.app.app import App
-from agent_cli.errors import StoreError
-from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import log
 from agent_cli.render.layout import cut, wrap, wrapped
 from agent_cli.render.styles import YOU
 from agent_cli.repl.keyboard.key_reader import LineReader
-from agent_cli.repl.keyboard.keys import SEND, Pastes
-from agent_cli.text import clean, without_surrogates
+from agent_cli.repl.keyboard.keys import SEND
+from agent_cli.text import clean
 from agent_cli.values import frozen
 
 _SHOWN = 10  # lines of the list
@@ -93,7 +82,7 @@ async def choose(offered: PickerList) -> str:
     """The key of the choice; empty when the person leaves."""
     if not (is_dumb_terminal() or os.environ.get("ACCESSIBLE")):
         try:
-            return await application(offered).run_async(handle_sigint=False)
+            return await Screen(offered).application().run_async(handle_sigint=False)
         finally:  # what the screen leaves is searched while nobody waits
             asyncio.get_running_loop().call_later(_IDLE, gc.collect, 1)
     rows = offered.rows[:_NUMBERED]
@@ -103,7 +92,7 @@ async def choose(offered: PickerList) -> str:
     ask = f"{offered.question} number, handle or words; Enter alone leaves: "
     try:
         if is_dumb_terminal():
-            typed = await LineReader(sys.stdin.fileno()).read_answer(ask)
+            typed = await LineReader(get_app_session().input).read_answer(ask)
         else:
             typed = (await PromptSession[str]().prompt_async(ask)).strip()
     except (EOFError, KeyboardInterrupt):
@@ -113,35 +102,14 @@ async def choose(offered: PickerList) -> str:
     return offered.chosen(offered.matching(typed), 0, typed) if typed else ""
 
 
-def application(offered: PickerList) -> "Application[str]":
-    app, session, screen = prepare(), get_app_session(), _Screen(offered)
-    if app.output is not session.output:
-        app.input, app.output, warn = session.input, session.output, app.cpr_not_supported_callback
-        app.renderer = Renderer(app.renderer.style, app.output, cpr_not_supported_callback=warn)
-    app.layout, app.key_bindings = screen.layout(), screen.keys()
-    return app
-
-
-@cache
-def prepare() -> "Application[str]":
-    """What shows each choice, made once and ahead: all keys and styles that prompt-toolkit knows take their time.
-
-    On no terminal: to make one resets its cursor, which the prompt may have shaped.
-    """
-    app = Application[str](erase_when_done=True, input=DummyInput(), output=DummyOutput())
-    app.ttimeoutlen = _ESC_TIMEOUT
-    app.renderer.style.get_attrs_for_style_str("")  # joins the styles, which it keeps
-    return app
-
-
-class _Screen:
+class Screen:
     def __init__(self, offered: PickerList):
         self._offered = offered
         self._typed = Buffer(multiline=False)
         self._typed.on_text_changed += lambda _: self._filter()
         self._found, self._at, self._words = offered.rows, 0, ""
 
-    def layout(self) -> Layout:
+    def application(self) -> "Application[str]":
         rows, preview = max(3, min(_SHOWN, len(self._offered.rows))), 1 + self._offered.previewed
         control = BufferControl(self._typed)
         line = VSplit([Window(FormattedTextControl([("bold", YOU.sign)]), width=2), Window(control)], height=1)
@@ -151,9 +119,12 @@ class _Screen:
             Window(FormattedTextControl(self._list), height=Dimension(min=1, max=rows, preferred=rows)),
             Window(FormattedTextControl(self._preview), height=Dimension(min=0, max=preview, preferred=preview)),
         ]
-        return Layout(HSplit(parts), focused_element=control)
+        layout = Layout(HSplit(parts), focused_element=control)
+        app = Application[str](layout, key_bindings=self._keys(), erase_when_done=True)
+        app.ttimeoutlen = _ESC_TIMEOUT
+        return app
 
-    def keys(self) -> KeyBindings:
+    def _keys(self) -> KeyBindings:
         keys = KeyBindings()
 
         @keys.add("enter", eager=True)
@@ -222,54 +193,3 @@ def offered_lines(lines: Sequence[str]) -> PickerList:
         return wrapped(clean(lines[int(key)][:_PREVIEWED]), width)
 
     return PickerList("which line?", rows, nothing, preview, _PREVIEW)
-
-
-_MAX_LINES = 2000
-_TIMEOUT = 0.5  # seconds that a key may wait for another process
-
-
-class PromptHistory(History):
-    """`session` gives the id of the current session, if there is one."""
-
-    def __init__(self, app: App, session: Callable[[], int | None], pastes: Pastes):
-        super().__init__()
-        self._app, self._session, self._pastes = app, session, pastes
-        self._version: object = None
-        self._rounds = -1
-        self.outdated()
-
-    def load_history_strings(self) -> Iterable[str]:
-        with suppress(StoreError):  # the next command reports a file that cannot be read
-            self._pastes.load(log.pasted_prompts(self._app.db, self._app.scope.owner, _MAX_LINES))
-            return log.recent_prompts(self._app.db, self._app.scope.owner, _MAX_LINES)
-        return []
-
-    def lines(self) -> list[str]:
-        """Every line once, the newest first."""
-        if not self._loaded:  # a key that was typed before the prompt stood there
-            self._loaded_strings, self._loaded = list(self.load_history_strings()), True
-        return list(dict.fromkeys(self._loaded_strings))
-
-    def append_string(self, string: str) -> None:
-        """Add a line, with large pastes expanded; not when it begins with a space or repeats the last one."""
-        string = self._pastes.expanded(string)
-        if string.strip() and not string.startswith(" ") and string != next(iter(self._loaded_strings), None):
-            super().append_string(string)
-
-    def store_string(self, string: str) -> None:
-        with self._app.db.patience(_TIMEOUT), suppress(StoreError):  # a line of history is not worth an error
-            line, pasted = without_surrogates(string), map(without_surrogates, self._pastes.pasted_in(string))
-            log.add_prompt(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
-
-    def outdated(self) -> bool:
-        """Whether something was forgotten, in any process, since the last call: then the lines are read again."""
-        before = self._rounds
-        with suppress(StoreError):
-            # Changes with each commit, of this or another process, and is read within microseconds.
-            version = self._app.db.row("select (select * from pragma_data_version), total_changes()")
-            if version != self._version:
-                self._version, self._rounds = version, tombstones.erasure_count(self._app.db)
-        if self._rounds == before:
-            return False
-        self._loaded, self._loaded_strings = False, []
-        return True

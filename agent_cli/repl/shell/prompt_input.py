@@ -5,13 +5,12 @@ Everything it holds of what was typed before is let go when something was forgot
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from functools import partial
-from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import Application, get_app_or_none, in_terminal
+from prompt_toolkit.application import get_app_or_none, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.clipboard import InMemoryClipboard
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
@@ -19,7 +18,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.input import Input
+from prompt_toolkit.history import History
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -32,16 +31,17 @@ from agent_cli import terminal
 from agent_cli.agent import model_context, prompt_recall
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreError
+from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log
+from agent_cli.messages import Part
 from agent_cli.render.layout import cut
 from agent_cli.render.styles import PROMPT, YOU
 from agent_cli.repl.keyboard import keys, picker
 from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader, LineReader
 from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
-from agent_cli.repl.keyboard.picker import PromptHistory
 from agent_cli.repl.shell import completion
 from agent_cli.store.db import Database
-from agent_cli.text import one_line
+from agent_cli.text import one_line, without_surrogates
 from agent_cli.tools.tool import ToolContext
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
@@ -59,6 +59,53 @@ _MENU_STYLE = Style.from_dict(  # the terminal's own colours; what is chosen is 
         "scrollbar.button": _PLAIN,
     }
 )
+
+
+_MAX_LINES = 2000
+_TIMEOUT = 0.5  # seconds that a key may wait for another process
+
+
+class PromptHistory(History):
+    """`session` gives the id of the current session, if there is one."""
+
+    def __init__(self, app: App, session: Callable[[], int | None], pastes: Pastes):
+        super().__init__()
+        self._app, self._session, self._pastes = app, session, pastes
+        self._rounds = 0
+        self.outdated()
+
+    def load_history_strings(self) -> Iterable[str]:
+        with suppress(StoreError):  # the next command reports a file that cannot be read
+            self._pastes.load(log.pasted_prompts(self._app.db, self._app.scope.owner, _MAX_LINES))
+            return log.recent_prompts(self._app.db, self._app.scope.owner, _MAX_LINES)
+        return []
+
+    def lines(self) -> list[str]:
+        """Every line once, the newest first."""
+        if not self._loaded:  # a key that was typed before the prompt stood there
+            self._loaded_strings, self._loaded = list(self.load_history_strings()), True
+        return list(dict.fromkeys(self._loaded_strings))
+
+    def append_string(self, string: str) -> None:
+        """Add a line, with large pastes expanded; not when it begins with a space or repeats the last one."""
+        string = self._pastes.expanded(string)
+        if string.strip() and not string.startswith(" ") and string != next(iter(self._loaded_strings), None):
+            super().append_string(string)
+
+    def store_string(self, string: str) -> None:
+        with self._app.db.patience(_TIMEOUT), suppress(StoreError):  # a line of history is not worth an error
+            line, pasted = without_surrogates(string), map(without_surrogates, self._pastes.pasted_in(string))
+            log.add_prompt(self._app.db, self._app.scope, self._session(), line, self._app.time(), pasted)
+
+    def outdated(self) -> bool:
+        """Whether something was forgotten, in any process, since the last call: then the lines are read again."""
+        before = self._rounds
+        with suppress(StoreError):
+            self._rounds = tombstones.erasure_count(self._app.db)
+        if self._rounds == before:
+            return False
+        self._loaded, self._loaded_strings = False, []
+        return True
 
 
 class _PromptSession(PromptSession[str]):
@@ -106,29 +153,19 @@ class PromptInput:
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else None,
         )
+        self.buffer, self.application = self._prompt.default_buffer, self._prompt.app
+        self.input = self.application.input
         if vi:
-            self._prompt.app.ttimeoutlen = _ESC_TIMEOUT
-        keys.spare_drawn(self._prompt.app)
+            self.application.ttimeoutlen = _ESC_TIMEOUT
+        keys.spare_drawn(self.application)
         keys.end_lost_pastes(self.input)
-        self._dumb = LineReader(self.input.fileno()) if is_dumb_terminal() else None
+        self._dumb = LineReader(self.input) if is_dumb_terminal() else None
         self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown
         self._asking = False  # whether a line is being read: then the buffer may hold a draft
         self.buffer.on_text_changed += self._follow
-        self._preview = RecallPreview(app, session, self.buffer, self._prompt.app.invalidate)
+        self.preview = RecallPreview(app, session, self.buffer, self.application.invalidate)
         if not vi:  # in vi mode Esc and a digit begin a repeated command
-            self._preview.bind(bindings)
-
-    @property
-    def buffer(self) -> Buffer:
-        return self._prompt.default_buffer
-
-    @property
-    def application(self) -> "Application[str]":
-        return self._prompt.app
-
-    @property
-    def input(self) -> Input:
-        return self._prompt.app.input
+            self.preview.bind(bindings)
 
     async def ask(self, default: str = "", above: str = "") -> str:
         """Read a line; `above` is shown before the prompt. Raises EOFError when the person leaves."""
@@ -139,18 +176,14 @@ class PromptInput:
             return line
 
         def message() -> StyleAndTextTuples:
-            app = self._prompt.app
-            preview = "" if app.is_done else self._preview.line  # it goes when the message is sent
-            preview = f"{cut(preview, app.output.get_size().columns - 1)}\n" if preview else ""
+            preview = "" if self.application.is_done else self.preview.line  # it goes when the message is sent
+            preview = f"{cut(preview, self.application.output.get_size().columns - 1)}\n" if preview else ""
             return [("", f"\n{preview}{above}"), (PROMPT, self._sign), ("", " ")]
 
         self._asking = True
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
-                message,
-                default=default,
-                handle_sigint=False,
-                pre_run=lambda: self.pastes.follow(self.buffer),
+                message, default=default, handle_sigint=False, pre_run=lambda: self.pastes.follow(self.buffer)
             )
         self._asking = False
         return line
@@ -179,30 +212,25 @@ class PromptInput:
             stop()
         return pressed.lower() if len(pressed) == 1 else ""
 
-    def take_dropped(self) -> frozenset[tuple[str, int]]:
-        """(kind, id) of what memory would have added to the line just sent, and the person dropped."""
-        return self._preview.take_dropped()
-
     def interrupt(self) -> None:
         """Handle Ctrl-C as if it had been pressed in the prompt, if it is shown."""
         if self._dumb:
             self._dumb.interrupt()
-        elif self._prompt.app.is_running and (app := get_app_or_none()):  # the prompt's, or that of its list
+        elif self.application.is_running and (app := get_app_or_none()):  # the prompt's, or that of its list
             app.key_processor.feed(KeyPress(Keys.ControlC, "\x03"))
             app.key_processor.process_keys()
 
     def drop_forgotten(self) -> None:
         """When something was forgotten, drop earlier lines: history, undo, pastes, clipboard, searches, preview."""
         if self._history.outdated():
-            app = self.application
             if self._search_task:
                 self._search_task.cancel()
             self.buffer.reset(Document(self.buffer.text, self.buffer.cursor_position))
-            app.clipboard = InMemoryClipboard()
-            app.vi_state.named_registers.clear()
+            self.application.clipboard = InMemoryClipboard()
+            self.application.vi_state.named_registers.clear()
             self.pastes.forget_others(self.buffer.text)
-            self._preview.clear()
-            app.invalidate()
+            self.preview.clear()
+            self.application.invalidate()
 
     def keep_draft(self) -> None:
         """Store what was typed and not sent in the history, when a signal ends the program."""
@@ -213,15 +241,15 @@ class PromptInput:
             self._history.append_string(waiting)
 
     def _follow(self, buffer: Buffer) -> None:
-        queue = self._prompt.app.key_processor.input_queue
+        queue = self.application.key_processor.input_queue
         self.pastes.follow(buffer, waiting=bool(queue) and not isinstance(queue[0], KeyAhead))
 
     def _search(self) -> None:
         """Show the list of what was sent; keys that came with this one are typed there."""
-        waiting = self._prompt.app.key_processor.input_queue
+        waiting = self.application.key_processor.input_queue
         store_typeahead(self.input, [*waiting])
         waiting.clear()
-        self._search_task = self._prompt.app.create_background_task(self._choose_line())
+        self._search_task = self.application.create_background_task(self._choose_line())
 
     async def _choose_line(self) -> None:
         lines = self._history.lines()
@@ -242,7 +270,7 @@ class PromptInput:
             self._say(str(error))
             return text
 
-    def _last_message(self) -> keys.LastMessage:
+    def _last_message(self) -> tuple[str, Sequence[Part]]:
         """The command that replaces the person's last message in this session, with its words but no attached files."""
         session = self._session()
         entries = log.history(self._app.db, session, _RECENT) if session else []
@@ -260,14 +288,12 @@ def _write(text: str) -> None:
 
 
 PAUSE = 0.3  # seconds
-_SWITCH_INTERVAL = 0.0002  # seconds
 _MIN_DRAFT = 8  # characters of a draft that is searched for
 _MAX_ITEMS, _MAX_ITEM = 5, 28  # items, and characters of each
 
 
-class PreviewItem(NamedTuple):
-    key: tuple[str, int]  # kind and id
-    text: str
+PreviewItem = tuple[tuple[str, int], str]
+"""The kind and id of what memory would add, and its text."""
 
 
 class RecallPreview:
@@ -284,9 +310,9 @@ class RecallPreview:
 
     @property
     def line(self) -> str:
-        texts = [each.text for each in self._items]
-        named = " · ".join(f"{n} {text}" for n, text in enumerate(texts, 1))
-        return f"will use: {named} (Alt-{'1' if len(texts) == 1 else f'1…{len(texts)}'} drops one)" if texts else ""
+        named = " · ".join(f"{n} {text}" for n, (_, text) in enumerate(self._items, 1))
+        last = len(self._items)
+        return f"will use: {named} (Alt-{'1' if last == 1 else f'1…{last}'} drops one)" if last else ""
 
     def take_dropped(self) -> frozenset[tuple[str, int]]:
         """(kind, id) of the dropped items; starts anew, as the line is sent."""
@@ -301,18 +327,15 @@ class RecallPreview:
     def bind(self, keys: KeyBindings) -> None:
         """Let Alt and a digit drop that item; without such an item the keys keep their meaning."""
         for number in range(1, _MAX_ITEMS + 1):
-            shown = Condition(partial(self._has, number))
+            shown = Condition(partial(lambda least: len(self._items) >= least, number))
             keys.add("escape", str(number), filter=shown)(partial(self._drop, number))
-
-    def _has(self, number: int) -> bool:
-        return len(self._items) >= number
 
     @property
     def _items(self) -> list[PreviewItem]:
-        return [each for each in self._found if each.key not in self._dropped] if self._buffer.text else []
+        return [each for each in self._found if each[0] not in self._dropped] if self._buffer.text else []
 
     def _drop(self, number: int, event: KeyPressEvent) -> None:
-        self._dropped.add(self._items[number - 1].key)
+        self._dropped.add(self._items[number - 1][0])
         event.app.invalidate()
 
     def _changed(self) -> None:
@@ -340,17 +363,12 @@ class RecallPreview:
         loop.run_in_executor(None, self._search, draft)
 
     def _search(self, draft: str) -> None:
-        """On a thread of its own; that of the prompt waits for the interpreter 0.2 ms instead of 5 at each key."""
+        """On a thread of its own."""
         found: tuple[PreviewItem, ...] = ()
-        before = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH_INTERVAL)
-        try:
-            # StoreError: the next command reports what is wrong with the file.
-            with suppress(StoreError), closing(self._app.db.another_connection()) as db:
-                found = items(self._app, db, self._session(), draft)
-        finally:
-            sys.setswitchinterval(before)
-            self._busy = False
+        # StoreError: the next command reports what is wrong with the file.
+        with suppress(StoreError), closing(self._app.db.another_connection()) as db:
+            found = items(self._app, db, self._session(), draft)
+        self._busy = False
         if self._searched == draft:  # else the line was sent meanwhile, or something was forgotten
             self._found = found
             self._redraw()
@@ -358,10 +376,9 @@ class RecallPreview:
 
 def items(app: App, db: Database, session: int | None, draft: str) -> tuple[PreviewItem, ...]:
     """What memory would add to this draft, searched by words alone."""
-    turn_context = ToolContext(db, session or 0, app.scope, app.time)
     shown_messages = model_context.visible(db, session, app.window) if session else []
-    chosen = prompt_recall.select(turn_context, draft, shown_messages, logged=False).used
+    turn_context = ToolContext(db, session or 0, app.scope, app.time)
+    chosen = [hit for hit, _ in prompt_recall.select(turn_context, draft, shown_messages, logged=False).used]
     return tuple(
-        PreviewItem((hit.kind, hit.id), f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}")
-        for hit, _ in chosen[:_MAX_ITEMS]
+        ((hit.kind, hit.id), f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}") for hit in chosen[:_MAX_ITEMS]
     )

@@ -30,7 +30,7 @@ from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Page, PromptDraft, Question, Result, Resumed, Screen, Theme
 from agent_cli.repl.conversation import Conversation
-from agent_cli.repl.keyboard import keys, picker
+from agent_cli.repl.keyboard import keys
 from agent_cli.repl.keyboard.key_reader import TurnKeyboard
 from agent_cli.repl.reminders import Reminders
 from agent_cli.repl.shell import completion
@@ -151,7 +151,7 @@ class Shell:
         conversation.origin = "tool" if self._app.child else "typed" if typed and not whole else "pasted"
         # What came faster than anyone types may be a paste, so none of it counts as typed.
         sent = [Part(text, conversation.origin)] if fast or self._app.child else parts
-        conversation.parts, conversation.excluded = sent, self._prompt.take_dropped()
+        conversation.parts, conversation.excluded = sent, self._prompt.preview.take_dropped()
         self._stored = False
         if text.strip() in ("exit", "quit") and typed:
             raise commands.Leave
@@ -246,8 +246,6 @@ class Shell:
         """Once the prompt stands, load the commands, and say above it when no server or no chat model is there."""
         await asyncio.sleep(_POLL_INTERVAL / 4)
         await asyncio.to_thread(commands.registry)
-        if not is_dumb_terminal():  # which is asked for a number
-            picker.prepare()
         keys.spare_loaded()
         message = await asyncio.to_thread(self._model_offer.check)
         while self._runner or not (self._prompt.application.is_running or is_dumb_terminal()):

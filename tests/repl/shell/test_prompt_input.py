@@ -28,7 +28,7 @@ from agent_cli.repl.commands import session_commands
 from agent_cli.repl.keyboard.keys import PASTE_TIMEOUT, KeyAhead, typed_ahead
 from agent_cli.repl.shell import completion, prompt_input
 from agent_cli.repl.shell.completion import PromptCompleter, while_typing
-from agent_cli.repl.shell.prompt_input import PreviewItem, PromptInput
+from agent_cli.repl.shell.prompt_input import PromptInput
 from agent_cli.repl.shell.shell import Shell
 from tests import facts
 from tests.conftest import place
@@ -399,11 +399,11 @@ def test_what_memory_will_add_stands_above_the_prompt_and_a_key_drops_it(app):
 
     async def person(keyboard, line):
         keyboard.send_text("Who lives in Graz?")
-        await until(lambda: line._preview.line)
-        assert {lives.handle, cat.handle} <= set(line._preview.line.split())
-        number = line._preview.line.split().index(lives.handle) - 2
-        keyboard.send_text(f"\x1b{line._preview.line.split()[number + 1]}")
-        await until(lambda: lives.handle not in line._preview.line.split())
+        await until(lambda: line.preview.line)
+        assert {lives.handle, cat.handle} <= set(line.preview.line.split())
+        number = line.preview.line.split().index(lives.handle) - 2
+        keyboard.send_text(f"\x1b{line.preview.line.split()[number + 1]}")
+        await until(lambda: lives.handle not in line.preview.line.split())
         keyboard.send_text("\r")
         await until(lambda: app.db.value("select count(*) from recollection"))
 
@@ -417,31 +417,31 @@ def test_what_was_forgotten_is_foreseen_no_more(app):
 
     async def person(keyboard, line):
         keyboard.send_text("Who lives in Graz?")
-        await until(lambda: line._preview.line)
+        await until(lambda: line.preview.line)
         forget.erase(
             app.db,
             forget.planned(app.db, provenance.select_by_handle(app.db, app.scope.owner, [lives.handle])),
             app.time,
         )
         line.drop_forgotten()
-        assert line._preview.line == ""
+        assert line.preview.line == ""
         keyboard.send_text("\x15")
 
     at_prompt(app, person)
 
 
 def test_what_is_found_once_the_line_was_sent_is_not_shown_above_the_next(app, monkeypatch):
-    found, go_on = (PreviewItem(("fact", 1), "f1 I live in Graz"),), threading.Event()
+    found, go_on = ((("fact", 1), "f1 I live in Graz"),), threading.Event()
     monkeypatch.setattr(prompt_input, "items", lambda *_: go_on.wait(5) and found)
 
     async def person(keyboard, line):
         line.buffer.text = "Who lives in Graz?"
-        await until(lambda: line._preview._busy)
-        line.take_dropped()
+        await until(lambda: line.preview._busy)
+        line.preview.take_dropped()
         go_on.set()
-        await until(lambda: not line._preview._busy)
+        await until(lambda: not line.preview._busy)
         await asyncio.sleep(0.02)
-        assert line._preview.line == ""
+        assert line.preview.line == ""
         line.buffer.reset()
 
     at_prompt(app, person)
@@ -455,7 +455,7 @@ def test_nothing_is_foreseen_of_a_command_or_of_what_is_not_known(app):
         for words in ("/search Graz", "\x15What is the capital of Peru?"):
             keyboard.send_text(words)
             await asyncio.sleep(0.5)
-            assert line._preview.line == ""
+            assert line.preview.line == ""
         keyboard.send_text("\x15")
 
     at_prompt(app, person)
