@@ -55,10 +55,10 @@ MAY_IMPORT = {
     "checks": "app memory.* llm store config",
     # the doors
     "serve": "app agent tools memory memory.* llm store",
-    "repl.keyboard": "render terminal app memory memory.*",
+    "repl.keyboard": "render terminal",
     "repl": "repl.keyboard render terminal app agent agent.* memory memory.* llm store",
     "repl.commands": "repl repl.keyboard render terminal checks app agent agent.* memory memory.* llm store",
-    "repl.shell": "repl repl.* terminal render app agent config tools memory.* llm store",
+    "repl.shell": "repl repl.* terminal render app agent config tools memory memory.* llm store",
     "cli": "terminal serve repl repl.* render checks app agent agent.* tools memory memory.* llm store config",
     "__main__": "cli",
 }

@@ -106,8 +106,8 @@ class InlineParser:
         if mark == "`":
             blanks = content.startswith(" ") and content.endswith(" ") and content.strip()
             return end, split_words(content[1:-1] if blanks else content, _joined(style, CODE))
-        own = STRUCK if mark == "~" else ("", ITALIC, BOLD, f"{BOLD};{ITALIC}")[len(delimiter)]
-        return end, InlineParser(_joined(style, own)).feed(content, final=True)
+        extra = STRUCK if mark == "~" else ("", ITALIC, BOLD, f"{BOLD};{ITALIC}")[len(delimiter)]
+        return end, InlineParser(_joined(style, extra)).feed(content, final=True)
 
     def _opens(self, delimiter: str, after: str) -> bool:
         if delimiter[0] == "`":

@@ -1,5 +1,3 @@
-"""Keys: the bindings of the prompt, pastes, history, single keys for questions, and terminals without a cursor.
-
-It knows prompt-toolkit, the app and the stored prompts (memory.conversations.log); nothing else of `repl`. Owns no
-tables.
+"""Keys: the bindings of the prompt, pastes, single keys for questions, a choice from a list, and terminals without a
+cursor. It knows prompt-toolkit, and nothing else of `repl`. Owns no tables.
 """
