@@ -15,7 +15,7 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field
 from functools import cache
@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 from agent_cli import text
 from agent_cli.llm import engine, http, repair
 from agent_cli.llm.http import Address, ServerFault
-from agent_cli.llm.model import Cancel, Chunk, Notice, PriorTextWasThinking, Text, Thinking
+from agent_cli.llm.model import Cancel, Chunk, Done, Notice, Text, Thinking
 from agent_cli.messages import Message, ToolCall
 from agent_cli.text import Pattern, map_texts, visible
 from agent_cli.values import frozen
@@ -109,26 +109,6 @@ def unmarked(value: Any) -> Any:
     return map_texts(value, broken)
 
 
-def tool_json(tool: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "function", "function": unmarked(tool)}
-
-
-def message_json(
-    message: Message, call_json: Callable[[int, ToolCall], dict[str, Any]], thinking: str, tool_name: str
-) -> dict[str, Any]:
-    """A message in a server's JSON. `thinking`, `tool_name`: its names of these fields."""
-    result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
-    if message.calls:
-        result["tool_calls"] = [
-            {"id": broken(call.id), **call_json(index, call)} for index, call in enumerate(message.calls)
-        ]
-        if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
-            result[thinking] = broken(message.thinking)
-    if message.role == "tool":
-        result |= unmarked({tool_name: message.tool_name, "tool_call_id": message.call_id})
-    return result
-
-
 _MAX_DEPTH = 50  # levels of nesting in an argument
 _NAMED_TOOL = Pattern(r"\b(\w+)\(")  # a tool that calls others names them in its description: jot(text)
 
@@ -149,7 +129,7 @@ def read_object(line: bytes) -> dict[str, Any]:
 
 
 class ReplyParser(ABC):
-    """Makes the chunks of one reply. `started`: a text or a call was given out, so the request cannot be repeated."""
+    """Makes the chunks of one reply."""
 
     def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
         named = (name for tool in tools for name in _NAMED_TOOL.findall(tool.get("description") or ""))
@@ -157,13 +137,12 @@ class ReplyParser(ABC):
         self._model = model
         self._ids = set(used_ids)
         self._thinking = repair.ThinkingParser()
-        self._printed_calls = repair.PrintedCallDetector(self._schemas)
+        self._printed = repair.PrintedCallDetector(self._schemas)
         self._has_calls = False
-        self.started = self.done = False
 
     @abstractmethod
     def feed(self, line: bytes) -> Iterator[Chunk]:
-        """The chunks of one line of the response; with the last of a whole reply it is `done`. Raises ServerFault."""
+        """The chunks of one line of the response; Done is the last of a whole reply. Raises ServerFault."""
 
     @abstractmethod
     def end(self) -> Iterator[Chunk]:
@@ -175,45 +154,28 @@ class ReplyParser(ABC):
             self._thinking.ignore_tags()
             yield Thinking(thinking)
         if isinstance(content, str) and content:
-            yield from self._without_printed_calls(self._thinking.feed(content))
+            yield from self._printed.feed(self._thinking.feed(content))
 
     def calls(self, calls: Sequence[tuple[Any, str, Any]]) -> Iterator[Chunk]:
         """Tool calls: (the server's id, name, arguments)."""
-        yield from self._without_printed_calls(self._thinking.flush())
-        yield from self._text(self._printed_calls.flush())
+        yield from self._printed.feed(self._thinking.flush())
+        yield from self._printed.flush()
         for id, name, arguments in calls:
             yield self._make_call(id, name, repair.coerce_arguments(arguments, self._schemas.get(name, {})))
 
     def flush(self, whole: bool) -> Iterator[Chunk]:
         """The chunks held back. Only in a `whole` reply can the text turn out to be calls."""
-        yield from self._without_printed_calls(self._thinking.flush())
-        calls = self._printed_calls.calls() if whole and not self._has_calls else []
+        yield from self._printed.feed(self._thinking.flush())
+        calls = self._printed.calls() if whole and not self._has_calls else []
         for name, arguments in calls:
             yield self._make_call("", name, arguments)
-        held = self._printed_calls.flush()
-        if held and not calls:  # a call that was cut is no answer
-            yield Thinking(held) if whole and held.lstrip().startswith(repair.OPEN_TAG) else Text(held)
-
-    def _without_printed_calls(self, chunks: Sequence[repair.ParsedChunk]) -> Iterator[Chunk]:
-        for chunk in chunks:
-            match chunk:
-                case Text(text):
-                    yield from self._text(self._printed_calls.feed(text))
-                case PriorTextWasThinking():
-                    yield from self._text(self._printed_calls.flush())
-                    self._printed_calls.reset()
-                    yield chunk
-                case _:
-                    yield chunk
-
-    def _text(self, text: str) -> Iterator[Chunk]:
-        if text:
-            self.started = True
-            yield Text(text)
+        for held in self._printed.flush() if not calls else ():
+            cut = whole and held.text.lstrip().startswith(repair.OPEN_TAG)  # a call that was cut is no answer
+            yield Thinking(held.text) if cut else held
 
     def _make_call(self, server_id: Any, name: str, arguments: dict[str, Any]) -> ToolCall:
         """A call with the server's id, or with a new one when that is empty or already used."""
-        self.started = self._has_calls = True
+        self._has_calls = True
         id = server_id if isinstance(server_id, str) else ""
         while not id or id in self._ids:
             id = f"call_{os.urandom(4).hex()}"
@@ -253,6 +215,8 @@ class ServerModel(ABC):
 
     path: ClassVar[str]
     limit_option: ClassVar[str]  # what the server calls the most tokens of a reply
+    thinking_field: ClassVar[str]  # of a message
+    tool_name_field: ClassVar[str]
     parser: ClassVar[type[ReplyParser]]
 
     def __init__(self, name: str, address: Address, settings: ChatSettings):
@@ -267,8 +231,13 @@ class ServerModel(ABC):
         self._options = {self.limit_option if key == "num_predict" else key: each for key, each in options.items()}
 
     @abstractmethod
-    def _body(self, request: Request) -> dict[str, Any]:
-        """The request in the server's form."""
+    def _fields(self, request: Request) -> dict[str, Any]:
+        """The fields of the request that are the server's own."""
+
+    @staticmethod
+    @abstractmethod
+    def _call_fields(index: int, call: ToolCall) -> dict[str, Any]:
+        """The fields of a call besides its id."""
 
     @abstractmethod
     def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
@@ -292,11 +261,14 @@ class ServerModel(ABC):
         request = Request(messages, tools, think, format, limit)
         used_ids = {call.id for message in messages for call in message.calls}
         time_left, pause, failed, busy = self._settings.patience, 0.5, False, False
+        started = False  # a text or a call was given out, so the request cannot be repeated
         while True:
-            body = {name: value for name, value in self._body(request).items() if name not in self._left_out}
+            body = self._body(request)
             parser = self.parser(self.name, tools if "tools" in body else (), used_ids)
             try:
-                yield from self._read(body, parser, cancel)
+                for chunk in self._read(body, parser, cancel):
+                    started = started or isinstance(chunk, Text | ToolCall)
+                    yield chunk
                 return
             except ServerFault as caught:
                 fault = caught
@@ -305,7 +277,7 @@ class ServerModel(ABC):
                 self._left_out |= fields
                 if sentence:
                     yield Notice(sentence)
-            elif parser.started:
+            elif started:
                 break
             elif fault.kind == "busy" and time_left > 0:
                 if not busy:
@@ -321,12 +293,33 @@ class ServerModel(ABC):
         yield from parser.flush(whole=False)
         raise engine.as_error(fault, self.name, self._address, self._settings.num_ctx) from fault
 
+    def _body(self, request: Request) -> dict[str, Any]:
+        """The request in the server's form."""
+        messages = [self.message_json(each) for each in request.messages]
+        body = {"model": self.name, "messages": messages, "stream": True, **self._fields(request)}
+        if request.tools:
+            body["tools"] = [{"type": "function", "function": unmarked(tool)} for tool in request.tools]
+        return {name: value for name, value in body.items() if name not in self._left_out}
+
+    @classmethod
+    def message_json(cls, message: Message) -> dict[str, Any]:
+        result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
+        if message.calls:
+            calls = enumerate(message.calls)
+            result["tool_calls"] = [{"id": broken(call.id), **cls._call_fields(index, call)} for index, call in calls]
+            if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
+                result[cls.thinking_field] = broken(message.thinking)
+        if message.role == "tool":
+            result |= unmarked({cls.tool_name_field: message.tool_name, "tool_call_id": message.call_id})
+        return result
+
     def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
         with closing(http.stream_lines(self._address, self.path, body, cancel=cancel)) as lines:
             for line in lines:
-                yield from parser.feed(line)
-                if parser.done:
-                    return
+                for chunk in parser.feed(line):
+                    yield chunk
+                    if isinstance(chunk, Done):
+                        return
         yield from parser.end()
 
     def _without_tools(self) -> tuple[set[str], str]:

@@ -11,11 +11,11 @@ from typing import Any
 
 from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, tool_json, unmarked
+from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, unmarked
 from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
 from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, Chunk, Done
-from agent_cli.messages import Message, ToolCall
+from agent_cli.messages import ToolCall
 from agent_cli.values import frozen
 
 _TIMEOUT = 5.0  # seconds, for answers that need no model
@@ -133,7 +133,6 @@ class LineParser(ReplyParser):
             named = [each for each in given if isinstance(each[1].get("name"), str)]
             yield from self.calls([(id, function["name"], function.get("arguments")) for id, function in named])
         if answer.get("done"):
-            self.done = True
             yield from self.flush(whole=True)
             counts = ("prompt_eval_count", "eval_count", "load_duration")
             tokens_in, tokens_out, load_ns = (http.int_or_zero(answer.get(key)) for key in counts)
@@ -149,6 +148,7 @@ class OllamaModel(ServerModel):
 
     path = "/api/chat"
     limit_option = "num_predict"
+    thinking_field, tool_name_field = "thinking", "tool_name"
     parser = LineParser
 
     def __init__(self, name: str, host: str, settings: ChatSettings, keep_alive: str | int | None = None):
@@ -157,20 +157,15 @@ class OllamaModel(ServerModel):
         self._keep_alive = parse_keep_alive(keep_alive)
         self._local = False
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def _fields(self, request: Request) -> dict[str, Any]:
         limit = {} if request.limit is None else {"num_predict": request.limit}
-        body: dict[str, Any] = {
-            "model": self.name,
-            "messages": [message_json(message) for message in request.messages],
-            "stream": True,
-            "truncate": False,
-            "shift": False,
-            "options": {**self._options, **limit},
-        }
-        if request.tools:
-            body["tools"] = [tool_json(tool) for tool in request.tools]
         given = {"think": request.think, "format": request.format, "keep_alive": self._keep_alive}
-        return body | {name: value for name, value in given.items() if value is not None}
+        asked = {name: value for name, value in given.items() if value is not None}
+        return {"truncate": False, "shift": False, "options": {**self._options, **limit}, **asked}
+
+    @staticmethod
+    def _call_fields(index: int, call: ToolCall) -> dict[str, Any]:
+        return {"function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})}}
 
     def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
         self._local = self._local or is_local(self._address, self.name, cancel)
@@ -182,14 +177,6 @@ class OllamaModel(ServerModel):
         if fault.kind == "no thinking" and body.get("think"):
             return {"think"}, f"the model {self.name!r} has no separate thinking; asked again without it"
         return set(), ""
-
-
-def message_json(message: Message) -> dict[str, Any]:
-    return chat.message_json(message, _call_json, "thinking", "tool_name")
-
-
-def _call_json(index: int, call: ToolCall) -> dict[str, Any]:
-    return {"function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})}}
 
 
 def parse_keep_alive(value: str | int | None) -> str | int | None:

@@ -13,11 +13,11 @@ from typing import Any
 
 from agent_cli.errors import ConfigError, ModelMissing
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, broken, tool_json, unmarked
+from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, broken, unmarked
 from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
 from agent_cli.llm.http import Address, ServerFault, ServerKind, wrong_server
 from agent_cli.llm.model import Cancel, Chunk, Done, Notice
-from agent_cli.messages import Message, ToolCall
+from agent_cli.messages import ToolCall
 from agent_cli.values import frozen
 
 _FIELD, _END = b"data:", b"[DONE]"
@@ -59,14 +59,11 @@ class EventParser(ReplyParser):
             self._unframed += line + b"\n"
 
     def end(self) -> Iterator[Chunk]:
-        if self.done:
-            return
         if self._unframed:
             unframed, self._unframed = self._unframed, b""
             yield from self._event(chat.read_object(unframed))
         if not self._finish:
             raise ServerFault("incomplete")
-        self.done = True
         if calls := list(self._whole_calls()):
             yield from self.calls(calls)
         yield from self.flush(whole=True)
@@ -120,28 +117,26 @@ _OPTIONAL = ("stream_options", "chat_template_kwargs", "reasoning_effort", "resp
 class OpenAIModel(ServerModel):
     path = "/chat/completions"
     limit_option = "max_tokens"
+    thinking_field, tool_name_field = "reasoning_content", "name"
     parser = EventParser
 
-    def _body(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self.name,
-            "messages": [message_json(message) for message in request.messages],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **self._options,
-        }
+    def _fields(self, request: Request) -> dict[str, Any]:
+        fields: dict[str, Any] = {"stream_options": {"include_usage": True}, **self._options}
         if request.limit is not None:
-            body["max_tokens"] = request.limit
-        if request.tools:
-            body["tools"] = [tool_json(tool) for tool in request.tools]
+            fields["max_tokens"] = request.limit
         if isinstance(request.think, bool):
-            body["chat_template_kwargs"] = {"enable_thinking": request.think}
+            fields["chat_template_kwargs"] = {"enable_thinking": request.think}
         elif request.think:
-            body["reasoning_effort"] = request.think
+            fields["reasoning_effort"] = request.think
         if request.format is not None:
             schema = {"name": "answer", "schema": request.format, "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return body
+            fields["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return fields
+
+    @staticmethod
+    def _call_fields(index: int, call: ToolCall) -> dict[str, Any]:
+        function = {"name": broken(call.name), "arguments": json.dumps(unmarked(call.arguments))}
+        return {"type": "function", "function": function}
 
     def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
         if "tools" in body and _names_tools(fault):
@@ -155,15 +150,6 @@ def _names_tools(fault: ServerFault) -> bool:
     return fault.kind == "no tools" or bool(
         re.search(r"--jinja|--enable-auto-tool-choice", fault.message.partition("tool")[2])
     )
-
-
-def message_json(message: Message) -> dict[str, Any]:
-    return chat.message_json(message, _call_json, "reasoning_content", "name")
-
-
-def _call_json(index: int, call: ToolCall) -> dict[str, Any]:
-    function = {"name": broken(call.name), "arguments": json.dumps(unmarked(call.arguments))}
-    return {"type": "function", "function": function}
 
 
 class OpenAIEmbedder(engine.ServerEmbedder):

@@ -7,7 +7,7 @@ searched for calls. Unknown names and arguments stay: the model gets an error fo
 
 import json
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from typing import Any
 
 from agent_cli.llm.model import Chunk, Done, PriorTextWasThinking, Text, Thinking
@@ -220,13 +220,9 @@ def without_repetition(chunks: Iterator[Chunk]) -> Generator[Chunk, None, None]:
 
 FENCE, OPEN_TAG, CLOSE_TAG = "```", "<tool_call>", "</tool_call>"
 
-_FENCE_LANGUAGES = ("json", "tool_call", "tool_code", "")
 _NAME_KEYS = ("name", "function", "tool")
 _ARGUMENT_KEYS = ("arguments", "parameters")
-_FIRST_KEYS = (*_NAME_KEYS, *_ARGUMENT_KEYS, "type", "tool_calls")
 _CALL_KEYS = {*_NAME_KEYS, *_ARGUMENT_KEYS, "type", "id"}
-# The first key, its closing quote, the colon and the value, as far as they have arrived.
-_FIRST_ENTRY = re.compile(r'\{\s*(?:"(\w*)(?:(")\s*(:?)\s*(.*))?)?', re.DOTALL)
 
 Schemas = Mapping[str, Mapping[str, Any]]
 """The JSON Schema of each tool's parameters, by the tool's name."""
@@ -234,13 +230,12 @@ Schemas = Mapping[str, Mapping[str, Any]]
 
 def coerce_arguments(raw: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as an object, its values converted to the schema's types where the conversion is unambiguous."""
-    if isinstance(raw, str):
-        raw = _parse_json(raw)
+    raw = _parsed(raw)
     if not isinstance(raw, dict):
         return {}
     properties = schema.get("properties") or {}
     if len(raw) == 1 and (key := next(iter(raw))) in _ARGUMENT_KEYS and key not in properties:
-        inner = _parse_json(raw[key]) if isinstance(raw[key], str) else raw[key]
+        inner = _parsed(raw[key])
         raw = inner if isinstance(inner, dict) else raw
     meant: dict[str, Any] = {}
     for key, value in raw.items():
@@ -264,7 +259,7 @@ def _coerce(value: Any, schema: Any) -> Any:
         if kind == "integer" and isinstance(value, float) and value.is_integer():
             return int(value)
         if isinstance(value, str) and kind != "string":
-            parsed = _parse_json(value.strip().lower() if kind == "boolean" else value)
+            parsed = _parsed(value.strip().lower() if kind == "boolean" else value)
             if _has_type(parsed, kind) and (parsed is not None or value == "null"):
                 return parsed
     return value
@@ -279,101 +274,87 @@ def _has_type(value: Any, name: Any) -> bool:
     return kind is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
 
 
-def _parse_json(text: str) -> Any:
+def _parsed(value: Any) -> Any:
+    """The value that a text is the JSON of, None where it is not JSON; any other value as it is."""
+    if not isinstance(value, str):
+        return value
     try:
-        return json.loads(text)
+        return json.loads(value)
     except (ValueError, RecursionError):
         return None
 
 
 class PrintedCallDetector:
-    """Fed the text of a reply piece by piece; holds back a beginning that may be a printed call."""
+    """Fed the chunks of a reply piece by piece; holds back the beginning of a text that may be a printed call."""
 
     def __init__(self, schemas: Schemas):
         self._schemas = schemas
-        self._buffer = ""
-        self._buffering = bool(schemas)
+        self._held = ""
+        self._holding = bool(schemas)
 
-    def feed(self, piece: str) -> str:
-        """The text that is certainly not a call."""
-        if not self._buffering:
-            return piece
-        self._buffer += piece
-        if may_become_call(self._buffer, self._schemas) and not (
-            "}" in self._buffer and _has_trailing_text(self._buffer)
-        ):
-            return ""
-        return self.flush()
+    def feed(self, chunks: Iterable[ParsedChunk]) -> Iterator[ParsedChunk]:
+        """The chunks whose text is certainly no call."""
+        for chunk in chunks:
+            if isinstance(chunk, PriorTextWasThinking):  # the answer begins here
+                yield from self.flush()
+                self._holding = bool(self._schemas)
+            if not (isinstance(chunk, Text) and self._holding):
+                yield chunk
+                continue
+            self._held += chunk.text
+            if not _may_become_call(self._held, self._schemas) or _is_followed(self._held):
+                yield from self.flush()
 
-    def flush(self) -> str:
-        text, self._buffer, self._buffering = self._buffer, "", False
-        return text
-
-    def reset(self) -> None:
-        """Begin again: the text so far was thinking."""
-        self._buffer, self._buffering = "", bool(self._schemas)
+    def flush(self) -> Iterator[Text]:
+        held, self._held, self._holding = self._held, "", False
+        if held:
+            yield Text(held)
 
     def calls(self) -> list[tuple[str, dict[str, Any]]]:
         """The calls, when the whole reply consists of calls; else an empty list."""
-        return parse_calls(self._buffer, self._schemas) if self._buffer.strip() else []
+        return parse_calls(self._held, self._schemas)
 
 
-def may_become_call(text: str, schemas: Schemas) -> bool:
+_OPENERS = (OPEN_TAG, "```json", "```tool_call", "```tool_code", FENCE, "")
+
+
+def _may_become_call(text: str, schemas: Schemas) -> bool:
     """Whether a reply that begins with `text` may become a printed call of one of the tools."""
-    start = text.lstrip()
-    for opener in (OPEN_TAG, FENCE):
-        if opener.startswith(start):
-            return True
-        if start.startswith(opener):
-            return _may_become_object(start[len(opener) :], schemas, fenced=opener == FENCE)
-    return _may_become_object(start, schemas)
-
-
-def _may_become_object(text: str, schemas: Schemas, fenced: bool = False) -> bool:
-    if fenced:
-        language = re.split(r"\W", text, maxsplit=1)[0]
-        text = text[len(language) :]
-        if not text:
-            return any(known.startswith(language) for known in _FENCE_LANGUAGES)
-        if language not in _FENCE_LANGUAGES:
+    names = [f'"{name}"' for name in schemas]
+    values = {
+        '"name"': names,
+        '"tool"': names,
+        '"function"': ["{", *names],
+        '"arguments"': ["{", '"'],
+        '"parameters"': ["{", '"'],
+        '"type"': ['"function"'],
+        '"tool_calls"': ["["],
+    }
+    steps: list[Collection[str]] = [_OPENERS, ["{"], values, [":"]]
+    for expected in steps:
+        text = text.lstrip()
+        if any(each.startswith(text) for each in expected):
+            return True  # all that has arrived
+        found = next((each for each in expected if text.startswith(each)), None)
+        if found is None:
             return False
-    text = text.lstrip()
-    first = _FIRST_ENTRY.fullmatch(text)
-    if not first:
-        return not text
-    key, closed, colon, value = (group or "" for group in first.groups())
-    if not closed:
-        return any(known.startswith(key) for known in _FIRST_KEYS)
-    return key in _FIRST_KEYS and (not value or (bool(colon) and _may_become_value(key, value, schemas)))
+        text = text.removeprefix(found)
+        if expected is values:
+            steps.append(values[found])
+    return True
 
 
-def _may_become_value(key: str, value: str, schemas: Schemas) -> bool:
-    """Whether the value of the first key, as far as it has arrived, may be a call's."""
-    if key in _ARGUMENT_KEYS:
-        return value[0] in '{"'
-    if key == "tool_calls":
-        return value[0] == "["
-    if key == "function" and value[0] == "{":
-        return True
-    known = ["function"] if key == "type" else list(schemas)
-    closed = value[0] == '"' and '"' in value[1:]
-    typed = value[1:].partition('"')[0]
-    return value[0] == '"' and (typed in known if closed else any(name.startswith(typed) for name in known))
-
-
-def _has_trailing_text(text: str) -> bool:
+def _is_followed(text: str) -> bool:
     """Whether other text follows the finished object, so that the reply is not a call."""
-    start = text.index("{")
+    if "}" not in text:
+        return False
     try:
-        _, end = json.JSONDecoder().raw_decode(text, start)
+        _, end = json.JSONDecoder().raw_decode(text, text.index("{"))
     except (ValueError, RecursionError):
         return False
-    tail, opening = text[end:].strip(), text.lstrip()
-    closing = FENCE if opening.startswith(FENCE) else CLOSE_TAG if opening.startswith(OPEN_TAG) else ""
-    if not closing or not tail.startswith(closing):
-        return not closing.startswith(tail)
-    after = tail[len(closing) :].lstrip()
-    return bool(after) and (closing == FENCE or not OPEN_TAG.startswith(after[: len(OPEN_TAG)]))
+    closing = FENCE if text.lstrip().startswith(FENCE) else CLOSE_TAG
+    tail = text[end:].strip().removeprefix(closing).lstrip()
+    return not any(each.startswith(tail) for each in (closing, OPEN_TAG)) and not tail.startswith(OPEN_TAG)
 
 
 def parse_calls(text: str, schemas: Schemas) -> list[tuple[str, dict[str, Any]]]:
@@ -381,18 +362,17 @@ def parse_calls(text: str, schemas: Schemas) -> list[tuple[str, dict[str, Any]]]
     body = text.strip()
     if body.startswith(OPEN_TAG):
         blocks = [block for block in body.replace(CLOSE_TAG, "").split(OPEN_TAG) if block.strip()]
-    elif fenced := re.fullmatch(r"```(?:json|tool_call|tool_code)?\s*+(.*\S|)\s*+```", body, re.DOTALL):
-        blocks = [fenced[1]]
     else:
-        blocks = [body]
-    found = [call for block in blocks for call in _calls_in(_parse_json(block), schemas)]
-    return [call for call in found if call is not None] if None not in found else []
-
-
-def _calls_in(value: Any, schemas: Schemas) -> Sequence[tuple[str, dict[str, Any]] | None]:
-    if isinstance(value, dict) and set(value) == {"tool_calls"} and isinstance(value["tool_calls"], list):
-        return [_parse_call(inner, schemas) for inner in value["tool_calls"]]
-    return [_parse_call(value, schemas)]
+        fenced = re.fullmatch(r"```(?:json|tool_call|tool_code)?\s*+(.*\S|)\s*+```", body, re.DOTALL)
+        blocks = [fenced[1] if fenced else body]
+    calls: list[tuple[str, dict[str, Any]]] = []
+    for value in map(_parsed, blocks):
+        several = isinstance(value, dict) and set(value) == {"tool_calls"} and isinstance(value["tool_calls"], list)
+        for each in value["tool_calls"] if several else [value]:
+            if (call := _parse_call(each, schemas)) is None:
+                return []
+            calls.append(call)
+    return calls
 
 
 def _parse_call(value: Any, schemas: Schemas) -> tuple[str, dict[str, Any]] | None:
@@ -401,8 +381,5 @@ def _parse_call(value: Any, schemas: Schemas) -> tuple[str, dict[str, Any]] | No
     if not isinstance(value, dict) or not set(value) <= _CALL_KEYS:
         return None
     name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), "")
-    raw = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
-    raw = _parse_json(raw) if isinstance(raw, str) else raw
-    if name not in schemas or not isinstance(raw, dict):
-        return None
-    return name, coerce_arguments(raw, schemas[name])
+    raw = _parsed(next((value[key] for key in _ARGUMENT_KEYS if key in value), None))
+    return (name, coerce_arguments(raw, schemas[name])) if name in schemas and isinstance(raw, dict) else None
