@@ -19,7 +19,7 @@ from agent_cli.config.settings_file import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, FileRefused, StoreBusy
 from agent_cli.llm import ollama
-from agent_cli.llm.engine import Engine, Tag, find, refuse_cloud
+from agent_cli.llm.engine import Engine, Tag, find, refuse_cloud, same_model
 from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.memory.review import review
 from agent_cli.memory.search import index, vectors, word_tables
@@ -161,21 +161,21 @@ def _model(settings: Config, tags: list[Tag], engine: Engine) -> Iterator[Findin
     if engine.name != "ollama":
         yield Finding("model", True, name)
         return
-    about = ollama.model_info(settings.host, name)
-    if about.context and settings.num_ctx > about.context:
-        description = f"{name}, context {settings.num_ctx} tokens, and it was made for {about.context}"
-        yield Finding("model", False, description, f"agent config set num_ctx {about.context}")
+    context, capabilities = ollama.model_info(settings.host, name)
+    if context and settings.num_ctx > context:
+        description = f"{name}, context {settings.num_ctx} tokens, and it was made for {context}"
+        yield Finding("model", False, description, f"agent config set num_ctx {context}")
     else:
-        trained = f" of the {about.context} it was made for" if about.context else ""
+        trained = f" of the {context} it was made for" if context else ""
         yield Finding("model", True, f"{name}, context {settings.num_ctx} tokens{trained}")
-    if about.capabilities and "tools" not in about.capabilities:
+    if capabilities and "tools" not in capabilities:
         fix = "nothing is wrong; for notes written by the model itself, choose one that has `tools`"
         yield Finding("tools", True, f"{name} cannot use tools", fix)
     yield _loaded(settings, name)
 
 
 def _loaded(settings: Config, name: str) -> Finding:
-    running = ollama.loaded_model(settings.host, name)
+    running = next((each for each in ollama.running(settings.host) if same_model(each.name, name)), None)
     if running is None:
         return Finding("loaded", True, f"{name} is not loaded: the first answer waits for that")
     where = f"{100 * running.in_vram // running.size} % of it on the graphics card" if running.in_vram else "on the CPU"

@@ -83,42 +83,27 @@ models_app = noun("List the models of the server, choose or fetch one.")
 def list_(invocation: Invocation, limit: Limit = 100, as_json: AsJson = False) -> None:
     """List the models: size, context, what they can, what is loaded. Cloud models are marked."""
     from agent_cli.app.app import engine_of  # what reaches the server: the settings need none of it
-    from agent_cli.llm import ollama_models
-    from agent_cli.llm.ollama_models import ListedModel
 
     config = invocation.settings().config
-    if config.engine == "ollama":
-        found = ollama_models.listing(config.host)
-    else:
-        engine = engine_of(config)
-        found = [
-            ListedModel(
-                tag.name,
-                tag.size,
-                None,
-                tag.context_length,
-                tag.capabilities,
-                engine.loaded(tag.name) is True,
-                tag.elsewhere,
-            )
-            for tag in engine.listing(_TIMEOUT)
-        ]
+    engine = engine_of(config)
+    found = engine.listing(_TIMEOUT)[:limit]
+    loaded = engine.loaded([each.name for each in found]) or ()
     output.listing(
-        found[:limit],
+        found,
         as_json,
         lambda each: {
             "id": each.name,
             "size": each.size,
             "context": each.context_length,
             "capabilities": list(each.capabilities),
-            "loaded": each.loaded,
-            "cloud": each.cloud,
+            "loaded": each.name in loaded,
+            "cloud": each.elsewhere,
         },
         lambda each: {
             "id": each.name,
             "size": f"{each.size / 1e9:.1f} GB" if each.size else "-",
             "context": f"{each.context_length} tokens" if each.context_length else "-",
-            "state": "cloud, not used" if each.cloud else "loaded" if each.loaded else "-",
+            "state": "cloud, not used" if each.elsewhere else "loaded" if each.name in loaded else "-",
             "capabilities": ", ".join(each.capabilities),
         },
         "the server has no models; `agent models pull NAME` fetches one",
@@ -128,14 +113,14 @@ def list_(invocation: Invocation, limit: Limit = 100, as_json: AsJson = False) -
 @models_app.command()
 def use(invocation: Invocation, name: Annotated[str, Argument(help="The model that answers from now on.")]) -> None:
     """Choose the model: it is written to the settings."""
-    from agent_cli.llm import ollama_models
-    from agent_cli.llm.engine import refuse_cloud
+    from agent_cli.app.app import engine_of
+    from agent_cli.llm.engine import find, refuse_cloud
 
     refuse_cloud(name)
     config = invocation.settings().config
     with suppress(AgentError):  # a server that does not answer now may have it
-        found = ollama_models.listing(config.host) if config.engine == "ollama" and name != "offline" else []
-        if found and not {name, f"{name}:latest"} & {each.name for each in found}:
+        found = engine_of(config).listing(_TIMEOUT) if config.engine == "ollama" and name != "offline" else []
+        if found and not find(name, found):
             invocation.note(f"the server has no {name} yet; `agent models pull {name}` fetches it")
     set_("model", name)
 

@@ -229,8 +229,8 @@ class Engine(ABC):
     @abstractmethod
     def embedder(self, model: str) -> ServerEmbedder: ...
 
-    def loaded(self, model: str) -> bool | None:
-        """Whether it has the model in memory; None when it does not say."""
+    def loaded(self, models: Sequence[str]) -> list[str] | None:
+        """Which of these models it has in memory; None when it does not say."""
         return None
 
     def pull_command(self, model: str) -> str:

@@ -350,39 +350,38 @@ def _request(address: Address, path: str, body: Body) -> bytes:
 
 def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
     """A connected socket. Connects on another thread, because nothing can interrupt the resolving of a name."""
-    results: SimpleQueue[socket.socket | OSError | ValueError | ConfigError | None] = SimpleQueue()
-    abandoned = threading.Event()
-
-    def close_late() -> None:
-        while abandoned.is_set() and not results.empty():
-            with suppress(Empty):  # the other thread was faster
-                if isinstance(late := results.get_nowait(), socket.socket):
-                    late.close()
+    results: SimpleQueue[socket.socket | Exception] = SimpleQueue()
+    decided = threading.Lock()  # taken by what comes first, the end of connecting or that of waiting
 
     def dial() -> None:
+        result: socket.socket | Exception
         try:
-            results.put(_open_socket(address, seconds))
+            result = _open_socket(address, seconds)
         except (OSError, ValueError, ConfigError) as error:  # ValueError: a name that cannot be encoded
-            results.put(error)
-        close_late()
+            result = error
+        if decided.acquire(blocking=False):
+            results.put(result)
+        elif isinstance(result, socket.socket):
+            result.close()
+
+    def give_up() -> None:
+        if decided.acquire(blocking=False):
+            results.put(TimeoutError(f"no answer within {seconds:g} s"))
 
     threading.Thread(target=dial, name="dial", daemon=True).start()
-    with cancel.on_cancel(lambda: results.put(None)):
+    with cancel.on_cancel(give_up):
         try:
             result = results.get(timeout=seconds)
         except Empty:
-            result = TimeoutError(f"no answer within {seconds:g} s")
+            give_up()
+            result = results.get()
     if isinstance(result, socket.socket):
-        if not cancel:
-            return result
-        result.close()
-    abandoned.set()
-    close_late()
+        return result
     cancel.check()
     if isinstance(result, ConfigError):
         raise result
     why = getattr(result, "strerror", None) or str(result) or type(result).__name__
-    raise unavailable(address, why[:1].lower() + why[1:]) from (result if isinstance(result, Exception) else None)
+    raise unavailable(address, why[:1].lower() + why[1:]) from result
 
 
 def _open_socket(address: Address, seconds: float) -> socket.socket:

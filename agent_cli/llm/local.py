@@ -18,7 +18,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -231,9 +231,9 @@ class LocalEngine(Engine):
     def embedder(self, model: str) -> "LocalEmbedder":
         return LocalEmbedder(model, self)
 
-    def loaded(self, model: str) -> bool | None:
+    def loaded(self, models: Sequence[str]) -> list[str] | None:
         try:
-            return running(self.launch(model)) is not None
+            return [model for model in models if running(self.launch(model))]
         except ModelMissing:
             return None
 

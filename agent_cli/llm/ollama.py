@@ -6,7 +6,7 @@ the person must be told. Values of an unexpected shape are ignored.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_cli.errors import ModelMissing, ModelUnavailable
@@ -88,22 +88,12 @@ def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
     ]
 
 
-def loaded_model(host: str, name: str, timeout: float = _TIMEOUT) -> RunningModel | None:
-    """The model with this name, when it is loaded. Raises ModelUnavailable."""
-    return next((each for each in running(host, timeout) if engine.same_model(each.name, name)), None)
-
-
-@frozen
-class ModelInfo:
-    context: int  # tokens it was trained with, 0 where the server does not say
-    capabilities: tuple[str, ...]
-
-
-def model_info(host: str, name: str) -> ModelInfo:
+def model_info(host: str, name: str) -> tuple[int, tuple[str, ...]]:
+    """The tokens that a model was trained with, 0 where the server does not say, and what it can."""
     answer = _fetch(host, "/api/show", {"model": name})
     info = http.fields(answer.get("model_info"))
     context = http.int_or_zero(info.get(f"{info.get('general.architecture')}.context_length"))
-    return ModelInfo(context, http.names(answer.get("capabilities")))
+    return context, http.names(answer.get("capabilities"))
 
 
 def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = _TIMEOUT) -> dict[str, Any]:
@@ -233,11 +223,12 @@ class OllamaEngine(Engine):
     def embedder(self, model: str) -> OllamaEmbedder:
         return OllamaEmbedder(self.host, model)
 
-    def loaded(self, model: str) -> bool | None:
+    def loaded(self, models: Sequence[str]) -> list[str] | None:
         try:
-            return loaded_model(self.host, model, PROBE_TIMEOUT) is not None
+            found = running(self.host, PROBE_TIMEOUT)
         except ModelUnavailable:
             return None
+        return [name for name in models if any(engine.same_model(each.name, name) for each in found)]
 
     def pull_command(self, model: str) -> str:
         return f"ollama pull {model}"

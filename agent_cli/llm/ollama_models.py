@@ -1,9 +1,8 @@
-"""Lists and pulls models of an Ollama server, through the official package, and downloads with progress.
+"""Downloads models to an Ollama server, through the official package, with progress.
 
-These are commands that a person waits for, so its slow import does not matter, and the package follows the
-server's API from version to version. What it drops (a model's capabilities, where it runs) is asked for in ollama.py.
-The server keeps what has arrived, so after a broken connection a download is tried again, and a later run continues
-where this one stopped.
+A person waits for it, so the package's slow import does not matter, and it follows the server's API from version to
+version. The server keeps what has arrived, so after a broken connection a download is tried again, and a later run
+continues where this one stopped.
 """
 
 import socket
@@ -11,138 +10,15 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import datetime
+from contextlib import suppress
 from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 from agent_cli import text
 from agent_cli.errors import AgentError, Cancelled, ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm import engine, http, ollama
+from agent_cli.llm import engine, http
 from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
-
-READ_TIMEOUT = 30.0
-"""Seconds that a list may take."""
-
-_CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")  # events of httpcore
-
-
-@frozen
-class ListedModel:
-    name: str
-    size: int  # bytes
-    modified: datetime | None
-    context_length: int  # tokens it was trained with, 0 where the server does not say
-    capabilities: tuple[str, ...]
-    loaded: bool
-    cloud: bool
-
-
-@frozen
-class PullStep:
-    status: str
-    digest: str = ""
-    completed: int = 0  # bytes
-    total: int = 0
-
-
-class PullInterrupted(ModelFailed):
-    """The connection broke before a model was complete: another pull continues where it stopped."""
-
-
-def listing(host: str) -> list[ListedModel]:
-    """The models of the server, newest first. Raises ModelUnavailable."""
-    with _client(http.parse_address(host)) as client:
-        listed, running = client.list().models, client.ps().models
-    known = ollama.list_tags(host, timeout=READ_TIMEOUT)
-    loaded = [model.model or "" for model in running]
-    return [_listed(model, known, loaded) for model in listed if model.model]
-
-
-def _listed(model: Any, known: list[engine.Tag], loaded: list[str]) -> ListedModel:
-    tag = engine.find(model.model, known) or engine.Tag(model.model)
-    return ListedModel(
-        name=model.model,
-        size=int(model.size or 0),
-        modified=model.modified_at,
-        context_length=tag.context_length,
-        capabilities=tag.capabilities,
-        loaded=any(engine.same_model(model.model, name) for name in loaded),
-        cloud=bool(tag.remote) or engine.is_cloud(model.model),
-    )
-
-
-def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[PullStep]:
-    """Pull a model from the library. Raises ModelMissing, ModelFailed, ModelUnavailable, Cancelled."""
-    engine.refuse_cloud(name)
-    cancel, status = Cancel() if cancel is None else cancel, ""
-    with _client(http.parse_address(host), name, cancel) as client:
-        for step in client.pull(name, stream=True):
-            cancel.check()
-            status = step.status or ""
-            yield PullStep(status, step.digest or "", step.completed or 0, step.total or 0)
-    if status != "success":
-        raise PullInterrupted(
-            f"the server stopped fetching {name!r} before it was complete: run the same command again to continue"
-        )
-
-
-@contextmanager
-def _client(server: http.Address, name: str = "", pulling: Cancel | None = None) -> Iterator[Any]:
-    """The package's client. `pulling`: for a download, which may be silent for long and ends when this is set."""
-    if "ollama" not in sys.modules and (spec := find_spec("ollama")):
-        # Without running its __init__, which builds a client from environment variables that may not suit it (quotes in
-        # OLLAMA_HOST, an unsupported kind of proxy) and fails.
-        sys.modules["ollama"] = module_from_spec(spec)
-    import httpx  # late like the package, which lets httpx's exceptions through
-    from ollama._client import Client
-    from ollama._types import ResponseError
-
-    cancel, interrupted = (Cancel(), ModelFailed) if pulling is None else (pulling, PullInterrupted)
-    sockets: list[socket.socket] = []
-
-    def stop() -> None:
-        """End the connection; closing it would not wake the thread that waits for the next line."""
-        for each in sockets:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-
-    def prepare(request: httpx.Request) -> None:
-        request.headers.pop("authorization", None)  # a key for ollama.com that the package sends everywhere
-        request.extensions["trace"] = follow
-
-    def follow(event: str, info: dict[str, Any]) -> None:
-        if event in _CONNECTED:
-            sockets.append(info["return_value"].get_extra_info("socket"))
-            if cancel:
-                stop()
-
-    read = READ_TIMEOUT if pulling is None else None
-    timeout, hooks = httpx.Timeout(read, connect=http.CONNECT_TIMEOUT), {"request": [prepare]}
-    client: Any = Client(server.url, timeout=timeout, trust_env=False, follow_redirects=False, event_hooks=hooks)
-    try:
-        with cancel.on_cancel(stop):
-            yield client
-    except ResponseError as error:
-        raise _translate(error, name, server) from error
-    except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
-        cancel.check()
-        raise http.unavailable(server, "no connection") from error
-    # RuntimeError: closed. The last three: JSON that is not Ollama's.
-    except (httpx.HTTPError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-        cancel.check()
-        raise interrupted(f"the answer of the server at {server.url} is incomplete or cannot be read") from error
-    finally:
-        client.close()
-
-
-def _translate(error: Any, name: str, server: http.Address) -> AgentError:
-    fault = http.as_fault(error.error, error.status_code if error.status_code > 0 else 200)
-    if "file does not exist" in fault.message:
-        return ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library")
-    return engine.as_error(fault, name, server)
-
 
 _MAX_FAILURES = 5
 """Broken connections in a row without any bytes received."""
@@ -181,22 +57,27 @@ class DownloadProgress:
         return " · ".join(parts)
 
 
+class _Interrupted(ModelFailed):
+    """The connection broke before a model was complete."""
+
+
 def fetch(host: str, name: str, cancel: Cancel | None = None, pause: float = 1.0) -> Iterator[DownloadProgress]:
     """Download a model, retrying when the connection breaks. Raises ModelMissing, ModelFailed, ModelUnavailable.
 
     Raises Cancelled with a sentence that says how to continue. `pause`: seconds before the second try, then doubled.
     """
-    cancel = Cancel() if cancel is None else cancel
+    engine.refuse_cloud(name)
+    server, cancel = http.parse_address(host), Cancel() if cancel is None else cancel
     totals, failures = _Totals(), 0
     while True:
         arrived_before = totals.arrived
         try:
-            for step in pull(host, name, cancel):
+            for step in _pull(server, name, cancel):
                 yield totals.update(step)
             return
         except Cancelled as error:
             raise cancelled(name, totals.percent) from error
-        except (PullInterrupted, ModelUnavailable) as error:
+        except (_Interrupted, ModelUnavailable) as error:
             failures = 1 if totals.arrived > arrived_before else failures + 1
             if failures >= _MAX_FAILURES or not totals.started:
                 raise
@@ -212,6 +93,70 @@ def cancelled(name: str, percent: int) -> Cancelled:
     return Cancelled(
         f"stopped at {percent} %; what has arrived is kept, and `agent models pull {name}` goes on from there"
     )
+
+
+def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
+    """The steps of one try, as the package has them."""
+    if "ollama" not in sys.modules and (spec := find_spec("ollama")):
+        # Without running its __init__, which builds a client from environment variables that may not suit it (quotes in
+        # OLLAMA_HOST, an unsupported kind of proxy) and fails.
+        sys.modules["ollama"] = module_from_spec(spec)
+    import httpx  # late like the package, which lets httpx's exceptions through
+    from ollama._client import Client
+    from ollama._types import ResponseError
+
+    connected: list[socket.socket] = []
+
+    def stop() -> None:
+        """End the connection; closing it would not wake the thread that waits for the next line."""
+        for each in connected:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def without_key(request: httpx.Request) -> None:
+        request.headers.pop("authorization", None)  # a key for ollama.com that the package sends everywhere
+
+    def follow(response: httpx.Response) -> None:
+        connected.append(response.extensions["network_stream"].get_extra_info("socket"))
+        if cancel:
+            stop()
+
+    client: Any = Client(
+        server.url,
+        timeout=httpx.Timeout(None, connect=http.CONNECT_TIMEOUT),
+        trust_env=False,
+        follow_redirects=False,
+        event_hooks={"request": [without_key], "response": [follow]},
+    )
+    status = ""
+    try:
+        with cancel.on_cancel(stop):
+            for step in client.pull(name, stream=True):
+                cancel.check()
+                status = step.status or ""
+                yield step
+    except ResponseError as error:
+        raise _translate(error, name, server) from error
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        cancel.check()
+        raise http.unavailable(server, "no connection") from error
+    # RuntimeError: closed. The last three: JSON that is not Ollama's.
+    except (httpx.HTTPError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+        cancel.check()
+        raise _Interrupted(f"the answer of the server at {server.url} is incomplete or cannot be read") from error
+    finally:
+        client.close()
+    if status != "success":
+        raise _Interrupted(
+            f"the server stopped fetching {name!r} before it was complete: run the same command again to continue"
+        )
+
+
+def _translate(error: Any, name: str, server: http.Address) -> AgentError:
+    fault = http.as_fault(error.error, error.status_code if error.status_code > 0 else 200)
+    if "file does not exist" in fault.message:
+        return ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library")
+    return engine.as_error(fault, name, server)
 
 
 class _Totals:
@@ -234,23 +179,24 @@ class _Totals:
         total = self._sizes.total()
         return 100 * self._completed.total() // total if total else 0
 
-    def update(self, step: PullStep) -> DownloadProgress:
+    def update(self, step: Any) -> DownloadProgress:
         self.started = True
+        status, digest, completed, total = step.status or "", step.digest, step.completed or 0, step.total or 0
         notice = ""
-        if step.digest:
-            if step.digest not in self._present_before:
-                self._present_before[step.digest] = step.completed
-                if 0 < step.completed < step.total:
-                    received = f"{text.format_size(step.completed)} of {text.format_size(step.total)}"
+        if digest:
+            if digest not in self._present_before:
+                self._present_before[digest] = completed
+                if 0 < completed < total:
+                    received = f"{text.format_size(completed)} of {text.format_size(total)}"
                     notice = f"going on where it stopped: {received} are here"
-            self._completed[step.digest] = max(step.completed, self._completed[step.digest])
-            self._sizes[step.digest] = step.total
-        if not step.digest or not step.total:
-            return DownloadProgress(step.status, notice=notice)
-        now = time.monotonic()
-        self._speed_samples.append((now, self.arrived))
-        while len(self._speed_samples) > 2 and now - self._speed_samples[0][0] > _SPEED_WINDOW:
-            self._speed_samples.popleft()
-        since, then = self._speed_samples[0]
+            self._completed[digest] = max(completed, self._completed[digest])
+            self._sizes[digest] = total
+        if not digest or not total:
+            return DownloadProgress(status, notice=notice)
+        now, samples = time.monotonic(), self._speed_samples
+        samples.append((now, self.arrived))
+        while len(samples) > 2 and now - samples[0][0] > _SPEED_WINDOW:
+            samples.popleft()
+        since, then = samples[0]
         speed = (self.arrived - then) / (now - since) if now - since > 0.5 else 0.0
-        return DownloadProgress(step.status, self._completed.total(), self._sizes.total(), speed, notice)
+        return DownloadProgress(status, self._completed.total(), self._sizes.total(), speed, notice)

@@ -115,8 +115,8 @@ class Conversation:
 
         def choose() -> tuple[ChatModel, str]:
             chosen, notice = (model, "") if model else models.chat(app, context.db)
-            loaded = None if chosen.name in ("offline", "scripted") else app.engine.loaded(chosen.name)
-            self.waiting = f"{'loading' if loaded is False else 'waiting for'} {chosen.name}"
+            loaded = None if chosen.name in ("offline", "scripted") else app.engine.loaded([chosen.name])
+            self.waiting = f"{'loading' if loaded == [] else 'waiting for'} {chosen.name}"
             if loaded:
                 self.waiting = "reading the prompt"
             return chosen, notice

@@ -127,7 +127,7 @@ def test_a_process_that_ends_answers_first_who_asked(brief):
 def test_after_a_kill_the_next_question_starts_another(small, killed, engine):
     before = address(engine)
     killed()
-    assert engine.loaded(local.SMALL) is False
+    assert engine.loaded([local.SMALL]) == []
     assert text_of(small.reply(HELLO, limit=2))
     assert address(engine) != before
 
