@@ -7,8 +7,8 @@ anybody still needs it.
 
 Three files in a private folder belong to each. The process holds a lock on one as long as it lives, however it ends; so
 who cannot take the lock knows that it runs, and of two that start only one goes on. The record says its address and the
-key that it asks for; it is written when the model is loaded, and removed under the lock before another is started, so a
-record beside a held lock is never an old one. The third file is its log.
+key that it asks for; it is written when the model is loaded, and removed before another is started, so a record beside
+a held lock is never an old one. The third file is its log.
 """
 
 import hashlib
@@ -162,16 +162,7 @@ def is_alive(launch: Launch) -> bool:
 
 def _start(launch: Launch) -> "subprocess.Popen[bytes]":
     """Start a process. -P: it imports nothing from the current folder."""
-    import fcntl
-
-    lock = os.open(launch.lock, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        launch.record.unlink(missing_ok=True)
-    except BlockingIOError:
-        pass  # another has begun meanwhile: this one will find it and end
-    finally:
-        os.close(lock)
+    launch.record.unlink(missing_ok=True)  # of one that was killed
     arguments = [launch.folder, launch.weights, launch.num_ctx, int(launch.embeds), launch.idle]
     command = [sys.executable, "-P", "-m", "agent_cli.llm.local", *map(str, arguments)]
     log = os.open(launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -215,8 +206,7 @@ class LocalEngine(Engine):
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         if not is_installed():
             raise ModelUnavailable(_NOT_INSTALLED)
-        found = map(self.find, dict.fromkeys((*self.named, SMALL)))
-        return [tag for tag in found if tag]
+        return list(filter(None, map(self.find, dict.fromkeys((*self.named, SMALL)))))
 
     def find(self, model: str) -> Tag | None:
         try:
@@ -246,16 +236,15 @@ class LocalEngine(Engine):
         return INSTALL_SMALL if model == SMALL else ""
 
     def missing(self, model: str = "") -> ModelMissing:
-        if not model:
-            return ModelMissing(
-                f"the local engine has no model: agent config set model FILE{SUFFIX}, or try a very small one "
-                f"with `{INSTALL_SMALL}`"
-            )
         try:
-            file_of(model)
+            if model:
+                file_of(model)
         except ModelMissing as error:
             return error
-        return ModelMissing(f"the model {model!r} cannot be used")
+        return ModelMissing(
+            f"the local engine has no model: agent config set model FILE{SUFFIX}, or try a very small one "
+            f"with `{INSTALL_SMALL}`"
+        )
 
 
 class LocalModel:
@@ -298,7 +287,7 @@ class LocalEmbedder(OpenAIEmbedder):
 
 # The process itself.
 
-_PATIENCE = 2.0  # seconds to try for the lock, which somebody may hold for a moment to look
+_TRIES = 40  # to take the lock, which somebody may hold for a moment to look
 _GRACE = 0.5  # seconds
 _CACHE = 512  # MiB of prompts that were read before and may come again
 
@@ -331,15 +320,13 @@ def _take(lock: int) -> bool:
     """Hold the lock until the process ends; False when another process does."""
     import fcntl
 
-    until = time.monotonic() + _PATIENCE
-    while True:
+    for _ in range(_TRIES):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
         except BlockingIOError:
-            if time.monotonic() > until:
-                return False
-        time.sleep(0.05)
+            time.sleep(_LOOK)
+    return False
 
 
 def _serve(launch: Launch, key: str) -> Any:
