@@ -16,14 +16,12 @@ import os
 import shutil
 import threading
 import time
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -133,8 +131,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self._lock, self._reading = threading.Lock(), threading.Lock()
-        self._counts: Counter[tuple[str, str, str]] = Counter()  # by name, caller and labels
-        self._times: dict[tuple[str, str], list[float]] = {}  # how many in each bucket and above, then their sum
+        self._counts = defaultdict[tuple[str, str, str], float](
+            float
+        )  # by name, caller and labels, in the order they came
         self._read_to = 0  # the last event that was counted
 
     def count(self, name: str, caller: str, by: int = 1, labels: str = "") -> None:
@@ -143,9 +142,11 @@ class Metrics:
 
     def time(self, name: str, caller: str, seconds: float) -> None:
         with self._lock:
-            row = self._times.setdefault((name, caller), [0.0] * (len(BUCKETS) + 2))
-            row[bisect_left(BUCKETS, seconds)] += 1
-            row[-1] += seconds
+            for bound in (*BUCKETS, math.inf):
+                label = "+Inf" if bound == math.inf else str(bound)
+                self._counts[f"{name}_bucket", caller, f',le="{label}"'] += seconds <= bound
+            self._counts[f"{name}_sum", caller, ""] += seconds
+            self._counts[f"{name}_count", caller, ""] += 1
 
     def read_log(self, db: Database) -> None:
         """Count what callers' turns and calls were logged since the last reading; the first one reads the whole log."""
@@ -164,25 +165,21 @@ class Metrics:
 
     def render(self, caller: Caller, gauges: Mapping[str, float], jobs: Mapping[str, int]) -> str:
         """The figures that this caller may see, as text."""
-        found: dict[str, list[str]] = {name: [] for name in _METRICS}
         with self._lock:
-            for (name, who, labels), many in sorted(self._counts.items()):
-                if caller.mine or who == caller.name:
-                    found[name].append(f'{name}{{caller="{who}"{labels}}} {many}')
-            for (name, who), row in sorted(self._times.items()):
-                if caller.mine or who == caller.name:
-                    below = accumulate(row[:-1])
-                    bounds = zip((*map(str, BUCKETS), "+Inf"), below, strict=True)
-                    found[name] += [f'{name}_bucket{{caller="{who}",le="{le}"}} {many:g}' for le, many in bounds]
-                    found[name].append(f'{name}_sum{{caller="{who}"}} {row[-1]:g}')
-                    found[name].append(f'{name}_count{{caller="{who}"}} {sum(row[:-1]):g}')
+            counts = self._counts.copy()
+        samples = [
+            (name, f'{{caller="{who}"{labels}}} {value:.15g}')
+            for (name, who, labels), value in counts.items()
+            if caller.mine or who == caller.name
+        ]
         if caller.mine:
-            for name, now in gauges.items():
-                found[name].append(f"{name} {now:g}")
-            found["agent_jobs"] += [f'agent_jobs{{state="{state}"}} {many}' for state, many in jobs.items()]
+            samples += [(name, f" {value:g}") for name, value in gauges.items()]
+            samples += [("agent_jobs", f'{{state="{state}"}} {many}') for state, many in jobs.items()]
         lines: list[str] = []
-        for name, (kind, help) in _METRICS.items():
-            lines += [f"# HELP {name} {help}", f"# TYPE {name} {kind}", *found[name]] if found[name] else []
+        for metric, (kind, help) in _METRICS.items():
+            parts = [f"{metric}_{each}" for each in ("bucket", "sum", "count")] if kind == "histogram" else [metric]
+            if found := [f"{name}{sample}" for name, sample in samples if name in parts]:
+                lines += [f"# HELP {metric} {help}", f"# TYPE {metric} {kind}", *found]
         return "".join(f"{line}\n" for line in lines)
 
 
@@ -208,17 +205,21 @@ class Turn:
         self.cancel = Cancel()
         self.waited = 0.0  # seconds in line
         self.began = False
-        self._answered = asyncio.Event()  # the answer is whole, or it has ended: what is new is indexed after that
+        self._answered = False  # the answer is whole, or there will be none
         self._outcome: JsonObject = {}  # its end, or what had arrived when it was cut
-        self._events: asyncio.Queue[JsonObject | None] = asyncio.Queue()
+        self._events: asyncio.Queue[JsonObject | None] = asyncio.Queue()  # None: it has ended
         self._work, self._receive, self._seconds, self._stays = work, receive, seconds, stays
-        self._timed_out = self._given_up = False
+        self._timed_out = False
         self._error: BaseException | None = None
 
     async def answer(self) -> JsonObject:
         """The whole answer as a JSON object. Raises Refused, with what had arrived."""
-        await self._wait_for(self._answered.wait())
-        self._raise_error()
+
+        async def end() -> None:
+            while (await self._next_event())["type"] != "end":
+                pass
+
+        await self._unless_gone(end())
         return response_body(self._outcome)
 
     @property
@@ -229,34 +230,27 @@ class Turn:
 
     async def first_event(self) -> JsonObject:
         """The first event, waited for so that a turn that cannot begin gets its own status. Raises Refused."""
-        event = await self._wait_for(self._events.get())
-        if event is None:
-            self._raise_error()
-            raise responses.busy("the turn ended without an answer: ask again")
-        return event
+        return await self._unless_gone(self._next_event())
 
     async def remaining_events(self) -> AsyncIterator[JsonObject | None]:
         """The events after the first, None after each silence of a heartbeat; an error event ends a failed turn."""
         while True:
             try:
                 async with asyncio.timeout(responses.HEARTBEAT_SECONDS):
-                    event = await self._events.get()
+                    event = await self._next_event()
             except TimeoutError:
                 yield None
                 continue
-            if event is None:
-                break
+            except Refused as refused:
+                yield {"type": "error", **refused.body}
+                return
             yield {key: value for key, value in event.items() if key != "took"}
             if event["type"] == "end":
                 return
-        try:
-            self._raise_error()
-        except Refused as refused:
-            yield {"type": "error", **refused.body}
 
     def leave(self) -> None:
         """Called when the caller reads no more."""
-        if not self._stays and not self._answered.is_set():
+        if not self._stays and not self._answered:
             self.abandon()
 
     def abandon(self) -> None:
@@ -271,18 +265,13 @@ class Turn:
         self._timed_out = True
         self.abandon()
         if self.began:
-            asyncio.get_running_loop().call_later(_CUT_SECONDS, self._give_up)
-
-    def _give_up(self) -> None:
-        if not self._answered.is_set():
-            self._given_up = True
-            self.finish()
+            asyncio.get_running_loop().call_later(_CUT_SECONDS, self.finish)
 
     def finish(self, error: BaseException | None = None) -> None:
         """Let go of the caller."""
         self._error = self._error or error
         self._events.put_nowait(None)
-        self._answered.set()
+        self._answered = True
 
     async def run(self) -> None:
         """Run the work on a thread; returns when that has ended, whatever is cancelled meanwhile."""
@@ -311,27 +300,29 @@ class Turn:
             self._outcome = event
         if event["type"] != "cut":
             self._events.put_nowait(event)
-        if event["type"] == "end":
-            self._answered.set()
+        self._answered = self._answered or event["type"] == "end"
 
-    async def _wait_for(self, ready: Coroutine[Any, Any, T]) -> T:
+    async def _unless_gone(self, ready: Coroutine[Any, Any, T]) -> T:
         waiting = asyncio.ensure_future(ready)
         if not await responses.unless_disconnected(self._receive, waiting):
             self.leave()
             raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
         return waiting.result()
 
-    def _raise_error(self) -> None:
-        """Raise what ended the turn: Refused, or an error that is a bug."""
+    async def _next_event(self) -> JsonObject:
+        """Raises what ended the turn: Refused, or an error that is a bug."""
+        if event := await self._events.get():
+            return event
         error = self._error
-        if self._given_up or (isinstance(error, Cancelled) and self._timed_out and self.began):
+        if self._timed_out and self.began and isinstance(error, Cancelled | None):
             error = TimedOut(f"no whole answer within {self._seconds:g} s; what arrived is kept")
         if isinstance(error, AgentError):
             error = responses.from_error(error)
+        if error is None:
+            error = responses.busy("the turn ended without an answer: ask again")
         if isinstance(error, Refused):
             error.partial_answer = response_body(self._outcome)
-        if error is not None:
-            raise error
+        raise error
 
 
 def response_body(event: JsonObject) -> JsonObject:
