@@ -21,12 +21,12 @@ from agent_cli.agent.events import JsonObject, Lines
 from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers, sessions
-from agent_cli.memory.conversations.callers import AnsweredRequest, Caller
+from agent_cli.memory.conversations.callers import Caller
 from agent_cli.messages import Part
 from agent_cli.serve import responses, turns
 from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState, Turn, response_body
-from agent_cli.serve.turns import OpenSession, TurnRequest
+from agent_cli.serve.turns import TurnRequest
 from agent_cli.store import ids, keyed_hash
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
@@ -98,12 +98,12 @@ def router(state: ServerState) -> APIRouter:
     )
     async def chat(request: Request, question: ChatRequest, key: Key = "") -> Response:
         caller: Caller = request.state.caller
-        if key and caller.writes:
-            return await _answer_once(state, request, question, key)
         if not caller.writes and (question.session or key):
             what = "session" if question.session else "Idempotency-Key"
             raise Refused(403, "reads_only", f"this caller only reads, so nothing of it is kept: leave the {what} out")
-        turn_request = TurnRequest(caller, _session_opener(question))
+        if key:
+            return await _answer_once(state, request, question, key)
+        turn_request = TurnRequest(caller, partial(_open_session, question))
         return await _respond(turns.begin(state, request, turn_request, question.session), question)
 
     return routes
@@ -113,6 +113,20 @@ async def _answer_once(state: ServerState, request: Request, question: ChatReque
     """The answer to this key: the one that is kept, or being made, or a new one."""
     caller: Caller = request.state.caller
     text, place = json.dumps([question.message, question.session]), (caller.id, key)
+
+    def open_session(db: Database, app: App) -> tuple[int, Sequence[Part]]:
+        with db.write():
+            session, parts = _open_session(question, db, app)
+            known = callers.find_request(db, caller, key)
+            if known and known.message is None and sessions.is_open_elsewhere(db, known.session):
+                sentence = "the answer to this key is being made: send the request again to get it"
+                raise Refused(409, "in_use", sentence)  # by another server on the same file
+            callers.save_request(db, caller, key, session, app.time, hash=keyed_hash.digest(db, text))
+        return session, parts
+
+    def record(db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
+        callers.finish_request(db, caller, key, message, json.dumps(lines, ensure_ascii=False))
+
     if (waiting := state.waiting_by_key[place]) >= state.limits.waiting_per_caller:
         raise responses.busy(f"{waiting} requests wait for the answer to this key already: ask again later")
     state.waiting_by_key[place] += 1
@@ -122,16 +136,12 @@ async def _answer_once(state: ServerState, request: Request, question: ChatReque
                 ended = asyncio.ensure_future(asyncio.wait([making.task]))
                 if not await responses.unless_disconnected(request.receive, ended):
                     raise Refused(499, "gone", "the caller has disconnected")
-            known = await state.read(lambda db: _known_request(db, caller, key, text))
+            answer = await state.read(partial(_kept_answer, caller, key, text))
             if place not in state.turns_by_key:  # else another request was faster
                 break
-        if known and known.message:
-            logged = await state.read(partial(_logged_answer, known, scores=caller.mine))
-            return _repeat_answer(logged, question)
-        turn_request = TurnRequest(
-            caller, _session_opener(question, (caller, key, text)), on_answer=partial(_record_answer, caller, key)
-        )
-        asked = turns.begin(state, request, turn_request, question.session, key)
+        if answer:
+            return _repeat_answer(answer, question)
+        asked = turns.begin(state, request, TurnRequest(caller, open_session, record), question.session, key)
     finally:
         state.waiting_by_key[place] -= 1
         if not state.waiting_by_key[place]:
@@ -157,23 +167,11 @@ def _encode(event: JsonObject) -> str:
     return responses.encode_event(event, event=event["type"])
 
 
-def _session_opener(question: ChatRequest, key: tuple[Caller, str, str] | None = None) -> OpenSession:
-    """Said in the session that was named, or in a new one; under a key that is written down with it."""
-
-    def begin(db: Database, app: App) -> tuple[int, Sequence[Part]]:
-        with db.write():
-            session = resume_session(db, app, question.session) if question.session else None
-            session = session or sessions.start(db, app.scope, app.time())
-            if key:
-                caller, name, text = key
-                known = callers.find_request(db, caller, name)
-                if known and known.message is None and sessions.is_open_elsewhere(db, known.session):
-                    sentence = "the answer to this key is being made: send the request again to get it"
-                    raise Refused(409, "in_use", sentence)  # by another server on the same file
-                callers.save_request(db, caller, name, session, app.time, hash=keyed_hash.digest(db, text))
-        return session, [Part(without_surrogates(question.message), "http")]
-
-    return begin
+def _open_session(question: ChatRequest, db: Database, app: App) -> tuple[int, Sequence[Part]]:
+    """Said in the session that was named, or in a new one."""
+    named = question.session
+    session = resume_session(db, app, named) if named else sessions.start(db, app.scope, app.time())
+    return session, [Part(without_surrogates(question.message), "http")]
 
 
 def resume_session(db: Database, app: App, handle: str) -> int:
@@ -189,23 +187,14 @@ def resume_session(db: Database, app: App, handle: str) -> int:
     return sessions.reopen(db, session.id, app.scope.owner, app.time()).id
 
 
-def _known_request(db: Database, caller: Caller, key: str, text: str) -> AnsweredRequest | None:
-    """What was taken on under this key. Raises Refused where that was another request."""
+def _kept_answer(caller: Caller, key: str, text: str, db: Database) -> JsonObject | None:
+    """The answer that was given under this key, from the log. Raises Refused where that was to another request."""
     known = callers.find_request(db, caller, key)
     if known and known.hash != keyed_hash.digest(db, text):
         raise Refused(422, "key_reused", "this Idempotency-Key was sent with another request: make a new one")
-    return known
-
-
-def _record_answer(
-    caller: Caller, key: str, db: Database, session: int, message: int, answer: str, lines: Lines
-) -> None:
-    callers.finish_request(db, caller, key, message, json.dumps(lines, ensure_ascii=False))
-
-
-def _logged_answer(known: AnsweredRequest, db: Database, *, scores: bool) -> JsonObject:
-    """An answer as it was given, from the log. Raises Refused where it is there no more."""
-    answer = events.of_logged_turn(db, known.session, known.message or 0, json.loads(known.lines), scores=scores)
+    if not (known and known.message):
+        return None
+    answer = events.of_logged_turn(db, known.session, known.message, json.loads(known.lines), scores=caller.mine)
     if answer is None:
         raise Refused(410, "gone", "that answer was given, and was taken back or erased since")
     return response_body(answer)

@@ -14,6 +14,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header
@@ -23,6 +24,7 @@ from starlette.responses import JSONResponse, Response
 
 from agent_cli.agent.events import JsonObject, Lines
 from agent_cli.app.app import App
+from agent_cli.clock import Clock
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.messages import Part, Role, encode_parts, join_parts
@@ -30,98 +32,92 @@ from agent_cli.serve import responses, turns
 from agent_cli.serve.chat import resume_session
 from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState, Turn
-from agent_cli.serve.turns import OnAnswer, OpenSession, TurnRequest
+from agent_cli.serve.turns import TurnRequest
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
+from agent_cli.values import frozen
 
 _ANSWERED = ("stop", "length", "stopped", "repetition")  # how a reply ended that counts as an answer
 
 History = Sequence[tuple[Role, str]]
-"""What a client sends, instructions apart: of the user and the assistant, the last of the user."""
 
 
-def _answered(history: History) -> History:
-    return history[: max((n for n, (role, _) in enumerate(history, 1) if role == "assistant"), default=0)]
+@frozen
+class Conversation:
+    """What a client has sent, instructions apart, and what it calls the session."""
 
+    caller: Caller
+    history: History  # of the user and the assistant, the last of the user
+    named: str  # by X-Session
 
-def _handle(db: Database, caller: Caller, named: str) -> str:
-    """The handle of the session that X-Session names; empty for a name that is new."""
-    if named[:1] == "s" and named[1:].isdigit():
-        return named
-    known = callers.find_request(db, caller, f"{callers.NAMED}{named}") if named else None
-    return f"s{known.session}" if known else ""
+    @property
+    def _answered(self) -> History:
+        """The history up to the last answer."""
+        return self.history[: max((n for n, (role, _) in enumerate(self.history, 1) if role == "assistant"), default=0)]
 
+    def _handle(self, db: Database) -> str:
+        """The handle of the session that was named; empty for a name that is new."""
+        if self.named[:1] == "s" and self.named[1:].isdigit():
+            return self.named
+        known = callers.find_request(db, self.caller, f"{callers.NAMED}{self.named}") if self.named else None
+        return f"s{known.session}" if known else ""
 
-def _session_key(db: Database, caller: Caller, history: History, named: str) -> str | None:
-    """What the turn waits in line for: a session, or a name that will be one. None where it begins one."""
-    if named:
-        return _handle(db, caller, named) or f"named {caller.id} {named}"
-    found = _continued(db, caller, history)
-    return f"s{found.session}" if found else None
+    def _continued(self, db: Database) -> callers.AnsweredRequest | None:
+        """The session that has come as far as the history."""
+        return callers.find_by_transcript(db, self.caller, _normalized(self._answered)) if self._answered else None
 
+    def place_in_line(self, db: Database) -> str | None:
+        """What the turn waits for: a session, or a name that will be one. None where it begins one."""
+        if self.named:
+            return self._handle(db) or f"named {self.caller.id} {self.named}"
+        found = self._continued(db)
+        return f"s{found.session}" if found else None
 
-def _continued(db: Database, caller: Caller, history: History) -> callers.AnsweredRequest | None:
-    """The session that has come as far as the history."""
-    answered = _answered(history)
-    return callers.find_by_transcript(db, caller, _fingerprint_text(answered)) if answered else None
-
-
-def _session_opener(caller: Caller, history: History, named: str) -> OpenSession:
-    """The session that goes on, or a new one with all that was said before; of a caller that only reads, the latter."""
-
-    def begin(db: Database, app: App) -> tuple[int, Sequence[Part]]:
-        answered = _answered(history)
-        parts = join_parts([Part(without_surrogates(text), "http") for _, text in history[len(answered) :]])
-        if not caller.writes:
+    def open_session(self, db: Database, app: App) -> tuple[int, Sequence[Part]]:
+        """The session that goes on, or a new one with what was said before; of a caller that only reads, the latter."""
+        answered = self._answered
+        parts = join_parts([Part(without_surrogates(text), "http") for _, text in self.history[len(answered) :]])
+        if not self.caller.writes:
             return _import_history(db, app, answered), parts
         with db.write():
-            handle = _handle(db, caller, named)
+            handle = self._handle(db)
             session = resume_session(db, app, handle) if handle else None
-            found = _continued(db, caller, history)
-            is_last = found is not None and not _has_later_answer(db, found)
-            if session is not None and answered and not (found and found.session == session and is_last):
+            found = self._continued(db)
+            if found:  # where the session has gone on since; a question that got no answer does not count
+                later = log.history(db, found.session, after=found.message or 0)
+                if any(entry.message.role == "assistant" and entry.finish in _ANSWERED for entry in later):
+                    found = None
+            if session is not None and answered and not (found and found.session == session):
                 sentence = "what was said in that session is not what this history says: leave X-Session out"
                 raise Refused(409, "diverged", sentence)
-            if session is None and found and is_last:
+            if session is None and found:
                 with suppress(Refused):  # hidden, or open elsewhere: what was said is taken in anew
                     session = resume_session(db, app, f"s{found.session}")
             if session is None:
                 session = _import_history(db, app, answered)
-                if named:
-                    callers.save_request(db, caller, f"{callers.NAMED}{named}", session, app.time)
+                if self.named:
+                    callers.save_request(db, self.caller, f"{callers.NAMED}{self.named}", session, app.time)
         return session, parts
 
-    return begin
+    def record(self, time: Clock, db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
+        said = _normalized([*self.history, ("assistant", answer)])
+        callers.record_transcript(db, self.caller, said, session, message, time)
 
 
-def _fingerprint_text(said: History) -> str:
+def _normalized(said: History) -> str:
     """What is hashed: the words, for clients do as they like with blanks."""
     return json.dumps([[role, " ".join(text.split())] for role, text in said], ensure_ascii=False)
-
-
-def _recorder(caller: Caller, history: History, app: App) -> OnAnswer:
-    def keep(db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
-        said = _fingerprint_text([*history, ("assistant", answer)])
-        callers.record_transcript(db, caller, said, session, message, app.time)
-
-    return keep
-
-
-def _has_later_answer(db: Database, found: callers.AnsweredRequest) -> bool:
-    """Whether the session has gone on since: a question that got no answer does not count."""
-    later = log.history(db, found.session, after=found.message or 0)
-    return any(entry.message.role == "assistant" and entry.finish in _ANSWERED for entry in later)
 
 
 def _import_history(db: Database, app: App, seen: History) -> int:
     """A new session with what was said before. Its answers came of no model here, whatever the client says."""
     now = app.time()
     session = sessions.start(db, app.scope, now)
-    messages = []
-    for number, (role, words) in enumerate(seen, 1):
-        text = without_surrogates(words)
-        parts = encode_parts([Part(text, "http")])
-        messages.append(log.ImportedMessage(f"http {number}", now, role, text, parts=parts))
+    texts = [(role, without_surrogates(words)) for role, words in seen]
+    messages = [
+        log.ImportedMessage(f"http {number}", now, role, text, parts=encode_parts([Part(text, "http")]))
+        for number, (role, text) in enumerate(texts, 1)
+    ]
     with db.write():
         log.append_imported(db, session, app.scope, messages)
     return session
@@ -236,27 +232,25 @@ def router(state: ServerState) -> APIRouter:
         if session and not caller.writes:
             sentence = "this caller only reads, so no session of it is kept: leave X-Session out"
             raise Refused(403, "reads_only", sentence)
-        history, instructions = _split(asked_for.messages)
-        key = await state.read(lambda db: _session_key(db, caller, history, session)) if caller.writes else None
-        opener, recorder = _session_opener(caller, history, session), _recorder(caller, history, state.app)
-        turn_request = TurnRequest(caller, opener, recorder, instructions, streamed=bool(asked_for.stream))
-        return await _respond(turns.begin(state, request, turn_request, key), asked_for)
+        history: list[tuple[Role, str]] = []
+        instructions: list[str] = []
+        for each in asked_for.messages:
+            if not each.text.strip():
+                continue
+            if each.role in ("user", "assistant"):
+                history.append((each.role, each.text))
+            else:
+                instructions.append(each.text.strip())
+        if not history or history[-1][0] != "user":
+            raise Refused(400, "no_question", "the last message must be the user's, and say something")
+        conversation = Conversation(caller, history, session)
+        place = await state.read(conversation.place_in_line) if caller.writes else None
+        record = partial(conversation.record, state.app.time)
+        told = "\n\n".join(instructions)
+        turn_request = TurnRequest(caller, conversation.open_session, record, told, streamed=bool(asked_for.stream))
+        return await _respond(turns.begin(state, request, turn_request, place), asked_for)
 
     return routes
-
-
-def _split(messages: Sequence[ChatMessage]) -> tuple[History, str]:
-    """What was said, and the instructions. Raises Refused where nothing is asked."""
-    history: list[tuple[Role, str]] = []
-    instructions: list[str] = []
-    for each in messages:
-        if each.role in ("user", "assistant"):
-            history += [(each.role, each.text)] if each.text.strip() else []
-        else:
-            instructions += filter(None, [each.text.strip()])
-    if not history or history[-1][0] != "user":
-        raise Refused(400, "no_question", "the last message must be the user's, and say something")
-    return history, "\n\n".join(instructions)
 
 
 async def _respond(asked: Turn, completion_request: CompletionRequest) -> Response:
@@ -266,18 +260,19 @@ async def _respond(asked: Turn, completion_request: CompletionRequest) -> Respon
     answer = await asked.answer()
     message = {"role": "assistant", "content": answer["answer"], "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
-    completion = {
-        **_header_fields("chat.completion", answer),
-        "choices": [choice],
-        "usage": _usage(answer),
-        "agent": _memory_fields(answer),
-    }
-    return JSONResponse(completion, headers={**_session_header(answer), **asked.timing})
+    completion = {"choices": [choice], "usage": _usage(answer), "agent": _memory_fields(answer)}
+    head = _header_fields("chat.completion", answer)
+    return JSONResponse({**head, **completion}, headers={**_session_header(answer), **asked.timing})
 
 
 async def _chunks(asked: Turn, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:
     head = _header_fields("chat.completion.chunk", first)
-    yield responses.encode_event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
+
+    def chunk(delta: dict[str, str], finish: str | None = None, **more: Any) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return responses.encode_event({**head, "choices": [choice], **more})
+
+    yield chunk({"role": "assistant", "content": ""})
     gap = said = ""
     async for event in asked.remaining_events():
         match event:
@@ -285,7 +280,7 @@ async def _chunks(asked: Turn, first: JsonObject, asked_for: CompletionRequest) 
                 yield responses.HEARTBEAT
             case {"type": "delta", "text": text}:
                 said += text
-                yield responses.encode_event({**head, "choices": [_delta({"content": gap + text})]})
+                yield chunk({"content": gap + text})
                 gap = ""
             case {"type": "tool"}:
                 gap = "\n\n" if said.strip() else ""
@@ -293,8 +288,7 @@ async def _chunks(asked: Turn, first: JsonObject, asked_for: CompletionRequest) 
                 yield responses.encode_event(event)
                 return
             case {"type": "end"}:
-                last = {**_delta({}), "finish_reason": _finish_reason(event)}
-                yield responses.encode_event({**head, "choices": [last], "agent": _memory_fields(event)})
+                yield chunk({}, _finish_reason(event), agent=_memory_fields(event))
                 if asked_for.stream_options and asked_for.stream_options.include_usage:
                     yield responses.encode_event({**head, "choices": [], "usage": _usage(event)})
     yield "data: [DONE]\n\n"
@@ -303,10 +297,6 @@ async def _chunks(asked: Turn, first: JsonObject, asked_for: CompletionRequest) 
 def _header_fields(kind: str, answer: JsonObject) -> dict[str, Any]:
     turn = answer.get("turn") or format(time.time_ns(), "x")
     return {"id": f"chatcmpl-{turn}", "object": kind, "created": int(time.time()), "model": MODEL}
-
-
-def _delta(delta: dict[str, Any]) -> dict[str, Any]:
-    return {"index": 0, "delta": delta, "finish_reason": None}
 
 
 def _finish_reason(answer: JsonObject) -> str:
