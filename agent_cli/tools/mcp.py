@@ -192,17 +192,15 @@ class _ErrorTail:
         self._thread = threading.Thread(target=self._collect, args=(reading,), name="server's errors", daemon=True)
         self._thread.start()
 
-    def read(self) -> str:
+    def _collect(self, reading: int) -> None:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            self._chunks.extend(iter(lambda: pipe.read(4096), b""))
+
+    def last(self) -> str:
         """What it said last. Of one that has ended all was read; one that still runs is not waited for."""
         self.file.close()
         self._thread.join(_READ_TIMEOUT)
-        written = b"".join(self._chunks).decode("utf-8", "replace")
-        return "\n".join(one_line(line, 200) for line in clean(written).splitlines()[-_TAIL_LINES:])
-
-    def _collect(self, reading: int) -> None:
-        while piece := os.read(reading, 4096):
-            self._chunks.append(piece)
-        os.close(reading)
+        return one_line(clean(b"".join(self._chunks).decode("utf-8", "replace"))[-200:], 200)
 
 
 @asynccontextmanager
@@ -248,14 +246,14 @@ def _as_failure(name: str, error: BaseException, seconds: float, errors: _ErrorT
     else:
         reason = _ADDRESS.sub(lambda found: redacted_address(found[0]), str(error))
         why = f"failed: {one_line(reason or type(error).__name__, 300)}"
-    last = one_line(errors.read()[-200:], 200)
+    last = errors.last()
     return ServerFailed(f"the server {name} {why}" + (f"; it said last: {last}" if last else ""))
 
 
 MAX_TOOLS = 24  # of a server: each is part of every request
 _MAX_STORED = 100  # tools of a server
 _MAX_DESCRIPTION, _MAX_ARGUMENT_DESCRIPTION = 300, 100  # characters
-_MAX_SCHEMA = 3000  # characters of a tool's parameters
+_MAX_DESCRIBED = 3400  # characters of a tool with its parameters
 _MAX_ARGUMENTS = 20
 _MAX_NAME, _MAX_TYPE = 128, 10  # characters of the name of a tool or an argument, and of an argument's type
 _MAX_ALL_TOOLS = 16_000  # characters of the tools of all servers together
@@ -325,8 +323,7 @@ def store_changes(db: Database, servers: Servers, notice: Callable[[str], None])
 
 def stored_descriptions(db: Database, servers: Servers, name: str) -> Descriptions | None:
     stored = json.loads(meta.get(db, f"mcp {name}") or "{}")
-    same = stored.get("settings") == _settings_hash(db, servers.settings[name])
-    return stored["tools"] if same else None
+    return stored["tools"] if stored.get("settings") == _settings_hash(db, servers, name) else None
 
 
 def fetch_descriptions(db: Database, servers: Servers, name: str) -> Descriptions:
@@ -335,32 +332,46 @@ def fetch_descriptions(db: Database, servers: Servers, name: str) -> Description
     return descriptions
 
 
+def store_descriptions(db: Database, servers: Servers, name: str, descriptions: Descriptions) -> None:
+    stored = {"settings": _settings_hash(db, servers, name), "tools": descriptions}
+    meta.put(db, f"mcp {name}", json.dumps(stored, ensure_ascii=False))
+
+
+def _settings_hash(db: Database, servers: Servers, name: str) -> str:
+    """A hash of a server's settings, which may contain passwords."""
+    return keyed_hash.digest(db, json.dumps(servers.settings[name], sort_keys=True))
+
+
 def _described(listed: "list[McpTool]") -> Descriptions:
     return [
         sanitized_description(each.name, each.description or "", each.input_schema) for each in listed[:_MAX_STORED]
     ]
 
 
-def store_descriptions(db: Database, servers: Servers, name: str, descriptions: Descriptions) -> None:
-    stored = {"settings": _settings_hash(db, servers.settings[name]), "tools": descriptions}
-    meta.put(db, f"mcp {name}", json.dumps(stored, ensure_ascii=False))
-
-
 def sanitized_description(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """A tool's name, description and parameters, sanitized and cut to what a model needs to call it."""
     properties, needed = schema.get("properties"), schema.get("required")
-    declared = properties if isinstance(properties, Mapping) else {}
-    arguments = {
-        each: _sanitized_argument(parameter)
-        for each, parameter in list(declared.items())[:_MAX_ARGUMENTS]
-        if isinstance(parameter, Mapping) and each == _sanitized(each, _MAX_NAME)
-    }
+    arguments: dict[str, Any] = {}
+    for each, parameter in list(properties.items())[:_MAX_ARGUMENTS] if isinstance(properties, Mapping) else ():
+        if isinstance(parameter, Mapping) and each == _sanitized(each, _MAX_NAME):
+            arguments[each] = {key: map_texts(parameter[key], unfenced) for key in _SCHEMA_KEYS if key in parameter}
+            if isinstance(words := parameter.get("description"), str) and words.strip():
+                arguments[each]["description"] = _sanitized(words, _MAX_ARGUMENT_DESCRIPTION)
     required = [each for each in arguments if isinstance(needed, list) and each in needed]
     parameters = {"type": "object", "properties": arguments, "required": required}
-    if len(json.dumps(parameters)) > _MAX_SCHEMA:
-        parameters["properties"] = {each: _type_only(parameter) for each, parameter in arguments.items()}
-    description = _sanitized(description, _MAX_DESCRIPTION)
-    return {"name": name[:_MAX_NAME], "description": description, "parameters": parameters}
+    described = {"name": name[:_MAX_NAME], "description": _sanitized(description, _MAX_DESCRIPTION)}
+    return _fitting({**described, "parameters": parameters}, _MAX_DESCRIBED)
+
+
+def _fitting(described: dict[str, Any], most: int) -> dict[str, Any]:
+    """A description, with no more of its arguments than their types where it has more characters."""
+    if len(json.dumps(described)) <= most:
+        return described
+    kinds = {name: argument.get("type") for name, argument in described["parameters"]["properties"].items()}
+    slim = {
+        name: {"type": kind} if isinstance(kind, str) and len(kind) <= _MAX_TYPE else {} for name, kind in kinds.items()
+    }
+    return {**described, "parameters": {**described["parameters"], "properties": slim}}
 
 
 def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds: float) -> list[Tool]:
@@ -368,9 +379,7 @@ def make_tools(servers: Servers, name: str, descriptions: Descriptions, seconds:
     tools: dict[str, Tool] = {}
     room = _MAX_ALL_TOOLS // max(1, len(servers.settings))
     for each in descriptions[:MAX_TOOLS]:
-        if len(json.dumps(each)) > room // 4:
-            slim = {argument: _type_only(schema) for argument, schema in each["parameters"]["properties"].items()}
-            each = {**each, "parameters": {**each["parameters"], "properties": slim}}
+        each = _fitting(each, room // 4)
         room -= len(json.dumps(each))
         if room < 0:
             break
@@ -405,23 +414,6 @@ def _part_text(part: Any) -> str:
     return text if isinstance(text, str) else f"[{one_line(str(getattr(part, 'type', 'something')), 30)}, not shown]"
 
 
-def _sanitized_argument(schema: Mapping[str, Any]) -> dict[str, Any]:
-    argument = {key: map_texts(schema[key], unfenced) for key in _SCHEMA_KEYS if key in schema}
-    given = schema.get("description")
-    words = _sanitized(given, _MAX_ARGUMENT_DESCRIPTION) if isinstance(given, str) else ""
-    return argument | ({"description": words} if words else {})
-
-
-def _type_only(schema: Mapping[str, Any]) -> dict[str, Any]:
-    kind = schema.get("type")
-    return {"type": kind} if isinstance(kind, str) and len(kind) <= _MAX_TYPE else {}
-
-
 def _sanitized(words: str, most: int) -> str:
     """A server's text on one line; it can neither end nor begin a fence."""
     return unfenced(one_line(words, most))
-
-
-def _settings_hash(db: Database, settings: Mapping[str, Any]) -> str:
-    """A hash of a server's settings, which may contain passwords."""
-    return keyed_hash.digest(db, json.dumps(settings, sort_keys=True))
