@@ -246,8 +246,10 @@ def router(state: ServerState) -> APIRouter:
         conversation = Conversation(caller, history, session)
         place = await state.read(conversation.place_in_line) if caller.writes else None
         record = partial(conversation.record, state.app.time)
-        told = "\n\n".join(instructions)
-        turn_request = TurnRequest(caller, conversation.open_session, record, told, streamed=bool(asked_for.stream))
+        instructed = "\n\n".join(instructions)
+        turn_request = TurnRequest(
+            caller, conversation.open_session, record, instructed, streamed=bool(asked_for.stream)
+        )
         return await _respond(turns.begin(state, request, turn_request, place), asked_for)
 
     return routes
