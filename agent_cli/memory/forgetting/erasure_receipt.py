@@ -10,8 +10,8 @@ of a backup and compressed indexes cannot be compared with a hash; for these the
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import field
+from contextlib import closing, suppress
+from dataclasses import asdict, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ from agent_cli import clock, text
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.forgetting import forget, occurrences
 from agent_cli.memory.forgetting.forget import ErasurePlan
-from agent_cli.memory.forgetting.occurrences import RemainingRows, WordMatcher
 from agent_cli.memory.language import keywords
-from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
+from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keywords, SearchTerms
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.search import word_tables
 from agent_cli.store import backup, file, keyed_hash, meta, traces
@@ -33,6 +32,7 @@ _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
 _MOST_KEPT = 50  # words of a session, a file or a time span whose hashes are kept
 _LEAST = 64  # search terms, in a file of any size
 _STORED = "words to look for"  # in meta: their hashes
+_HASHED = "the words of the last erasure (kept only as hashes)"
 OUTSIDE = "copies elsewhere, swap and freed blocks of the disk cannot be searched"
 
 
@@ -40,26 +40,31 @@ OUTSIDE = "copies elsewhere, swap and freed blocks of the disk cannot be searche
 class Sought:
     """What is searched for. `quoting`: erased lines that other rows contain, and the handles of these rows."""
 
-    terms: SearchTerms
+    terms: SearchTerms = SearchTerms()
     keywords: Keywords = NO_KEYWORDS
     quoting: Mapping[str, list[str]] = field(default_factory=dict)
     files: Sequence[Path] = ()  # that the program wrote or left beside the database
+    hashed: "HashMatcher | None" = None  # the words of the last erasure, instead of terms and keywords
+
+    @property
+    def words(self) -> str:
+        return _HASHED if self.hashed else self.keywords.shown
 
 
 @frozen
 class Receipt:
-    """What was found. `blocked`: the journal cannot be emptied because another process reads the database.
+    """What was found. `held_up`: the journal cannot be emptied because another process reads the database.
 
     `replica`: the folder of Litestream, which copies every change and also blocks emptying the journal.
     """
 
     traces: int
-    searched: int  # search terms
+    pieces: int  # search terms
     bytes_read: int
-    blocked: bool = False
-    dirty_pages: int = 0  # free pages that are not empty
+    held_up: bool = False
     backups: Mapping[str, int] = field(default_factory=dict)  # traces by file
-    quoting_rows: Sequence[str] = ()  # handles of other rows that contain an erased line
+    rows: Sequence[str] = ()  # handles of other rows that contain an erased line or a word
+    free_pages_not_empty: int = 0
     replica: str = ""
     words: str = ""  # the words that the rows were searched for
     named: Sequence[str] = ()  # what else has them, as in "the folder of n3"
@@ -68,11 +73,11 @@ class Receipt:
     def left(self) -> list[str]:
         """Each place that still has something of it."""
         return [
-            *self.quoting_rows,
+            *self.rows,
             *self.named,
             *(f"the backup {path}" for path in self.backups),
-            *(["the journal"] if self.blocked else []),
-            *(["the database file"] if not self.blocked and (self.traces or self.dirty_pages) else []),
+            *(["the journal"] if self.held_up else []),
+            *(["the database file"] if not self.held_up and (self.traces or self.free_pages_not_empty) else []),
             *(["the copy of Litestream"] if self.replica else []),
         ]
 
@@ -81,30 +86,18 @@ class Receipt:
         return not self.left
 
     def described(self) -> dict[str, Any]:
-        return {
-            "traces": self.traces,
-            "pieces": self.searched,
-            "bytes_read": self.bytes_read,
-            "held_up": self.blocked,
-            "backups": dict(self.backups),
-            "rows": list(self.quoting_rows),
-            "free_pages_not_empty": self.dirty_pages,
-            "replica": self.replica,
-            "words": self.words,
-            "named": list(self.named),
-            "clean": self.clean,
-        }
+        return {**asdict(self), "clean": self.clean}
 
     def sentence(self) -> str:
         """What was searched for, and where it is left: `Searched the file for 13 phrases: 2 left (d2, d13)`."""
-        sought = text.counted(self.searched, "phrase") if self.searched else self.words
+        sought = text.counted(self.pieces, "phrase") if self.pieces else self.words
         searched = f"the file for {sought}" if sought else "the journal and the free pages of the file"
         places = f" ({', '.join(self.left)})" if self.left else ""
         return f"Searched {searched}: {len(self.left)} left{places}"
 
     def details(self) -> list[str]:
         """The words that were looked for, and what was read."""
-        words = [f"words searched for: {self.words}"] if self.words and self.searched else []
+        words = [f"words searched for: {self.words}"] if self.words and self.pieces else []
         size, unit = float(self.bytes_read), "bytes"
         for larger in ("KB", "MB", "GB"):
             if size >= 1000:
@@ -114,15 +107,16 @@ class Receipt:
     def remedies(self) -> list[str]:
         """How to remove what is left."""
         found, ways = text.counted(self.traces, "trace"), list[str]()
-        if self.blocked:
+        if self.held_up:
             ways.append(
                 f"another process is reading the database, so the journal cannot be emptied ({found}): "
                 "`agent forget` and each start of the program finish this once it has ended"
             )
         elif self.traces:
             ways.append(f"{found} in the database: `agent db compact` rewrites the file, once the disk has room")
-        if self.dirty_pages and not self.blocked:
-            ways.append(f"{self.dirty_pages} free pages still hold content: `agent db compact` rewrites the file")
+        if self.free_pages_not_empty and not self.held_up:
+            pages = f"{self.free_pages_not_empty} free pages still hold content"
+            ways.append(f"{pages}: `agent db compact` rewrites the file")
         for path, many in self.backups.items():
             ways.append(f"{text.counted(many, 'trace')} in the backup {path}: delete it, or make a new one")
         if self.replica:
@@ -130,45 +124,46 @@ class Receipt:
                 f"Litestream keeps what was said in {self.replica} and in its replica: stop it, delete both, run "
                 "`agent forget`, then start it again"
             )
-        if self.quoting_rows:
-            rows = " ".join(self.quoting_rows)
-            ways.append(f"the same words stand in {', '.join(self.quoting_rows)}: `agent forget {rows}`")
+        if self.rows:
+            ways.append(f"the same words stand in {', '.join(self.rows)}: `agent forget {' '.join(self.rows)}`")
         if self.named:
             ways.append(f"a searched word stands in {', '.join(self.named)}, which is not erased")
         return ways
 
 
-def write(db: Database, sought: Sought, blocked: bool) -> Receipt:
+def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
     """Search the rows and the files."""
-    wanted, keywords = sought.terms, sought.keywords
-    matcher = occurrences.matcher(db, keywords)
-    remaining = occurrences.remaining_rows_with(db, matcher) if keywords else RemainingRows()
-    named = [*remaining.named, *(occurrences.in_files(matcher, sought.files) if keywords else ())]
+    wanted, named_words = sought.terms, sought.keywords
+    matcher = sought.hashed or KeywordMatcher(named_words, db.tokens_of)
+    looks = bool(sought.hashed or named_words)
+    remaining, named = occurrences.remaining_rows_with(db, matcher) if looks else ([], [])
+    named += occurrences.in_files(matcher, sought.files) if looks else []
     quoting = [handle for handles in sought.quoting.values() for handle in handles]
-    rows = list(dict.fromkeys([*quoting, *remaining.handles]))
+    rows = list(dict.fromkeys([*quoting, *remaining]))
     if db.path == ":memory:":
-        return Receipt(0, 0, 0, quoting_rows=rows, words=keywords.shown, named=named)
+        return Receipt(0, 0, 0, rows=rows, words=sought.words, named=named)
     database_files, copies = traces.files(db.path), copies_of(db)
-    size = traces.total_size(database_files)
-    wanted = SearchTerms(wanted.lines, wanted.words.union(() if keywords.together else keywords.words))
-    pieces = _search_terms(wanted, size + traces.total_size(copies))
+    size = traces.total_size([*database_files, *copies])
+    wanted = SearchTerms(wanted.lines, wanted.words.union(() if named_words.together else named_words.words))
+    pieces = _search_terms(wanted, size)
     forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}
-    found = sum((Counter(traces.count(path, forms)) for path in database_files), Counter[bytes]())
+    found = sum((Counter(traces.count(path, forms)) for path in database_files if forms), Counter[bytes]())
     elsewhere = occurrences.found_in_rows(db, {forms[form] for form in found}) if found else set[str]()
-    left = {form: many for form, many in found.items() if forms[form] not in elsewhere}
-    backup_traces = {str(path): sum(traces.count(path, forms).values()) for path in copies} if forms else {}
-    dirty_pages = traces.free_pages(database_files[0])[1] if database_files and not blocked else 0
+    if sought.hashed:
+        in_copies = {path: _in_backup(path, sought.hashed) for path in copies}
+    else:
+        in_copies = {path: sum(traces.count(path, forms).values()) for path in copies if forms}
     return Receipt(
-        sum(left.values()),
+        sum(many for form, many in found.items() if forms[form] not in elsewhere),
         len(pieces),
-        size + traces.total_size(copies),
-        blocked,
-        dirty_pages,
-        {path: many for path, many in backup_traces.items() if many},
+        size,
+        held_up,
+        {str(path): many for path, many in in_copies.items() if many},
         rows,
+        traces.free_pages(database_files[0])[1] if database_files and not held_up else 0,
         str(traces.litestream_folder(db.path) or ""),
-        keywords.shown,
-        [*named, *(occurrences.names_with(db, elsewhere & wanted.words - {*keywords.words}))],
+        sought.words,
+        [*named, *occurrences.names_with(db, elsewhere & wanted.words - {*named_words.words})],
     )
 
 
@@ -197,9 +192,9 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[P
 
 
 def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool = False) -> Receipt | None:
-    """Finish an earlier erasure; None when none is pending. `words`: what to search for, because it is not stored.
+    """Finish an earlier erasure, `finished` a moment ago perhaps; None when none is pending.
 
-    `finished`: the pending erasure was finished a moment ago.
+    `words`: what to search for, because it is not stored.
     """
     if not (finished or forget.is_pending(db)):
         return None
@@ -216,7 +211,7 @@ def check(db: Database, time: clock.Clock, sought: Sought) -> Receipt:
     receipt = write(db, sought, not forget.empty_journal(db, time))
     ways = (partial(word_tables.rewrite, db, "optimize"), partial(word_tables.rewrite, db, "rebuild"))
     for rewrite in (*ways, partial(backup.compact, db)):
-        if receipt.traces and not receipt.blocked:
+        if receipt.traces and not receipt.held_up:
             with suppress(StoreError):  # no room for a copy of the file: what is left is told, and what removes it
                 rewrite()
             receipt = write(db, sought, not forget.empty_journal(db, time))
@@ -240,32 +235,24 @@ def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
     return chosen[: max(_LEAST, _WORK // max(1, size))]
 
 
-class HashMatcher:
+class HashMatcher(KeywordMatcher):
     """Finds words of which only the hashes are known; a found word is named by its number."""
 
     def __init__(self, db: Database, stored: str):
-        stored_words = json.loads(stored)
+        words = json.loads(stored)
+        numbers = tuple(map(str, range(len(words["words"]))))
+        super().__init__(Keywords(numbers, bool(words["together"])), db.tokens_of)
         self._db = db
-        self._together, self._count = bool(stored_words["together"]), len(stored_words["words"])
-        self._wanted = {hash: str(number) for number, hashes in enumerate(stored_words["words"]) for hash in hashes}
-        self._known: dict[str, str] = {}
+        self._wanted = {hash: number for number, hashes in zip(numbers, words["words"], strict=True) for hash in hashes}
 
     def may_match(self, text: str) -> bool:
         return bool(text)
 
-    def found_in(self, text: str) -> frozenset[str]:
-        words = keywords.words_of(text)
-        self._learn([word for word in words if word not in self._known])
-        found = frozenset(self._known[word] for word in words if self._known[word])
-        return frozenset() if self._together and len(found) < self._count else found
-
-    def _learn(self, unknown: list[str]) -> None:
+    def _learn(self, words: Iterable[str]) -> None:
+        unknown = list(words)
         for word, stems in zip(unknown, self._db.tokens_of(unknown), strict=True):
             hashes = keyed_hash.digests(self._db, keywords.forms(word, stems))
             self._known[word] = next((self._wanted[each] for each in hashes if each in self._wanted), "")
-
-
-_HASHED = "the words of the last erasure (kept only as hashes)"
 
 
 def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: Sequence[Path] = ()) -> Receipt:
@@ -277,44 +264,25 @@ def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: S
     text_files = [*schedules.outputs(db), *drafts]
     named = tuple(dict.fromkeys(each for word in words for each in keywords.plain(word).split()))
     if named:
-        sought = Sought(SearchTerms(words=frozenset(named)), Keywords(named), files=text_files)
-        return check(db, time, sought)
+        return check(db, time, Sought(SearchTerms(words=frozenset(named)), Keywords(named), files=text_files))
     stored = meta.get(db, _STORED)
     if not stored:
         raise UsageError(
             "the last erasure left nothing, so nothing of its words is kept: name what to look for, as in "
             "`agent forget --verify Graz`"
         )
-    wanted = HashMatcher(db, stored)
-    blocked = not forget.empty_journal(db, time)
-    remaining = occurrences.remaining_rows_with(db, wanted)
-    files, copies = traces.files(db.path), copies_of(db)
-    receipt = Receipt(
-        0,
-        0,
-        traces.total_size([*files, *copies]),
-        blocked,
-        traces.free_pages(files[0])[1] if files and not blocked else 0,
-        {str(path): many for path in copies if (many := _in_backup(path, wanted))},
-        remaining.handles,
-        str(traces.litestream_folder(db.path) or ""),
-        _HASHED,
-        [*remaining.named, *occurrences.in_files(wanted, text_files)],
-    )
+    receipt = check(db, time, Sought(files=text_files, hashed=HashMatcher(db, stored)))
     if receipt.clean:
         meta.drop(db, _STORED)
     return receipt
 
 
-def _in_backup(path: Path, wanted: WordMatcher) -> int:
+def _in_backup(path: Path, wanted: KeywordMatcher) -> int:
     """How many texts of a backup have a wanted word. Raises StoreError when it cannot be read."""
     if path.name.endswith(("-wal", "-journal")):
         return 0
     try:
-        copy = Database(path, read_only=True)
-        try:
+        with closing(Database(path, read_only=True)) as copy:
             return occurrences.texts_with(copy, wanted)
-        finally:
-            copy.close()
     except StoreError as error:
         raise StoreError(f"{path} cannot be read, so it cannot be searched: delete it, or make it again") from error

@@ -19,7 +19,7 @@ from agent_cli.memory.documents import lineage as documents
 from agent_cli.memory.forgetting import occurrences, provenance
 from agent_cli.memory.forgetting.occurrences import Copies
 from agent_cli.memory.forgetting.provenance import TABLES
-from agent_cli.memory.language.keywords import NO_KEYWORDS, Keywords, SearchTerms
+from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keywords, SearchTerms
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Ids, Walk
 from agent_cli.memory.search import index, recall_log, word_tables
 from agent_cli.memory.skills import lineage as skills
@@ -38,9 +38,6 @@ class RelatedRow:
     day: str
     text: str
     reason: str
-
-    def described(self) -> dict[str, str]:
-        return {"id": self.handle, "day": self.day, "text": self.text, "reason": self.reason}
 
 
 @frozen
@@ -98,6 +95,7 @@ class ErasurePlan:
         )
 
     def described(self) -> dict[str, Any]:
+        related = [{"id": row.handle, "day": row.day, "text": row.text, "reason": row.reason} for row in self.related]
         return {
             "counts": self.counts,
             "rows": [dict(zip(("id", "day", "text"), line, strict=True)) for line in self.lines],
@@ -107,7 +105,7 @@ class ErasurePlan:
             "skills": list(self.skills),
             "files": list(self.files),
             "words": list(self.keywords.words),
-            "related": [row.described() for row in self.related],
+            "related": related,
         }
 
 
@@ -131,14 +129,7 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines, count = provenance.lines(db, walk, _SHOWN)
     return ErasurePlan(
-        request,
-        walk,
-        copies,
-        terms,
-        counts,
-        lines,
-        count - len(lines),
-        version,
+        *(request, walk, copies, terms, counts, lines, count - len(lines), version),
         skills.describe_shortened(db, walk),
         documents.files(db, walk),
         topic,
@@ -149,10 +140,9 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
 
 def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> ErasurePlan:
     """The plan with these rows as well. A summary that the others take along is made again, so it is named last."""
-    summaries = [each for each in handles if each.startswith("y")]
-    for named in ([each for each in handles if each not in summaries], summaries):
-        left = [each for each in named if each in {row.handle for row in plan.related}]
-        if left:
+    for are_summaries in (False, True):
+        offered = {row.handle for row in plan.related}
+        if left := [each for each in handles if each.startswith("y") == are_summaries and each in offered]:
             more = provenance.select_by_handle(db, plan.request.owner, left)
             plan = planned(db, plan.request.with_(more), plan.topic, plan.keywords)
     return plan
@@ -175,16 +165,20 @@ def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
     """Delete all that was planned, or nothing. Raises UsageError when it has changed since it was planned."""
     version, copies = plan.version, plan.verbatim_copies
+
+    def find_again() -> Copies:
+        texts = provenance.texts(db, plan.walk)
+        return occurrences.find_copies(db, plan.walk, texts, plan.topic, plan.request.owner, plan.keywords)[0]
+
     if db.change_counter() != version:  # outside of the transaction: this may take seconds
-        version = db.change_counter()
-        copies = _copies(db, plan)
+        version, copies = db.change_counter(), find_again()
     with db.write():
         walk = provenance.walk(db, plan.request)
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it again")
         _refuse_unfinished(db, walk)
         if db.change_counter() != version:
-            copies = _copies(db, plan)
+            copies = find_again()
         _delete(db, walk, copies, time)
         index.drop_unused(db)
         _rebuild(db, walk, time)
@@ -194,12 +188,6 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
             jobs.add(db, tombstones.JOB, tombstones.PAGES, time())
         events.append(db, time, "forgotten", next(iter(walk.handles), ""), actor="person")
     index.refresh_all(db)
-
-
-def _copies(db: Database, plan: ErasurePlan) -> Copies:
-    """The rows that now repeat erased text."""
-    texts = provenance.texts(db, plan.walk)
-    return occurrences.find_copies(db, plan.walk, texts, plan.topic, plan.request.owner, plan.keywords)[0]
 
 
 def is_pending(db: Database) -> bool:
@@ -244,16 +232,14 @@ def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
     A running job loses its lease with that, so it cannot write what it has read.
     """
     stay = {ids.handle("session", id): id for id in walk.staying("session")}
-    waiting = db.rows(
-        "select kind, subject from job where state <> 'done' and subject in (select value from json_each(?))",
-        (list(stay),),
-    )
+    waiting = "select kind, subject from job where state <> 'done' and subject in (select value from json_each(?))"
+    restarted = db.rows(waiting, (list(stay),))
     jobs.erase(db, walk["job"])
-    for kind, subject in waiting:
-        jobs.add(db, kind, subject, time())
     for handle, id in stay.items():
         if db.value("select 1 from session where id = ? and closed_at is not null and kind = 'chat'", (id,)):
-            jobs.add(db, summaries.JOB, handle, time())
+            restarted.append((summaries.JOB, handle))
+    for kind, subject in restarted:
+        jobs.add(db, kind, subject, time())
     running = "select id, subject from job where kind = ? and state = 'running'"  # they may have read erased rows
     for id, subject in db.rows(running, (period_summaries.JOB,)):
         jobs.erase(db, [id])
@@ -274,20 +260,16 @@ _CITED = re.compile(r"\[([^\]\n]{2,80}+)\]")
 
 def _find_related(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> list[RelatedRow]:
     """The rows that stay and say the same, those with the most of the words first. `blanked`: messages without text."""
-    citing = _citing(db, walk)
-    given = _given(db, walk)
-    shared = _sharing(db, walk, blanked, wanted)
-    found = []
+    citing, given, shared = _citing(db, walk), _given(db, walk), _sharing(db, walk, blanked, wanted)
+    found = list[RelatedRow]()
     for handle in sorted({*shared, *citing}, key=lambda each: (-len(shared.get(each, ())), each[0], int(each[1:]))):
-        reasons = [f"cites {citing[handle]}"] if handle in citing else []
-        if handle in given and handle not in citing:
-            reasons.append(f"was given {given[handle]}")
+        reason = f"cites {citing[handle]}" if handle in citing else f"was given {given.get(handle, '')}"
+        reasons = [reason] if handle in citing or handle in given else []
         sentences = {} if reasons else _sentences(db, handle, shared[handle], wanted)
         for sentence, (line, having) in sentences.items():
             found.append(replace(_described(db, handle, _share(having, wanted)), handle=sentence, text=line))
-        if words := shared.get(handle):
-            reasons.append(_share(words, wanted))
         if not sentences:
+            reasons += [_share(shared[handle], wanted)] if handle in shared else []
             found.append(_described(db, handle, " · ".join(reasons)))
     questions = {each: reply for each, reply in _asking(db, walk, blanked).items() if each not in shared}
     found += [_described(db, each, f"asks for {reply}") for each, reply in questions.items()]
@@ -299,7 +281,7 @@ def _sentences(
 ) -> dict[str, tuple[str, frozenset[str]]]:
     """The sentences of a message of the person that have the words, by handle; none when it says nothing else."""
     said = db.value("select text from message where role = 'user' and id = ?", (int(handle[1:]),)) or ""
-    spans, matcher = text.sentence_spans(said) if handle[0] == "m" else [], occurrences.matcher(db, wanted)
+    spans, matcher = text.sentence_spans(said) if handle[0] == "m" else [], KeywordMatcher(wanted, db.tokens_of)
     found = {
         f"{handle}.{number}": (text.one_line(said[first:last], 100), having)
         for number, (first, last) in enumerate(spans, 1)
@@ -314,10 +296,9 @@ def _going_along(db: Database, walk: Walk, handles: Sequence[str]) -> list[Relat
     named, found = {*walk.handles, *handles}, list[RelatedRow]()
     for handle in handles:
         along = provenance.walk(db, provenance.select_by_handle(db, walk.request.owner, [handle])).handles
-        for each in (each for each in along if each not in named and each[0] in _ALONG):
-            row = _described(db, each, f"goes with {handle}")
-            found += [row] if row.text else []
-            named.add(each)
+        fresh = [each for each in along if each not in named and each[0] in _ALONG]
+        found += [row for each in fresh if (row := _described(db, each, f"goes with {handle}")).text]
+        named.update(fresh)
     return found
 
 
@@ -339,20 +320,19 @@ def choose_related(related: Sequence[RelatedRow], answer: str) -> list[str]:
 def _share(words: Collection[str], wanted: Keywords) -> str:
     if len(wanted.words) == 1:
         return f"has the word {wanted.words[0]}"
-    return (
-        f"shares {len(words)} of {len(wanted.words)} words: {', '.join(each for each in wanted.words if each in words)}"
-    )
+    shared = ", ".join(each for each in wanted.words if each in words)
+    return f"shares {len(words)} of {len(wanted.words)} words: {shared}"
 
 
 def _sharing(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> dict[str, frozenset[str]]:
     """The words that remaining rows of the same owner share, by handle."""
     found: dict[str, frozenset[str]] = {}
-    if not wanted:
-        return found
-    for row in occurrences.rows_with(db, occurrences.matcher(db, wanted), stated=True):
-        if not row.handle or row.id in (*walk.losing_words(row.table), *(blanked if row.table == "message" else ())):
+    for row in occurrences.rows_with(db, KeywordMatcher(wanted, db.tokens_of), stated=True) if wanted else ():
+        going = (*walk.losing_words(row.table), *(blanked if row.table == "message" else ()))
+        kind = kinds.BY_LETTER.get(row.handle[:1])
+        if row.id in going or kind not in kinds.FORGETTABLE:
             continue
-        if _forgettable(db, row.handle, walk.request.owner):
+        if db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (row.number, walk.request.owner)):
             found[row.handle] = found.get(row.handle, frozenset()) | row.words
     return found
 
@@ -360,16 +340,16 @@ def _sharing(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> dict[s
 def _citing(db: Database, walk: Walk) -> dict[str, str]:
     """The remaining replies that cite an erased row, and what they cite."""
     cited = {*walk.handles}
-    found: dict[str, str] = {}
     condition = " or ".join(["instr(text, ?)"] * len(cited))
     if not cited or len(cited) > 50:  # more are a whole session, whose citations nobody looks up
-        return found
+        return {}
+    found = {}
     for id, words in db.rows(
         f"select id, text from message where role = 'assistant' and owner = ? and ({condition}) order by id",
         (walk.request.owner, *cited),
     ):
-        handles = {each.strip() for inner in _CITED.findall(words) for each in inner.split(",")}
-        if id not in walk["message"] and (named := cited & handles):
+        named = cited & {each.strip() for inner in _CITED.findall(words) for each in inner.split(",")}
+        if named and id not in walk["message"]:
             found[ids.handle("message", id)] = ", ".join(sorted(named))
     return found
 
@@ -379,12 +359,9 @@ def _asking(db: Database, walk: Walk, blanked: Ids) -> dict[str, str]:
     answered = """select max(m.id), r.id from message r
                   join message m on m.session_id = r.session_id and m.role = 'user' and m.id < r.id
                   where r.role = 'assistant' and r.id {ids} group by r.id"""
-    staying = {asked: reply for asked, reply in lineage.rows(db, answered, walk["message"]) if asked not in blanked}
-    return {
-        ids.handle("message", asked): ids.handle("message", reply)
-        for asked, reply in sorted(staying.items())
-        if asked not in walk.losing_words("message")
-    }
+    going = {*blanked, *walk.losing_words("message")}
+    staying = {asked: reply for asked, reply in lineage.rows(db, answered, walk["message"]) if asked not in going}
+    return {ids.handle("message", asked): ids.handle("message", reply) for asked, reply in sorted(staying.items())}
 
 
 def _given(db: Database, walk: Walk) -> dict[str, str]:
@@ -396,20 +373,10 @@ def _given(db: Database, walk: Walk) -> dict[str, str]:
     }
 
 
-def _forgettable(db: Database, handle: str, owner: str) -> bool:
-    kind = kinds.BY_LETTER[handle[0]]
-    return kind in kinds.FORGETTABLE and bool(
-        db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (int(handle[1:]), owner))
-    )
-
-
 def _described(db: Database, handle: str, reason: str) -> RelatedRow:
-    kind = kinds.BY_LETTER[handle[0]]
-    table = TABLES[kind.table]
-    line = "text" if kind.table == "message" else table.line
-    row = db.row(
-        f"select datetime({table.day or table.time}, utc_offset || ' minutes'), {line} from {table.name} where id = ?",
-        (int(handle[1:]),),
-    )
-    day, *words = row or ("",)
-    return RelatedRow(handle, str(day)[:10], text.one_line(table.format_line(*words), 100), reason)
+    table = TABLES[kinds.BY_LETTER[handle[0]].table]
+    line = "text" if table.name == "message" else table.line
+    day = f"datetime({table.day or table.time}, utc_offset || ' minutes')"
+    row = db.row(f"select {day}, {line} from {table.name} where id = ?", (int(handle[1:]),))
+    shown, *words = row or ("",)
+    return RelatedRow(handle, str(shown)[:10], text.one_line(table.format_line(*words), 100), reason)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from agent_cli import kinds
 from agent_cli.memory import lineage
@@ -23,6 +23,7 @@ from agent_cli.memory.language.keywords import (
     MIN_PERSONAL,
     MIN_STATEMENT,
     NO_KEYWORDS,
+    KeywordMatcher,
     Keywords,
     SearchTerms,
     fold,
@@ -170,7 +171,7 @@ def _repeating(
     """The remaining rows that contain any of the terms or keywords, or that consist of one of the short texts."""
     if not (wanted or short or keywords_):
         return ()
-    going, words = {*walk[copy.table], *walk[copy.name]}, matcher(db, keywords_)
+    going, words = {*walk[copy.table], *walk[copy.name]}, KeywordMatcher(keywords_, db.tokens_of)
     rows: list[int] = []
     for page in _pages(db, copy.table, copy.text):
         whole = "\n".join(text for _, text in page)
@@ -203,13 +204,6 @@ def found_in_rows(db: Database, wanted: Iterable[str]) -> set[str]:
 # Rows that have certain words.
 
 
-class WordMatcher(Protocol):
-    """Tells which wanted words a plain text has."""
-
-    def may_match(self, text: str) -> bool: ...
-    def found_in(self, text: str) -> frozenset[str]: ...
-
-
 @frozen
 class RowWithWords:
     table: str
@@ -232,18 +226,14 @@ def choose_keywords(db: Database, texts: Iterable[str]) -> Keywords:
     return keywords.choose(texts, lambda word: candidates.count_words(db, word, rows), min(limit, keywords.MOST_ROWS))
 
 
-def matcher(db: Database, wanted: Keywords) -> WordMatcher:
-    return keywords.KeywordMatcher(wanted, db.tokens_of)
-
-
-def found_in(wanted: WordMatcher, text: str) -> frozenset[str]:
+def found_in(wanted: KeywordMatcher, text: str) -> frozenset[str]:
     """The wanted words of a text, without the path of the home folder: in /home/anna all would be about Anna."""
     text = text.replace(str(Path.home()), "~") if "/" in text else text
     folded = plain(text.replace("\\n", "\n"))  # of a text in JSON
     return wanted.found_in(folded) if wanted.may_match(folded) else frozenset()
 
 
-def rows_with(db: Database, wanted: WordMatcher, *, stated: bool = False) -> Iterator[RowWithWords]:
+def rows_with(db: Database, wanted: KeywordMatcher, *, stated: bool = False) -> Iterator[RowWithWords]:
     """All rows whose text has wanted words. `stated`: only what somebody said, noted or learned, not copies of it."""
     for table in TABLES.values():
         columns = table.text_columns.split()
@@ -265,28 +255,20 @@ def _joined(columns: Sequence[str]) -> str:
     return lineage.joined(*(f"coalesce({name}, '')" for name in columns)) or "''"
 
 
-@frozen
-class RemainingRows:
-    """`handles`: rows that the person can forget by name. `named`: everything else, in words."""
-
-    handles: Sequence[str] = ()
-    named: Sequence[str] = ()
-
-
-def remaining_rows_with(db: Database, wanted: WordMatcher) -> RemainingRows:
-    """Everything in the file that has a wanted word."""
+def remaining_rows_with(db: Database, wanted: KeywordMatcher) -> tuple[list[str], list[str]]:
+    """Everything in the file that has a wanted word: the handles of rows that the person can forget by name, and
+    everything else, in words."""
     handles: dict[str, None] = {}
     folders: dict[str, None] = {}
     others: dict[str, int] = {}
     for row in rows_with(db, wanted):
         kind = kinds.BY_LETTER.get(row.handle[:1])
         # A title names a whole session, and what belongs to another owner is not named by its handle.
-        table = kind.table if kind in kinds.FORGETTABLE and row.table != "session" else ""
-        is_own = table and db.value(f"select owner from {table} where id = ?", (row.number,)) == PERSON
-        if is_own and not row.only_place:
-            handles[row.handle] = None
-        elif row.only_place:
+        is_named = kind in kinds.FORGETTABLE and row.table != "session"
+        if row.only_place:
             folders[row.handle or _label(row)] = None
+        elif kind and is_named and _of_owner(db, kind.table, (row.number,), PERSON):
+            handles[row.handle] = None
         else:
             others[_label(row)] = others.get(_label(row), 0) + 1
     listed = [*folders]
@@ -294,7 +276,7 @@ def remaining_rows_with(db: Database, wanted: WordMatcher) -> RemainingRows:
     named = [f"the name of the folder of {', '.join(listed[:_NAMED])}{more}"] if folders else []
     named += [label if many == 1 else f"{label} ({many} times)" for label, many in others.items()]
     named += [f"the path of the backup {path}" for path in backup.known_copies(db) if found_in(wanted, path)]
-    return RemainingRows(tuple(handles), tuple(named))
+    return [*handles], named
 
 
 def _label(row: RowWithWords) -> str:
@@ -309,10 +291,10 @@ def _label(row: RowWithWords) -> str:
 def names_with(db: Database, words: Iterable[str]) -> Sequence[str]:
     """The names of folders, callers and backups that have one of these words, everyday words apart."""
     rare = keywords.choose(words)
-    return () if rare.together or not rare else remaining_rows_with(db, matcher(db, rare)).named
+    return () if rare.together or not rare else remaining_rows_with(db, KeywordMatcher(rare, db.tokens_of))[1]
 
 
-def in_files(wanted: WordMatcher, files: Iterable[Path]) -> list[str]:
+def in_files(wanted: KeywordMatcher, files: Iterable[Path]) -> list[str]:
     """Those of these text files that have a wanted word, in words. A file that cannot be read is named too."""
     found = []
     for path in files:
@@ -324,7 +306,7 @@ def in_files(wanted: WordMatcher, files: Iterable[Path]) -> list[str]:
     return found
 
 
-def texts_with(db: Database, wanted: WordMatcher) -> int:
+def texts_with(db: Database, wanted: KeywordMatcher) -> int:
     """How many texts of a database of any version have a wanted word, without its indexes."""
     count = 0
     tables = db.rows("select name from pragma_table_list where schema = 'main' and type = 'table'")

@@ -64,14 +64,9 @@ _COUNTED = (  # in this order
 )
 COPIES: tuple[Copy, ...] = tuple(_COPIES[name] for name in dict.fromkeys([*_COUNTED, *_COPIES]))
 
-SINGULAR: dict[str, str] = {  # singular of each name under which rows are counted
-    **dict(
-        names
-        for table in TABLES.values()
-        for names in (*table.counts, *([table.partial_names] if table.partial_names else []))
-    ),
-    **{copy.name: copy.singular for copy in COPIES},
-}
+SINGULAR: dict[str, str] = {copy.name: copy.singular for copy in COPIES}  # of each name under which rows are counted
+for _table in TABLES.values():
+    SINGULAR |= dict([*_table.counts, *([_table.partial_names] if _table.partial_names else [])])
 
 
 def are_handles(words: Iterable[str]) -> bool:
@@ -108,12 +103,10 @@ def select_by_topic(
 def _literal(db: Database, table: Table, owner: str, topic: str, since: str | None, until: str | None) -> list[int]:
     if not table.mentions or not (topic or table.dated):
         return []
-    rows = db.rows(
-        f"""select id from {table.name} where owner = :owner and {table.time} >= coalesce(:since, '')
-            and {table.time} < coalesce(:until, 'a') and ({table.mentions})""",
-        {"owner": owner, "topic": topic.casefold(), "since": since, "until": until, "home": f"{Path.home()}/"},
-    )
-    return [id for (id,) in rows]
+    sql = f"""select id from {table.name} where owner = :owner and {table.time} >= coalesce(:since, '')
+              and {table.time} < coalesce(:until, 'a') and ({table.mentions})"""
+    values = {"owner": owner, "topic": topic.casefold(), "since": since, "until": until, "home": f"{Path.home()}/"}
+    return [id for (id,) in db.rows(sql, values)]
 
 
 HANDLE = rf"({kinds.letters(kinds.FORGETTABLE)})(\d{{1,18}})(?:\.(\d{{1,6}}))?"  # m9.2: a sentence of a message
@@ -189,15 +182,14 @@ def lines(db: Database, found: Walk, limit: int) -> tuple[list[ErasedLine], int]
     ]
     listed, count = cut[:limit], len(cut)
     for table in (table for table in in_order(f"{_FIRST} {_ORDER}") if table.line):
-        room = max(0, limit - len(listed))
         query = f"""select id, datetime({table.day or table.time}, utc_offset || ' minutes'), {table.line}
-                    from {table.name} where {table.line_condition} and id {{ids}} order by id limit {room}"""
+                    from {table.name} where {table.line_condition} and id {{ids}} order by id
+                    limit {max(0, limit - len(listed))}"""
         listed += [
             (f"{table.letter}{id}" if table.letter else table.label, str(day)[:10], table.format_line(*words))
             for id, day, *words in lineage.rows(db, query, found[table.name])
         ]
-        counted = f"select count(*) from {table.name} where {table.line_condition} and id {{ids}}"
-        count += lineage.column(db, counted, found[table.name])[0]
+        count += _count(db, found, table, table.line_condition)
     return listed, count
 
 
@@ -205,12 +197,15 @@ def counts(db: Database, found: Walk) -> dict[str, int]:
     """The number of erased rows of each kind."""
     counted: dict[str, int] = {}
     for table in in_order(_ORDER):
-        for (name, _), condition in table.counts.items():
-            query = f"select count(*) from {table.name} where {condition} and id {{ids}}"
-            counted[name] = lineage.column(db, query, found[table.name])[0]
+        counted |= {name: _count(db, found, table, condition) for (name, _), condition in table.counts.items()}
         if table.partial_names:
             counted[table.partial_names[0]] = len(found.staying(table.name))
     return {name: many for name, many in counted.items() if many}
+
+
+def _count(db: Database, found: Walk, table: Table, condition: str) -> int:
+    query = f"select count(*) from {table.name} where {condition} and id {{ids}}"
+    return lineage.column(db, query, found[table.name])[0]
 
 
 def texts(db: Database, found: Walk) -> Texts:

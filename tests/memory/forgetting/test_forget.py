@@ -87,7 +87,7 @@ def test_a_secret_in_every_table_leaves_no_trace(file, secret, tmp_path):
     receipt = erasure_receipt.erase(file, about(file, secret), noon)
 
     assert receipt.sentence().endswith(": 0 left"), receipt
-    assert (receipt.clean, receipt.traces, receipt.blocked, receipt.dirty_pages) == (True, 0, False, 0)
+    assert (receipt.clean, receipt.traces, receipt.held_up, receipt.free_pages_not_empty) == (True, 0, False, 0)
     assert traces(file.path, secret) == 0
     held = b"".join(path.read_bytes() for path in erasure_receipt.traces.files(file.path))
     assert [held.count(piece) for piece in vectors] == [0] * len(vectors)
@@ -180,7 +180,7 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
     plan = planned(file, f"m{one}")
     assert plan.walk.staying("fact") == (fact.id,)
     receipt = erasure_receipt.erase(file, plan, noon)
-    assert (receipt.traces, receipt.words, [*receipt.quoting_rows]) == (0, "graz, zebrafinch", ["m2", "f1"])
+    assert (receipt.traces, receipt.words, [*receipt.rows]) == (0, "graz, zebrafinch", ["m2", "f1"])
 
     left = facts.get(file, fact.id, "person")
     assert (left.statement, left.message_id, left.quote) == ("I live in Graz", two, "I live in Graz")
@@ -291,7 +291,7 @@ def test_other_rows_that_say_the_same_are_named(db, session):
 
     receipt = erase(db, "s1")
 
-    assert (receipt.clean, receipt.quoting_rows) == (False, [again])
+    assert (receipt.clean, receipt.rows) == (False, [again])
     assert receipt.remedies()[-1] == f"the same words stand in {again}: `agent forget {again}`"
 
 
@@ -550,7 +550,7 @@ def test_rows_of_another_owner_stay_and_are_not_named(file, session_of_secret):
     say(file, theirs, words, scope=STRANGER)
     log.add_note(file, theirs, words, NOON)
     receipt = erase(file, f"s{session_of_secret}")
-    assert (receipt.traces, receipt.quoting_rows) == (0, [])
+    assert (receipt.traces, receipt.rows) == (0, [])
     assert log.recent_prompts(file, "caller", 9) == [words]
     assert sessions.get(file, theirs, "caller").title == words
     assert file.value("select text from jotting") == words

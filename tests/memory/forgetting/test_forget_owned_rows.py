@@ -110,7 +110,7 @@ def test_sessions_named_after_a_schedule_lose_its_words(db, session):
     schedules.add(db, HERE, "0 7 * * *", noon, prompt=prompt, zone="UTC")
     sessions.change(db, session, title=f"scheduled: {prompt}")
     asked = say(db, session, prompt)
-    assert erase(db, "c1").quoting_rows == [asked]
+    assert erase(db, "c1").rows == [asked]
     assert sessions.get(db, session, "person").title == ""
 
 
@@ -142,8 +142,8 @@ def test_other_rows_that_say_an_erased_line_are_named(db, session, folder):
 
     receipt = erase(db, "d1")
 
-    assert (receipt.clean, sorted(receipt.quoting_rows)) == (False, ["c1", "d3", said, "t1"])
-    assert sorted(erase(db, said).quoting_rows) == ["c1", "d3", "t1"]
+    assert (receipt.clean, sorted(receipt.rows)) == (False, ["c1", "d3", said, "t1"])
+    assert sorted(erase(db, said).rows) == ["c1", "d3", "t1"]
     assert erase(db, "t1", "c1", "d3").clean
 
 

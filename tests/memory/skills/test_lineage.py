@@ -148,7 +148,7 @@ def test_a_skill_that_the_person_wrote_with_the_same_words_is_named_and_stays(fi
 
     receipt = erase(file, "m1")
 
-    assert (receipt.quoting_rows, receipt.clean) == (["k1"], False)
+    assert (receipt.rows, receipt.clean) == (["k1"], False)
     assert erase(file, "k1").clean
     assert traces(file.path, SECRET) == 0
 
