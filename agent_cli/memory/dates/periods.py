@@ -5,7 +5,7 @@ of the single days before and after them, so that each day belongs to exactly on
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class Period(NamedTuple):  # compared by its first day
         return self.first <= other.first and other.end <= self.end
 
     def has_ended(self, now: datetime) -> bool:
-        """Whether it has ended, by the person's clock."""
+        """By the person's clock."""
         return self.end <= now.date()
 
     def ends_at(self, now: datetime) -> datetime:
@@ -85,32 +85,25 @@ def from_words(words: str, now: datetime) -> Period:
 def parts(period: Period) -> list[Period]:
     """The next smaller periods it consists of, in order; none for a day."""
     days = [period.first + timedelta(days=n) for n in range((period.end - period.first).days)]
-    match period.unit:
-        case "week":
-            return [containing(day, "day") for day in days]
-        case "month":
-            weeks = {week for week in (containing(day, "week") for day in days) if period.contains(week)}
-            return sorted({*weeks, *(containing(day, "day") for day in days if containing(day, "week") not in weeks)})
-        case "quarter":
-            return sorted({containing(day, "month") for day in days})
-        case "year":
-            return sorted({containing(day, "quarter") for day in days})
-    return []
+    unit = UNITS.index(period.unit)
+    smaller = {containing(day, each) for day in days for each in UNITS[max(unit - 2, 0) : unit]}
+    return sorted(each for each in smaller if period in enclosing(each))
 
 
 def all_parts(period: Period) -> list[Period]:
     """All smaller periods it consists of, down to the days, the smallest units first; itself last."""
-    found, level = {period}, {period}
-    while level := {part for each in level for part in parts(each)}:
-        found |= level
-    return in_order(found)
+    return _with_all(period, parts)
 
 
 def all_enclosing(period: Period) -> list[Period]:
-    """All larger periods it is a part of, up to the year, the smallest units first."""
-    found, level = set[Period](), {period}
-    while level := {whole for each in level for whole in enclosing(each)}:
-        found |= level
+    """Itself and all larger periods it is a part of, up to the year, the smallest units first."""
+    return _with_all(period, enclosing)
+
+
+def _with_all(period: Period, related: Callable[[Period], list[Period]]) -> list[Period]:
+    found = level = {period}
+    while level := {other for each in level for other in related(each)}:
+        found = found | level
     return in_order(found)
 
 

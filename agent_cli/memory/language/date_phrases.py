@@ -8,6 +8,7 @@ those that say from when or until when something is true.
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import count
@@ -205,14 +206,13 @@ def day_and_month(first: int, second: int, *, slashed: bool) -> tuple[int, int]:
 
 
 def _first_day(unit: str, today: datetime, count: int) -> datetime:
-    match unit:
-        case "week" | "weekend":
-            return monday(today, count) + timedelta(days=5 if unit == "weekend" else 0)
-        case "month":
-            return month(today, count)
-        case "year":
-            return today.replace(year=today.year + count, month=1, day=1)
-    return today + timedelta(days=count)
+    if unit == "day":
+        return today + timedelta(days=count)
+    if unit == "month":
+        return month(today, count)
+    if unit == "year":
+        return today.replace(year=today.year + count, month=1, day=1)
+    return monday(today, count) + timedelta(days=5 if unit == "weekend" else 0)
 
 
 def end_of(unit: str, first: datetime) -> datetime:
@@ -259,18 +259,11 @@ def in_year(
     year: int | None, number: int, day_of_month: int | None, today: datetime, *, ahead: bool, months: int = 1
 ) -> Days:
     """The days of a month, or one of it; without a year of the next, or the last that has begun. Raises ValueError."""
-    if year is not None:
-        return _of(today, year, number, day_of_month, months)
-    for n in range(-1, 9) if ahead else range(9):
-        try:
-            found = _of(today, today.year + (n if ahead else -n), number, day_of_month, months)
-        except ValueError:
-            continue  # 29 February
-        if found[1] > today if ahead else found[0] <= today:
-            return found
+    around = [today.year + n for n in range(-1, 9)] if ahead else [today.year - n for n in range(9)]
+    for each in around if year is None else [year]:
+        with suppress(ValueError):  # 29 February
+            start = today.replace(year=each, month=number, day=1 if day_of_month is None else day_of_month)
+            end = start + timedelta(days=1) if day_of_month else month(start, months)
+            if year is not None or (end > today if ahead else start <= today):
+                return start, end
     raise ValueError(day_of_month)
-
-
-def _of(today: datetime, year: int, number: int, day_of_month: int | None, months: int) -> Days:
-    start = today.replace(year=year, month=number, day=1 if day_of_month is None else day_of_month)
-    return start, start + timedelta(days=1) if day_of_month else month(start, months)

@@ -132,17 +132,12 @@ class KeywordMatcher:
     def found_in(self, text: str) -> frozenset[str]:
         """The keywords that a plain text has; with `together`, all or none."""
         words = words_of(text)
-        self._learn(word for word in words if word not in self._known and self.may_match(word))
-        found = {self._known[word] for word in words if self._known.get(word)}
-        found.update(word for word in self._unspaced if word in text)
-        if self._keywords.together and len(found) < len(self._keywords.words):
-            return frozenset()
-        return frozenset(found)
-
-    def _learn(self, words: Iterable[str]) -> None:
-        unknown = list(words)
+        unknown = [word for word in words if word not in self._known and self.may_match(word)]
         for word, tokens in zip(unknown, self._stems(unknown), strict=True):
             self._known[word] = next((self._forms[each] for each in forms(word, tokens) if each in self._forms), "")
+        found = {self._known[word] for word in words if self._known.get(word)}
+        found.update(word for word in self._unspaced if word in text)
+        return frozenset() if self._keywords.together and len(found) < len(self._keywords.words) else frozenset(found)
 
 
 def forms(word: str, stems: Sequence[str]) -> list[str]:
@@ -205,10 +200,12 @@ def topic_matcher(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[s
     literal, runs = fold(topic), terms.unspaced_runs(topic)
     stems = {stem for word in terms.content_words(topic) for stem in tokens(word)}
 
-    def has_all(words: str) -> bool:
+    def mentions(words: str) -> bool:
+        if literal in fold(words):
+            return bool(literal)
         return bool(stems or runs) and all(run in words for run in runs) and stems <= set(tokens(words))
 
-    return lambda words: bool(literal) and (literal in fold(words) or has_all(words))
+    return mentions
 
 
 def details(text: str) -> list[str]:
@@ -228,31 +225,20 @@ def details(text: str) -> list[str]:
         end = match.start() + match[0].index(detail) + len(detail)
         if spans and leading == between and end - spans[-1][0] <= _LONGEST_DETAIL:
             spans[-1] = spans[-1][0], end
-        elif (sense := _without_stop_words(leading)) or match.lastgroup != "number":
-            spans.append((match.start() - len(sense), end))
+            continue
+        # The words from the first one on that says something; if none does, all from two on ("I have").
+        words = list(_WORD.finditer(leading))
+        telling = [word for word in words if word[0].casefold() not in terms.STOP_WORDS] or words[: len(words) - 1]
+        if telling or match.lastgroup != "number":
+            spans.append((match.start() - (len(leading) - telling[0].start() if telling else 0), end))
     return list(dict.fromkeys(text[start:end] for start, end in spans))
-
-
-def _without_stop_words(words: str) -> str:
-    """The words from the first one on that says something; if none does, all from two on ("I have")."""
-    found = list(_WORD.finditer(words))
-    telling = [word for word in found if word[0].casefold() not in terms.STOP_WORDS] or found[: len(found) - 1]
-    return words[telling[0].start() :] if telling else ""
 
 
 def newest_details(texts: Iterable[str], characters: int, summary: str = "") -> str:
     """The details of texts (oldest first) that a summary lacks, in order, joined by "; "; beyond `characters` the
     oldest are dropped."""
-    chosen: list[str] = []
-    room = characters
-    for text in reversed(list(texts)):
-        if room < 3:  # most of thousands of messages are never read
-            break
-        for each in reversed(details(text)):
-            if each not in chosen and len(each) + 2 <= room and is_lacking(each, summary):
-                room -= len(each) + 2
-                chosen.append(each)
-    return "; ".join(reversed(chosen))
+    found = (each for text in reversed(list(texts)) for each in reversed(details(text)))
+    return "; ".join(reversed(_fitting(found, characters, summary)))
 
 
 def is_lacking(detail: str, summary: str) -> bool:
@@ -268,13 +254,20 @@ def split_details(joined: str) -> list[str]:
 
 def merge_details(texts: Iterable[str], characters: int, summary: str = "") -> str:
     """The details of several texts that a summary lacks as one, taking one of each in turn, up to `characters`."""
+    found = filter(None, chain.from_iterable(zip_longest(*map(split_details, texts))))
+    return "; ".join(_fitting(found, characters, summary))
+
+
+def _fitting(found: Iterable[str], room: int, summary: str) -> list[str]:
+    """The first details that a summary lacks, as many as there is room for."""
     chosen: list[str] = []
-    room = characters
-    for each in chain.from_iterable(zip_longest(*map(split_details, texts))):
-        if each and each not in chosen and len(each) + 2 <= room and is_lacking(each, summary):
+    for each in found:
+        if each not in chosen and len(each) + 2 <= room and is_lacking(each, summary):
             room -= len(each) + 2
             chosen.append(each)
-    return "; ".join(chosen)
+        if room < 3:  # most of thousands of messages are never read
+            break
+    return chosen
 
 
 def _trimmed(detail: str) -> str:

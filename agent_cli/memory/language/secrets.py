@@ -47,8 +47,7 @@ _KEYS = r"""
   | ATATT3[\w=-]{50,512} | AGE-SECRET-KEY-1[A-Z0-9]{58} | sbp_[a-f0-9]{40} | hvs\.[\w-]{20,255}
   | \d{8,10}:AA[\w-]{33}                                        # Telegram
 """
-_ORDINARY = languages.words("NO_PASSWORD")
-"""What may follow "the password is" without being a password."""
+_ORDINARY = languages.words("NO_PASSWORD")  # what may follow "the password is" without being a password
 _PARTICIPLE = Pattern(languages.alternatives("NO_PASSWORD_ENDING"))
 _ORDER_LABEL = languages.pattern(r"<ORDER_NUMBER>[^\d\n]{0,15}$")
 # Lengths by first digits: American Express, Diners, Visa, Mastercard, Discover, JCB, UnionPay, Maestro (ISO/IEC 7812).
@@ -67,18 +66,6 @@ def spans(text: str) -> list[Span]:
     return [(places[start], places[end - 1] + 1, kind) for start, end, kind in found]
 
 
-def _visible_spans(text: str) -> list[Span]:
-    number = _contains_any(text, "0123456789") and _DIGITS.search(text)
-    folded = text.lower()
-    if (
-        _LONG_WORD.match(text)
-        or _contains_any(folded, _WORD_LABELS)
-        or (number and (_NUMBER.search(text) or _contains_any(folded, _NUMBER_LABELS)))
-    ):
-        return _find(text, folded)
-    return []
-
-
 def mask(text: str) -> str:
     """The text with "[masked: API key]" and the like in place of each secret."""
     return mask_piece(text, spans(text))
@@ -95,14 +82,15 @@ def mask_piece(text: str, found: list[Span], start: int = 0, length: int | None 
     return "".join([*parts, text[at:end]])
 
 
-def _contains_any(text: str, any_of: Sequence[str]) -> bool:
-    for each in any_of:  # noqa: SIM110 (half as fast with any)
-        if each in text:
-            return True
-    return False
-
-
-def _find(text: str, folded: str) -> list[Span]:
+def _visible_spans(text: str) -> list[Span]:
+    number = _contains_any(text, "0123456789") and _DIGITS.search(text)
+    folded = text.lower()
+    if not (
+        _LONG_WORD.match(text)
+        or _contains_any(folded, _WORD_LABELS)
+        or (number and (_NUMBER.search(text) or _contains_any(folded, _NUMBER_LABELS)))
+    ):
+        return []
     every = [
         (*place, rule.kind)
         for rule in _rules()
@@ -117,6 +105,13 @@ def _find(text: str, folded: str) -> list[Span]:
         else:
             merged.append((start, end, kind))
     return merged
+
+
+def _contains_any(text: str, any_of: Sequence[str]) -> bool:
+    for each in any_of:  # noqa: SIM110 (half as fast with any)
+        if each in text:
+            return True
+    return False
 
 
 class _SecretRule(NamedTuple):
@@ -179,34 +174,32 @@ def _key(match: re.Match[str]) -> tuple[int, int] | None:
     return match.span() if re.search(r"\d", body) or (body.lower() != body and body.upper() != body) else None
 
 
-def _labelled(match: re.Match[str]) -> tuple[int, int] | None:
+def _labelled(match: re.Match[str]) -> tuple[int, int]:
     """Where the labelled value is, without quotes and the full stop; a password may end in ! or ?."""
-    group = next(name for name, value in match.groupdict().items() if value is not None)
-    start, end = match.span(group)
-    found = match[group]
-    return start, end - (len(found) - len(found.rstrip(".,;:)]}\"'`“”»")) if not group.startswith("quoted") else 0)
+    if match.groupdict().get("quoted") is not None:
+        return match.span("quoted")
+    return match.start("bare"), match.start("bare") + len(match["bare"].rstrip(".,;:)]}\"'`“”»"))
 
 
 def _random(match: re.Match[str]) -> tuple[int, int] | None:
     """A value that is long, with digits and letters: random rather than a word."""
     place = _labelled(match)
-    found = match.string[slice(*place)] if place else ""
+    found = match.string[slice(*place)]
     random = len(found) >= 12 and re.search(r"\d", found) and re.search("[A-Za-z]", found) and "://" not in found
     return place if random else None
 
 
 def _password(match: re.Match[str]) -> tuple[int, int] | None:
     place = _labelled(match)
-    if match["quoted"] is not None or place is None:
-        return place
     found = match.string[slice(*place)]
+    if match["quoted"] is not None:
+        return place
     folded = found.lower()
     ordinary = folded in _ORDINARY or (found == folded and _PARTICIPLE.search(folded)) or found.startswith("[")
     return None if ordinary or len(found) < 3 else place
 
 
 def _id_number(match: re.Match[str]) -> tuple[int, int] | None:
-    """The number without the words that follow it."""
     number = re.match(
         r"(?:[A-Z]{0,3}\d|\d)(?:[ /.-]?(?:[A-Z]{0,3}\d[A-Z]{0,3}|[A-Z](?![A-Za-z])))*", match["bare"], re.I
     )
@@ -238,7 +231,6 @@ def _iban(match: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _social_security(match: re.Match[str]) -> tuple[int, int] | None:
-    """Of the United States or Switzerland."""
     from stdnum.ch import ssn as swiss  # see above
     from stdnum.us import ssn
 

@@ -219,11 +219,10 @@ def _are_keywords(sentence: str) -> bool:
     """Whether a few words without a verb are what to look for, as in "phone plan price"; a word or two are always."""
     if not _KEYWORDS.fullmatch(sentence) or _VERB.search(sentence):
         return False
-    words = text.words(sentence)
-    is_plain = (
-        len(words) <= 3 and sentence == sentence.lower()
-    )  # "climbing hall membership", but not "Eva birthday May"
-    return len(words) <= 2 or is_plain or any(word in terms.STOP_WORDS or _EVERYDAY.fullmatch(word) for word in words)
+    words, is_lower = text.words(sentence), sentence == sentence.lower()
+    if len(words) <= (3 if is_lower else 2):  # "climbing hall membership", but not "Eva birthday May"
+        return True
+    return any(word in terms.STOP_WORDS or _EVERYDAY.fullmatch(word) for word in words)
 
 
 def is_empty_reply(reply: str) -> bool:
@@ -243,11 +242,10 @@ def asks_only_for_time(question: str, time: str, *, past: bool) -> bool:
     """Whether a question asks what was at a time and for nothing else. `past`: else it must say that it asks for what
     was, since "today" may ask for what to do."""
     rest = question.replace(time, " ")
-    if _NOT_OF_THE_PAST.search(rest):
-        return False
     others = _ASKS_FOR_TIME.sub(" ", rest)
-    words = [word for word in text.words(others) if word not in terms.STOP_WORDS and not terms.only_asks(word)]
-    return not words and (past or others != rest or not _WORD.search(rest))
+    if _NOT_OF_THE_PAST.search(rest) or not (past or others != rest or not _WORD.search(rest)):
+        return False
+    return all(word in terms.STOP_WORDS or terms.only_asks(word) for word in text.words(others))
 
 
 def topic_of_saying(question: str, time: str) -> str:
@@ -283,16 +281,13 @@ def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
         return "small talk"
     if role == "assistant":
         return "empty reply" if is_empty_reply(message) else ""
-    return "question" if only_asks(message) or _asks_for(message, wanted) else ""
-
-
-def _asks_for(message: str, wanted: Collection[str]) -> bool:
-    if not wanted or _is_long(message):
-        return False
+    if only_asks(message):
+        return "question"
     folded = message.casefold()
-    if not any(word[: terms.BEGINNING] in folded for word in wanted) or (stated := stated_beside(message)) is None:
-        return False
-    return not any(terms.contains_similar(word, stated) for word in wanted)
+    if _is_long(message) or not any(word[: terms.BEGINNING] in folded for word in wanted):
+        return ""
+    stated = stated_beside(message)
+    return "" if stated is None or any(terms.contains_similar(word, stated) for word in wanted) else "question"
 
 
 def topic_of_messages(messages: Iterable[str]) -> str:

@@ -43,7 +43,6 @@ def unspaced_runs(query: str) -> list[str]:
 
 
 def character_pairs(run: str) -> list[str]:
-    """Every two neighbouring characters."""
     return [run[n : n + 2] for n in range(len(run) - 1)] or [run]
 
 
@@ -60,7 +59,11 @@ def without_unspaced(query: str) -> str:
 
 def content_words(query: str) -> list[str]:
     """The words of a question that are not stop words, in order, each once; all words when there are none."""
-    words = list(dict.fromkeys(_folded_words(query)))
+    query = without_unspaced(query)
+    folded = query.casefold()
+    is_split = len(folded) != len(query)  # a letter became two, between which a word may be split: "İ"
+    found = [word.casefold() for word in _WORD.findall(query)] if is_split else _WORD.findall(folded)
+    words = list(dict.fromkeys(found))
     return [word for word in words if word not in STOP_WORDS] or words
 
 
@@ -79,14 +82,6 @@ def has_no_other(text: str, words: Set[str]) -> bool:
                 return False
             found = True
     return found or words >= set(content_words(text))
-
-
-def _folded_words(text: str) -> list[str]:
-    text = without_unspaced(text)
-    folded = text.casefold()
-    if len(folded) == len(text):  # else a letter became two, which may be split: "İ"
-        return _WORD.findall(folded)
-    return [word.casefold() for word in _WORD.findall(text)]
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
@@ -110,17 +105,14 @@ def is_similar(one: str, other: str, least: float = 0.72) -> bool:
     """Whether two texts are similar by their shingles, and agree in numbers and negation."""
     if not nearly_equal(shingles(one), shingles(other), least):
         return False
-    if any(_matches(pattern, one) != _matches(pattern, other) for pattern in (_NUMBER, _NUMERAL)):
-        return False
-    return is_negated(one) == is_negated(other)
+    numbers, others = (
+        [sorted(pattern.findall(each.casefold())) for pattern in (_NUMBER, _NUMERAL)] for each in (one, other)
+    )
+    return numbers == others and is_negated(one) == is_negated(other)
 
 
 def is_negated(text: str) -> bool:
     return bool(_NEGATION.search(text.casefold()))
-
-
-def _matches(pattern: Pattern, text: str) -> list[str]:
-    return sorted(pattern.findall(text.casefold()))
 
 
 def chunks(text: str, size: int = 1200, start: int = 0) -> Iterable[tuple[int, int]]:
@@ -159,27 +151,17 @@ def contains_likely(word: str, text: str, knows: Callable[[str], bool]) -> bool:
     """
     if may_be_misspelt(word, knows):
         return contains_similar(word, text)
-    others = {each for each in _WORD.findall(text.casefold()) if word in each or each in word}
-    return any(_is_form(word, other, knows) or _is_part(word, other, knows) for other in others)
+    for other in {each for each in _WORD.findall(text.casefold()) if word in each or each in word}:
+        shorter, longer = sorted((word, other), key=len)
+        ending = len(longer) - len(shorter) if longer.startswith(shorter) else _LONGEST_ENDING + 1
+        if ending <= _LONGEST_ENDING and len(shorter) >= SHORTEST_GUESSED and not knows(longer):  # "Kirchen"
+            return True
+        at = other.find(word) if len(word) > SHORTEST_GUESSED else -1
+        is_part = at == 0 or (at > 0 and len(other) - at - len(word) <= 1) or other.endswith(word)
+        if is_part and not (knows(other) or knows(other.capitalize())):  # "Zahnarzttermin" and its plural
+            return True
+    return False
 
 
 def may_be_misspelt(word: str, knows: Callable[[str], bool]) -> bool:
-    return len(word) > SHORTEST_GUESSED and not _is_known(word, knows)
-
-
-def _is_known(word: str, knows: Callable[[str], bool]) -> bool:
-    return knows(word) or knows(word.capitalize())
-
-
-def _is_form(word: str, other: str, knows: Callable[[str], bool]) -> bool:
-    """Whether one is the other with an ending, as in "Kirchen"."""
-    shorter, longer = sorted((word, other), key=len)
-    is_longer = longer.startswith(shorter) and len(longer) - len(shorter) <= _LONGEST_ENDING
-    return is_longer and len(shorter) >= SHORTEST_GUESSED and not knows(longer)
-
-
-def _is_part(word: str, other: str, knows: Callable[[str], bool]) -> bool:
-    """Whether it begins or ends the other, as in "Zahnarzttermin" and its plural."""
-    at = other.find(word) if len(word) > SHORTEST_GUESSED else -1
-    is_part = at == 0 or (at > 0 and len(other) - at - len(word) <= 1) or other.endswith(word)
-    return is_part and not _is_known(other, knows)
+    return len(word) > SHORTEST_GUESSED and not (knows(word) or knows(word.capitalize()))

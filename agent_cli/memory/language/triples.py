@@ -206,43 +206,33 @@ def _fits(sort: str, object: str, is_lower: bool) -> bool:
     is_job = not _NO_JOB.search(object) and len(words) <= 4
     is_place = named or (is_lower and len(words) <= 2 and not joined)  # capitalized, unless all is in lower case
     is_place = is_place and first.casefold() not in _NO_PLACES and not re.match(r"\d{1,4}$", object)
-    match sort:
-        case "any":
-            return not _NO_OBJECT.match(object)
-        case "likeable":
-            return likeable
-        case "possession":
-            return possible
-        case "activity":
-            return likeable and possible
-        case "job":
-            return is_job
-        case "sort":
-            return is_job and possible
-        case "place":
-            return is_place
-        case "school":
-            return is_place and _SCHOOL(object)
-        case "given_name":  # whatever its ending
-            return named and len(words) <= 4
-        case "person":
-            capitalized = all(word[0].isupper() or word in ("von", "van", "de", "der") for word in words)
-            return named and capitalized and len(words) <= 3 and not _NATIONALITY.search(first)
-        case "tool":  # a name, a number, or one word for a tool or a color
-            one = re.fullmatch(r"[\w@.+#/-]+", object)
-            return bool(named or one) and not re.search(r"(?:ing|ed)$", first)
-        case "value":  # a name or something with digits; a state, as in "is broken", is no value
-            return named or re.search(r"\d|@", object) is not None
-        case "age":
-            return 0 < int(object) < 130
-        case "day":
-            return _DAY(object) and len(words) <= 5
-        case "year":
-            return object.isdigit() and 1900 <= int(object) < 2100
-        case "network_address":
-            return " " not in object and re.search(r"[\d.:/]", object) is not None
-    shapes = {"mail_address": r"[^\s@]+@[^\s@]+\.\w{2,}", "phone_number": r"\+?[\d(][\d ()/.-]{4,22}"}
-    return re.fullmatch(shapes[sort], object) is not None
+    capitalized = all(word[0].isupper() or word in ("von", "van", "de", "der") for word in words)
+    one_word = re.fullmatch(r"[\w@.+#/-]+", object)
+    number = int(object) if object.isdecimal() else 0
+    return bool(
+        {
+            "any": not _NO_OBJECT.match(object),
+            "likeable": likeable,
+            "possession": possible,
+            "activity": likeable and possible,
+            "job": is_job,
+            "sort": is_job and possible,
+            "place": is_place,
+            "school": is_place and _SCHOOL(object),
+            "given_name": named and len(words) <= 4,  # whatever its ending
+            "person": named and capitalized and len(words) <= 3 and not _NATIONALITY.search(first),
+            # a name, a number, or one word for a tool or a color
+            "tool": (named or one_word) and not re.search(r"(?:ing|ed)$", first),
+            # a name or something with digits; a state, as in "is broken", is no value
+            "value": named or re.search(r"\d|@", object),
+            "age": 0 < number < 130,
+            "day": _DAY(object) and len(words) <= 5,
+            "year": 1900 <= number < 2100,
+            "network_address": " " not in object and re.search(r"[\d.:/]", object),
+            "mail_address": re.fullmatch(r"[^\s@]+@[^\s@]+\.\w{2,}", object),
+            "phone_number": re.fullmatch(r"\+?[\d(][\d ()/.-]{4,22}", object),
+        }[sort]
+    )
 
 
 def search_words(predicate: str) -> str:
@@ -255,16 +245,8 @@ def search_words(predicate: str) -> str:
 
 def named_by(word: str) -> frozenset[str]:
     """The predicates of the relation that a word (case folded) stands for: of "schwester" and of "sibling" sister."""
-    return _predicates_by_word().get(word, frozenset()) | {predicate(word)}
-
-
-@cache
-def _predicates_by_word() -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for predicate, words in _SEARCH_WORDS.items():
-        for word in words.split():
-            found.setdefault(word, set()).add(predicate)
-    return {word: frozenset(predicates) for word, predicates in found.items()}
+    found = {each for each, words in _SEARCH_WORDS.items() if word in words.split()}
+    return frozenset(found | {predicate(word)})
 
 
 def forms(predicate: str, single_valued: Set[str]) -> list[str]:
@@ -321,20 +303,19 @@ def parse_ending(statement: str) -> Ending | None:
         if switched := pattern.search(sentence):
             return Ending(switched["old"], switched["new"])
     part = _LAST_PART.fullmatch(sentence)
+
+    def cut(negated: str) -> str:
+        return " ".join(_NEGATED.sub(" ", negated).split())
+
     if part and _NO_LONGER.search(part["old"]) and not (_CLAUSE.search(part["old"]) or _NO_LONGER.search(part["new"])):
-        return Ending(_cut(part["old"]), part["new"])  # "I parked on level 5, no longer on level 3"
+        return Ending(cut(part["old"]), part["new"])  # "I parked on level 5, no longer on level 3"
     if _NO_LONGER.search(sentence):
-        left = _cut(date_phrases.without_future(sentence, statement))
+        left = cut(date_phrases.without_future(sentence, statement))
         return None if _OPINION.search(left) else Ending(left)
     for pattern, of in ((_STOPPED, None), (_LEFT, DATED), (_SOLD, _OWNING)):
         if pattern.search(sentence):
             return Ending(" ".join(pattern.sub(" ", sentence).split()), of=of)
     return None
-
-
-def _cut(negated: str) -> str:
-    """What a negated sentence says was true."""
-    return " ".join(_NEGATED.sub(" ", negated).split())
 
 
 def is_doubtful(statement: str) -> bool:
@@ -345,14 +326,11 @@ def is_doubtful(statement: str) -> bool:
 def covers(ending: Ending, statement: str, triple: Triple, stems: dict[str, str]) -> bool:
     """Whether a fact says what is over. `stems`: the stem of each word, case folded."""
     over = terms.content_words(ending.over)
-    if terms.is_negated(statement) or not any(word not in terms.STOP_WORDS for word in over):
+    if terms.is_negated(statement) or terms.STOP_WORDS.issuperset(over):
         return False
     known = terms.content_words(statement if ending.of is None else triple.object)
-    among = {
-        word
-        for word in (*over, *terms.content_words(ending.instead))
-        if any(_is_form(word, other, stems) for other in known)
-    }
+    both = (*over, *terms.content_words(ending.instead))
+    among = {word for word in both if any(_is_form(word, other, stems) for other in known)}
     if not among.issuperset(over):
         return False
     if ending.of is not None:
