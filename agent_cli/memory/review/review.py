@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
@@ -128,9 +128,8 @@ class ReviewDecision:
 
 def pending(memory: MemoryContext, session: int | None = None) -> list[ProposalKey]:
     """The keys of pending proposals by kind, those first that were proposed after something foreign was read."""
-    db, owner = memory.db, memory.scope.owner
-    waiting = {name: kind.pending_ids(db, owner, session, readings.ORIGINS) for name, kind in _KINDS.items()}
-    return [(name, id) for name, found in waiting.items() for id in found]
+    of = memory.db, memory.scope.owner, session, readings.ORIGINS
+    return [(name, id) for name, kind in _KINDS.items() for id in kind.pending_ids(*of)]
 
 
 def read(memory: MemoryContext, key: ProposalKey, words: str = "") -> Proposal | None:
@@ -150,16 +149,13 @@ def parse_edit(key: ProposalKey, words: str) -> str:
 def accept(memory: MemoryContext, proposal: Proposal, *, replacing: bool = False) -> ReviewDecision:
     """Accept a proposal; `replacing`: also end what it contradicts. Raises UsageError when it is not as it was read."""
     with memory.changing() as memory:
-        _require_unchanged(memory, proposal)
         return ReviewDecision((proposal,), True, (_accept(memory, proposal, replacing),), memory.batch)
 
 
 def reject(memory: MemoryContext, proposal: Proposal) -> ReviewDecision:
     """Reject a proposal. Raises UsageError like `accept`."""
-    kind = _KINDS[proposal.kind]
     with memory.changing() as memory:
-        _require_unchanged(memory, proposal)
-        row = kind.reject(memory, kind.get(memory.db, proposal.id, memory.scope.owner))
+        row = _KINDS[proposal.kind].reject(memory, _unchanged(memory, proposal))
         return ReviewDecision((proposal,), False, (f"rejected {row.handle}",), memory.batch)
 
 
@@ -170,7 +166,6 @@ def accept_all(memory: MemoryContext, proposals: Sequence[Proposal]) -> ReviewDe
         for each in proposals:
             try:
                 with memory.db.write():
-                    _require_unchanged(memory, each)
                     receipts.append(_accept(memory, each, not each.foreign))
             except UsageError:
                 continue  # decided meanwhile, or changed by another of these decisions: it stays in the queue
@@ -279,13 +274,9 @@ def visible_line(words: str) -> str:
 
 def describe_age(moment: str, now: datetime) -> str:
     """How long ago a stored time was, as `3 hours ago`; beyond 60 days the date."""
-    then = datetime.fromisoformat(moment)
-    minutes = int((now - then).total_seconds() // 60)
-    for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):
-        if minutes >= size:
-            count = minutes // size
-            return f"{counted(count, name)} ago" if count <= 60 else f"on {clock.format_day(moment, clock.offset(now))}"
-    return "just now"
+    if now - clock.local(moment, 0) >= timedelta(days=61):
+        return f"on {clock.format_day(moment, clock.offset(now))}"
+    return clock.ago(moment, now)
 
 
 def format_receipt(adopted: Adopted, now: datetime) -> str:
@@ -310,28 +301,27 @@ def cleaned(text: str) -> str:
     return mark + "\n".join(lines)
 
 
-def _require_unchanged(memory: MemoryContext, shown: Proposal) -> None:
+def _unchanged(memory: MemoryContext, shown: Proposal) -> Any:
+    """The fact or skill that a proposal shows. Raises UsageError when it is not as it was shown."""
+    found = _KINDS[shown.kind].many(memory.db, [shown.id], memory.scope.owner)
     now = read(memory, (shown.kind, shown.id), shown.statement if shown.edited else "")
     if now is None:
-        found = _KINDS[shown.kind].many(memory.db, [shown.id], memory.scope.owner)
         state = ("hidden" if found[0].hidden_at else found[0].state) if found else "gone"
         raise UsageError(f"{shown.handle} was decided meanwhile: it is {'accepted' if state == MERGED else state}")
     if now != shown:
         raise UsageError(f"{shown.handle} has changed since it was shown; look at it again")
+    return found[0]
 
 
 def _accept(memory: MemoryContext, proposal: Proposal, replacing: bool) -> str:
     """Accept the words that were shown; returns the receipt. `replacing`: the older facts that were shown end too."""
+    row = _unchanged(memory, proposal)
     if proposal.kind == "skill":
-        skill = skills.get(memory.db, proposal.id, memory.scope.owner)
-        if proposal.statement != skill.text:
-            skill = skills.edit(memory, skill, proposal.statement)
+        skill = row if proposal.statement == row.text else skills.edit(memory, row, proposal.statement)
         now = skills.accept(memory, skill)
         version = f": {now.handle} {now.name} is version {now.version} now" if now.id != skill.id else f" {now.name}"
         return f"kept {skill.handle}{version}"
-    fact = facts.get(memory.db, proposal.id, memory.scope.owner)
-    if proposal.statement != fact.statement:
-        fact = adoption.edit(memory, fact, proposal.statement)
+    fact = row if proposal.statement == row.statement else adoption.edit(memory, row, proposal.statement)
     older = [each.id for each in proposal.known if replacing and each.outcome != LATER]
     known = facts.many(memory.db, older, fact.owner)
     adopted = adoption.accept(memory, fact, replacing=known[0] if known else None)
@@ -340,21 +330,21 @@ def _accept(memory: MemoryContext, proposal: Proposal, replacing: bool) -> str:
     return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)), memory.time())
 
 
-def _source(memory: MemoryContext, session: int | None) -> tuple[str, str]:
+def _session(memory: MemoryContext, session: int | None) -> dict[str, Any]:
     """The handle and the name of the session that a proposal comes from."""
     if session is None:
-        return "", ""
+        return {}
     found = sessions.get(memory.db, session, memory.scope.owner)
-    return found.handle, visible_line(sessions.name(memory.db, found))
+    return {"session": found.handle, "title": visible_line(sessions.name(memory.db, found))}
 
 
 def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     db, statement = memory.db, words or visible_line(fact.statement)
     edited = fact if statement == fact.statement else adoption.reworded(fact, statement, memory.time())
-    known = _conflicts(memory, edited)
     said_in = db.row("select session_id, at, utc_offset from message where id = ?", (fact.message_id,))
     session, at, offset = said_in or (None, fact.learned_at, fact.utc_offset)
-    handle, title = _source(memory, session)
+    source: dict[str, Any] = {"at": at, "utc_offset": offset, **_session(memory, session), "message": fact.message_id}
+    source |= {"origin": fact.origin, "trust": fact.trust, "inferred": bool(fact.inferred)}
     messages = [message for message, _ in facts.sources(db, fact)] if fact.trust in readings.ORIGINS else []
     read, read_message = readings.describe(db, messages)
     since, until = (
@@ -363,31 +353,13 @@ def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     # A triple of a model, which is not what the rules make of the statement, is approved too.
     triple = Triple(edited.subject, edited.predicate, edited.object)
     as_parsed = not edited.predicate or triple == triples.parse(edited.statement)
-    return Proposal(
-        "fact",
-        fact.id,
-        statement,
-        hidden=visible_line(fact.statement) != " ".join(fact.statement.split()) and not words,
-        edited=bool(words),
-        operation=fact.operation,
-        reach=describe_scope(memory.scope, fact),
-        since=since,
-        until=until,
-        filed="" if as_parsed else visible_line(f"{edited.subject} · {edited.predicate} · {edited.object}"),
-        origin=fact.origin,
-        trust=fact.trust,
-        inferred=bool(fact.inferred),
-        quote=visible_line(fact.quote),
-        message=fact.message_id,
-        known=tuple(known[:_MAX_CONFLICTS]),
-        more=max(0, len(known) - _MAX_CONFLICTS),
-        at=at,
-        utc_offset=offset,
-        session=handle,
-        title=title,
-        read=read,
-        read_message=read_message,
-    )
+    filed = "" if as_parsed else visible_line(f"{edited.subject} · {edited.predicate} · {edited.object}")
+    hidden = visible_line(fact.statement) != " ".join(fact.statement.split()) and not words
+    known = _conflicts(memory, edited)
+    conflicting: Any = {"known": tuple(known[:_MAX_CONFLICTS]), "more": max(0, len(known) - _MAX_CONFLICTS)}
+    source |= {"quote": visible_line(fact.quote), "read": read, "read_message": read_message}
+    shown = {"reach": describe_scope(memory.scope, fact), "since": since, "until": until, "filed": filed}
+    return Proposal("fact", fact.id, statement, hidden, bool(words), fact.operation, **shown, **conflicting, **source)
 
 
 def _conflicts(memory: MemoryContext, fact: Fact) -> list[ConflictingFact]:
@@ -397,59 +369,42 @@ def _conflicts(memory: MemoryContext, fact: Fact) -> list[ConflictingFact]:
     values = adoption.in_order([*adoption.values(memory, fact), fact]) if single else [fact]
     earlier = {each.id for each in values[: values.index(fact)]}
 
-    def outcome(known: Fact) -> str:
+    def shown(known: Fact) -> ConflictingFact:
+        outcome = STAYS
         if known.id == fact.target_id and fact.operation in ("update", "delete"):
-            return ENDS
-        if single and (known.subject, known.predicate) == (fact.subject, fact.predicate):
-            return ENDS if known.id in earlier else LATER
-        return STAYS
+            outcome = ENDS
+        elif single and (known.subject, known.predicate) == (fact.subject, fact.predicate):
+            outcome = ENDS if known.id in earlier else LATER
+        return ConflictingFact(known.id, visible_line(known.statement), known.began_at, known.utc_offset, outcome)
 
-    shown = ((each, visible_line(each.statement), outcome(each)) for each in found)
-    known = [ConflictingFact(each.id, words, each.began_at, each.utc_offset, what) for each, words, what in shown]
-    return sorted(known, key=lambda each: (each.outcome == STAYS, -each.id))
+    return sorted(map(shown, found), key=lambda each: (each.outcome == STAYS, -each.id))
 
 
 def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
-    shown, name, description = words or cleaned(skill.text), skill.name, skill.description
+    text, name, description = words or cleaned(skill.text), skill.name, skill.description
     with suppress(UsageError):  # it is invalid without the invisible characters: accepting it will raise this
-        file = skills.parse(shown)
+        file = skills.parse(text)
         name, description = file.name, file.description
     known = skills.listing(memory.db, skill.owner)
     named = [each for each in known if each.name == name]
     target = next(iter(named or (each for each in known if each.id == skill.target_id)), None)
-    session, title = _source(memory, skill.session_id)
-    session_id = skill.session_id if skill.trust in readings.ORIGINS else None
-    read, message = readings.describe_in_session(memory.db, session_id, skill.at) if session_id else ("", None)
-    return Proposal(
-        "skill",
-        skill.id,
-        shown,
-        hidden=shown != skill.text and not words,
-        edited=bool(words),
-        operation="update" if target else "insert",
-        reach=_describe_change(skill, target),
-        origin=skill.origin,
-        trust=skill.trust,
-        heading=visible_line(f"{name}: {description}"),
-        body=tuple(_difference(target.text if target else None, shown)) or ("@ nothing that can be seen would change",),
-        at=skill.at,
-        utc_offset=skill.utc_offset,
-        session=session,
-        title=title,
-        read=read,
-        read_message=message,
-    )
-
-
-def _describe_change(skill: Skill, target: Skill | None) -> str:
-    """What acceptance would change: a new skill, or which one."""
-    if target is None:
-        return "new skill"
-    change = f"a change to {target.handle} {target.name}"
-    if skill.base is None or target.id != skill.target_id:
-        return change
-    now = f" (it is version {target.version} now)" if target.version != skill.base else ""
-    return f"{change}, made from version {skill.base}{now}"
+    reach = f"a change to {target.handle} {target.name}" if target else "new skill"
+    if target and skill.base is not None and target.id == skill.target_id:
+        now = f" (it is version {target.version} now)" if target.version != skill.base else ""
+        reach += f", made from version {skill.base}{now}"
+    session = skill.session_id if skill.trust in readings.ORIGINS else None
+    read, message = readings.describe_in_session(memory.db, session, skill.at) if session else ("", None)
+    source: dict[str, Any] = {
+        "origin": skill.origin,
+        "trust": skill.trust,
+        "at": skill.at,
+        "utc_offset": skill.utc_offset,
+    }
+    source |= {"read": read, "read_message": message, **_session(memory, skill.session_id)}
+    body = tuple(_difference(target.text if target else None, text)) or ("@ nothing that can be seen would change",)
+    hidden, operation = text != skill.text and not words, "update" if target else "insert"
+    shown: dict[str, Any] = {"reach": reach, "heading": visible_line(f"{name}: {description}"), "body": body, **source}
+    return Proposal("skill", skill.id, text, hidden, bool(words), operation, **shown)
 
 
 def _difference(before: str | None, after: str) -> Iterator[str]:
