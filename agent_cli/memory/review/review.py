@@ -343,7 +343,7 @@ def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     edited = fact if statement == fact.statement else adoption.reworded(fact, statement, memory.time())
     said_in = db.row("select session_id, at, utc_offset from message where id = ?", (fact.message_id,))
     session, at, offset = said_in or (None, fact.learned_at, fact.utc_offset)
-    source: dict[str, Any] = {"at": at, "utc_offset": offset, **_session(memory, session), "message": fact.message_id}
+    source: Any = {"at": at, "utc_offset": offset, **_session(memory, session), "message": fact.message_id}
     source |= {"origin": fact.origin, "trust": fact.trust, "inferred": bool(fact.inferred)}
     messages = [message for message, _ in facts.sources(db, fact)] if fact.trust in readings.ORIGINS else []
     read, read_message = readings.describe(db, messages)
@@ -358,7 +358,7 @@ def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     known = _conflicts(memory, edited)
     conflicting: Any = {"known": tuple(known[:_MAX_CONFLICTS]), "more": max(0, len(known) - _MAX_CONFLICTS)}
     source |= {"quote": visible_line(fact.quote), "read": read, "read_message": read_message}
-    shown = {"reach": describe_scope(memory.scope, fact), "since": since, "until": until, "filed": filed}
+    shown: Any = {"reach": describe_scope(memory.scope, fact), "since": since, "until": until, "filed": filed}
     return Proposal("fact", fact.id, statement, hidden, bool(words), fact.operation, **shown, **conflicting, **source)
 
 
