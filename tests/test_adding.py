@@ -81,7 +81,7 @@ SOURCES = {
 
 
 def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    index.erase_many(db, "r", walk["recipe"])
+    index.erase(db, "r", walk["recipe"])
     db.execute_many("delete from recipe where id = ?", [(id,) for id in walk["recipe"]])
 
 

@@ -29,7 +29,7 @@ def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
     elif not index.is_complete(db):
         jobs.add(db, INDEX, "all", app.time())
     try:
-        with index.patience(db):
+        with db.patience(index.PATIENCE):
             for _ in app.embedders.fill(db) if app.embedders.is_quick(db, few=True) else ():
                 pass
             return app.embedders.query_embedder(db)

@@ -222,7 +222,7 @@ def _fill_beside(db):
 def test_the_vectors_of_an_erased_passage_are_gone(db):
     filled(ours(), db)
     with db.write():
-        index.erase(db, "n", 2)
+        index.erase(db, "n", [2])
     among = vectors.current(db)
 
     assert vectors.count(db, among) == 2

@@ -286,7 +286,7 @@ def test_compacting_gives_space_back_and_changes_nothing_that_is_found(opened):
     while vectors.fill(opened, made, lambda texts: [unit(text) for text in texts]):
         pass
     with opened.write():
-        index.erase(opened, "n", 1)
+        index.erase(opened, "n", [1])
         opened.execute("delete from note where id = 1")
     among = vectors.current(opened)
     nearest = vectors.nearest(opened, among, unit("b77 b78"), 20)

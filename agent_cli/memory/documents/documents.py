@@ -411,7 +411,7 @@ def _update_sections(
             continue
         id, *place, heading, _ = rows[paired[position]]
         if heading != piece.heading:
-            index.erase(db, "d", id)
+            index.erase(db, "d", [id])
             db.execute("update section set heading = ? where id = ?", (piece.heading, id))
         if place != [position, piece.line, piece.page]:
             sql = "update section set position = ?, line = ?, page = ? where id = ?"
@@ -487,7 +487,7 @@ def erase(db: Database, found: Sequence[int], *, lazily: bool = False) -> None:
     is merged; erasing them at once takes 0.1 s a section, which is needed only for forgetting.
     """
     if found:
-        (index.erase_lazily if lazily else index.erase_many)(db, "d", found)
+        index.erase(db, "d", found, lazily=lazily)
         db.execute("delete from section where id in (select value from json_each(?))", (found,))
 
 

@@ -212,7 +212,7 @@ def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
 
 def erase(db: Database, fact_ids: Sequence[int]) -> None:
     for id in fact_ids:
-        index.erase(db, "f", id)
+        index.erase(db, "f", [id])
         graph.remove_fact(db, id)
     FACTS.drop_versions(db, fact_ids, "fact_id")
     db.execute("delete from fact_mark where fact_id in (select value from json_each(?))", (fact_ids,))
@@ -247,7 +247,7 @@ def _write(memory: MemoryContext, fact: Fact, values: Mapping[str, Any]) -> None
     """Write columns, and update the index, the marks and the graph."""
     changed = replace(fact, **values)
     if changed.statement != fact.statement:
-        index.erase(memory.db, "f", fact.id)  # needs the former words
+        index.erase(memory.db, "f", [fact.id])  # needs the former words
         _write_marks(memory.db, fact.id, changed.statement)
     FACTS.update(memory.db, fact.id, values)
     _update_graph(memory.db, changed)

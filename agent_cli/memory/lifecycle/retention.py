@@ -175,7 +175,7 @@ def _remove(search: "_Search", batch: Sequence[tuple[int, int]], time: clock.Clo
         erasable = [part for row, part in batch if row in removable]
         if not erasable:
             return 0
-        (index.erase_lazily if lazily else index.erase_many)(db, "m" if level == WORKING else "y", erasable)
+        index.erase(db, "m" if level == WORKING else "y", erasable, lazily=lazily)
         if level == WORKING:
             _erase_messages(db, sorted(removable), erasable)
         else:

@@ -46,7 +46,7 @@ def take_back(
         now = time()
         undone = log.undo_from(db, session, first, now, by)
         _hide_reminders(db, owner, undone, now)
-        index.erase_many(db, "m", undone)
+        index.erase(db, "m", undone)
         rolling = digest.rolling(db, session)
         if rolling and rolling.up_to >= first:
             digest.erase(db, [session])

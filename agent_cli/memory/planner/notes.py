@@ -129,7 +129,7 @@ def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> 
         raise UsageError(f"{note.handle} was left as it is: an empty note cannot be kept (`agent notes rm` hides one)")
     now = clock.utc(time())
     with db.write():
-        index.erase(db, "n", note.id)  # before its words change
+        index.erase(db, "n", [note.id])  # before its words change
         rows.change(db, "note", note.id, time, "changed", content=body, text=body, title=title, changed_at=now)
     return replace(note, title=title, text=body, changed_at=now)
 
@@ -144,7 +144,7 @@ def restore(db: Database, note: Note, time: clock.Clock) -> None:
 
 
 def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    index.erase_many(db, "n", walk["note"])
+    index.erase(db, "n", walk["note"])
     rows.erase(db, "note", walk["note"])
     rows.detach(db, "note", "session_id", walk["session"])
 

@@ -13,8 +13,7 @@ import random
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import accumulate
@@ -41,7 +40,7 @@ _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _UNMERGED = 500  # steps of an import without: a search reads a segment of each
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
-_PATIENCE = 0.5  # seconds that a search waits for another program that writes
+PATIENCE = 0.5  # seconds that a search waits for another program that writes
 _TAIL_SECONDS = 0.2  # how long a command may work on the rest of long texts
 _MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _MANY, _REBUILT = 100, 50  # of so many passages, removing a passage takes as long as indexing a hundred
@@ -232,47 +231,30 @@ def catch_up(db: Database) -> bool:
     if db.read_only:
         return False
     try:
-        with patience(db):
+        with db.patience(PATIENCE):
             refresh_all(db)
     except StoreBusy:
         return False
     return True
 
 
-@contextmanager
-def patience(db: Database) -> Iterator[None]:
-    """Wait no longer for another program that writes than a search should."""
-    before, db.busy_timeout = db.busy_timeout, _PATIENCE
-    try:
-        yield
-    finally:
-        db.busy_timeout = before
+def erase(db: Database, kind: str, rows: Sequence[int], *, lazily: bool = False) -> None:
+    """Remove rows from every index. Runs in the caller's transaction.
 
-
-def erase(db: Database, kind: str, row: int) -> None:
-    """Remove a row from every index. Runs in the caller's transaction."""
-    erase_many(db, kind, [row])
-
-
-def erase_many(db: Database, kind: str, rows: Sequence[int]) -> None:
-    """Remove many rows of a kind from every index. Runs in the caller's transaction."""
-    _remove(db, word_tables.names(db), passages.of_rows(db, kind, rows))
-
-
-def erase_lazily(db: Database, kind: str, rows: Sequence[int]) -> None:
-    """Remove very many rows: not found any more at once, but their words stay in the file until `condense`.
-
-    Rewriting every page with a word of them would take a hundred times as long (5 ms a row).
+    `lazily`: they are not found any more at once, but their words stay in the file until `condense`. Rewriting every
+    page with a word of very many rows would take a hundred times as long.
     """
     names = word_tables.names(db)
-    word_tables.set_secure(db, names, 0)
+    if lazily:
+        word_tables.set_secure(db, names, 0)
     _remove(db, names, passages.of_rows(db, kind, rows))
-    word_tables.set_secure(db, names, 1)
+    if lazily:
+        word_tables.set_secure(db, names, 1)
 
 
 def reindex(db: Database, kind: str, rows: Sequence[int]) -> None:
     """Remove rows from every index, and mark them stale. Runs in the caller's transaction."""
-    erase_many(db, kind, rows)
+    erase(db, kind, rows)
     stale = "insert into stale (kind, row) values (?, ?) on conflict do update set tail = 0"
     db.execute_many(stale, [(kind, row) for row in rows])
 
@@ -398,87 +380,64 @@ def check(db: Database, now: datetime) -> list[str]:
     SQLite's and FTS5's own checks read everything, or miss it. Here the passages are counted, and 32 of them are
     searched by their own words and vectors: an index that has lost a tenth is detected in 29 of 30 checks.
     """
-    sample = _sample(db)
-    checks = {"words": _check_words, "trigrams": _check_trigrams, "vectors": _check_vectors}
-    for name, whole in checks.items():
-        tables = _tables(db)
-        try:
-            with db.index_access():
-                sound = whole(db, sample)
-        except IndexDamaged:
-            sound = False
-        if not sound and _tables(db) == tables:  # else another program has rebuilt them meanwhile
-            meta.note_damaged(db, name)
+    checks = {"words": _finds_words, "trigrams": _finds_trigrams, "vectors": _finds_vectors}
+    damaged = list[str]()
+    for name, is_sound in checks.items():
+        with db.snapshot():  # other programs write meanwhile
+            first, last = db.row("select (select min(id) from passage), (select max(id) from passage)") or (None, None)
+            chosen = random.sample(ids := range(first, last + 1), min(_SAMPLE, len(ids))) if first is not None else []
+            texts = "select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value"
+            try:
+                with db.index_access():
+                    sound = is_sound(db, dict(db.rows(texts, (chosen,))))
+            except IndexDamaged:
+                sound = False
+        if not sound:
+            damaged.append(name)
+    for name in damaged:
+        meta.note_damaged(db, name)
     meta.stamp(db, _CHECKED, now)
     return meta.damaged_indexes(db)
 
 
-def _tables(db: Database) -> list[str | None]:
-    """The names of the index tables."""
-    return [meta.get(db, key) for key in ("index words", "index trigrams", "vectors", "vectors next")]
-
-
-def _sample(db: Database) -> dict[int, str]:
-    """{id: text} of random passages."""
-    first, last = db.row("select (select min(id) from passage), (select max(id) from passage)") or (None, None)
-    if first is None:
-        return {}
-    ids = range(first, last + 1)
-    chosen = random.sample(ids, min(_SAMPLE, len(ids)))
-    return dict(
-        db.rows("select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value", (chosen,))
-    )
-
-
-def _check_words(db: Database, sample: dict[int, str]) -> bool:
-    name = word_tables.table(db, "words")
+def _finds_words(db: Database, sample: Mapping[int, str]) -> bool:
+    """Whether each passage is there, and found by its first words; the index sees none in some."""
+    name, queries = word_tables.table(db, "words"), dict[int, str]()
+    for id, words in sample.items():
+        first = " ".join(words.replace('"', " ").replace("\0", " ").split()[:_WORDS])
+        queries[id] = f'own : "{first}"' if db.tokens(first) else ""
     counted = f"select (select count(*) from passage) = (select count(*) from {name}_docsize)"
-    return bool(db.value(counted)) and _finds_all(db, name, sample, _phrase)
+    return bool(db.value(counted)) and _finds(db, name, queries)
 
 
-def _check_trigrams(db: Database, sample: dict[int, str]) -> bool:
+def _finds_trigrams(db: Database, sample: Mapping[int, str]) -> bool:
+    """Whether each passage is found by a few runs of three ASCII letters or digits."""
     until = word_tables.trigrams_until(db)
-    made = {id: text for id, text in sample.items() if until is None or id <= until}
-    return _finds_all(db, word_tables.table(db, "trigrams"), made, _triples)
+    made = {id: _PLAIN.findall(words)[:_TRIPLES] for id, words in sample.items() if until is None or id <= until}
+    queries = {id: " AND ".join(f'"{triple}"' for triple in triples) for id, triples in made.items()}
+    return _finds(db, word_tables.table(db, "trigrams"), queries)
 
 
-def _finds_all(db: Database, name: str, sample: dict[int, str], make_query: Callable[[Database, str], str]) -> bool:
-    """Whether an index finds each passage by its own text."""
+def _finds(db: Database, name: str, queries: Mapping[int, str]) -> bool:
     sql = f"select 1 from {name} where {name} match ? and rowid = ?"
-    return all(
-        db.value(sql, (match, id)) or not _exists(db, id)
-        for id, own_text in sample.items()
-        if (match := make_query(db, own_text))
-    )
+    return all(db.value(sql, (match, id)) for id, match in queries.items() if match)
 
 
-def _phrase(db: Database, own_text: str) -> str:
-    """A query for the first words of a text; empty when the index sees no words in them."""
-    first = " ".join(own_text.replace('"', " ").replace("\0", " ").split()[:_WORDS])
-    return f'own : "{first}"' if db.tokens(first) else ""
-
-
-def _triples(db: Database, own_text: str) -> str:
-    """A query for a few runs of three ASCII letters or digits."""
-    return " AND ".join(f'"{triple}"' for triple in _PLAIN.findall(own_text)[:_TRIPLES])
-
-
-def _check_vectors(db: Database, sample: dict[int, str]) -> bool:
-    return all(_is_complete(db, each, sample) for each in (vectors.current(db), vectors.being_filled(db)) if each)
-
-
-def _is_complete(db: Database, vector_set: vectors.VectorSet, sample: dict[int, str]) -> bool:
-    """Whether a set has each vector in both sizes, and finds it."""
-    rows = db.rows(  # in one statement: another program may be filling the set
-        f"""select c.value, (select e from {vector_set.table} where id = c.value),
-                (select e from {vector_set.bits} where rowid = c.value) from json_each(?) c""",
-        (sample.keys(),),
-    )
-    made = {id: (small, bits) for id, small, bits in rows if small is not None or bits is not None}
-    if not all(_same_signs(small, bits, vector_set.dimension) for small, bits in made.values()):
-        return False
-    nearest = f"select 1 from {vector_set.bits} where e match vec_bit(?) and k = 1 and distance <= 0"
-    return all(db.value(nearest, (made[id][1],)) or not _exists(db, id) for id in list(made)[:_SCANNED])
+def _finds_vectors(db: Database, sample: Mapping[int, str]) -> bool:
+    """Whether each set has each vector in both sizes with the same signs, and finds some."""
+    for each in filter(None, (vectors.current(db), vectors.being_filled(db))):
+        rows = db.rows(
+            f"""select (select e from {each.table} where id = c.value), (select e from {each.bits} where rowid = c.value)
+                from json_each(?) c""",
+            (sample.keys(),),
+        )
+        made = [(small, bits) for small, bits in rows if small is not None or bits is not None]
+        nearest = f"select 1 from {each.bits} where e match vec_bit(?) and k = 1 and distance <= 0"
+        if not all(_same_signs(small, bits, each.dimension) for small, bits in made):
+            return False
+        if not all(db.value(nearest, (bits,)) for _, bits in made[:_SCANNED]):
+            return False
+    return True
 
 
 def _same_signs(small: bytes | None, bits: bytes | None, dimension: int) -> bool:
@@ -487,8 +446,3 @@ def _same_signs(small: bytes | None, bits: bytes | None, dimension: int) -> bool
         return False
     signs = int.from_bytes(bits, "little")
     return all((signs >> n & 1) == (each < 128) for n, each in enumerate(small) if each)
-
-
-def _exists(db: Database, id: int) -> bool:
-    """Whether the passage still exists: another program may have changed it meanwhile."""
-    return bool(db.value("select 1 from passage where id = ?", (id,)))

@@ -36,7 +36,7 @@ def _derive(db: Database, walk: Walk) -> None:
 
 def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Remove messages from the index while their text exists; other owners remove their own rows from it."""
-    index.erase_many(db, "m", walk.losing_words("message"))
+    index.erase(db, "m", walk.losing_words("message"))
     recall_log.erase(db, walk["recollection"])
 
 

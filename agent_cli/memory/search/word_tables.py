@@ -159,7 +159,7 @@ def merge(db: Database, pages: int = 200) -> None:
 
 
 def condense(db: Database, pages: int = 500) -> Iterator[None]:
-    """Merge each index into one segment, so many pages in a transaction; this removes what `erase_lazily` left."""
+    """Merge each index into one segment, so many pages in a transaction; this removes what erasing lazily left."""
     for index in DEFINITIONS:
         name, merge_pages = table(db, index), -pages  # negative: merge all segments into one
         while True:

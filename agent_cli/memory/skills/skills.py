@@ -267,7 +267,7 @@ def restore(memory: MemoryContext, skill: Skill, version: int | None = None) -> 
 
 
 def erase(db: Database, skill_ids: Sequence[int]) -> None:
-    index.erase_many(db, "k", skill_ids)
+    index.erase(db, "k", skill_ids)
     SKILLS.drop_versions(db, skill_ids, "skill_id")
     SKILLS.clear(db, "target_id", skill_ids, target_id=None)
     db.execute("update skill set target_id = null where target_id in (select value from json_each(?))", (skill_ids,))
@@ -284,7 +284,7 @@ def drop_versions(db: Database, rows: Sequence[int], sessions: Sequence[int]) ->
 def write(db: Database, id: int, **columns: Any) -> None:
     """Write columns without recording their former values. Runs in the caller's transaction."""
     if "text" in columns:
-        index.erase(db, "k", id)  # needs the former words
+        index.erase(db, "k", [id])  # needs the former words
     SKILLS.update(db, id, columns)
 
 

@@ -247,7 +247,7 @@ def _save(
         id = db.insert(f"insert into summary ({', '.join(columns)}) values ({places})", columns)
     else:
         id = earlier.id
-        index.erase(db, "y", id)  # before its words change
+        index.erase(db, "y", [id])  # before its words change
         changed = ", ".join(f"{name} = :{name}" for name in columns)
         db.execute(f"update summary set {changed} where id = :id", {**columns, "id": id})
     _set_sources(db, id, made)
@@ -363,14 +363,14 @@ def erase(db: Database, found: Sequence[int]) -> None:
 
     Other summaries still name them as sources until `drop_sources`.
     """
-    index.erase_many(db, "y", found)
+    index.erase(db, "y", found)
     db.execute("delete from summary_source where summary_id in (select value from json_each(?))", (found,))
     db.execute("delete from summary where id in (select value from json_each(?))", (found,))
 
 
 def shorten(db: Database, id: int, sentences: Sequence[Sentence]) -> None:
     """Keep only these sentences of a summary, until it is made again. Runs in the caller's transaction."""
-    index.erase(db, "y", id)  # before its words change
+    index.erase(db, "y", [id])  # before its words change
     whole = tuple(sources(db, id).get(0, ()))
     words, found = join_sentences(sentences)
     db.execute(

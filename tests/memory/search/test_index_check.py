@@ -146,7 +146,7 @@ def test_what_is_whole_is_never_taken_for_damaged(file):
     note(db, "Buy milk", title="Shopping")
     catch_up(db)
     with db.write():
-        index.erase(db, "m", 9)
+        index.erase(db, "m", [9])
     notes.edit(db, notes.get(db, 1, "person"), "Buy pomegranates", "", noon)
     catch_up(db)
     for _ in range(2):
@@ -201,19 +201,16 @@ def test_a_damaged_index_is_not_looked_for_before_its_time(file):
     db.close()
 
 
-def test_vectors_swapped_while_they_are_looked_at_are_not_taken_for_damaged(file):
-    db = opened(file)
+def test_vectors_swapped_while_they_are_looked_at_are_not_taken_for_damaged(file, monkeypatch):
+    db, other, draw = opened(file), Database(file), random.sample
     vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor, "vectors next")
-    whole = index._check_vectors
 
-    def swapped(db, sample):
-        vectors.swap(db)
-        db.rows("select 1 from vectors_1")
-        return whole(db, sample)
+    def swapping(ids, count):
+        vectors.swap(other)
+        return draw(ids, count)
 
-    index._check_vectors = swapped
-    try:
-        assert index.check(db, NOON) == []
-    finally:
-        index._check_vectors = whole
+    monkeypatch.setattr(random, "sample", swapping)
+    assert index.check(db, NOON) == []
+    assert vectors.being_filled(db) is None
+    other.close()
     db.close()

@@ -158,7 +158,7 @@ def test_a_text_that_is_erased_while_it_is_indexed_leaves_no_passage(db, session
     steps = index.refresh_steps(db)
     list(islice(steps, 4))
     with db.write():
-        index.erase(db, "m", 1)
+        index.erase(db, "m", [1])
         db.execute("delete from message where id = 1")
     list(steps)
 
@@ -195,7 +195,7 @@ def test_long_notes_are_indexed_to_their_end_and_edited_like_others(db):
     assert handles(db, "quince") == [handle]
 
     with db.write():
-        index.erase(db, "n", 1)
+        index.erase(db, "n", [1])
         db.execute("update note set text = 'medlar'")
     finish(db)
     assert (handles(db, "quince"), handles(db, "medlar")) == ([], [handle])

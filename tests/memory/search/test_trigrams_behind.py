@@ -117,7 +117,7 @@ def test_what_is_erased_meanwhile_is_in_no_index(imported, row, made):
         next(index.refresh_steps(imported))
     word, triple = ("katarzyna", "kat") if row == 1 else ("lisbon", "lis")
     with imported.write():
-        index.erase(imported, "m", row)
+        index.erase(imported, "m", [row])
     assert matches(imported, word, "words") == matches(imported, triple, "trigrams") == []
 
     finish(imported)
@@ -127,7 +127,7 @@ def test_what_is_erased_meanwhile_is_in_no_index(imported, row, made):
 
 def test_very_many_that_are_erased_meanwhile_are_in_no_index(imported):
     with imported.write():
-        index.erase_many(imported, "m", range(1, MANY))
+        index.erase(imported, "m", range(1, MANY))
     assert matches(imported, "kat", "trigrams") == []
     assert is_exact(imported)
 

@@ -118,7 +118,7 @@ def test_a_passage_that_was_deleted_is_in_no_set(db):
     now, then = filled(db), filled(db, "vectors next")
 
     with db.write():
-        index.erase(db, "n", 2)
+        index.erase(db, "n", [2])
 
     assert held(db, now) == held(db, then) == [1, 3, 4]
     assert [id for id, _ in vectors.nearest(db, now, NORTH, 1)] == [3]
@@ -129,7 +129,7 @@ def test_a_passage_deleted_while_its_vector_is_made_gets_none(db):
 
     def meanwhile(texts):
         with db.write():
-            index.erase(db, "n", 2)
+            index.erase(db, "n", [2])
         return embed(texts)
 
     assert vectors.fill(db, made, meanwhile) == 4

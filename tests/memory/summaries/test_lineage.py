@@ -58,7 +58,7 @@ def take(db, *found):
     with db.write():
         for source in found:
             if source.kind == "message":
-                index.erase(db, "m", source.row)
+                index.erase(db, "m", [source.row])
                 log.erase(db, [source.row])
             else:
                 summaries.erase(db, [source.row])
