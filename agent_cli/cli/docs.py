@@ -2,7 +2,6 @@
 
 import os
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -16,7 +15,6 @@ from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.documents.documents import Section
 from agent_cli.memory.scope import short_path
-from agent_cli.memory.search import word_tables
 from agent_cli.store import ids, jobs
 
 app = noun("Read files, so that their content can be found: text, Markdown, HTML, PDF, source code.")
@@ -38,11 +36,7 @@ def add(invocation: Invocation, paths: Paths, as_json: AsJson = False) -> None:
     1,000 MB of memory. Text that you erased stays out (agent forget). PDF needs: pip install 'agent-cli[documents]'
     """
     app_ = invocation.app()
-    patterns = []
-    for path in paths:
-        patterns.append(documents.absolute(path, os.getcwd()))
-        if not path.strip() or not Path(documents.base(patterns[-1])).exists():
-            raise UsageError(f"there is no file or folder {path!r}")
+    patterns = [documents.existing(path, os.getcwd()) for path in paths]
     for pattern in patterns:
         documents.add(app_.db, app_.scope, pattern, app_.time)
     _sync(invocation, app_, patterns, as_json)
@@ -113,12 +107,7 @@ def rm(app_: App, paths: Paths) -> None:
     """Take files out of memory, at once. The files themselves stay; `add` takes them in again."""
     for path in paths:
         pattern = documents.absolute(path, os.getcwd())
-        many, condense = documents.remove(app_.db, app_.scope.owner, pattern, app_.time)
-        if condense:
-            for _ in word_tables.condense(app_.db):
-                pass
-        files = "1 file is" if many == 1 else f"{many} files are"
-        output.say(f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed")
+        output.say(documents.remove(app_.db, app_.scope.owner, pattern, app_.time))
 
 
 def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bool) -> None:

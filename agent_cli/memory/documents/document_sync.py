@@ -9,7 +9,8 @@ what it has read. Ids follow the order of the names, so interruptions do not cha
 import os
 import time as seconds
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,6 +27,11 @@ from agent_cli.text import counted, without_surrogates
 JOB = "documents"  # kind of the job
 EVERY = timedelta(minutes=5)  # how long after the last sync of a collection the job is queued again
 _SHOWN = {"deleted": "gone", "erased": "forgotten", "warnings": "kept"}  # in JSON
+_COUNTED = {"new": "new", "changed": "changed", "moved": "moved", "deleted": "gone"} | {
+    "failed": "not readable (`agent docs list --failed` says why)",
+    "unchanged": "unchanged",
+    "elsewhere": "added before with something else",
+}
 _BATCH, _BYTES, _SECONDS = 50, 2_000_000, 0.25  # most files, bytes and seconds of reading in a transaction
 
 
@@ -52,15 +58,12 @@ class SyncResult:
         return {_SHOWN.get(name, name): value for name, value in asdict(self).items()}
 
     def sentence(self) -> str:
-        names = {
-            "deleted": "gone",
-            "failed": "not readable (`agent docs list --failed` says why)",
-            "elsewhere": "added before with something else",
-        }
-        counted_names = ("new", "changed", "moved", "deleted", "failed", "unchanged", "elsewhere")
-        counts = [f"{many} {names.get(name, name)}" for name in counted_names if (many := getattr(self, name))]
-        of = f"of {counted(self.erased, 'file')} what you had erased is not read again; write it anew to have it back"
-        return "\n".join([f"documents: {', '.join(counts) or 'no files'}", *([of] if self.erased else [])])
+        counts = [f"{many} {said}" for name, said in _COUNTED.items() if (many := getattr(self, name))]
+        sentence = f"documents: {', '.join(counts) or 'no files'}"
+        if self.erased:
+            sentence += f"\nof {counted(self.erased, 'file')} what you had erased is not read again; "
+            sentence += "write it anew to have it back"
+        return sentence
 
 
 @dataclass
@@ -122,19 +125,16 @@ def refresh(db: Database, owner: str, sections: Sequence[int], time: clock.Clock
     among = {each.id: each for each in documents.collections(db, owner)}
     changed = []
     for path, size, at, collection in rows:
-        try:
+        with suppress(OSError):  # a sync tells whether it was deleted, or its disk is away
             now = os.stat(path)
-        except OSError:  # a sync tells whether it was deleted, or its disk is away
-            continue
-        if (now.st_size, now.st_mtime_ns) != (size, at):
-            changed.append((among[collection], _read((path, path, now.st_size, now.st_mtime_ns))))
-    if not changed:
-        return False
-    with db.write():
-        for collection, file in changed:
-            documents.store(db, owner, collection, file, time)
-    index.refresh_all(db)
-    return True
+            if (now.st_size, now.st_mtime_ns) != (size, at):
+                changed.append((among[collection], _read((path, path, now.st_size, now.st_mtime_ns))))
+    if changed:
+        with db.write():
+            for collection, file in changed:
+                documents.store(db, owner, collection, file, time)
+        index.refresh_all(db)
+    return bool(changed)
 
 
 def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comparison:
@@ -190,8 +190,8 @@ def _store(
     tally.elsewhere += found.elsewhere
     for each in found.closed:
         tally.warnings.append(f"{short_path(each.path)} cannot be opened ({each.why}): what was read from it is kept")
-    done = 0
-    for batch in _batches(list(found.waiting.values())):
+    done, waiting = 0, iter(found.waiting.values())
+    while batch := _read_batch(waiting):
         with db.write():
             for file in batch:
                 for outcome in documents.store(db, owner, among, file, time):
@@ -201,28 +201,25 @@ def _store(
         yield f"{short_path(among.pattern)}: {done} of {len(found.waiting)} files read"
 
 
-def _batches(waiting: Sequence[File]) -> Iterator[list[ReadFile]]:
-    """Files read, in batches for one transaction."""
-    held, size, since = list[ReadFile](), 0, seconds.monotonic()
+def _read_batch(waiting: Iterator[File]) -> list[ReadFile]:
+    """The next files, as many as one transaction may store."""
+    batch, size, since = list[ReadFile](), 0, seconds.monotonic()
     for each in waiting:
-        held.append(_read(each))
+        batch.append(_read(each))
         size += each[2]
-        if len(held) == _BATCH or size > _BYTES or seconds.monotonic() - since > _SECONDS:
-            yield held
-            held, size, since = [], 0, seconds.monotonic()
-    if held:
-        yield held
+        if len(batch) == _BATCH or size > _BYTES or seconds.monotonic() - since > _SECONDS:
+            break
+    return batch
 
 
 def _read(file: File) -> ReadFile:
     """A file split into sections, or why it cannot be."""
     path, real, size, changed = file
+    read = ReadFile(path, size, changed)
     try:
         raw = document_sections.read(real)
-    except UnreadableFile as error:
-        return ReadFile(path, size, changed, error=str(error))
-    try:
+        read = ReadFile(path, raw.size, raw.changed_ns, raw.hash)
         title, pieces = document_sections.split(path, raw.data)
+        return replace(read, title=title, pieces=pieces)
     except UnreadableFile as error:
-        return ReadFile(path, raw.size, raw.changed_ns, raw.hash, error=str(error))
-    return ReadFile(path, raw.size, raw.changed_ns, raw.hash, title, pieces)
+        return replace(read, error=str(error))

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -27,7 +28,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.documents.document_sections import ABOVE, BETWEEN, SectionText
 from agent_cli.memory.scope import Scope, file_location, place_of, short_path
-from agent_cli.memory.search import index
+from agent_cli.memory.search import index, word_tables
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.text import sentences, without_surrogates
@@ -42,7 +43,6 @@ _PASSAGES_PER_SECTION = 2500  # passages that can be reindexed in the time it ta
 _GENERATED_FOLDERS = frozenset(("node_modules", "__pycache__", "site-packages", "$RECYCLE.BIN"))
 _GENERATED_MARKERS = ("CACHEDIR.TAG", "pyvenv.cfg")  # a folder with one of these is generated
 _WILDCARD = re.compile(r"[*?\[]")
-_PIECE = re.compile(r"\*+|\[([!^])?(\]?[^\]]{1,255}+)\]|.", re.DOTALL)  # token of a glob
 
 
 @frozen
@@ -108,8 +108,16 @@ def absolute(typed: str, folder: str) -> str:
     path = os.path.join(folder, os.path.expanduser(typed))
     if os.path.lexists(path) or not _WILDCARD.search(typed):
         return without_surrogates(os.path.realpath(path))
-    base, pattern = _split_glob(os.path.normpath(path))
-    return without_surrogates(os.path.join(os.path.realpath(base), pattern))
+    root, pattern = _split_glob(os.path.normpath(path))
+    return without_surrogates(os.path.join(os.path.realpath(root), pattern))
+
+
+def existing(typed: str, folder: str) -> str:
+    """The same of what is there. Raises UsageError."""
+    pattern = absolute(typed, folder)
+    if not typed.strip() or not os.path.exists(base(pattern)):
+        raise UsageError(f"there is no file or folder {typed!r}")
+    return pattern
 
 
 def base(pattern: str) -> str:
@@ -117,12 +125,30 @@ def base(pattern: str) -> str:
     return pattern if os.path.lexists(pattern) else _split_glob(pattern)[0]
 
 
+def _split_glob(pattern: str) -> tuple[str, str]:
+    """The folder before the first wildcard, and the rest."""
+    parts = pattern.split("/")
+    first = next((n for n, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
+    return "/".join(parts[:first]) or "/", "/".join(parts[first:])
+
+
 def covers(pattern: str) -> Callable[[str], bool]:
     """A test whether a path belongs to a pattern: the file itself, in the folder, or matching the glob."""
-    if _WILDCARD.search(pattern) and not os.path.lexists(pattern):
-        return _glob_matcher(pattern)
-    inside = pattern.rstrip("/") + "/"
-    return lambda path: path == pattern or path.startswith(inside)
+    if not _WILDCARD.search(pattern) or os.path.lexists(pattern):
+        inside = pattern.rstrip("/") + "/"
+        return lambda path: path == pattern or path.startswith(inside)
+    folder, rest = _split_glob(pattern)
+    inside, parts = folder.rstrip("/") + "/", rest.replace("[^", "[!").split("/")
+    return lambda path: path.startswith(inside) and _fits(path[len(inside) :].split("/"), parts)
+
+
+def _fits(names: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether the names of a path are those of a glob: * within a name, ** over any number of folders."""
+    if not (names and parts):
+        return not (names or parts)
+    if parts[0] != "**":
+        return fnmatchcase(names[0], parts[0]) and _fits(names[1:], parts[1:])
+    return len(parts) == 1 or any(_fits(names[skipped:], parts[1:]) for skipped in range(len(names)))
 
 
 def walk(pattern: str) -> Iterator[File | Unreachable]:
@@ -136,9 +162,9 @@ def walk(pattern: str) -> Iterator[File | Unreachable]:
     if S_ISREG(found.st_mode):
         yield _file(root, found)
         return
-    wanted = None if root == pattern else _glob_matcher(pattern)
+    wanted = covers(pattern)
     for each in _walk_folder(root):
-        if wanted is None or isinstance(each, Unreachable) or wanted(each[0]):
+        if isinstance(each, Unreachable) or wanted(each[0]):
             yield each
 
 
@@ -168,66 +194,38 @@ def _file(path: str, found: os.stat_result) -> File:
     return path if path.isascii() else without_surrogates(path), path, found.st_size, found.st_mtime_ns
 
 
-def _split_glob(pattern: str) -> tuple[str, str]:
-    """The folder before the first wildcard, and the rest."""
-    parts = pattern.split("/")
-    first = next((n for n, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
-    return "/".join(parts[:first]) or "/", "/".join(parts[first:])
-
-
-def _glob_matcher(pattern: str) -> Callable[[str], bool]:
-    """A test for a glob: * within a name, ** over any number of folders."""
-    folder, rest = _split_glob(pattern)
-    names = ("(?:.*/)?" if part == "**" else _PIECE.sub(_piece_regex, part) + "/" for part in rest.split("/"))
-    expression = "".join(names).removesuffix("/")
-    if rest.endswith("**"):
-        expression = expression.removesuffix("(?:.*/)?") + ".*"
-    compiled = re.compile(re.escape(folder.rstrip("/") + "/") + expression, re.DOTALL)
-    return lambda path: compiled.fullmatch(path) is not None
-
-
-def _piece_regex(found: re.Match[str]) -> str:
-    """The regular expression of a token of a glob; no wildcard matches a slash."""
-    if found[2] is not None:
-        letters = re.sub(r"([\\\[\]^])", r"\\\1", found[2])  # except the - of a range
-        return f"[{'^/' if found[1] else ''}{letters}]"
-    return {"*": "[^/]*", "?": "[^/]"}.get(found[0][0]) or re.escape(found[0])
-
-
 _NAMES = ", "
 _MARKS = " \t-*+>#|_`~•"  # of a list, quotation, heading or table cell
+# What tombstones know: a file erased by its path, that parts of a file were erased, and each of these.
+_WHOLE, _PARTLY, _PART = "file {}".format, "parts of {}".format, "in {}: {}".format
 
 
 def to_remember(db: Database, sections: Sequence[int], documents: Sequence[int]) -> list[str]:
     """The keys to remember of sections and whole documents before they are erased."""
     sql = "select path from document where id in (select value from json_each(?))"
-    found = dict.fromkeys(_path_key(path) for (path,) in db.rows(sql, (documents,)))
-    erased = set(sections)
+    found = dict.fromkeys(_WHOLE(path) for (path,) in db.rows(sql, (documents,)))
     rows = db.rows(
-        """select distinct d.id, d.path from section s join document d on d.id = s.document_id
-           where s.id in (select value from json_each(?))""",
+        """select d.path, s.id in (select value from json_each(?1)), s.heading, s.text
+           from section s join document d on d.id = s.document_id
+           where d.id in (select document_id from section where id in (select value from json_each(?1)))""",
         (sections,),
     )
-    for document, path in rows:
-        erased_parts, left = dict[str, None](), set[str]()
-        for id, heading, text in db.rows("select id, heading, text from section where document_id = ?", (document,)):
-            if id in erased:
-                erased_parts |= dict.fromkeys(_small_parts(heading, text))
-                found |= dict.fromkeys(_large_parts(text))
-            else:
-                left.update(_small_parts(heading, text))
-        found |= dict.fromkeys([_file_key(path), *(_part_key(path, each) for each in erased_parts if each not in left)])
+    left = {(path, part) for path, erased, *texts in rows if not erased for part in _small_parts(*texts)}
+    for path, erased, heading, text in rows:
+        if erased:
+            parts = [_PART(path, part) for part in _small_parts(heading, text) if (path, part) not in left]
+            found |= dict.fromkeys([*_large_parts(text), _PARTLY(path), *parts])
     return list(found)
 
 
 def erased_paths(db: Database, paths: Iterable[str]) -> set[str]:
     """The files among these that were erased by their path."""
-    return _known(db, {_path_key(each): each for each in paths})
+    return _known(db, {_WHOLE(each): each for each in paths})
 
 
 def partly_erased(db: Database, paths: Iterable[str]) -> set[str]:
     """The files among these of which parts were erased."""
-    return _known(db, {_file_key(each): each for each in paths})
+    return _known(db, {_PARTLY(each): each for each in paths})
 
 
 def _without_erased(db: Database, read: ReadFile, was: str, now: datetime) -> tuple[str, Sequence[SectionText]]:
@@ -239,9 +237,9 @@ def _without_erased(db: Database, read: ReadFile, was: str, now: datetime) -> tu
     large, small = tombstones.erased_among(db, wide), set[str]()
     if places := partly_erased(db, {read.path, was} - {""}):
         every = {title, *(part for each in pieces for part in _small_parts(each.heading, each.text))} - {""}
-        small = _known(db, {_part_key(place, each): each for place in places for each in every})
+        small = _known(db, {_PART(place, each): each for place in places for each in every})
         if places == {was}:  # it has moved
-            tombstones.add(db, [_file_key(read.path), *(_part_key(read.path, each) for each in small)], now)
+            tombstones.add(db, [_PARTLY(read.path), *(_PART(read.path, each) for each in small)], now)
     if not (large or small):
         return title, pieces
     cleaned = [_clean_section(each, large, small) for each in pieces]
@@ -286,18 +284,6 @@ def _small_parts(heading: str, text: str) -> list[str]:
 
 def _known(db: Database, by_key: dict[str, str]) -> set[str]:
     return {by_key[each] for each in tombstones.erased_among(db, by_key)}
-
-
-def _path_key(path: str) -> str:
-    return f"file {path}"
-
-
-def _file_key(path: str) -> str:
-    return f"parts of {path}"
-
-
-def _part_key(path: str, part: str) -> str:
-    return f"in {path}: {part}"
 
 
 _SECTION = """select s.id, s.document_id, s.position, s.line, s.page, s.heading, s.text, d.path, d.title
@@ -447,8 +433,8 @@ def mark_synced(db: Database, collection: int, now: datetime) -> None:
         db.execute("update collection set synced_at = ? where id = ?", (clock.utc(now), collection))
 
 
-def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[int, bool]:
-    """Remove files from memory; returns their number, and whether index.condense must be run.
+def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> str:
+    """Remove files from memory; returns a sentence about them.
 
     Collections within the pattern are deleted; files of other collections are excluded from now on.
     Raises UsageError when no document matches.
@@ -477,7 +463,11 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> tuple[i
         db.execute_many("delete from collection where id = ?", [(id,) for id in whole])
         db.execute_many("update document set error = ?, title = '' where id = ?", [(LEFT_OUT, id) for id in named])
         events.append(db, time, "documents removed", "", actor="person", content=pattern)
-    return len(inside) + len(named), many
+    for _ in word_tables.condense(db) if many else ():
+        pass
+    count = len(inside) + len(named)
+    files = "1 file is" if count == 1 else f"{count} files are"
+    return f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed"
 
 
 def erase(db: Database, found: Sequence[int], *, lazily: bool = False) -> None:
@@ -526,13 +516,12 @@ def neighbours(db: Database, section: Section, count: int = 1) -> list[Section]:
 def listing(db: Database, owner: str) -> list[dict[str, Any]]:
     """All collections with the numbers of their files and sections."""
     rows = db.rows(
-        """select c.pattern, c.place, c.synced_at,
-                  (select count(*) from document where collection_id = c.id and error = ''),
+        """select c.pattern, c.place, c.synced_at, count(*) filter (where d.error = ''),
                   (select count(*) from document d join section s on s.document_id = d.id where d.collection_id = c.id),
-                  (select count(*) from document where collection_id = c.id and error not in ('', ?)),
-                  (select count(*) from document where collection_id = c.id and error = ?)
-           from collection c where c.owner = ? order by c.pattern""",
-        (LEFT_OUT, LEFT_OUT, owner),
+                  count(*) filter (where d.error not in ('', :out)), count(*) filter (where d.error = :out)
+           from collection c left join document d on d.collection_id = c.id
+           where c.owner = :owner group by c.id order by c.pattern""",
+        {"owner": owner, "out": LEFT_OUT},
     )
     names = ("pattern", "place", "synced_at", "files", "sections", "failed", "left_out")
     return [dict(zip(names, row, strict=True)) for row in rows]
@@ -547,9 +536,8 @@ def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, A
             from document d where d.owner = ? and (d.error <> '' {"" if failed else "or 1"}) order by d.path""",
         (owner,),
     )
-    return [
-        dict(zip(("path", "title", "size", "error", "read_at", "sections", "first"), row, strict=True)) for row in rows
-    ]
+    names = ("path", "title", "size", "error", "read_at", "sections", "first")
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _sections_of(db: Database, found: Sequence[int]) -> list[int]:

@@ -427,7 +427,8 @@ def _finds_vectors(db: Database, sample: Mapping[int, str]) -> bool:
     """Whether each set has each vector in both sizes with the same signs, and finds some."""
     for each in filter(None, (vectors.current(db), vectors.being_filled(db))):
         rows = db.rows(
-            f"""select (select e from {each.table} where id = c.value), (select e from {each.bits} where rowid = c.value)
+            f"""select (select e from {each.table} where id = c.value),
+                    (select e from {each.bits} where rowid = c.value)
                 from json_each(?) c""",
             (sample.keys(),),
         )

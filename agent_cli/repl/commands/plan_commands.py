@@ -17,7 +17,6 @@ from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import short_path
-from agent_cli.memory.search import word_tables
 from agent_cli.messages import Receipt
 from agent_cli.repl import pages
 from agent_cli.repl.commands.commands import Page, Result, command
@@ -100,7 +99,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
     /docs add PATH reads files now and whenever they change; they stay where they are. Ctrl-C stops it."""
     app = conversation.app
     verb, _, path = argument.partition(" ")
-    pattern = documents.absolute(path.strip().strip('"'), str(Path.cwd())) if path.strip() else ""
+    path, folder = path.strip().strip('"'), str(Path.cwd())
     if verb == "":
         lines = [
             f"{short_path(row['pattern'])}: {counted(row['files'], 'file')}, {counted(row['sections'], 'section')}"
@@ -108,15 +107,10 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
             for row in documents.listing(app.db, app.scope.owner)
         ]
         return "\n".join(lines) or "there are no documents; /docs add PATH reads a file or a folder"
-    if verb == "rm" and pattern:
-        count, condense = documents.remove(app.db, app.scope.owner, pattern, app.time)
-        for _ in word_tables.condense(app.db) if condense else ():
-            pass
-        files = "1 file is" if count == 1 else f"{count} files are"
-        return f"{short_path(pattern)}: {files} out of memory; on the disk nothing changed"
-    if verb == "add" and pattern:
-        if not Path(documents.base(pattern)).exists():
-            raise UsageError(f"there is no file or folder {path.strip()!r}")
+    if verb == "rm" and path:
+        return documents.remove(app.db, app.scope.owner, documents.absolute(path, folder), app.time)
+    if verb == "add" and path:
+        pattern = documents.existing(path, folder)
         documents.add(app.db, app.scope, pattern, app.time)
         return _sync(app, [pattern])
     if argument == "sync":
