@@ -53,6 +53,8 @@ def teach(db, session, secret):
     learn(db, session, "open-safe", f"Turn the wheel to {secret}.")
     learn(db, session, "open-safe", f"First breathe. Then turn the wheel to {secret}.")
     skills.hide(memory_of(db), learn(db, session, "shout", f"Shout {secret} loudly."))
+    files = json.dumps({"references/safe.md": f"It opens with\n{secret}."}, ensure_ascii=False)
+    skills.import_skill(memory_of(db), skills.compose("open-door", "Opens the door", "Turn."), files, accepted=True)
 
 
 def keep_files(db, folder, secret):

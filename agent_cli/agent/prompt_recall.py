@@ -5,7 +5,8 @@ texts the sentences that answer are shown, and of skills only the description, b
 Beside a request for advice stand the preferences that are nearest to it, however their words differ. Files are searched
 separately and shown under their own heading; they take part of the tokens, but never the place of another item. The
 model is told when the answer is only perhaps among them, and when nothing is kept of what it was asked; beside small
-talk nothing is recalled, and nothing is repeated that the profile or the window shows.
+talk nothing is recalled, and nothing is repeated that the profile or the window shows. Beside a message that names a
+skill, as in "/deploy-site to staging", stand its steps.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from agent_cli import clock, kinds, text
 from agent_cli.agent import profile
-from agent_cli.kinds import MEMORY, PREFERENCES, SKILLS
+from agent_cli.kinds import CALLED_SKILL, MEMORY, PREFERENCES, SKILLS
 from agent_cli.memory import tombstones
 from agent_cli.memory.facts import facts
 from agent_cli.memory.language import statements, terms
@@ -41,6 +42,7 @@ _LONGEST_DESCRIPTION = 200  # characters of the description of a skill
 _SPEAKERS = {"user": "person", "assistant": "you"}
 FILES = 2  # items from files
 _FILE_TOKENS = 400  # for files when other items are shown too
+_SKILL_CALL = text.Pattern(r"\s*/([a-z0-9-]+)(?=\s|\Z)")
 
 
 class EmbedOnce:
@@ -79,9 +81,11 @@ def recall_for_message(
     """
     rounds = tombstones.erasure_count(context.remembered)
     selection = select(context, words, (*shown, message), in_profile, logged=True)
-    used = [(hit, line) for hit, line in selection.used if (hit.kind, hit.id) not in context.excluded]
-    notice = VERDICTS.get(selection.verdict, "")
-    if selection.verdict == "nothing":
+    called = _called_skill(context, words)
+    left_out = {*context.excluded, *((hit.kind, hit.id) for hit, _ in called)}
+    used = [*called, *((hit, line) for hit, line in selection.used if (hit.kind, hit.id) not in left_out)]
+    notice = "" if called else VERDICTS.get(selection.verdict, "")
+    if notice and selection.verdict == "nothing":
         unknown = statements.asks_what_was_told(words) and _is_unknown(context, message, words, shown)
         notice = (BESIDE_PROFILE if in_profile else notice) if unknown else ""
     if used or notice:
@@ -170,6 +174,7 @@ def block(db: Database, message: int, in_profile: Collection[int] = ()) -> str:
         if each.kind == "fact" and each.row in in_profile:
             continue
         heading = PREFERENCES if "preference" in each.legs else kinds.BY_NAME[each.kind].heading
+        heading = CALLED_SKILL if "called" in each.legs else heading
         texts_by_heading.setdefault(heading, []).append(each.text)
     verdict = recall_log.verdict_for(db, message)
     block_lines = [line for heading, items in texts_by_heading.items() for line in (heading, *items)]
@@ -264,6 +269,21 @@ def _line(hit: "Hit", words: str) -> str:
     by = hit.author or _SPEAKERS.get(hit.role, "")
     about = f"{f', {by}' if by else ''}{f' {hit.label}' if hit.label else ''}"
     return f"- {hit.handle}, {day:%d %B %Y}{text.unfenced(about + words)}"
+
+
+def _called_skill(context: ToolContext, words: str) -> list[Shown]:
+    """The skill that a message names by /NAME, with its steps."""
+    if not (name := _SKILL_CALL.match(words)):
+        return []
+    from agent_cli.memory.search.recall import Hit
+    from agent_cli.memory.skills import skills
+    from agent_cli.tools import memory_tools
+
+    skill = skills.called(context.remembered, context.scope.owner, name[1])
+    if skill is None:
+        return []
+    hit = Hit("skill", skill.id, None, None, context.time().timestamp(), 1.0, skill.description, {"called": 1.0})
+    return [(hit, text.unfenced(memory_tools.format_steps(skill)))]
 
 
 def _skill(skill: "Match", context: ToolContext) -> Shown:

@@ -72,9 +72,13 @@ def show(
     as_json: AsJson = False,
     versions: Annotated[bool, Option("--versions", help="List its versions.")] = False,
     version: InVersion = None,
+    file: Annotated[str, Option("--file", help="Print one of its files, as in scripts/build.sh.")] = "",
 ) -> None:
     """Show a skill whole, as it is or was."""
     skill = find_skill(app_, name)
+    if file:
+        output.say(text.visible(skills.file_text(skill, file)).rstrip("\n"))
+        return
     if versions:
         _versions(app_, skill, as_json)
         return
@@ -98,6 +102,7 @@ def show(
         ("changes", f"{skill.describe()['changes']}{base}" if skill.target_id else ""),
         ("origin", f"{skill.origin}{f', made from {skill.trust}' if skill.trust != skill.origin else ''}"),
         ("changed", skill.local_day(skill.changed_at)),
+        ("files", ", ".join(map(one_line, skills.file_texts(skill.files)))),
     ]
     output.fields([row for row in rows if row[1]], 8)
     output.say()
@@ -265,7 +270,7 @@ def export(
         output.note("there are no skills; `agent skills add NAME` adds one")
     if len({each.name for each in chosen}) < len(chosen):
         raise UsageError("two of these have one name, and so one file: export them one by one")
-    written = skills.write_files(to, {each.name: each.text for each in chosen}, force=force)
+    written = skills.write_files(to, chosen, force=force)
     output.lines(f"{'wrote' if new else 'the same already:'} {path}" for path, new in written)
 
 
@@ -288,7 +293,7 @@ def import_(
     folders = paths or [each for each in (Path.cwd() / _USUAL, Path.home() / _USUAL) if each.is_dir()]
     if not folders:
         raise UsageError(f"there is no {_USUAL} here or at home: name a SKILL.md or a folder with some")
-    files = list(dict.fromkeys(file for path in folders for file in skills.files(path)))
+    files = list(dict.fromkeys(file for path in folders for file in skills.skill_files(path)))
     if not paths:  # of one name the project's
         files = list({file.parent.name: file for file in reversed(files)}.values())[::-1]
     if accept:
@@ -308,8 +313,8 @@ def import_(
 
 def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     """Import a file; whether it was new. Raises UsageError when it is no skill."""
-    words = skills.read_text(file)
-    skill = skills.import_skill(memory, words, accepted=accept)
+    words, (files, left) = skills.read_text(file), skills.read_folder(file)
+    skill = skills.import_skill(memory, words, files, accepted=accept)
     if skill is None:
         reason = f"{skills.parse(words).name} is known, waits already, or was rejected, hidden or forgotten"
         output.note(f"nothing new in {one_line(str(file), _PATH_WIDTH)}: {reason}")
@@ -319,7 +324,7 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     state = f"waits for your yes{target}" if skill.state == PENDING else f"is accepted{version}"
     output.say(f"{_short(skill)} {state}")
     _note_altered(skill.name, words)
-    if left := skills.other_files(file):
+    if left:
         more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
         names = ", ".join(one_line(each) for each in left[:_FILES_NAMED])
         output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")

@@ -254,6 +254,7 @@ create table skill (
     name text not null,                         -- lower case letters, digits and hyphens
     description text not null,                  -- what it does and when to use it
     text text not null,                         -- the whole SKILL.md, verbatim
+    files text not null default '{}',           -- its other files: {path: text, or {base64: bytes that are no text}}
     version integer not null default 1,
     state text not null,                        -- pending, accepted, rejected, expired
     target_id integer references skill (id),    -- of a proposal: the skill it changes

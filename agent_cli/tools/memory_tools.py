@@ -63,8 +63,10 @@ _MAX_NAMED = 20  # skills listed when one is not found
 
 
 @tool(risk="read", reads_memory=True, listed=False)
-def read_skill(context: ToolContext, name: str) -> str:
-    """Read the steps of a skill: the person approved them, follow them where they fit."""
+def read_skill(
+    context: ToolContext, name: str, file: Annotated[str, "one of its files, as in references/hosts.md"] = ""
+) -> str:
+    """Read the steps of a skill, or one of its files: the person approved them, follow them where they fit."""
     from agent_cli.memory.skills import skills
 
     owner = context.scope.owner
@@ -76,13 +78,21 @@ def read_skill(context: ToolContext, name: str) -> str:
         names = [each.name for each in skills.listing(context.remembered, owner, _MAX_NAMED)]
         known = f"there are {', '.join(names)}" if names else "there are no skills"
         raise ToolFailed(f"there is no skill {one_line(name, 60)!r}; {known}")
-    return format_steps(skill)
+    return _cut(skills.file_text(skill, file)) if file else format_steps(skill)
 
 
 def format_steps(skill: "Skill") -> str:
-    steps = text.visible(skill.body)
-    left = len(steps) - MAX_STEPS
-    return steps if left <= 0 else f"{steps[:MAX_STEPS]}\n[cut off here: {left} more characters; tell the person]"
+    """The steps of a skill, with the names of its files."""
+    from agent_cli.memory.skills import skills
+
+    steps, files = _cut(skill.body), ", ".join(map(text.one_line, skills.file_texts(skill.files)))
+    return f"{steps}\n\n[its files, for read_skill(name, file); scripts are only shown: {files}]" if files else steps
+
+
+def _cut(words: str) -> str:
+    words = text.visible(words)
+    left = len(words) - MAX_STEPS
+    return words if left <= 0 else f"{words[:MAX_STEPS]}\n[cut off here: {left} more characters; tell the person]"
 
 
 _MAX_TASKS = 50

@@ -425,3 +425,117 @@ def test_an_export_into_a_closed_pipe_ends_in_order(program):
     process.stdin.close()
     process.stdout = process.stdin = None
     assert "Traceback" not in process.communicate()[1]
+
+
+BESIDE = {
+    "references/hosts.md": b"The host is marmot.example.\n",
+    "scripts/build.sh": b"#!/bin/sh\nmake all\n",
+    "assets/logo.png": b"\x89PNG\x00\xff",
+}
+
+
+def with_files(program, **changed):
+    """deploy-site with files in its folders, and with others that do not belong to it."""
+    file = written(program, "deploy-site", DEPLOY)
+    for path, content in ({"scripts/.hidden": b"x", "notes.txt": b"x"} | BESIDE | changed).items():
+        (file.parent / path).parent.mkdir(exist_ok=True)
+        (file.parent / path).write_bytes(content)
+    if not (link := file.parent / "references" / "link.md").is_symlink():
+        link.symlink_to("/etc/hostname")
+    return file
+
+
+def test_the_files_of_a_skill_are_kept_shown_and_given_out_the_same(program):
+    with_files(program)
+    ran = program("skills", "import", "library")
+    assert ran.err == "agent: deploy-site: what stands beside its SKILL.md was left: notes.txt\n"
+    assert f"files    {', '.join(sorted(BESIDE))}\n" in program("skills", "show", "deploy-site").out
+    program("skills", "import", "library", "--accept", "--yes")
+    assert program("skills", "show", "k1", "--json").json["files"] == sorted(BESIDE)
+    assert program("skills", "show", "k1", "--file", "scripts/build.sh").out == "#!/bin/sh\nmake all\n"
+    assert program("skills", "show", "k1", "--file", "assets/logo.png").out == "[no text: 6 bytes]\n"
+    missing = "deploy-site has no file 'x'; there are assets/logo.png, references/hosts.md, scripts/build.sh"
+    assert program("skills", "show", "k1", "--file", "x") == Ran(2, "", f"agent: {missing}\n")
+
+    assert program("skills", "export", "--to", "out").code == 0
+    given = program.work / "out" / "deploy-site"
+    assert {path: (given / path).read_bytes() for path in BESIDE} == BESIDE
+    assert sorted(each.name for each in given.rglob("*") if each.is_file()) == [
+        "SKILL.md",
+        "build.sh",
+        "hosts.md",
+        "logo.png",
+    ]
+
+
+def test_a_changed_file_of_a_skill_is_a_change_that_waits_and_can_be_taken_back(program, terminal):
+    with_files(program)
+    program("skills", "import", "library", "--accept", "--yes")
+    file = with_files(program, **{"scripts/build.sh": b"#!/bin/sh\nmake site\n"})
+    (file.parent / "references" / "hosts.md").unlink()
+    assert program("skills", "import", "library").out.startswith(
+        "k2 “deploy-site” waits for your yes, a change to k1\n"
+    )
+    assert program("skills", "show", "k1", "--file", "scripts/build.sh").out == "#!/bin/sh\nmake all\n"
+
+    screen: Terminal = terminal("skills", "review")
+    screen.wait("references/hosts.md goes").wait("- make all").wait("+ make site")
+    screen.by_hand("y")
+    assert screen.ended() == 0
+    assert program("skills", "show", "k1", "--file", "scripts/build.sh").out == "#!/bin/sh\nmake site\n"
+    assert program("skills", "restore", "k1", "--version", "1").code == 0
+    assert program("skills", "show", "k1", "--file", "references/hosts.md").out == "The host is marmot.example.\n"
+
+
+def test_too_many_or_too_large_files_of_a_skill_are_refused_in_a_sentence(program):
+    with_files(program, **{"assets/film.mp4": b"x" * 1_000_001})
+    limit = "a skill has at most 100 files of 1000 kB together beside its SKILL.md, and this has more"
+    assert f"library/deploy-site/SKILL.md was skipped: {limit}\n" in program("skills", "import", "library").err
+    assert states(program) == []
+
+
+def test_the_model_is_told_of_the_files_of_a_skill_and_reads_them(program, server):
+    with_files(program)
+    program("skills", "import", "library", "--accept", "--yes")
+    program.use(server)
+    read = [
+        ("read_skill", {"name": "deploy-site"}),
+        ("read_skill", {"name": "deploy-site", "file": "scripts/build.sh"}),
+    ]
+    wrong = ("read_skill", {"name": "deploy-site", "file": "x"})
+    server.play(script.reply(calls=[*read, wrong]), script.reply("It is online."))
+    program("ask", "Please publish the site")
+    steps, build, missing = [each["content"] for each in server.chats[-1]["messages"] if each["role"] == "tool"]
+    assert steps == (
+        "1. build\n2. rsync\n\n[its files, for read_skill(name, file); scripts are only shown: "
+        "assets/logo.png, references/hosts.md, scripts/build.sh]"
+    )
+    assert build == "#!/bin/sh\nmake all\n"
+    assert missing == ("deploy-site has no file 'x'; there are assets/logo.png, references/hosts.md, scripts/build.sh")
+
+
+def test_a_topic_in_a_file_of_a_skill_is_forgotten_with_it(program):
+    with_files(program)
+    program("skills", "import", "library", "--accept", "--yes")
+    assert "1 skill" in program("forget", "--topic", "marmot", "--yes").out
+    assert program.rows("select count(*) from skill") == [(0,)]
+    assert b"marmot" not in program.db.read_bytes()
+
+
+def test_a_slash_and_the_name_of_a_skill_gives_the_model_its_steps(program, server, terminal):
+    add(program)
+    program("skills", "add", "bake", "-d", "Bake", stdin="1. mix")  # waits, so that it is no command
+    program.use(server)
+    server.play(script.reply("It is online."), script.reply("Again."))
+    screen: Terminal = terminal().wait_prompt()
+    screen.enter("/deploy-site to staging").wait("It is online.").wait_prompt()
+    question = server.chats[-1]["messages"][-1]["content"]
+    assert question.startswith(
+        "/deploy-site to staging\n\n⟦ The person asks for this skill; follow its steps:\n1. build\n2. rsync\n⟧"
+    )
+    screen.enter("/retry").wait("Again.").wait_prompt()
+    assert server.chats[-1]["messages"][-1]["content"] == question
+    screen.enter("/bake").wait("there is no /bake").wait_prompt()
+    screen.by_hand("/depl").wait("Publish the site")  # is completed
+    screen.type("\x03").enter("/exit")
+    assert screen.ended() == 0

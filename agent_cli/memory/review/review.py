@@ -44,7 +44,7 @@ _KINDS: Mapping[str, Proposals[Any]] = {"fact": FACTS, "skill": SKILLS}
 
 _COMPARED = {  # the columns of which a change is reported; the first is what the person knows the row by
     "fact": ("statement", "place", "session_id", "valid_from", "valid_to"),
-    "skill": ("name", "text"),
+    "skill": ("name", "text", "files"),
 }
 _MAX_CHANGES = 10  # lines
 
@@ -401,7 +401,8 @@ def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
         "utc_offset": skill.utc_offset,
     }
     source |= {"read": read, "read_message": message, **_session(memory, skill.session_id)}
-    body = tuple(_difference(target.text if target else None, text)) or ("@ nothing that can be seen would change",)
+    changed = (*_difference(target.text if target else None, text), *_files_changed(skill, target))
+    body = changed or ("@ nothing that can be seen would change",)
     hidden, operation = text != skill.text and not words, "update" if target else "insert"
     shown: dict[str, Any] = {"reach": reach, "heading": visible_line(f"{name}: {description}"), "body": body, **source}
     return Proposal("skill", skill.id, text, hidden, bool(words), operation, **shown)
@@ -422,6 +423,15 @@ def _difference(before: str | None, after: str) -> Iterator[str]:
             yield f"@ from line {line.split()[2][1:].partition(',')[0]}"
         else:
             yield f"{line[0]} {line[1:]}"
+
+
+def _files_changed(skill: Skill, target: Skill | None) -> Iterator[str]:
+    """The lines that a skill adds to and removes from its files, each file after its path."""
+    before, after = (skills.file_texts(each.files) if each else {} for each in (target, skill))
+    for path in sorted({*before, *after}):
+        if before.get(path) != after.get(path):
+            yield f"@ {visible_line(path)}{'' if path in after else ' goes'}"
+            yield from _difference(before.get(path), after.get(path, "")) if path in after else ()
 
 
 def _changes_since(db: Database, kind: str, owner: str, since: str) -> Iterator[tuple[str, str]]:

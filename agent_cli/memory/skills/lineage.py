@@ -19,13 +19,15 @@ from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_WORDS = ("name", "description", "text")
-_WAS = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')")
+_CONTENTS = "(select coalesce(group_concat(value, char(10)), '') from json_each({}))"  # of all files, as text
+_FILES, _WAS_FILES = _CONTENTS.format("files"), _CONTENTS.format("coalesce(was ->> 'files', json_object())")
+_WORDS = ("name", "description", "text", _FILES)
+_WAS = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')", _WAS_FILES)
 
 _TABLES = (
     Table(
         "skill",
-        text_columns="name description text",
+        text_columns="name description text files",
         other_columns="uid owner state origin trust at changed_at decided_at hidden_at",
         letter="k",
         counts={("skills", "skill"): "true"},
@@ -36,8 +38,8 @@ _TABLES = (
                      or exists (select 1 from skill_version
                                 where skill_id = skill.id and {lineage.mentions_topic(*_WAS)})""",
         stated_text=lineage.joined(*_WORDS),
-        personal_texts=("select name, description, text from skill where origin <> 'model' and id {ids}",),
-        other_texts=("name, description, text",),
+        personal_texts=(f"select {', '.join(_WORDS)} from skill where origin <> 'model' and id {{ids}}",),
+        other_texts=(", ".join(_WORDS),),
         remembered=("text",),
     ),
     Table(
@@ -59,7 +61,7 @@ class Wording:
 
     row: int | None
     text: str
-    words: str  # name, description and text
+    words: str  # name, description, text and files
     accepted: bool
     session: int | None
     origin: str
@@ -90,9 +92,7 @@ def _derive(db: Database, walk: Walk) -> None:
         if not removed:
             continue
         proposals = db.rows(
-            """select id, name || char(10) || description || char(10) || text from skill
-               where target_id = ? and state <> 'accepted'""",
-            (id,),
+            f"select id, {lineage.joined(*_WORDS)} from skill where target_id = ? and state <> 'accepted'", (id,)
         )
         erased |= {each for each, text in proposals if wanted.found_in(keywords.fold(text))}
         left = [each for each in wordings if each.accepted and each.text not in removed]
@@ -108,7 +108,7 @@ def _derive(db: Database, walk: Walk) -> None:
     walk.add("skill_version", lineage.column(db, versions, walk["skill"]))
     reverted = [id for id, newest in walk.partial["skill"].items() if newest]
     walk.removed_texts["skill"] = lineage.texts(
-        db, ["select name, description, text from skill where id {ids}"], reverted
+        db, [f"select {', '.join(_WORDS)} from skill where id {{ids}}"], reverted
     )
 
 
@@ -142,6 +142,7 @@ def _revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
     """
     was = json.loads(db.value("select was from skill_version where id = ?", (row,)))
     columns = {key: was[key] for key in ("name", "description", "text", "version", "origin", "trust", "session_id")}
+    columns["files"] = was.get("files", "{}")
     now = clock.utc(time())
     taken = db.value(
         "select 1 from skill where owner = ? and name = ? and state = 'accepted' and hidden_at is null and id <> ?",
@@ -153,17 +154,18 @@ def _revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
 
 def _wordings(db: Database, id: int) -> list[Wording]:
     """The wordings of a skill, the oldest first, the present one last."""
-    columns = "name, description, text, state, session_id, origin, version"
+    content, was_content = "text || char(10) || " + _FILES, "(was ->> 'text') || char(10) || " + _WAS_FILES
     rows: list[tuple[Any, ...]] = db.rows(
-        """select id, was ->> 'name', was ->> 'description', was ->> 'text', was ->> 'state', was ->> 'session_id',
-                  was ->> 'origin', was ->> 'version'
-           from skill_version where skill_id = ? and was is not null order by id""",
+        f"""select id, {was_content}, {lineage.joined(*_WAS)}, was ->> 'state', was ->> 'session_id', was ->> 'origin',
+                   was ->> 'version'
+            from skill_version where skill_id = ? and was is not null order by id""",
         (id,),
     )
+    columns = f"{content}, {lineage.joined(*_WORDS)}, state, session_id, origin, version"
     rows += db.rows(f"select null, {columns} from skill where id = ?", (id,))
     return [
-        Wording(row, text, "\n".join((name, description, text)), state == "accepted", session, origin, version)
-        for row, name, description, text, state, session, origin, version in rows
+        Wording(row, text, words, state == "accepted", session, origin, version)
+        for row, text, words, state, session, origin, version in rows
     ]
 
 

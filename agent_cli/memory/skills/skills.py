@@ -6,12 +6,16 @@ memory/proposals.py has what facts and skills share.
 
 The text of a skill is a SKILL.md in the open format: a name and a description as front matter, the steps below. It is
 stored character by character, so that an export equals the import. Files are read and written as NAME/SKILL.md, the
-layout of other programs; other files beside it, such as scripts, are not imported: a skill is text that a person read.
+layout of other programs, with those in the folders references, scripts and assets beside it. These belong to the skill:
+they are reviewed, versioned and forgotten with it, and are only ever shown. The program runs no script.
 """
 
+import json
 import os
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +36,9 @@ MERGED = "merged"  # the state of a proposal to change a skill that was accepted
 FILE_NAME = "SKILL.md"
 LONGEST = 20_000  # characters of a skill; a small model cannot follow more
 _MAX_BYTES = 4 * LONGEST  # bytes
+FOLDERS = ("references", "scripts", "assets")  # beside a SKILL.md, whose files belong to the skill
+_BYTES = "base64"  # key of the content of a file that is no text
+_MOST_FILES, _MOST_BYTES = 100, 1_000_000  # of one skill beside its SKILL.md
 _EXAMPLES = Path(__file__).parents[2] / "examples"  # skills that come with the program, not installed by default
 _MAX_FRONT = 5_000  # characters of the front matter, which are read in less than a second, whatever they are
 _NAME, _DESCRIPTION = 64, 1024  # characters, the limits of the format
@@ -130,6 +137,7 @@ class Skill(Proposed):
     name: str
     description: str
     text: str
+    files: str  # JSON
     version: int
     state: str
     target_id: int | None
@@ -149,7 +157,8 @@ class Skill(Proposed):
 
     def describe(self) -> dict[str, Any]:
         shown = {key: value for key, value in asdict(self).items() if key not in ("owner", "target_id", "utc_offset")}
-        return shown | {"id": self.handle, "changes": ids.handle("skill", self.target_id) if self.target_id else None}
+        changes = ids.handle("skill", self.target_id) if self.target_id else None
+        return shown | {"files": list(json.loads(self.files)), "id": self.handle, "changes": changes}
 
 
 def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False) -> Skill:
@@ -161,6 +170,11 @@ def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False
         return get(db, ids.number("skill", name_or_handle), owner)
     except UsageError as error:
         raise UsageError(f"there is no skill {name_or_handle!r}; `agent skills list` shows them all") from error
+
+
+def called(db: Database, owner: str, name: str) -> Skill | None:
+    """The accepted skill of this name; None where there is none."""
+    return _by_name(db, owner, name)
 
 
 def listing(
@@ -195,20 +209,23 @@ def propose(
     trust: str = "",
     session: int | None = None,
     base: int | None = None,
+    files: str | None = None,
 ) -> Skill | None:
     """Queue a skill, or a change to the skill of its name, for review.
 
     None when its text is known, pending, rejected or forgotten. Secrets in a model's text are masked. `base`: the
-    version of the known skill that the change was made from. Raises UsageError like `add`.
+    version of the known skill that the change was made from. `files`: JSON; None: those of the known skill. Raises
+    UsageError like `add`.
     """
     file = parse(secrets.mask(text) if origin == "model" else text)
     db, owner = memory.db, memory.scope.owner
     with db.write():
-        if tombstones.contains(db, file.text, owner) or _exists(db, owner, file.text, origin):
-            return None
         known = _by_name(db, owner, file.name)
+        files = files or (known.files if known else "{}")
+        if tombstones.contains(db, file.text, owner) or _exists(db, owner, file.text, files, origin):
+            return None
         target, version = (known.id, known.version) if known else (None, None)
-        sources = {"origin": origin, "trust": trust or origin, "session_id": session}
+        sources = {"origin": origin, "trust": trust or origin, "session_id": session, "files": files}
         return _insert(memory, file, PENDING, "proposed", target_id=target, base=base or version, **sources)
 
 
@@ -224,22 +241,22 @@ def accept(memory: MemoryContext, skill: Skill) -> Skill:
         changed = change(memory, proposal, "accepted", target_id=target.id if target else None, **decided)
         if target is None:
             return changed
-        source = {name: getattr(proposal, name) for name in ("session_id", "origin", "trust")}
+        source = {name: getattr(proposal, name) for name in ("session_id", "origin", "trust", "files")}
         return _reword(memory, target, "changed", parse(proposal.text), **source)
 
 
-def import_skill(memory: MemoryContext, words: str, *, accepted: bool = False) -> Skill | None:
-    """Import a skill, or a change to one, as a proposal or as accepted; None when it says nothing new.
+def import_skill(memory: MemoryContext, words: str, files: str = "{}", *, accepted: bool = False) -> Skill | None:
+    """Import a skill with its files, or a change to one, as a proposal or as accepted; None when it says nothing new.
 
     Nothing is restored that was rejected, hidden or forgotten. A pending proposal with the same text is accepted when
     `accepted` is set. Raises UsageError like `parse`.
     """
     with memory.db.write():
-        proposal = propose(memory, words, origin="file")
+        proposal = propose(memory, words, origin="file", files=files)
         if not accepted:
             return proposal
         waiting = pending(memory.db, memory.scope.owner)
-        proposal = proposal or next((each for each in waiting if each.text == words), None)
+        proposal = proposal or next((each for each in waiting if (each.text, each.files) == (words, files)), None)
         return accept(memory, proposal) if proposal else None
 
 
@@ -263,7 +280,8 @@ def restore(memory: MemoryContext, skill: Skill, version: int | None = None) -> 
         if older is None:
             versions = f"`agent skills show {now.name} --versions` lists them"
             raise UsageError(f"{now.name} has no version {version}; {versions}")
-        return _reword(memory, now, "restored", parse(older.was["text"]), hidden_at=None)
+        former_files = older.was.get("files", "{}")
+        return _reword(memory, now, "restored", parse(older.was["text"]), files=former_files, hidden_at=None)
 
 
 def erase(db: Database, skill_ids: Sequence[int]) -> None:
@@ -300,11 +318,14 @@ def _by_name(db: Database, owner: str, name: str) -> Skill | None:
     return next(iter(SKILLS.select(db, where, (owner, name))), None)
 
 
-def _exists(db: Database, owner: str, text: str, origin: str) -> bool:
-    """Whether a skill or proposal has exactly this text. The person may propose a former version again, a model not."""
-    query = """select 1 from skill where owner = ? and text = ? and state <> 'expired'
+def _exists(db: Database, owner: str, text: str, files: str, origin: str) -> bool:
+    """Whether a skill or proposal has exactly this text and these files.
+
+    The person may propose a former version again, a model not.
+    """
+    query = """select 1 from skill where owner = ? and text = ? and files = ? and state <> 'expired'
                and (state <> 'merged' or ? = 'model') limit 1"""
-    return bool(db.value(query, (owner, text, origin)))
+    return bool(db.value(query, (owner, text, files, origin)))
 
 
 def _insert(memory: MemoryContext, file: SkillFile, state: str, change: str, **columns: Any) -> Skill:
@@ -336,7 +357,7 @@ get, many, pending, change = SKILLS.get, SKILLS.many, SKILLS.pending, SKILLS.cha
 reject, hide, undo_batch = SKILLS.reject, SKILLS.hide, SKILLS.undo_batch
 
 
-def files(path: Path) -> list[Path]:
+def skill_files(path: Path) -> list[Path]:
     """The SKILL.md files of a path: a file, a folder with one, or a folder of such folders. Raises UsageError."""
     path = Path(os.path.expanduser(path))  # unlike Path.expanduser it accepts an unknown user
     try:
@@ -355,7 +376,7 @@ def files(path: Path) -> list[Path]:
 
 def example(name: str) -> str:
     """A skill that comes with the program. Raises UsageError when there is none of this name."""
-    examples = {file.parent.name: file for file in files(_EXAMPLES)}
+    examples = {file.parent.name: file for file in skill_files(_EXAMPLES)}
     if name not in examples:
         raise UsageError(f"no example is called {name!r}; there are {', '.join(examples)}")
     return read_text(examples[name])
@@ -377,24 +398,77 @@ def read_text(path: Path) -> str:
         raise UsageError("it is not UTF-8") from error
 
 
-def other_files(path: Path) -> list[str]:
+def read_folder(path: Path) -> tuple[str, list[str]]:
+    """The files of a skill beside its SKILL.md, as JSON, and the names of what stands there and is not one of them.
+
+    Links are not followed. Raises UsageError where the files are too many or too large.
+    """
     if path.name != FILE_NAME:
-        return []
-    try:
-        return sorted(f"{each.name}{'/' * each.is_dir()}" for each in path.parent.iterdir() if each.name != path.name)
-    except OSError:  # a folder may be readable without being listable
-        return []
+        return "{}", []
+    with suppress(OSError):  # a folder may be readable without being listable
+        beside = sorted(each for each in path.parent.iterdir() if each.name != path.name)
+        folders = [each for each in beside if each.name in FOLDERS and each.is_dir() and not each.is_symlink()]
+        return _contents(path.parent, folders), [
+            f"{each.name}{'/' * each.is_dir()}" for each in beside if each not in folders
+        ]
+    return "{}", []
 
 
-def write_files(folder: Path, texts: Mapping[str, str], *, force: bool = False) -> Iterator[tuple[Path, bool]]:
-    """Write NAME/SKILL.md with each text; yields each path, and whether it was written.
+def _contents(top: Path, folders: Sequence[Path]) -> str:
+    contents, size = dict[str, Any](), 0
+    for folder, inner, names in (found for each in folders for found in os.walk(each)):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for name in sorted(name for name in names if not name.startswith(".") and name.isprintable()):
+            file = Path(folder, name)
+            if file.is_symlink() or not file.is_file():
+                continue
+            with file.open("rb") as opened:
+                content = opened.read(_MOST_BYTES + 1)
+            size += len(content)
+            if len(contents) == _MOST_FILES or size > _MOST_BYTES:
+                limit = f"{_MOST_FILES} files of {_MOST_BYTES // 1000} kB together"
+                raise UsageError(f"a skill has at most {limit} beside its {FILE_NAME}, and this has more")
+            try:
+                words = content.decode()
+                readable = "\0" not in words
+            except UnicodeDecodeError:
+                readable = False
+            contents[file.relative_to(top).as_posix()] = words if readable else {_BYTES: b64encode(content).decode()}
+    return json.dumps(contents, ensure_ascii=False)
+
+
+def file_texts(files: str) -> dict[str, str]:
+    """The texts of the files of a skill by their paths; of one that is no text how large it is."""
+    return {
+        path: content if isinstance(content, str) else f"[no text: {len(b64decode(content[_BYTES])):,} bytes]"
+        for path, content in json.loads(files).items()
+    }
+
+
+def file_text(skill: Skill, path: str) -> str:
+    """Raises UsageError when the skill has no such file."""
+    texts = file_texts(skill.files)
+    if path not in texts:
+        known = f"there are {', '.join(texts)}" if texts else "it has none"
+        raise UsageError(f"{skill.name} has no file {one_line(path, 80)!r}; {known}")
+    return texts[path]
+
+
+def whole(skill: Skill) -> dict[str, bytes]:
+    """All of a skill as files, by their paths in its folder."""
+    files = {FILE_NAME: skill.text, **json.loads(skill.files)}
+    return {path: each.encode() if isinstance(each, str) else b64decode(each[_BYTES]) for path, each in files.items()}
+
+
+def write_files(folder: Path, written: Sequence[Skill], *, force: bool = False) -> Iterator[tuple[Path, bool]]:
+    """Write each skill with its files as NAME/SKILL.md; yields each path, and whether it was written.
 
     Raises UsageError, with nothing written, where a different file exists.
     """
     folder = Path(os.path.expanduser(folder))
-    targets = [(folder / name / FILE_NAME, text.encode()) for name, text in texts.items()]
+    targets = [(folder / each.name / path, content) for each in written for path, content in whole(each).items()]
     try:
-        existing = {path: _existing_content(path) for path, _ in targets}
+        existing = {path: _existing_content(path, len(content)) for path, content in targets}
         for path, content in targets:
             if not force and existing[path] not in (None, content):
                 raise UsageError(f"{path} exists already with other content; say --force to write over it")
@@ -407,11 +481,11 @@ def write_files(folder: Path, texts: Mapping[str, str], *, force: bool = False) 
         raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
 
 
-def _existing_content(path: Path) -> bytes | None:
-    """The content of a file, up to the size of a skill; None when the file does not exist."""
+def _existing_content(path: Path, size: int) -> bytes | None:
+    """The content of a file, up to just beyond a size; None when the file does not exist."""
     if not path.exists():
         return None
     if not path.is_file():
         raise UsageError(f"{path} exists already and is not a file: move it away")
     with path.open("rb") as file:
-        return file.read(_MAX_BYTES + 1)
+        return file.read(size + 1)

@@ -170,8 +170,8 @@ def registry() -> Mapping[str, Command]:
     return COMMANDS
 
 
-def find(line: str) -> tuple[Command, str] | None:
-    """The command of a line and its argument; None when the line is meant for the model.
+def find(line: str, is_skill: Callable[[str], bool] = lambda name: False) -> tuple[Command, str] | None:
+    """The command of a line and its argument; None when the line is meant for the model, as where it names a skill.
 
     A command is a slash and a word: `/etc/hosts is empty` is text. "Help" and a slash alone ask for /help. Raises
     UsageError for an unknown command, which never reaches the model, and for an argument to a command that takes none.
@@ -182,6 +182,8 @@ def find(line: str) -> tuple[Command, str] | None:
         return None
     typed, argument = match[1], (match[2] or "").strip()
     names = {name: each for each in registry().values() for name in (each.name, *each.aliases)}
+    if typed not in names and is_skill(typed[1:]):
+        return None
     candidates = {names[name].name for name in names if name.startswith(typed)}
     if typed in names or len(candidates) == 1:
         found = names[typed] if typed in names else registry()[candidates.pop()]

@@ -234,7 +234,7 @@ _SHOWN_SKILLS = 50
     shell={"skills list": "", "skills show": ""},
 )
 def skills_(conversation: Conversation, argument: str) -> str:
-    """List the skills there are, or show one."""
+    """List the skills there are, or show one. /NAME in a message has the model follow one."""
     app = conversation.app
     owner = app.scope.owner
     if argument:

@@ -24,6 +24,7 @@ from agent_cli.config import settings_file
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.dates import periods
 from agent_cli.memory.search import handle_completion
+from agent_cli.memory.skills import skills
 from agent_cli.messages import Part, join_parts
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Command
@@ -69,7 +70,7 @@ def while_typing(before: str) -> bool:
 def _suggestions(app: App, before: str, requested: bool) -> Iterable[CompletionItem]:
     if before.startswith("/") and "\n" not in before:
         if " " not in before:
-            return _commands(before)
+            return chain(_commands(before), _skills(app, before[1:]))
         if found := _command_and_argument(before):
             command, argument = found
             return chain.from_iterable(ARGUMENTS[kind](app, argument) for kind in command.completes)
@@ -90,6 +91,13 @@ def _commands(typed: str, slash: str = "") -> Iterator[CompletionItem]:
     for each in commands.listing():
         if each.name.startswith(slash + typed):
             yield CompletionItem(each.name.removeprefix(slash), len(typed), each.help.splitlines()[0])
+
+
+def _skills(app: App, typed: str) -> Iterator[CompletionItem]:
+    with closing(app.db.another_connection()) as db:
+        for each in skills.listing(db, app.scope.owner) if app.reads else ():
+            if each.name.startswith(typed):
+                yield CompletionItem(each.name, len(typed), one_line(each.description, 60))
 
 
 def _choices(names: Iterable[str], typed: str) -> Iterator[CompletionItem]:

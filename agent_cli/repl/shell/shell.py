@@ -22,6 +22,7 @@ from agent_cli.errors import AgentError, ModelMissing, ModelUnavailable, NobodyA
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
+from agent_cli.memory.skills import skills
 from agent_cli.messages import FromMemory, Part
 from agent_cli.render import layout, reply_lines
 from agent_cli.render.layout import Verbatim
@@ -156,7 +157,8 @@ class Shell:
         if text.strip() in ("exit", "quit") and typed:
             raise commands.Leave
         try:
-            found = commands.find(text) if parts and parts[0].origin == "typed" else None  # a pasted slash is text
+            typed_first = parts and parts[0].origin == "typed"  # a pasted slash is text
+            found = commands.find(text, self._is_skill) if typed_first else None
             if found and found[0].changes and whole:
                 self._say("these keys came together, like a paste, so the command was not run; type it")
                 return ""
@@ -169,6 +171,9 @@ class Shell:
         except AgentError as error:
             return await self._report(line, error)
         return ""
+
+    def _is_skill(self, name: str) -> bool:
+        return self._app.reads and skills.called(self._app.db, self._app.scope.owner, name) is not None
 
     async def _carry_out(self, result: Result) -> str:
         """Do what a command returned; returns the next draft."""

@@ -139,7 +139,7 @@ def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
 def test_naming_the_session_and_the_note_erases_the_same(file):
     session, note, _ = forgetting.spread(file, SECRET)
 
-    receipt = erase(file, f"s{session}", note, "t1", "c1", "c2", "c3")
+    receipt = erase(file, f"s{session}", note, "t1", "c1", "c2", "c3", "k7")
 
     assert receipt.clean, receipt
     assert file.rows("select * from task") == file.rows("select * from answered") == []
