@@ -46,8 +46,8 @@ LIKING = r"""mag|mögen|mochte|liebe|liebt|bevorzug\w*|lieber|am liebsten|gern(?
     |interessier\w*|hasse|hasst|verabscheu\w*|vermeide\w*|meide|ausstehen|abneigung|immer|nie|niemals
     |jeden (?:tag|morgen|abend)|nur|wert auf|überzeugt|will|möchte|brauche"""
 ASKING = r"""wann|wo|wer|we[nm]|wessen|wohin|woher|wieso|weshalb|wie ?viele?|viele?|welche?[rsmn]?|heißt|heisst|heißen
-    |hab|hat|habe|muss|musst|müssen|jetzt|grad|gerade|nochmals?|eigentlich|denn|halt|raus|rein|ab|an|geht?|kommt
-    |unsere?[rmn]?|namens?|nummer|preis|hoch|sag|sagst|mal|bitte|weißt|weisst|gibt|wurden?|soll|sollte|bloß|tag|datum
+    |hab|hat|habe|muss|musst|müssen|jetzt|grad|gerade|nochmals?|eigentlich|denn|halt|raus|rein|ab|an|geh(?:e|st|t|en)?|kommt
+    |hin(?:getan|gelegt|gestellt|gesteckt|geräumt)|unsere?[rmn]?|namens?|nummer|preis|hoch|sag|sagst|mal|bitte|weißt|weisst|gibt|wurden?|soll|sollte|bloß|tag|datum
     |uhrzeit|jahr|monat|ort|stadt|gefragt"""
 _SAID = r"""(?:empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt|erwähnt|beschrieben|geschrieben|gegeben
     |aufgelistet|angeboten)"""

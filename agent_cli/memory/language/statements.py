@@ -35,7 +35,8 @@ _LATER_QUESTION = languages.pattern(r"\W*<LATER_QUESTION>\b")
 _CLAUSE = Pattern(r"(?<=[,;:–—])\s+")
 _QUESTION_END = languages.pattern(r"(?<!\w)<QUESTION_END>\W*$")
 _INVERTED = languages.pattern(r"\b(?:<QUESTION_END>|<INVERSION>)\b|\?")
-_KEYWORDS = Pattern(r"\W*+(?:[a-zà-ɏ'’]+[ \t-]+){0,4}[a-zà-ɏ]+\W*", re.IGNORECASE)
+_KEYWORDS = Pattern(r"\W*+(?:[a-zà-ɏ'’]+[ \t-]+){0,6}[a-zà-ɏ]+\W*", re.IGNORECASE)
+_TIME = languages.pattern(r"\b<TIME_WORDS>\b")
 _VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
 _STATEMENT = languages.pattern(r"<STATEMENT_CLAUSE>")
 _IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
@@ -222,6 +223,8 @@ def _are_keywords(sentence: str) -> bool:
     words, is_lower = text.words(sentence), sentence == sentence.lower()
     if len(words) <= (3 if is_lower else 2):  # "climbing hall membership", but not "Eva birthday May"
         return True
+    if len(words) > 5 and (not is_lower or _TIME.search(sentence)):
+        return False  # "dentist for Eva on Friday morning" tells something
     return any(word in terms.STOP_WORDS or _EVERYDAY.fullmatch(word) for word in words)
 
 
