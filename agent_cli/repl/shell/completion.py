@@ -70,7 +70,7 @@ def while_typing(before: str) -> bool:
 def _suggestions(app: App, before: str, requested: bool) -> Iterable[CompletionItem]:
     if before.startswith("/") and "\n" not in before:
         if " " not in before:
-            return chain(_commands(before), _skills(app, before[1:]))
+            return chain(_commands(before), _skills(app, before))
         if found := _command_and_argument(before):
             command, argument = found
             return chain.from_iterable(ARGUMENTS[kind](app, argument) for kind in command.completes)
@@ -96,8 +96,8 @@ def _commands(typed: str, slash: str = "") -> Iterator[CompletionItem]:
 def _skills(app: App, typed: str) -> Iterator[CompletionItem]:
     with closing(app.db.another_connection()) as db:
         for each in skills.listing(db, app.scope.owner) if app.reads else ():
-            if each.name.startswith(typed):
-                yield CompletionItem(each.name, len(typed), one_line(each.description, 60))
+            if f"/{each.name}".startswith(typed):
+                yield CompletionItem(f"/{each.name}", len(typed), one_line(each.description, 60))
 
 
 def _choices(names: Iterable[str], typed: str) -> Iterator[CompletionItem]:
