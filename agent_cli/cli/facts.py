@@ -16,21 +16,8 @@ from agent_cli.agent import profile as fact_profile
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output
-from agent_cli.cli.invocation import (
-    AsJson,
-    ConfirmRead,
-    Decision,
-    EveryState,
-    Hidden,
-    Limit,
-    Until,
-    given,
-    group,
-    noun,
-    opened,
-    parse_moment,
-    report_skipped,
-)
+from agent_cli.cli.invocation import Decision, given, group, noun, opened, parse_moment, report_skipped
+from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, Until, argument, flag, option
 from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
@@ -76,12 +63,10 @@ def list_(
     limit: Limit = 50,
     as_json: AsJson = False,
     every: EveryState = False,
-    state: Annotated[StateOption | None, Option("--state", help="Those in this state.")] = None,
+    state: StateOption | None = option("--state", "Those in this state."),
     hidden: Hidden = False,
-    in_this_place: Annotated[bool, Option("--here", help="Those that hold in this project or folder.")] = False,
-    as_of: Annotated[
-        str | None, Option("--on", "--as-of", help="What was, is or will be true on this day, as in 2026-03-01.")
-    ] = None,
+    in_this_place: bool = flag("--here", "Those that hold in this project or folder."),
+    as_of: str | None = option("--on, --as-of", "What was, is or will be true on this day, as in 2026-03-01."),
 ) -> None:
     """List what is true now, the latest first, and what is planned.
 
@@ -140,12 +125,10 @@ def show(app_: App, handle: FactHandle, as_json: AsJson = False) -> None:
 @app.command()
 def add(
     app_: App,
-    words: Annotated[
-        list[str] | None, Argument(help="What is true; without words it is read from standard input.")
-    ] = None,
-    in_this_place: Annotated[bool, Option("--here", help="True in this project or folder alone.")] = False,
-    session: Annotated[str | None, Option("--session", help="True in this session alone.")] = None,
-    since: Annotated[str | None, Option("--since", help="Since this day, as in 2026-03-01.")] = None,
+    words: list[str] | None = argument("What is true; without words it is read from standard input.", None),
+    in_this_place: bool = flag("--here", "True in this project or folder alone."),
+    session: str | None = option("--session", "True in this session alone."),
+    since: str | None = option("--since", "Since this day, as in 2026-03-01."),
     until: Until = None,
 ) -> None:
     """Say what is true, and confirm it with a key. What comes through a pipe waits, and so do words without a terminal.
@@ -334,7 +317,7 @@ def history(app_: App, handle: FactHandle, limit: Limit = 50, as_json: AsJson = 
 @app.command(cls=Decision)
 def undo(
     app_: App,
-    handle: Annotated[str | None, Argument(help="A fact's handle; without it: what was changed last.")] = None,
+    handle: str | None = argument("A fact's handle; without it: what was changed last.", None),
 ) -> None:
     """Take back your last change, with everything that it changed."""
     fact = _find(app_, handle) if handle else None
@@ -360,8 +343,8 @@ def search(app_: App, words: list[str], limit: Limit = 20, as_json: AsJson = Fal
 @app.command("graph")
 def graph_(
     app_: App,
-    entity: Annotated[list[str] | None, Argument(help="A name; without it: you.")] = None,
-    depth: Annotated[int, Option("--depth", min=1, max=9, help="Steps from it.")] = 2,
+    entity: list[str] | None = argument("A name; without it: you.", None),
+    depth: int = option("--depth", "Steps from it.", 2, min=1, max=9),
     as_json: AsJson = False,
 ) -> None:
     """Show who has to do with whom, as a tree."""
@@ -384,10 +367,10 @@ app.command("forget", cls=Decision)(forget.command)
 @app.command(cls=Decision)
 def edit(
     app_: App,
-    handle: Annotated[str | None, Argument(help="The fact's handle; without it: all facts as one file.")] = None,
-    words: Annotated[list[str] | None, Argument(help="Its new words; without them in your editor.")] = None,
-    since: Annotated[str | None, Option("--since", help="It is true since this day, as in 2026-03-01.")] = None,
-    until: Annotated[str | None, Option("--until", help="It is true up to and including this day.")] = None,
+    handle: str | None = argument("The fact's handle; without it: all facts as one file.", None),
+    words: list[str] | None = argument("Its new words; without them in your editor.", None),
+    since: str | None = option("--since", "It is true since this day, as in 2026-03-01."),
+    until: str | None = option("--until", "It is true up to and including this day."),
 ) -> None:
     """Change a fact or its dates, or all facts in your editor."""
     if (since or until) and (handle is None or words):
@@ -437,7 +420,7 @@ def _edit_all(app_: App) -> None:
 @app.command()
 def scripts(
     app_: App,
-    switch: Annotated[Switch | None, Argument(help="Without it: what is set now.", show_default=False)] = None,
+    switch: Switch | None = argument("Without it: what is set now.", None, show_default=False),
 ) -> None:
     """Let your own scripts decide without asking you. Off unless you set it.
 
@@ -454,14 +437,10 @@ def scripts(
 @app.command()
 def export(
     app_: App,
-    format: Annotated[
-        Literal["jsonl", "md"], Option("--format", help="jsonl can be imported again; md for other agents.")
-    ] = "jsonl",
-    out: Annotated[
-        Path | None, Option("--out", help="The folder to write to; by default md goes here, jsonl is printed.")
-    ] = None,
-    every: Annotated[bool, Option("--all", help="jsonl: also what was true before.")] = False,
-    force: Annotated[bool, Option("--force", help="Overwrite files that another program wrote.")] = False,
+    format: Literal["jsonl", "md"] = option("--format", "jsonl can be imported again; md for other agents.", "jsonl"),
+    out: Path | None = option("--out", "The folder to write to; by default md goes here, jsonl is printed."),
+    every: bool = flag("--all", "jsonl: also what was true before."),
+    force: bool = flag("--force", "Overwrite files that another program wrote."),
 ) -> None:
     """Write what is true now as JSON lines or Markdown."""
     if every and format == "md":
@@ -486,15 +465,12 @@ def export(
 @app.command("import")
 def import_(
     app_: App,
-    file: Annotated[
-        Path,
-        Argument(
-            help="JSON lines: statement, and source (a message's id), at, since, until, subject, predicate, object, "
-            "place where they are known; - is standard input."
-        ),
-    ],
-    source: Annotated[str, Option("--source", help="Where the messages were imported from.")] = "import",
-    accept: Annotated[bool, Option("--accept", help="Accept them all; needs --yes.")] = False,
+    file: Path = argument(
+        "JSON lines: statement, and source (a message's id), at, since, until, subject, predicate, object, "
+        "place where they are known; - is standard input."
+    ),
+    source: str = option("--source", "Where the messages were imported from.", "import"),
+    accept: bool = flag("--accept", "Accept them all; needs --yes."),
     yes: ConfirmRead = False,
 ) -> None:
     """Read facts from JSON lines, into the queue unless accepted."""
@@ -579,8 +555,8 @@ def tests_(context: Context) -> None:
 @test_app.command("add")
 def add_test(
     app_: App,
-    question: Annotated[list[str], Argument(help="What will be asked.")],
-    mention: Annotated[list[str], Option(help="Words that one of the best hits must contain; may be given again.")],
+    question: list[str] = argument("What will be asked."),
+    mention: list[str] = option("--mention", "Words that one of the best hits must contain; may be given again.", ...),
 ) -> None:
     """Save a question."""
     test = facts.add_test(app_.db, app_.scope, " ".join(question), mention, app_.time)

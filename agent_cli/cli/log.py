@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, NoReturn
-
-from typer import Option
+from typing import Any, NoReturn
 
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, Limit, group, noun, parse_moment
+from agent_cli.cli.invocation import Invocation, group, noun, parse_moment
+from agent_cli.cli.options import AsJson, Limit, flag, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.reports import records, signals
 from agent_cli.store import events, ids, jobs
@@ -63,13 +62,13 @@ class _Log:
 @app.command()
 def log(
     invocation: Invocation,
-    kind: Annotated[list[str] | None, Option(help="Only kinds that begin so, as in call; may be given again.")] = None,
-    since: Annotated[str | None, Option("--since", help="A day or a time, or how long ago: 30min, 2h, 3d, 1w.")] = None,
-    after: Annotated[str | None, Option("--after", help="Only what came after this one, as in e120.")] = None,
-    limit: Annotated[int | None, Option("--limit", min=1, help="Show at most this many.")] = None,
-    calls: Annotated[bool, Option("--calls", help="What the tools were asked to do, and what came of it.")] = False,
-    follow: Annotated[bool, Option("--follow", help="Keep printing what is new, until Ctrl-C.")] = False,
-    as_json: Annotated[bool, Option("--json", help="One JSON object on each line.")] = False,
+    kind: list[str] | None = option("--kind", "Only kinds that begin so, as in call; may be given again."),
+    since: str | None = option("--since", "A day or a time, or how long ago: 30min, 2h, 3d, 1w."),
+    after: str | None = option("--after", "Only what came after this one, as in e120."),
+    limit: int | None = option("--limit", "Show at most this many.", min=1),
+    calls: bool = flag("--calls", "What the tools were asked to do, and what came of it."),
+    follow: bool = flag("--follow", "Keep printing what is new, until Ctrl-C."),
+    as_json: bool = flag("--json", "One JSON object on each line."),
 ) -> None:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     if calls and kind:
@@ -187,8 +186,8 @@ class GroupBy(StrEnum):
 @stats_app.command()
 def stats(
     app_: App,
-    per: Annotated[GroupBy, Option("--per", help="What to count by.")] = GroupBy.day,
-    days: Annotated[bool, Option("--signals", help="Only what is due, days in a row, and what the tools did.")] = False,
+    per: GroupBy = option("--per", "What to count by.", GroupBy.day),
+    days: bool = flag("--signals", "Only what is due, days in a row, and what the tools did."),
     limit: Limit = 30,
     as_json: AsJson = False,
 ) -> None:
@@ -250,8 +249,8 @@ def list_jobs(app_: App, limit: Limit = 50, as_json: AsJson = False) -> None:
 @jobs_app.command("run")
 def run_jobs(
     invocation: Invocation,
-    until_idle: Annotated[bool, Option("--until-idle", help="Exit when nothing is due or being run.")] = False,
-    due: Annotated[bool, Option("--due", hidden=True)] = False,  # exit when nothing is left to begin
+    until_idle: bool = flag("--until-idle", "Exit when nothing is due or being run."),
+    due: bool = flag("--due", "", hidden=True),  # exit when nothing is left to begin
 ) -> None:
     """Run what is due, then wait for more."""
     from agent_cli.repl import reminders  # what works, needed for this alone

@@ -15,9 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
-
-from typer import Argument, Option
 
 from agent_cli import atomic_file
 from agent_cli.agent.jobs.worker import TIME_LIMIT
@@ -26,6 +23,7 @@ from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome
 from agent_cli.cli import ask
 from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import argument, flag, option
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.planner import notes, schedules
@@ -119,11 +117,9 @@ def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: 
 
 def run(
     invocation: Invocation,
-    handle: Annotated[
-        str | None, Argument(metavar="[SCHEDULE]", help="Run this one at once, as in c3, and exit.")
-    ] = None,
-    due: Annotated[bool, Option("--due", help="Run what is due, and exit.")] = False,
-    now: Annotated[str | None, Option("--now", metavar="C3", help="The same as naming it.")] = None,
+    handle: str | None = argument("Run this one at once, as in c3, and exit.", None, metavar="[SCHEDULE]"),
+    due: bool = flag("--due", "Run what is due, and exit."),
+    now: str | None = option("--now", "The same as naming it.", metavar="C3"),
 ) -> None:
     """Run schedules as they fall due, until it is stopped.
 
