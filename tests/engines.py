@@ -26,7 +26,6 @@ OLLAMA_ALONE = {
     "e2e/test_misbehaviour.py::test_half_a_character_*": "the lines of a stream",
     "e2e/test_misbehaviour.py::test_what_no_server_should_send_*": "the lines of a stream",
     "e2e/test_network.py::test_every_request_has_the_same_context_*": "num_ctx, truncate and shift of a request",
-    "e2e/test_network.py::test_settings_reach_the_server": "keep_alive and num_ctx of a request",
     "e2e/test_server.py::test_an_answer_arrives_however_its_lines_are_cut": "the lines of a stream",
     "e2e/test_server.py::test_a_missing_model_*": "the command that pulls a model",
     "e2e/test_server.py::test_a_model_in_the_cloud_*": "models that the server has elsewhere",
