@@ -414,7 +414,6 @@ def _print_code(transcript: Transcript) -> None:
 def _show_request(
     app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], chosen: Session | None
 ) -> None:
-    """Print the request."""
     agent = turns.agent(app, _model(app, invocation), instructions=asked.system)
     shown = turns.preview(app, app.db, agent, chosen.id if chosen else None, parts, "ask")
     messages = []

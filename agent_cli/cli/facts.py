@@ -4,10 +4,9 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from typer import Argument, Context, Exit, Option
 
@@ -44,17 +43,7 @@ _NO_TESTS = "there are no tests; `agent facts test add QUESTION --mention WORDS`
 _SESSION_ALONE = ("fact of one session alone stays", "facts of one session alone stay")
 
 
-class StateOption(StrEnum):
-    pending = "pending"
-    accepted = "accepted"
-    rejected = "rejected"
-    superseded = "superseded"
-    expired = "expired"
-
-
-class Switch(StrEnum):
-    on = "on"
-    off = "off"
+StateOption = Literal["pending", "accepted", "rejected", "superseded", "expired"]
 
 
 @app.command("list")
@@ -78,7 +67,7 @@ def list_(
         app_.db,
         app_.scope.owner,
         limit,
-        states=tuple(StateOption) if every or (hidden and not state) else (state or StateOption.accepted,),
+        states=get_args(StateOption) if every or (hidden and not state) else (state or ACCEPTED,),
         hidden=hidden,
         place=app_.scope.place if in_this_place else None,
         as_of=parse_moment(as_of or None, app_.time(), timedelta(seconds=1)),
@@ -163,7 +152,6 @@ def _add(app_: App, words: str, details: dict[str, Any]) -> None:
 
 
 def _queue(app_: App, words: str, details: dict[str, Any]) -> None:
-    """Propose each line as a fact."""
     lines = [line for line in secrets.mask(words).splitlines() if line.strip()]  # a key may be of several lines
     claims = [adoption.claim(line, "piped", **details) for line in lines or [""]]
     with app_.db.write():
@@ -176,7 +164,6 @@ def _queue(app_: App, words: str, details: dict[str, Any]) -> None:
 
 
 def _receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:
-    """The line printed after a fact was written."""
     fact, dates = adopted.fact, adoption.format_dates(adopted.fact, now)
     if adopted.new and fact.operation == "delete":
         return adoption.ended_receipt(adopted, now)
@@ -402,7 +389,6 @@ def _edit_one(app_: App, fact: Fact, words: str) -> None:
 
 
 def _edit_all(app_: App) -> None:
-    """Open all current facts as one file in the editor, and apply the changes."""
     shown = facts.listing(app_.db, app_.scope.owner, -1, not_over=app_.time())
     with edited(fact_files.render(shown), app_.config.editor) as typed:
         changes = fact_files.read(shown, typed)
@@ -420,7 +406,7 @@ def _edit_all(app_: App) -> None:
 @app.command()
 def scripts(
     app_: App,
-    switch: Switch | None = argument("Without it: what is set now.", None, show_default=False),
+    switch: Literal["on", "off"] | None = argument("Without it: what is set now.", None, show_default=False),
 ) -> None:
     """Let your own scripts decide without asking you. Off unless you set it.
 
@@ -429,7 +415,7 @@ def scripts(
     started stays refused. It is set at a terminal alone, and holds for this database.
     """
     if switch:
-        consent.set_unattended(app_, switch == Switch.on)
+        consent.set_unattended(app_, switch == "on")
     on = f"on: {consent.PRICE} (`agent facts scripts off`)"
     output.say(on if consent.is_unattended(app_) else "off: each yes takes a key at a terminal")
 
@@ -490,7 +476,6 @@ def import_(
 
 
 def _find(app_: App, handle: str) -> Fact:
-    """Raises UsageError when the handle names no fact."""
     return facts.get(app_.db, ids.number("fact", handle), app_.scope.owner)
 
 
@@ -509,7 +494,6 @@ def _short(fact: Fact) -> str:
 
 
 def _place(fact: Fact) -> str:
-    """Where a fact holds; empty: everywhere."""
     if fact.session_id:
         return f"in session {ids.handle('session', fact.session_id)} alone"
     return f"in {fact.place}" if fact.place else ""

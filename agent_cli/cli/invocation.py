@@ -198,7 +198,6 @@ class Invocation:
         return next((name for name, given in options.items() if given), "")
 
     def check(self) -> None:
-        """Raises UsageError for options that exclude each other."""
         if self.resume is not None and self.latest:
             raise UsageError("-c and -r exclude each other: continue the last session here, or resume a named one")
         if self.incognito and (self.latest or self.resume is not None):

@@ -152,7 +152,6 @@ def remind(
 
 
 def _add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
-    """Add a task and print the time that was understood. Raises UsageError."""
     now, zone = app_.time(), moments.local_zone()
     text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
     task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin="tool" if app_.child else origin)

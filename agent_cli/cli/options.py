@@ -1,7 +1,6 @@
 """How the options and arguments of commands are declared, and those that several commands have."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -31,12 +30,5 @@ ConfirmRead = Annotated[bool, Option("--yes", help="Confirm that you have read t
 NewWords = Annotated[list[str] | None, Argument(help="Its new words; without them your editor opens.")]
 
 
-class PeriodUnit(StrEnum):
-    """What a summary covers: one session, or a period of this length."""
-
-    session = "session"
-    day = "day"
-    week = "week"
-    month = "month"
-    quarter = "quarter"
-    year = "year"
+PeriodUnit = Literal["session", "day", "week", "month", "quarter", "year"]
+"""What a summary covers: one session, or a period of this length."""

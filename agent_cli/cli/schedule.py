@@ -205,7 +205,6 @@ def _state(each: Schedule, now: datetime) -> str:
 
 
 def _last(each: Schedule) -> str:
-    """How the last run went."""
     return f"{_when(each.last_at, each)}: {each.error or 'went well'}" if each.last_at else "not run yet"
 
 
@@ -328,7 +327,6 @@ def uninstall(yes: Yes = False) -> None:
 
 
 def _confirm(question: str, yes: bool) -> None:
-    """Ask for a yes. Raises AgentError without one."""
     if yes:
         return
     if not consent.is_possible():
@@ -417,7 +415,6 @@ def _files() -> dict[Scheduler, list[Path]]:
 
 
 def _installed() -> list[Scheduler]:
-    """The schedulers for which an installation was written."""
     found = [each for each, files in _files().items() if files[-1].exists()]
     with suppress(AgentError):  # no crontab can be read, so none of our lines is in it
         if any(line.endswith(_MARK) for line in _crontab_lines()):
@@ -450,7 +447,6 @@ def _run(command: Sequence[str], *, may_fail: bool = False) -> None:
 
 
 def _completed(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":
-    """The completed process. Raises AgentError when the command cannot be run."""
     try:
         return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -153,7 +153,6 @@ def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
 
 
 def _run_due_once(app: App, invocation: Invocation, stop: Cancel) -> None:
-    """Run what is due. Raises AgentError when a run did not go well, so that a timer shows a failed command."""
     went_well = _run_due(app, invocation, stop)
     if failed := went_well.count(False):
         raise AgentError(f"{failed} of {len(went_well)} failed; `agent schedule list` says why")
@@ -163,7 +162,6 @@ def _run_due_once(app: App, invocation: Invocation, stop: Cancel) -> None:
 
 
 def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> None:
-    """Run one schedule now. Raises AgentError when it does not go well."""
     wanted = schedules.get(app.db, ids.number("schedule", handle), app.scope.owner)
     if wanted.hidden_at:
         raise UsageError(f"{wanted.handle} is hidden; `agent schedule restore {wanted.handle}` brings it back")
@@ -177,7 +175,6 @@ def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> Non
 
 
 def _run_continuously(app: App, invocation: Invocation, stop: Cancel) -> None:
-    """Run what is due, again and again, until it is stopped."""
     invocation.note("running schedules when they are due; Ctrl-C stops it")
     jobs = background.IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _IDLE)
     try:

@@ -181,7 +181,6 @@ def import_(
 
 
 def _report(done: transfer.ImportResult, one: str, many: str) -> None:
-    """Print what was imported. Raises AgentError when something was skipped."""
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     report_skipped(done.broken, one, many)
 

@@ -60,7 +60,6 @@ def list_(
 
 
 def _row(skill: Skill) -> dict[str, str]:
-    """A skill as a line has it: with its state unless it is in force."""
     changes = f", changes {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
     mark = "" if skill.state == ACCEPTED else f"{skill.state}{changes}"
     return {"id": skill.handle, "mark": mark, "name": skill.name, "what": one_line(skill.description, 160)}
@@ -165,7 +164,6 @@ def add(
 
 
 def _composed(name: str, description: str, steps: str) -> str:
-    """The SKILL.md. Raises UsageError."""
     if not description.strip():
         raise UsageError("say what it does and when to use it, with --description")
     return skills.compose(name, description, steps)

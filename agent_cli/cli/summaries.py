@@ -111,7 +111,7 @@ def rebuild(
     app_ = invocation.app()
     if bool(names) == every or (unit and not every):
         raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
-    if unit is PeriodUnit.session:
+    if unit == "session":
         raise UsageError(_SESSION_REFUSED)
     requested = _all_periods(app_, unit) if every else [_period(app_, each) for each in names or ()]
     job_context = background.job_context(app_, app_.db, Cancel())
