@@ -1,5 +1,6 @@
 """Tests of a table: one test runs every row of it, for rows that cost less than a test of their own would."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
@@ -27,6 +28,11 @@ def for_each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Calla
         return run
 
     return decorate
+
+
+def listed(words: str) -> list[str]:
+    """The rows of a table with one column, which stand between bars and line ends."""
+    return [row for each in re.split(r"[|\n]", words) if (row := each.strip())]
 
 
 def _failure(test: Callable[..., None], row: dict[str, Any]) -> BaseException | None:

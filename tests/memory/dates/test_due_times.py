@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, moments
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 VIENNA, NEW_YORK, ADELAIDE = "Europe/Vienna", "America/New_York", "Australia/Adelaide"
 FRIDAY = "2026-11-20T18:30:00+01:00"  # a Friday evening
@@ -208,23 +208,11 @@ def test_a_time_is_found_within_a_sentence(sentence, words, told):
 
 @for_each(
     "sentence",
-    [
-        "call mum yesterday 3pm",
-        "call mum at 3pm yesterday",
-        "call last friday at 9",
-        "call mum yesterday",
-        "call mum the day before yesterday!",
-        "call mum yesterday evening",
-        "call mum on last friday",
-        "call mum two hours ago",
-        "send the report last week",
-        "call mum this morning",
-        "call mum earlier today",
-        "Mama anrufen gestern Abend",
-        "Mama vorgestern anrufen um 9 gestern",
-        "Mama anrufen letzten Freitag",
-        "Mama anrufen vor zwei Stunden",
-    ],
+    listed("""call mum yesterday 3pm | call mum at 3pm yesterday | call last friday at 9 | call mum yesterday
+        call mum the day before yesterday! | call mum yesterday evening | call mum on last friday
+        call mum two hours ago | send the report last week | call mum this morning | call mum earlier today
+        Mama anrufen gestern Abend | Mama vorgestern anrufen um 9 gestern | Mama anrufen letzten Freitag
+        Mama anrufen vor zwei Stunden"""),
 )
 def test_a_time_that_is_past_is_refused_within_a_sentence(sentence):
     with pytest.raises(UsageError, match="is past: name a time in the future"):
@@ -247,23 +235,10 @@ def test_of_a_time_alone_nothing_is_left_to_do(sentence):
 
 @for_each(
     "sentence",
-    [
-        "buy milk",
-        "buy 3",
-        "send yesterday's report",
-        "ask about yesterday",
-        "pay the bill from last week",
-        "ask Tom what happened yesterday",
-        "finish what I began 2 days ago",
-        "die Mail von gestern",
-        "fragen was gestern war",
-        "buy a card for the holiday",
-        "Feiertag eintragen",
-        "send the weekly report",
-        "sit in the sun",
-        "read may be the book",
-        "good morning call",
-    ],
+    listed("""buy milk | buy 3 | send yesterday's report | ask about yesterday | pay the bill from last week
+        ask Tom what happened yesterday | finish what I began 2 days ago | die Mail von gestern
+        fragen was gestern war | buy a card for the holiday | Feiertag eintragen | send the weekly report
+        sit in the sun | read may be the book | good morning call"""),
 )
 def test_a_sentence_without_a_time_stays_as_it_is(sentence):
     assert due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA) == (sentence, None)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from agent_cli.memory.dates import spans
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 NOW = datetime(2026, 11, 20, 18, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -51,19 +51,10 @@ def test_a_date_says_from_when_or_until_when(statement, since, until):
 
 @for_each(
     "statement",
-    [
-        "My birthday is on 3 May",
-        "I was born in 1980",
-        "I have an appointment on 24 November 2026",
-        "My flight leaves on 3 December 2026",
-        "Mein Geburtstag ist am 3. Mai",
-        "Ich habe am 24. November einen Termin",
-        "I am from Graz",
-        "I may move to Linz",
-        "I live in Linz from 31 February 2027",
-        "My favourite song is “Since 2020 I live in Rome”",
-        "Wait for two weeks",
-    ],
+    listed("""My birthday is on 3 May | I was born in 1980 | I have an appointment on 24 November 2026
+        My flight leaves on 3 December 2026 | Mein Geburtstag ist am 3. Mai | Ich habe am 24. November einen Termin
+        I am from Graz | I may move to Linz | I live in Linz from 31 February 2027
+        My favourite song is “Since 2020 I live in Rome” | Wait for two weeks"""),
 )
 def test_other_dates_do_not(statement):
     assert days(statement) == (None, None)

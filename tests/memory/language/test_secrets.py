@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import secrets
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE\n-----END OPENSSH PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5NXgL0n3I9PlFUP0THsR8U"
@@ -63,41 +63,17 @@ def test_a_secret_is_masked_and_nothing_else(text, masked):
 @for_each(
     "text",
     [
-        "call me at +43 664 1234567",
-        "0316 123456 78",
-        "1-800-555-0199",
-        "order 4111111111111111",
-        "Bestellnummer: 4111 1111 1111 1111",
-        "1234 5678 9012 3456",
-        "isbn 978-3-16-148410-0",
-        "ISBN 9783161484100",
-        "123e4567-e89b-12d3-a456-426614174000",
-        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
-        "192.168.1.12:8080",
-        "2001:db8:85a3::8a2e:370:7334",
-        "1763700000000000",
-        "imei 356938035643809",
-        "the password is wrong",
-        "the password is expired",
-        "Das Passwort ist abgelaufen",
-        "my password was changed",
-        "I forgot my password, what is it?",
-        "the password for the router is on the back of it",
-        "secret is out",
-        "the token is invalid",
-        "the key is under the flowerpot",
-        "sk-learn-tutorial-for-beginners-x",
-        "https://example.com/a/long/path/to/somewhere?x=1",
-        "the pin is in the drawer",
-        "GR86 is a car",
-        "000-12-3456",
-        "Donaudampfschifffahrtsgesellschaft",
-        "a passing thought is fine",
-        "3.141592653589793",
-        "git@github.com:me/thing.git",
-        "2026-11-20T18:30:00+01:00",
-        "token budget is 4096",
         "",
+        *listed("""call me at +43 664 1234567 | 0316 123456 78 | 1-800-555-0199 | order 4111111111111111
+        Bestellnummer: 4111 1111 1111 1111 | 1234 5678 9012 3456 | isbn 978-3-16-148410-0 | ISBN 9783161484100
+        123e4567-e89b-12d3-a456-426614174000 | commit 9fceb02d0ae598e95dc970b74767f19372d61af8 | 192.168.1.12:8080
+        2001:db8:85a3::8a2e:370:7334 | 1763700000000000 | imei 356938035643809 | the password is wrong
+        the password is expired | Das Passwort ist abgelaufen | my password was changed
+        I forgot my password, what is it? | the password for the router is on the back of it | secret is out
+        the token is invalid | the key is under the flowerpot | sk-learn-tutorial-for-beginners-x
+        https://example.com/a/long/path/to/somewhere?x=1 | the pin is in the drawer | GR86 is a car | 000-12-3456
+        Donaudampfschifffahrtsgesellschaft | a passing thought is fine | 3.141592653589793
+        git@github.com:me/thing.git | 2026-11-20T18:30:00+01:00 | token budget is 4096"""),
     ],
 )
 def test_what_only_looks_like_a_secret_is_left_alone(text):

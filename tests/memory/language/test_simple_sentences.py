@@ -1,6 +1,7 @@
 """Of the simple sentences that people type about themselves and others, the graph has nearly all; of others none."""
 
 from agent_cli.memory.language import triples
+from tests.tables import listed
 
 SIMPLE = """
 My sister Clara owns the greenhouse | Clara | owns | greenhouse
@@ -104,38 +105,21 @@ Meine Freundin Eva trägt eine Brille | Eva | wears | Brille
 Mein Cousin Jan trainiert die Jugend | Jan | trains | Jugend
 Tom trinkt Hafermilch | Tom | drinks | Hafermilch
 """
-OTHERS = """
-My sister Clara might own the greenhouse
-My sister Clara does not own the greenhouse
-My sister Clara wants to own the greenhouse
-Does my sister Clara own the greenhouse?
-My sister Clara owns the greenhouse and lives in Graz
-My sister Clara owns the greenhouse, but she lives in Graz
-Bruno is a beagle, I think
-Bruno is perhaps a beagle
-Bruno is not a beagle
-Is Bruno a beagle?
-Bruno is a beagle because my brother has one
-Bruno was a beagle. Rex is a poodle
-My daughter Lena will go to the Kepler school
-My daughter Lena plans to go to the Kepler school
-If Lena goes to the Kepler school, I am glad
-My brother Tom is going to move to Vienna
-My brother Tom is moving to Vienna
-I am a bit tired
-Tom plays with fire
-Anna goes to Italy
-Meine Schwester Clara könnte das Gewächshaus besitzen
-Meine Schwester Clara besitzt kein Gewächshaus
-Besitzt meine Schwester Clara das Gewächshaus?
-Meine Schwester Clara besitzt das Gewächshaus und wohnt in Graz
-Bruno ist vielleicht ein Beagle
-Bruno ist kein Beagle
-Ist Bruno ein Beagle?
-Lena wird in die Keplerschule gehen
-Mein Bruder Tom zieht nach Wien
-Ich bin ein bisschen müde
-"""
+OTHERS = listed("""
+    My sister Clara might own the greenhouse | My sister Clara does not own the greenhouse
+    My sister Clara wants to own the greenhouse | Does my sister Clara own the greenhouse?
+    My sister Clara owns the greenhouse and lives in Graz
+    My sister Clara owns the greenhouse, but she lives in Graz | Bruno is a beagle, I think
+    Bruno is perhaps a beagle | Bruno is not a beagle | Is Bruno a beagle?
+    Bruno is a beagle because my brother has one | Bruno was a beagle. Rex is a poodle
+    My daughter Lena will go to the Kepler school | My daughter Lena plans to go to the Kepler school
+    If Lena goes to the Kepler school, I am glad | My brother Tom is going to move to Vienna
+    My brother Tom is moving to Vienna | I am a bit tired | Tom plays with fire | Anna goes to Italy
+    Meine Schwester Clara könnte das Gewächshaus besitzen | Meine Schwester Clara besitzt kein Gewächshaus
+    Besitzt meine Schwester Clara das Gewächshaus? | Meine Schwester Clara besitzt das Gewächshaus und wohnt in Graz
+    Bruno ist vielleicht ein Beagle | Bruno ist kein Beagle | Ist Bruno ein Beagle?
+    Lena wird in die Keplerschule gehen | Mein Bruder Tom zieht nach Wien | Ich bin ein bisschen müde
+    """)
 
 
 def test_nearly_every_simple_sentence_has_its_place_in_the_graph():
@@ -152,6 +136,5 @@ def test_nearly_every_simple_sentence_has_its_place_in_the_graph():
 
 
 def test_what_is_not_sure_or_not_one_thing_has_no_place_in_the_graph():
-    sentences = OTHERS.strip().splitlines()
-    assert len(sentences) == 30
-    assert {each: found for each in sentences if (found := triples.parse(each))} == {}
+    assert len(OTHERS) == 30
+    assert {each: found for each in OTHERS if (found := triples.parse(each))} == {}

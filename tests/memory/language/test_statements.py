@@ -3,15 +3,13 @@
 import pytest
 
 from agent_cli.memory.language import statements
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 
 @for_each(
     "words",
-    [
-        *("hello again", "Hello!", "thanks", "ok", "Thanks a lot, bye!", "good morning, how are you?", "yes please"),
-        *("Hallo nochmal", "Vielen Dank!", "Guten Morgen, wie geht's?", "alles klar, danke", "Servus", "ja, gerne"),
-    ],
+    listed("""hello again | Hello! | thanks | ok | Thanks a lot, bye! | good morning, how are you? | yes please
+        Hallo nochmal | Vielen Dank! | Guten Morgen, wie geht's? | alles klar, danke | Servus | ja, gerne"""),
 )
 def test_greetings_and_thanks_are_small_talk(words):
     assert statements.is_small_talk(words)
@@ -26,12 +24,10 @@ def test_what_tells_something_beside_is_no_small_talk(words):
 
 @for_each(
     "words",
-    [
-        *("Where is my passport?", "do you know where I've put my passport", "Hi! Any idea where my passport is?"),
-        *("my blood type?", "Could you look up where the passport lies, please?", "Remind me when Anna comes"),
-        *("Wo ist mein Reisepass?", "Weißt du, wo mein Pass liegt?", "In welcher Mappe liegt der Pass?"),
-        *("trink ich noch kaffee", "fahr ich am montag nach Graz", "Riesling wie hieß der"),
-    ],
+    listed("""Where is my passport? | do you know where I've put my passport | Hi! Any idea where my passport is?
+        my blood type? | Could you look up where the passport lies, please? | Remind me when Anna comes
+        Wo ist mein Reisepass? | Weißt du, wo mein Pass liegt? | In welcher Mappe liegt der Pass?
+        trink ich noch kaffee | fahr ich am montag nach Graz | Riesling wie hieß der"""),
 )
 def test_a_question_tells_nothing(words):
     assert statements.emptiness(words, "user") == "question"
@@ -40,11 +36,9 @@ def test_a_question_tells_nothing(words):
 
 @for_each(
     "words",
-    [
-        *("The passport lies in the attic.", "I moved to Linz. Do you know a dentist?", "I have no car."),
-        *("What can I cook for Anna, who is allergic to nuts?", "Can you remember that I hate olives?"),
-        *("Was koche ich für Anna, die keine Nüsse verträgt?", "Ich weiß, wo der Pass liegt: im Keller."),
-    ],
+    listed("""The passport lies in the attic. | I moved to Linz. Do you know a dentist? | I have no car.
+        What can I cook for Anna, who is allergic to nuts? | Can you remember that I hate olives?
+        Was koche ich für Anna, die keine Nüsse verträgt? | Ich weiß, wo der Pass liegt: im Keller."""),
 )
 def test_a_statement_is_no_question_and_neither_is_one_with_a_question(words):
     assert statements.emptiness(words, "user") == ""
@@ -52,17 +46,11 @@ def test_a_statement_is_no_question_and_neither_is_one_with_a_question(words):
 
 @for_each(
     "words",
-    [
-        *("I do not know that.", "Sorry, I don't have any information about your passport.", "I'm not sure."),
-        "I don't know where your passport is. If you tell me, I can remember it. Would you like that?",
-        *(
-            "You haven't told me your blood type yet.",
-            "I have no record of that.",
-            "I'm not sure, could you tell me?",
-            "That's not known to me; no idea.",
-        ),
-        *("Das weiß ich leider nicht.", "Dazu habe ich keine Informationen.", "Tut mir leid, das weiß ich nicht."),
-    ],
+    listed("""I do not know that. | Sorry, I don't have any information about your passport. | I'm not sure.
+        I don't know where your passport is. If you tell me, I can remember it. Would you like that?
+        You haven't told me your blood type yet. | I have no record of that. | I'm not sure, could you tell me?
+        That's not known to me; no idea. | Das weiß ich leider nicht. | Dazu habe ich keine Informationen.
+        Tut mir leid, das weiß ich nicht."""),
 )
 def test_a_reply_that_does_not_know_is_empty(words):
     assert statements.emptiness(words, "assistant") == "empty reply"
@@ -70,10 +58,8 @@ def test_a_reply_that_does_not_know_is_empty(words):
 
 @for_each(
     "words",
-    [
-        *("Your passport lies in the attic.", "There is no train at 8.", "I don't know [n1], it says the attic."),
-        *("I don't know the exact height, but it is about 4000 m.", "Du hast am Freitag keinen Termin."),
-    ],
+    listed("""Your passport lies in the attic. | There is no train at 8. | I don't know [n1], it says the attic.
+        I don't know the exact height, but it is about 4000 m. | Du hast am Freitag keinen Termin."""),
 )
 def test_a_reply_that_says_something_is_not_empty(words):
     assert statements.emptiness(words, "assistant") == ""
@@ -86,10 +72,8 @@ def test_a_few_plain_words_are_what_to_look_for(words):
 
 @for_each(
     "words",
-    [
-        *("oranges: two kilos", "locker 217 pool", "Anna Jonas Lukas"),
-        *("als ich in Graz wohnte, gab es keine Straßenbahn", "weil ich kein Auto habe", "dass ich Nüsse mag"),
-    ],
+    listed("""oranges: two kilos | locker 217 pool | Anna Jonas Lukas | als ich in Graz wohnte, gab es keine Straßenbahn
+        weil ich kein Auto habe | dass ich Nüsse mag"""),
 )
 def test_a_few_words_with_a_name_a_number_or_a_verb_may_tell_something(words):
     assert statements.emptiness(words, "user") == ""
@@ -97,10 +81,8 @@ def test_a_few_words_with_a_name_a_number_or_a_verb_may_tell_something(words):
 
 @for_each(
     "reply",
-    [
-        *("Noted.", "Good to know.", "Got it, I'll remember that.", "Thanks for telling me!", "I've noted that."),
-        *("Danke für die Info!", "Notiert.", "Gut zu wissen.", "Alles klar, das merke ich mir."),
-    ],
+    listed("""Noted. | Good to know. | Got it, I'll remember that. | Thanks for telling me! | I've noted that.
+        Danke für die Info! | Notiert. | Gut zu wissen. | Alles klar, das merke ich mir."""),
 )
 def test_a_reply_that_only_thanks_is_small_talk(reply):
     assert statements.emptiness(reply, "assistant") == "small talk"
@@ -153,78 +135,27 @@ def test_a_message_that_holds_what_is_looked_for_only_where_it_asks_is_a_questio
 
 @for_each(
     "words",
-    [
-        *("What is my sister's name?", "whats my blood type?", "When did I last see the dentist?", "my locker number?"),
-        *("What did Anna say about the trip?", "what did anna say about the trip?", "where does Caroline live?"),
-        *("where does caroline live", "Do you remember the name of the café?", "Did I tell you when I fly?"),
-        *(
-            "Have I ever been to Rome?",
-            "How many times have we met?",
-            "What car does John drive?",
-            "What cat does he have?",
-        ),
-        *("Where does she work?", "What is her dog called?", "When is Anna's birthday?", "How old is Oliver?"),
-        *(
-            "Who is Katarzyna?",
-            "What do you know about me?",
-            "Remind me when my flight leaves",
-            "Where is my passport?",
-        ),
-        *(
-            "I can't remember where my passport is",
-            "Can you tell me where I parked?",
-            "Could you remind me what I ordered?",
-        ),
-        *(
-            "Which book did Nate recommend to Joanna?",
-            "What did you recommend for the first phase?",
-            "Am I vegetarian?",
-        ),
-        *(
-            "What is Joanna allergic to?",
-            "Has Maria adopted a second dog?",
-            "Why did we choose Graz?",
-            "Where do I work?",
-        ),
-        *("Hi! When does our train leave?", "I moved to Linz. When was that again, and did I tell you the street?"),
-        *(
-            "What was discussed in the workshop?",
-            "According to Gina, what makes a good guide?",
-            "Who are my neighbours?",
-        ),
-        *("How much did I pay for the bike?", "Is Jon looking for a studio?", "What is the name of Maria's puppy?"),
-        *("Wie heißt meine Schwester?", "Was habe ich gestern gemacht?", "Wo ist mein Reisepass?", "Wo wohnt Anna?"),
-        *(
-            "Wann war ich zuletzt beim Zahnarzt?",
-            "Was hat Anna über die Reise gesagt?",
-            "Weißt du noch, wie der Wirt hieß?",
-        ),
-        *(
-            "Erinnerst du dich an das Lokal in Linz?",
-            "Welches Auto fährt Johannes?",
-            "Was isst Eva gern?",
-            "Wie alt ist Max?",
-        ),
-        *(
-            "Kannst du mir sagen, wo mein Auto steht?",
-            "Hab ich dir gesagt, wann ich fliege?",
-            "Was weißt du über mich?",
-        ),
-        *(
-            "Wer ist Katharina?",
-            "Was war nochmal unser Treffpunkt?",
-            "Wann hat sie Geburtstag?",
-            "Wie heißt sein Hund?",
-        ),
-        *("Bin ich gegen Nüsse allergisch?", "trink ich noch Kaffee", "Wie viel hat mein Fahrrad gekostet?"),
-        *(
-            "Was hast du mir gestern empfohlen?",
-            "Wo arbeitet er?",
-            "Wann fahren wir nach Graz?",
-            "Erinnere mich, wo ich parke",
-        ),
-        *("Welche Sprache lerne ich?", "Hat Eva Katzen?", "Mein Kennzeichen?", "Wann war Anna in Rom?"),
-    ],
+    listed("""What is my sister's name? | whats my blood type? | When did I last see the dentist? | my locker number?
+        What did Anna say about the trip? | what did anna say about the trip? | where does Caroline live?
+        where does caroline live | Do you remember the name of the café? | Did I tell you when I fly?
+        Have I ever been to Rome? | How many times have we met? | What car does John drive? | What cat does he have?
+        Where does she work? | What is her dog called? | When is Anna's birthday? | How old is Oliver?
+        Who is Katarzyna? | What do you know about me? | Remind me when my flight leaves | Where is my passport?
+        I can't remember where my passport is | Can you tell me where I parked? | Could you remind me what I ordered?
+        Which book did Nate recommend to Joanna? | What did you recommend for the first phase? | Am I vegetarian?
+        What is Joanna allergic to? | Has Maria adopted a second dog? | Why did we choose Graz? | Where do I work?
+        Hi! When does our train leave? | I moved to Linz. When was that again, and did I tell you the street?
+        What was discussed in the workshop? | According to Gina, what makes a good guide? | Who are my neighbours?
+        How much did I pay for the bike? | Is Jon looking for a studio? | What is the name of Maria's puppy?
+        Wie heißt meine Schwester? | Was habe ich gestern gemacht? | Wo ist mein Reisepass? | Wo wohnt Anna?
+        Wann war ich zuletzt beim Zahnarzt? | Was hat Anna über die Reise gesagt? | Weißt du noch, wie der Wirt hieß?
+        Erinnerst du dich an das Lokal in Linz? | Welches Auto fährt Johannes? | Was isst Eva gern? | Wie alt ist Max?
+        Kannst du mir sagen, wo mein Auto steht? | Hab ich dir gesagt, wann ich fliege? | Was weißt du über mich?
+        Wer ist Katharina? | Was war nochmal unser Treffpunkt? | Wann hat sie Geburtstag? | Wie heißt sein Hund?
+        Bin ich gegen Nüsse allergisch? | trink ich noch Kaffee | Wie viel hat mein Fahrrad gekostet?
+        Was hast du mir gestern empfohlen? | Wo arbeitet er? | Wann fahren wir nach Graz?
+        Erinnere mich, wo ich parke | Welche Sprache lerne ich? | Hat Eva Katzen? | Mein Kennzeichen?
+        Wann war Anna in Rom?"""),
 )
 def test_a_question_asks_what_was_told(words):
     assert statements.asks_what_was_told(words)
@@ -232,118 +163,41 @@ def test_a_question_asks_what_was_told(words):
 
 @for_each(
     "words",
-    [
-        *(
-            "Write a poem about autumn",
-            "Recipe for apple strudel",
-            "What is the weather in Graz?",
-            "Thanks, that helps",
-        ),
-        *(
-            "How many grams are in an ounce?",
-            "Can you suggest a dinner?",
-            "Explain my code",
-            "Draft a mail to my landlord",
-        ),
-        *(
-            "Translate this into German",
-            "What shall I cook tonight?",
-            "How far is it to Vienna?",
-            "Help me with my essay",
-        ),
-        *("What should I wear to the wedding?", "How do I boil an egg?", "Could you fix the bug in my script?", "Why?"),
-        *(
-            "What are some good films for my evening?",
-            "Any tips for my garden?",
-            "Is there a faster way to sort a list?",
-        ),
-        *(
-            "What's your advice for a first marathon?",
-            "Tell me a joke",
-            "Give me an idea for my birthday",
-            "What is Python?",
-        ),
-        *(
-            "How does photosynthesis work?",
-            "What is the capital of Bhutan?",
-            "I am vegetarian",
-            "My sister is called Eva",
-        ),
-        *(
-            "How can I find the area of a triangle?",
-            "I'm planning a trip to Japan. What restaurants would you recommend?",
-        ),
-        *("What does HTTP mean?", "Would you check my letter?", "What could we give her for her birthday?"),
-        *(
-            "Which airport should I use for London?",
-            "Are there any museums near the station?",
-            "Show me how to tie a tie",
-        ),
-        *("Schreib ein Gedicht über den Herbst", "Rezept für Apfelstrudel", "Wie ist das Wetter in Graz?", "Danke dir"),
-        *("Wie viel Gramm hat eine Unze?", "Kannst du ein Abendessen vorschlagen?", "Erklär mir meinen Code", "Warum?"),
-        *(
-            "Was soll ich heute kochen?",
-            "Wie weit ist es nach Wien?",
-            "Übersetze das ins Englische",
-            "Ich bin Vegetarier",
-        ),
-        *("Wie kann ich besser schlafen?", "Hilf mir bei meinem Aufsatz", "Könntest du meinen Brief verbessern?"),
-        *("Schreib meinem Vermieter eine Mail", "Hast du Tipps für meinen Garten?", "Was ist Photosynthese?"),
-        *("Wie kocht man Reis?", "Gibt es ein gutes Museum in Linz?", "Was ist die Hauptstadt von Bhutan?"),
-        *("Welchen Film soll ich mir ansehen?", "Was empfiehlst du mir zum Geburtstag?", "Gib mir ein Beispiel"),
-        *("Wie komme ich nach Wien?", "Erzähl mir einen Witz", "Sind Tomaten Früchte?", "Was koche ich morgen?"),
-    ],
+    listed("""Write a poem about autumn | Recipe for apple strudel | What is the weather in Graz? | Thanks, that helps
+        How many grams are in an ounce? | Can you suggest a dinner? | Explain my code | Draft a mail to my landlord
+        Translate this into German | What shall I cook tonight? | How far is it to Vienna? | Help me with my essay
+        What should I wear to the wedding? | How do I boil an egg? | Could you fix the bug in my script? | Why?
+        What are some good films for my evening? | Any tips for my garden? | Is there a faster way to sort a list?
+        What's your advice for a first marathon? | Tell me a joke | Give me an idea for my birthday | What is Python?
+        How does photosynthesis work? | What is the capital of Bhutan? | I am vegetarian | My sister is called Eva
+        How can I find the area of a triangle? | I'm planning a trip to Japan. What restaurants would you recommend?
+        What does HTTP mean? | Would you check my letter? | What could we give her for her birthday?
+        Which airport should I use for London? | Are there any museums near the station? | Show me how to tie a tie
+        Schreib ein Gedicht über den Herbst | Rezept für Apfelstrudel | Wie ist das Wetter in Graz? | Danke dir
+        Wie viel Gramm hat eine Unze? | Kannst du ein Abendessen vorschlagen? | Erklär mir meinen Code | Warum?
+        Was soll ich heute kochen? | Wie weit ist es nach Wien? | Übersetze das ins Englische | Ich bin Vegetarier
+        Wie kann ich besser schlafen? | Hilf mir bei meinem Aufsatz | Könntest du meinen Brief verbessern?
+        Schreib meinem Vermieter eine Mail | Hast du Tipps für meinen Garten? | Was ist Photosynthese?
+        Wie kocht man Reis? | Gibt es ein gutes Museum in Linz? | Was ist die Hauptstadt von Bhutan?
+        Welchen Film soll ich mir ansehen? | Was empfiehlst du mir zum Geburtstag? | Gib mir ein Beispiel
+        Wie komme ich nach Wien? | Erzähl mir einen Witz | Sind Tomaten Früchte? | Was koche ich morgen?"""),
 )
 def test_a_task_and_general_knowledge_ask_nothing_that_was_told(words):
     assert not statements.asks_what_was_told(words)
 
 
-ANSWER_WISHES = (
-    "Answer me in German",
-    "Always use metric units.",
-    "Keep your answers short",
-    "short answers",
-    "I prefer short and simple answers.",
-    "Please be brief.",
-    "Call me Max",
-    "from now on answer in French",
-    "Never use emojis",
-    "No emojis please",
-    "I want you to explain things simply",
-    "I'd like your answers to be short",
-    "I prefer metric units",
-    "You should be brief",
-    "Antworte auf Deutsch",
-    "Immer kurz antworten",
-    "Ich möchte kurze Antworten",
-    "Nenn mich Max",
-    "Bitte keine Emojis",
-    "Verwende metrische Einheiten",
-    "ab jetzt nur auf Englisch antworten",
-    "I want everything in German",
-    "I would rather have short replies",
-    "I hate emojis",
-    "Ich will keine Emojis",
-    "Meine Antworten sollen kurz sein",
-)
-NO_ANSWER_WISHES = (
-    "I always take an umbrella",
-    "I use vim",
-    "I keep bees",
-    "My landlord answers late",
-    "I like to be on time",
-    "I want a new car",
-    "We use tabs",
-    "Ich mag kurze Filme",
-    "Ich will ein Haus kaufen",
-    "Start of my new job is 1 May",
-    "I need to get an answer from my landlord by Friday",
-    "Use the blue bin on Mondays",
-    "Never put nuts in my food",
-    "Be careful: I am allergic to penicillin",
-    "Listen to Bach every evening",
-    "Halte zwei Hühner im Garten",
-)
+ANSWER_WISHES = listed("""Answer me in German | Always use metric units. | Keep your answers short | short answers
+    I prefer short and simple answers. | Please be brief. | Call me Max | from now on answer in French
+    Never use emojis | No emojis please | I want you to explain things simply | I'd like your answers to be short
+    I prefer metric units | You should be brief | Antworte auf Deutsch | Immer kurz antworten
+    Ich möchte kurze Antworten | Nenn mich Max | Bitte keine Emojis | Verwende metrische Einheiten
+    ab jetzt nur auf Englisch antworten | I want everything in German | I would rather have short replies
+    I hate emojis | Ich will keine Emojis | Meine Antworten sollen kurz sein""")
+NO_ANSWER_WISHES = listed("""I always take an umbrella | I use vim | I keep bees | My landlord answers late
+    I like to be on time | I want a new car | We use tabs | Ich mag kurze Filme | Ich will ein Haus kaufen
+    Start of my new job is 1 May
+    I need to get an answer from my landlord by Friday | Use the blue bin on Mondays | Never put nuts in my food
+    Be careful: I am allergic to penicillin | Listen to Bach every evening | Halte zwei Hühner im Garten""")
 
 
 @for_each("words", ANSWER_WISHES)

@@ -5,7 +5,7 @@ from hypothesis import strategies as some
 
 from agent_cli.memory.language import triples
 from agent_cli.memory.language.triples import SINGLE_VALUED
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 P = "person"
 
@@ -13,7 +13,6 @@ P = "person"
 @for_each(
     ("statement", "subject", "predicate", "object"),
     [
-        ("I live in Graz", P, "lives_in", "Graz"),
         ("i live in graz", P, "lives_in", "graz"),
         ("I moved to Linz.", P, "lives_in", "Linz"),
         ("I moved to Linz in June 2026", P, "lives_in", "Linz"),
@@ -31,7 +30,6 @@ P = "person"
         ("Ich bin am 20. November 2026 nach Linz gezogen", P, "lives_in", "Linz"),
         ("Seit 2020 wohne ich in Graz", P, "lives_in", "Graz"),
         ("Die Person wohnt in der Schweiz", P, "lives_in", "Schweiz"),
-        ("Anna lives in Graz", "Anna", "lives_in", "Graz"),
         ("Anna Huber wohnt in Wien", "Anna Huber", "lives_in", "Wien"),
         ("I work at Siemens", P, "works_at", "Siemens"),
         ("I started at Siemens on 3 May 2026", P, "works_at", "Siemens"),
@@ -40,8 +38,6 @@ P = "person"
         ("Ich arbeite jetzt bei Siemens", P, "works_at", "Siemens"),
         ("Ich habe bei Siemens angefangen", P, "works_at", "Siemens"),
         ("Tom works for Siemens", "Tom", "works_at", "Siemens"),
-        ("I work as a nurse", P, "works_as", "nurse"),
-        ("Ich arbeite als Lehrerin", P, "works_as", "Lehrerin"),
         ("My name is Jane Doe", P, "name", "Jane Doe"),
         ("Call me Ishmael", P, "name", "Ishmael"),
         ("Ich heiße Johanna", P, "name", "Johanna"),
@@ -51,50 +47,29 @@ P = "person"
         ("Meine Handynummer ist 0664/1234567", P, "phone", "0664/1234567"),
         ("My birthday is on 3 May", P, "birthday", "3 May"),
         ("Mein Geburtstag ist am 3. Mai", P, "birthday", "3. Mai"),
-        ("I was born on 3 May 1980", P, "born_on", "3 May 1980"),
         ("I was born in 1980", P, "born_on", "1980"),
-        ("I was born in Graz", P, "born_in", "Graz"),
-        ("Ich bin am 3. Mai 1980 geboren", P, "born_on", "3. Mai 1980"),
         ("I am 42 years old", P, "age", "42"),
         ("Ich bin 42", P, "age", "42"),
-        ("I am married to Anna", P, "married_to", "Anna"),
-        ("Ich bin mit Anna verheiratet", P, "married_to", "Anna"),
         ("My wife is Anna", P, "wife", "Anna"),
-        ("My wife's name is Anna", P, "wife", "Anna"),
-        ("Meine Frau heißt Anna", P, "wife", "Anna"),
-        ("Meine Schwester heißt Eva", P, "sister", "Eva"),
         ("Anna is my sister", P, "sister", "Anna"),
         ("Anna ist meine Schwester", P, "sister", "Anna"),
-        ("My dentist is Dr. Huber", P, "dentist", "Dr. Huber"),
         ("My dentist is now Dr. Huber", P, "dentist", "Dr. Huber"),
         ("Mein Hausarzt ist jetzt Dr. Pichler", P, "doctor", "Dr. Pichler"),
         ("I prefer vim as my editor", P, "prefers.editor", "vim"),
         ("My favourite editor is vim", P, "prefers.editor", "vim"),
-        ("My favorite color is blue", P, "prefers.color", "blue"),
         ("Mein Lieblingseditor ist vim", P, "prefers.editor", "vim"),
         ("Meine Lieblingsfarbe ist Blau", P, "prefers.color", "Blau"),
         ("The user prefers fish as their shell", P, "prefers.shell", "fish"),
         ("I prefer dark mode", P, "prefers", "dark mode"),
-        ("I like green tea", P, "likes", "green tea"),
-        ("Ich mag grünen Tee", P, "likes", "grünen Tee"),
-        ("I hate coriander", P, "dislikes", "coriander"),
         ("I am allergic to walnuts", P, "allergic_to", "walnuts"),
         ("The person is allergic to walnuts", P, "allergic_to", "walnuts"),
-        ("Ich bin allergisch gegen Nüsse", P, "allergic_to", "Nüsse"),
         ("I have two cats", P, "has", "two cats"),
-        ("Ich habe einen Hund", P, "has", "Hund"),
-        ("I own a boat", P, "owns", "boat"),
-        ("I drive a Skoda", P, "drives", "Skoda"),
-        ("Ich fahre einen Skoda", P, "drives", "Skoda"),
-        ("I speak German", P, "speaks", "German"),
-        ("I am from Peru", P, "comes_from", "Peru"),
         ("My car is a Skoda", P, "car", "Skoda"),
         ("My license plate is G-123 AB", P, "license_plate", "G-123 AB"),
         ("My editor is vim", P, "editor", "vim"),
         ("The NAS answers at 192.168.1.12", "NAS", "answers_at", "192.168.1.12"),
         ("The old printer answers at 10.0.0.7", "old printer", "answers_at", "10.0.0.7"),
         ("Anna's birthday is 3 May", "Anna", "birthday", "3 May"),
-        ("Anna was born on 3 May 1980", "Anna", "born_on", "3 May 1980"),
     ],
 )
 def test_a_statement_is_taken_apart(statement, subject, predicate, object):
@@ -106,65 +81,20 @@ def test_a_statement_is_taken_apart(statement, subject, predicate, object):
 @for_each(
     "statement",
     [
-        "I no longer live in Graz",
-        "I don't live in Graz",
-        "I do not live in Graz any more",
-        "I never lived in Graz",
-        "Ich wohne nicht in Graz",
-        "Ich wohne nicht mehr in Graz",
-        "I used to live in Graz",
-        "I lived in Graz",
-        "I worked at Siemens",
-        "Do I live in Graz?",
-        "I would like to live in Graz",
-        "I might move to Linz",
-        "I want to live in Graz",
-        "Perhaps I live in Graz",
-        "If I live in Graz, I ski",
-        "I live in a small flat",
-        "I live in fear",
-        "Ich wohne in einer Wohnung",
-        "Ich wohne in der Stadt",
-        "I live in Graz and work at Siemens",
-        "I live in Graz. I work at Siemens",
-        "I work from home",
-        "I work at night",
-        "I work for a bank",
-        "I work as a nurse at the LKH",
-        "My car is broken",
-        "My wife is ill",
-        "My wife is Austrian",
-        "My wife is a nurse",
-        "Meine Frau ist Ärztin",
-        "My back hurts",
-        "My flight is delayed",
-        "She lives in Graz",
-        "He is my brother",
-        "It answers at 192.168.1.12",
-        "Dinner is at eight",
-        "I like it",
-        "I like to swim",
-        "I have a meeting at three",
-        "I have to go",
-        "I have been to Rome",
-        "Call me tomorrow",
-        "The weather is fine",
-        "I don't like tea",
-        "Ich mag keinen Tee",
-        "I am not allergic to walnuts",
-        "The boat was sold",
-        "Remember the milk",
-        "Graz",
-        "",
-        "   ",
-        "I",
-        "My",
-        "I moved in with Anna",
-        "I moved the car",
-        "Nobody lives in Graz",
-        "I am tired",
-        "I am Austrian",
-        "x" * 5000,
+        *("", "   ", "x" * 5000),
+        *listed("""
+        I no longer live in Graz | I don't live in Graz | I do not live in Graz any more | I never lived in Graz
+        Ich wohne nicht in Graz | Ich wohne nicht mehr in Graz | I used to live in Graz | I lived in Graz
+        I worked at Siemens | Do I live in Graz? | I would like to live in Graz | I might move to Linz
+        I want to live in Graz | Perhaps I live in Graz | If I live in Graz, I ski | I live in a small flat
+        I live in fear | Ich wohne in einer Wohnung | Ich wohne in der Stadt | I live in Graz and work at Siemens
+        I live in Graz. I work at Siemens | I work from home | I work at night | I work for a bank
+        I work as a nurse at the LKH | My car is broken | My wife is ill | My wife is Austrian | My wife is a nurse
+        Meine Frau ist Ärztin | My back hurts | My flight is delayed | She lives in Graz | He is my brother
+        It answers at 192.168.1.12 | Dinner is at eight | I like it | I like to swim | I have a meeting at three
+        I have to go | I have been to Rome | Call me tomorrow | The weather is fine | I don't like tea
+        Ich mag keinen Tee | I am not allergic to walnuts | The boat was sold | Remember the milk | Graz | I | My
+        I moved in with Anna | I moved the car | Nobody lives in Graz | I am tired | I am Austrian"""),
     ],
 )
 def test_a_statement_that_is_not_plain_is_left_whole(statement):
