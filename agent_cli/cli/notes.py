@@ -7,8 +7,7 @@ from typer import Argument, Option
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, given, group, noun
-from agent_cli.cli.options import AsJson, Hidden, Limit, NewWords, argument, flag, option
+from agent_cli.cli.invocation import AsJson, Decision, Hidden, Limit, NewWords, given, group, noun
 from agent_cli.clock import local
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, moments
@@ -27,9 +26,9 @@ NoteHandle = Annotated[str, Argument(help="The note's handle, as in n4.")]
 @app.command()
 def add(
     app_: App,
-    words: list[str] | None = argument("The note; without words it is read from standard input.", None),
-    title: str = option("-t, --title", "A short title.", ""),
-    tag: list[str] | None = option("--tag", "Put #TAG behind its words; may be given again."),
+    words: Annotated[list[str] | None, Argument(help="The note; without words it is read from standard input.")] = None,
+    title: Annotated[str, Option("-t", "--title", help="A short title.")] = "",
+    tag: Annotated[list[str] | None, Option("--tag", help="Put #TAG behind its words; may be given again.")] = None,
 ) -> None:
     """Write a note."""
     tags = [f"#{notes.tag(each)}" for each in tag or ()]
@@ -46,7 +45,7 @@ def list_(
     limit: Limit = 50,
     as_json: AsJson = False,
     hidden: Hidden = False,
-    tag: str = option("--tag", "Only those that say #TAG.", ""),
+    tag: Annotated[str, Option("--tag", help="Only those that say #TAG.")] = "",
 ) -> None:
     """List notes, the latest first."""
     wanted = notes.tag(tag) if tag else ""
@@ -135,9 +134,10 @@ TaskHandles = Annotated[list[str], Argument(metavar="TASK…", help="Their handl
 @remind_app.command(no_args_is_help=False)
 def remind(
     app_: App,
-    words: list[str] | None = argument(
-        "What and when: call the dentist friday 3pm. Without words standard input is read.", None
-    ),
+    words: Annotated[
+        list[str] | None,
+        Argument(help="What and when: call the dentist friday 3pm. Without words standard input is read."),
+    ] = None,
     at: AtOption = None,
 ) -> None:
     """Add a task with a reminder: `agent remind call the dentist friday 3pm`.
@@ -152,6 +152,7 @@ def remind(
 
 
 def _add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
+    """Add a task and print the time that was understood. Raises UsageError."""
     now, zone = app_.time(), moments.local_zone()
     text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
     task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin="tool" if app_.child else origin)
@@ -161,8 +162,8 @@ def _add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
 @tasks_app.command("list")
 def list_tasks(
     app_: App,
-    every: bool = flag("--all", "Also those that are done."),
-    done: bool = flag("--done", "Only those that are done."),
+    every: Annotated[bool, Option("--all", help="Also those that are done.")] = False,
+    done: Annotated[bool, Option("--done", help="Only those that are done.")] = False,
     hidden: Hidden = False,
     limit: Limit = 50,
     as_json: AsJson = False,
@@ -203,7 +204,7 @@ def show_task(app_: App, handle: TaskHandle, as_json: AsJson = False) -> None:
 @tasks_app.command("add")
 def add_task(
     app_: App,
-    words: list[str] = argument("What and when: call the dentist friday 3pm."),
+    words: Annotated[list[str], Argument(help="What and when: call the dentist friday 3pm.")],
     at: AtOption = None,
 ) -> None:
     """Add a task, as `agent remind` does."""
@@ -226,7 +227,7 @@ def reopen(app_: App, handles: TaskHandles) -> None:
 def snooze(
     app_: App,
     handle: TaskHandle,
-    when: list[str] = argument("Until when: 1 hour, tomorrow at 9.", metavar="WHEN"),
+    when: Annotated[list[str], Argument(metavar="WHEN", help="Until when: 1 hour, tomorrow at 9.")],
 ) -> None:
     """Postpone a reminder."""
     until = due_times.parse_moment(" ".join(when), app_.time(), moments.local_zone())

@@ -7,6 +7,7 @@ what is new, each with its date; how a fact is filed and where it comes from fol
 """
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -29,7 +30,7 @@ from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
 from agent_cli.memory.search.recall_log import RecalledRow
 from agent_cli.render import layout
-from agent_cli.render.layout import cell_width, pieces, wrapped
+from agent_cli.render.layout import LineWrapper, StyledText, cell_width, pieces, split_words, wrapped
 from agent_cli.render.reply_lines import marked
 from agent_cli.render.styles import BOLD, DIM, DONE, FAILED, NEEDS_YOU, Display, bar, marked_words
 from agent_cli.store import ids
@@ -466,7 +467,7 @@ def key_lines(offered: Iterable[str], proposal: Proposal, width: int) -> list[st
         return [whole]
     narrow = [f"{key} {name}" for key, name, short in keys if short]
     rest = " ".join([*(key for key, _, short in keys if not short), "?"])
-    return indented("  ".join([*narrow, rest]), width, "  ")
+    return textwrap.wrap("  ".join([*narrow, rest]), width, initial_indent="  ", subsequent_indent="  ")
 
 
 def explained(offered: Iterable[str], proposal: Proposal) -> list[tuple[int, str, str]]:
@@ -501,23 +502,14 @@ def _sentence(words: str) -> str:
 
 def indented(words: str, width: int | None, first: str, rest: str = "") -> list[str]:
     """Text in lines of `width` cells, indented by `first` and `rest`; a word longer than a line is broken."""
-    rest = rest or first
     if width is None:
         return [first + words]
-    lines, line, empty = [], first, True
-    for word in words.split(" "):
-        if not empty and (
-            cell_width(line) + 1 + cell_width(word) <= width or cell_width(rest + word) > width > cell_width(line) + 8
-        ):
-            line += " "
-        elif not empty:
-            lines.append(line)
-            line = rest
-        while cell_width(line + word) > width:
-            piece = next(pieces(word, max(1, width - cell_width(line))))
-            if piece == word:
-                break
-            lines.append(line + piece)
-            line, word = rest, word[len(piece) :]
-        line, empty = line + word, False
-    return [*lines, line]
+    indent, chunks = len(rest or first), list[str]()
+    wrapper = LineWrapper(chunks.append, lambda: width, lambda style: "")
+    wrapper.begin(first, indent)
+    for word in split_words(words):
+        parts = [*pieces(word.text, max(1, width - indent))]
+        for part in parts:
+            wrapper.put(StyledText(part, kind=word.kind if len(parts) == 1 else "wide"))
+    wrapper.end()
+    return "".join(chunks).removesuffix("\n").split("\n")

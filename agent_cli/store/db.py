@@ -140,7 +140,7 @@ class Database:
         self._lock = threading.RLock() if self.path == ":memory:" else LOCKS.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
         settings: dict[str, Any] = {"read_only": read_only, "unwritable": unwritable, "key_folder": key_folder}
-        self._open_again = partial(Database, path, journal, busy_timeout, **settings)
+        self._open_again = partial(Database, path, journal, **settings)
         self._read_worker: ReadWorker | None = None
         with self._translate_errors():
             self._connection = apsw.Connection(self._name(), self._flags())
@@ -165,7 +165,10 @@ class Database:
 
     def another_connection(self) -> "Database":
         """Another connection to the same file, for another thread."""
-        return _prepared(self._open_again, self.person)
+        return self._opener()()
+
+    def _opener(self) -> Callable[[], "Database"]:
+        return partial(_prepared, partial(self._open_again, busy_timeout=self.busy_timeout), self.person)
 
     def read_in_background(self, read: Callable[["Database"], T]) -> Pending[T]:
         """Begin a read on another thread and connection.
@@ -176,7 +179,7 @@ class Database:
         if self.in_memory or self._connection.in_transaction:
             return Pending(lambda: read(self))
         if self._read_worker is None:
-            self._read_worker = ReadWorker(partial(_prepared, self._open_again, self.person))
+            self._read_worker = ReadWorker(self._opener())
             weakref.finalize(self, self._read_worker.close)  # also at the end of the process
         return self._read_worker.submit(read)
 

@@ -16,7 +16,6 @@ from functools import cache
 from importlib import import_module
 from inspect import getdoc
 from pkgutil import iter_modules
-from typing import Any
 
 from agent_cli import terminal, text
 from agent_cli.agent.events import Work
@@ -66,6 +65,8 @@ class Theme:
 
 @frozen
 class Page:
+    """A text that is drawn for the terminal as it is."""
+
     draw: Callable[[Display], str]
 
 
@@ -88,6 +89,7 @@ class Leave(Exception):
 
 
 def unexpected(name: str, argument: str) -> UsageError:
+    """The error for an argument that a command does not take."""
     return UsageError(
         f"{name} takes no {text.one_line(argument, 40)!r}; it was not run, /help {name} says how it is used"
     )
@@ -127,16 +129,23 @@ COMMANDS: dict[str, Command] = {}
 
 
 def command(
-    usage: str, *aliases: str, decides: bool = False, changes: bool = False, **settings: Any
+    usage: str,
+    *aliases: str,
+    completes: tuple[str, ...] = (),
+    on_file: bool = False,
+    decides: bool = False,
+    changes: bool = False,
+    examples: tuple[str, ...] = (),
+    shell: Mapping[str, str] | None = None,
 ) -> Callable[[CommandFunction], Command]:
-    """Register `/name ARGUMENTS` and its aliases. For the settings see Command."""
+    """Register `/name ARGUMENTS` and its aliases. For the others see Command."""
 
     def register(function: CommandFunction) -> Command:
-        name, decides_too = usage.split()[0], decides or changes
+        name, deciding = usage.split()[0], decides or changes
         help = re.sub(r"(?<=\S)\n(?=\S)", " ", getdoc(function) or "")  # a paragraph is one line
-        made = Command(name, usage, help, function, aliases, decides=decides_too, changes=changes, **settings)
-        COMMANDS[name] = made
-        return made
+        found = (name, usage, help, function, aliases, completes, on_file, deciding, changes, examples, shell or {})
+        COMMANDS[name] = Command(*found)
+        return COMMANDS[name]
 
     return register
 
@@ -206,6 +215,7 @@ def in_session(message: str) -> str:
 
 
 def listing() -> list[Command]:
+    """All commands, by name."""
     return sorted(registry().values(), key=lambda each: each.name)
 
 

@@ -81,10 +81,11 @@ def _suggestions(app: App, before: str, requested: bool) -> Iterable[CompletionI
 
 def _command_and_argument(before: str) -> tuple[Command, str] | None:
     """The command whose argument is being typed, and the argument; None where it cannot be completed."""
-    match = _ARGUMENT.fullmatch(before)
-    names = {name: each for each in commands.listing() for name in (each.name, *each.aliases)}
-    command = names.get(match[1]) if match else None
-    return (command, match[2]) if match and command and command.completes else None
+    if match := _ARGUMENT.fullmatch(before):
+        for each in commands.listing():
+            if match[1] in (each.name, *each.aliases):
+                return (each, match[2]) if each.completes else None
+    return None
 
 
 def _commands(typed: str, slash: str = "") -> Iterator[CompletionItem]:
@@ -118,8 +119,7 @@ def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[
 
 def _paths(typed: str, quoted: bool = False) -> Iterator[CompletionItem]:
     """Files and folders whose path begins so; hidden ones after a dot. A path with blanks is quoted."""
-    prefix = typed.rpartition("/")[2]
-    folder = typed[: len(typed) - len(prefix)]
+    folder, prefix = typed[: typed.rfind("/") + 1], typed.rpartition("/")[2]
     found: list[tuple[str, bool]] = []
     with suppress(OSError, ValueError, RuntimeError), os.scandir(Path(folder or ".").expanduser()) as entries:
         for entry in islice(entries, _MAX_ENTRIES):
@@ -161,10 +161,10 @@ def _settings(app: App, typed: str) -> Iterator[CompletionItem]:
     key, space, prefix = typed.partition(" ")
     if space:
         yield from _choices(settings_file.choices().get(key, ()), prefix)
-        return
-    for each in fields(app.config):
-        if each.name.startswith(key):
-            yield CompletionItem(each.name, len(key), each.metadata["comment"])
+    else:
+        for each in fields(app.config):
+            if each.name.startswith(key):
+                yield CompletionItem(each.name, len(key), each.metadata["comment"])
 
 
 def _periods(app: App, typed: str) -> Iterator[CompletionItem]:

@@ -66,17 +66,17 @@ class Shell:
         self.display = display or detect(sys.stdout, os.environ)
         self._model_offer = greeting.ModelOffer(app)
         self._runner: Runner | None = None
-        self._prompt = PromptInput(
-            app, lambda: self._conversation.id, self._say, screen_reader=self.display.screen_reader
-        )
-        self._warmer = background.Warmer(app, lambda: self._conversation.id)
+        reader, current = self.display.screen_reader, lambda: self._conversation.id
+        self._prompt = PromptInput(app, current, self._say, screen_reader=reader)
+        self._warmer = background.Warmer(app, current)
         app.wait_until_read = self._warmer.wait_until_read
         self._jobs = background.IdleWorker(
             lambda cancel: background.job_context(app, app.db.another_connection(), cancel),
             app.config.idle_seconds,
             lambda: self._warmer.begin(force=True),
         )
-        self._prompt.buffer.on_text_changed += lambda _: self._typed()
+        self._prompt.buffer.on_text_changed += lambda _: self._jobs.touch()
+        self._prompt.buffer.on_text_changed += lambda _: self._warmer.typed()
         self._notices = greeting.Notices(app)
         self._reminders = Reminders(app)
         self._ended_by = 0
@@ -131,9 +131,7 @@ class Shell:
             if task:
                 task.cancel()
 
-        def interrupt() -> (
-            None
-        ):  # Ctrl-C as a signal: while a line is printed above the prompt, the terminal is not raw
+        def interrupt() -> None:  # Ctrl-C as a signal: while a line is printed above the prompt, nothing is raw
             if self._runner:
                 self._runner.cancel()
             self._prompt.interrupt()  # a dumb terminal may be waiting for an answer during the turn
@@ -232,20 +230,18 @@ class Shell:
 
     async def _report(self, line: str, error: AgentError) -> str:
         """Print an error; returns the line when it was not stored. Raises a StoreError that would lose text."""
-        message = commands.in_session(str(error))
+        message, offer = commands.in_session(str(error)), self._model_offer
         match error:
             case StoreError():
                 if self._app.keeps and not isinstance(error, StoreBusy):
                     raise error
-                self._say(message, FAILED)
-                return "" if self._stored else line
             case ModelMissing():
                 message = commands.in_session(f"{error.problem}; /model NAME chooses another")
-                self._say(await asyncio.to_thread(self._model_offer.check) or message, FAILED)
-            case _:
-                known = isinstance(error, ModelUnavailable) and error.absent and self._model_offer.absence_known()
-                self._say(_STILL_ABSENT if known else message, FAILED)
-        return ""
+                message = await asyncio.to_thread(offer.check) or message
+            case ModelUnavailable() if error.absent and offer.absence_known():
+                message = _STILL_ABSENT
+        self._say(message, FAILED)
+        return line if isinstance(error, StoreError) and not self._stored else ""
 
     async def _prepare(self) -> None:
         """Once the prompt stands, load the commands, and say above it when no server or no chat model is there."""
@@ -256,10 +252,6 @@ class Shell:
         while self._runner or not (self._prompt.application.is_running or is_dumb_terminal()):
             await asyncio.sleep(0.1)
         self._say(message)
-
-    def _typed(self) -> None:
-        self._jobs.touch()
-        self._warmer.typed()
 
     async def _watch(self) -> None:
         """Notice what was forgotten in another process, reminders and other news, which are said above the prompt."""
@@ -286,14 +278,12 @@ class Shell:
         self._jobs.touch(busy=True)
         self._warmer.pause()
         runner = self._runner = Runner(work, post)
+        current = self._conversation
         renderer = TurnRenderer(
-            sys.stdout,
-            self.display,
-            show_thinking=self._conversation.show_thinking,
-            waiting=lambda: self._conversation.waiting,
+            sys.stdout, self.display, show_thinking=current.show_thinking, waiting=lambda: current.waiting
         )
         try:
-            with TurnKeyboard(self._prompt.input, runner.cancel, renderer.show_draft) as keyboard:
+            with TurnKeyboard(self._prompt.input, runner.cancel, renderer.below.show) as keyboard:
                 while (event := await events.get()) is not None:
                     if isinstance(event, ApprovalNeeded):
                         renderer.end()

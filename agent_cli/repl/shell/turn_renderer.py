@@ -2,8 +2,7 @@
 
 What the program waits for stands on one line that is erased again, `loading qwen3:8b … 4 s`: it counts seconds and does
 not turn. What is typed meanwhile stands on a line below the answer: that is taken away before each text and drawn again
-behind it, in one piece, by moving the cursor relative to where the text ends. While nothing is shown, every text passes
-unchanged; where lines cannot be erased, nothing is ever shown.
+behind it, by moving the cursor relative to where the text ends. Where lines cannot be erased, neither is ever shown.
 """
 
 import threading
@@ -16,7 +15,7 @@ from agent_cli.agent import events
 from agent_cli.agent.events import Event
 from agent_cli.errors import Cancelled
 from agent_cli.llm import repair
-from agent_cli.messages import Failure, ToolCall, ToolResult
+from agent_cli.messages import Failure
 from agent_cli.render import markdown, styles
 from agent_cli.render.layout import cell_width, cut
 from agent_cli.render.reply_lines import announced
@@ -35,9 +34,8 @@ class Spinner:
         self._out, self._width, self._now = out, width, now
         self._changed = threading.Condition()
         self._label: Callable[[], str] | None = None
-        self._hint = ""
+        self._hint = self._drawn = ""
         self._started = 0.0
-        self._drawn = ""
         self._thread: threading.Thread | None = None
 
     def show(self, label: Callable[[], str], hint: str = "") -> None:
@@ -57,27 +55,25 @@ class Spinner:
             self._label, self._thread = None, None
             self._changed.notify()
             if self._drawn:
-                self._drawn = ""
-                self._out.write(_ERASE)
-                self._out.flush()
+                self._draw("")
 
     def _run(self) -> None:
         with self._changed:
             self._changed.wait(_DELAY)
             with suppress(OSError, ValueError):  # the terminal has gone
                 while self._label and self._thread is threading.current_thread():
-                    self._draw(self._label())
+                    seconds = int(self._now() - self._started)
+                    hint = f" · {self._hint}" if self._hint and seconds >= _HINT_DELAY else ""
+                    line = f"{one_line(self._label())} …{f' {seconds} s' if seconds else ''}{hint}"
+                    line = cut(line, self._width() - 1)  # a line that wraps could not be erased
+                    if line != self._drawn:
+                        self._draw(line)
                     self._changed.wait(_INTERVAL)
 
-    def _draw(self, label: str) -> None:
-        seconds = int(self._now() - self._started)
-        hint = f" · {self._hint}" if self._hint and seconds >= _HINT_DELAY else ""
-        line = f"{one_line(label)} …{f' {seconds} s' if seconds else ''}{hint}"
-        line = cut(line, self._width() - 1)  # a line that wraps could not be erased
-        if line != self._drawn:
-            self._drawn = line
-            self._out.write(_ERASE + line)
-            self._out.flush()
+    def _draw(self, line: str) -> None:
+        self._drawn = line
+        self._out.write(_ERASE + line)
+        self._out.flush()
 
 
 _MAKE_ROOM = "\x1bD\x1b[A"  # a row below the cursor: the window scrolls where it was the last
@@ -139,10 +135,9 @@ class TurnRenderer:
         waiting: Callable[[], str] = lambda: "waiting for the model",
         now: Callable[[], float] = time.monotonic,
     ):
-        self._below = LineBelow(out, display)
-        self._out = out = cast(TextIO, self._below)
-        self._display, self._waiting, self._now = display, waiting, now
-        self.show_thinking = show_thinking
+        self.below = LineBelow(out, display)  # shows what is typed ahead
+        self._out = out = cast(TextIO, self.below)
+        self._display, self._waiting, self._now, self._show_thinking = display, waiting, now, show_thinking
         self._answer = markdown.answer_writer(out, display)
         self._thoughts = markdown.answer_writer(out, display, styles.DIM)
         self._spinner = Spinner(out, display.width) if display.spinner else None
@@ -164,7 +159,7 @@ class TurnRenderer:
                     self.end()
                     self._thinking_since = self._now()
                     self._wait(lambda: "thinking")
-                if self.show_thinking:
+                if self._show_thinking:
                     self._hide_spinner()
                     self._thoughts.write(text)
             case events.TextArrived(text):
@@ -179,8 +174,13 @@ class TurnRenderer:
                 self.end()
                 self._wait(lambda: f"{call.name} at work")
             case events.ToolFinished(call, result):
-                if line := tool_outcome(call, result):
-                    self.say(line)
+                name, error = one_line(call.name), one_line(result.text, 200)
+                if result.refused:
+                    self.say(Failure(f"{name} was not allowed"))
+                elif result.failed:
+                    self.say(Failure(error if result.broke else f"{name} failed: {error}"))
+                elif result.receipt:
+                    self.say(result.receipt)
                 self._wait(lambda: "reading the result")
             case events.Noticed(text):
                 self.say(commands.in_session(text))
@@ -194,9 +194,6 @@ class TurnRenderer:
                 if not isinstance(error, Cancelled):
                     raise error
                 self.say("stopped")
-
-    def show_draft(self, draft: str) -> None:
-        self._below.show(draft)
 
     def say(self, text: str) -> None:
         self.end()
@@ -219,26 +216,15 @@ class TurnRenderer:
     def _end_thinking(self) -> None:
         """End the thinking, if there was any, and say how long it took."""
         since, self._thinking_since = self._thinking_since, None
-        if since is None:
-            return
-        self._hide_spinner()
-        self._thoughts.end()
-        seconds = round(self._now() - since)
-        if seconds and not self._display.screen_reader:
-            self.say(f"thought for {seconds} s")
+        if since is not None:
+            self._hide_spinner()
+            self._thoughts.end()
+            seconds = round(self._now() - since)
+            if seconds and not self._display.screen_reader:
+                self.say(f"thought for {seconds} s")
 
     def _announce(self, announcement: str) -> None:
         if self._display.screen_reader and self._announced != announcement:
             self._answer.end()
             self._announced = announcement
             print(announcement, file=self._out, flush=True)
-
-
-def tool_outcome(call: ToolCall, result: ToolResult) -> str:
-    """The line for the person about a finished call; often empty."""
-    if result.refused:
-        return Failure(f"{one_line(call.name)} was not allowed")
-    if result.failed:
-        error = one_line(result.text, 200)
-        return Failure(error if result.broke else f"{one_line(call.name)} failed: {error}")
-    return result.receipt

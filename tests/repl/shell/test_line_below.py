@@ -74,7 +74,7 @@ def test_the_line_stands_below_what_is_waited_for():
     below = LineBelow(window, display(80))
     below.show("next")
     spinner = Spinner(below, lambda: 80, now=lambda: 0.0)
-    spinner._draw("waiting for the model")
+    spinner._draw("waiting for the model …")
     assert window.lines[:2] == ["waiting for the model …", "❯ next"]
     spinner._drawn = ""
     below.write("\r\x1b[K")
