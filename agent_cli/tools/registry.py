@@ -23,13 +23,9 @@ def _defined_tools() -> Iterator[Tool]:
             yield from (each for each in defined if isinstance(each, Tool))
 
 
-def _rank(tool: Tool) -> int:
-    names = _ORDER.split()
-    return names.index(tool.name) if tool.name in names else len(names)
-
-
-BUILT_IN: dict[str, Tool] = {tool.name: tool for tool in sorted(_defined_tools(), key=_rank)}
-
+BUILT_IN: dict[str, Tool] = {
+    tool.name: tool for tool in sorted(_defined_tools(), key=lambda tool: [*_ORDER.split(), tool.name].index(tool.name))
+}
 SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where this run offers no tool from it
 
 
@@ -39,16 +35,12 @@ def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
     A tool that writes is not offered when nothing may be written; a model that calls it anyway gets an error.
     """
     available = {name: tool for name, tool in BUILT_IN.items() if reads or not tool.reads_memory}
-    if keeps:
-        return available
-    nothing: dict[str, Any] = {
-        "risk": "session",
-        "run": _keep_nothing,
-        "resolve": None,
-        "offered": lambda context: False,
+    writing = {} if keeps else {name: tool for name, tool in available.items() if tool.risk in ("propose", "write")}
+    refusing = {
+        name: replace(tool, risk="session", run=_keep_nothing, resolve=None, offered=lambda context: False)
+        for name, tool in writing.items()
     }
-    writes = ("propose", "write")
-    return {name: replace(tool, **nothing) if tool.risk in writes else tool for name, tool in available.items()}
+    return available | refusing
 
 
 def _keep_nothing(context: ToolContext, **arguments: Any) -> str:

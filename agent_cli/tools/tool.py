@@ -151,7 +151,11 @@ def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[
 
 
 def run(
-    tool: Tool, call: ToolCall, context: ToolContext, seconds: float = inf, on_cancel: OnCancel | None = None
+    tool: Tool,
+    call: ToolCall,
+    context: ToolContext,
+    seconds: float = inf,
+    on_cancel: OnCancel = lambda stop: nullcontext(),
 ) -> ToolResult:
     """Run one call for at most `seconds`, or until the turn is cancelled; a result is cut at MAX_RESULT.
 
@@ -161,10 +165,6 @@ def run(
         return _failure(wrong)
     if not tool.seconds:
         return _run_here(tool, call, context)
-    return _run_on_thread(tool, call, context, min(tool.seconds, seconds), on_cancel or (lambda stop: nullcontext()))
-
-
-def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: float, on_cancel: OnCancel) -> ToolResult:
     answers: SimpleQueue[ToolResult | None] = SimpleQueue()
     detached = replace(context, db=cast(Database, _NoDatabase()), memory=None, embedder=None)
 
@@ -176,10 +176,11 @@ def _run_on_thread(tool: Tool, call: ToolCall, context: ToolContext, seconds: fl
 
     with on_cancel(lambda: answers.put(None)):
         threading.Thread(target=work, name=tool.name, daemon=True).start()
+        most = min(tool.seconds, seconds)
         try:
-            result = answers.get(timeout=seconds)
+            result = answers.get(timeout=most)
         except Empty:
-            why = f"{tool.name} did not answer within {seconds:g} s, so the program stopped waiting for it"
+            why = f"{tool.name} did not answer within {most:g} s, so the program stopped waiting for it"
             return _failure(why, broke=True)
     return result or _failure(f"{tool.name} was stopped by the person", broke=True)
 
@@ -219,8 +220,7 @@ def _raised(tool: Tool, error: BaseException) -> ToolResult:
 def _property(hint: Any) -> dict[str, Any]:
     described: dict[str, Any] = {}
     if get_origin(hint) is Annotated:
-        hint, description = get_args(hint)
-        described = {"description": description}
+        hint, described["description"] = get_args(hint)
     if get_origin(hint) in (Union, types.UnionType):
         hint = next(kind for kind in get_args(hint) if kind is not type(None))
     if get_origin(hint) is Literal:
@@ -231,31 +231,26 @@ def _property(hint: Any) -> dict[str, Any]:
 def _argument_errors(tool: Tool, arguments: dict[str, Any]) -> str:
     """What is wrong with the arguments, and which the tool takes; empty where nothing is."""
     properties, required = tool.parameters["properties"], tool.parameters.get("required", ())
+    known = {name: value for name, value in arguments.items() if name in properties}
     faults = {
         "missing": [name for name in required if name not in arguments],
         "unknown": [name for name in arguments if name not in properties],
-        "of the wrong type": [
-            name for name, value in arguments.items() if name in properties and not _has_type(properties[name], value)
-        ],
+        "of the wrong type": [name for name, value in known.items() if not _has_type(properties[name], value)],
     }
     parts = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
-    known = [
-        f"{name} ({schema.get('type', 'anything')}{'' if name in required else ', optional'})"
-        for name, schema in properties.items()
-    ]
-    takes = ", ".join(known) or "no arguments"
-    return f"wrong arguments, {'; '.join(parts)}; {tool.name} takes {takes}" if parts else ""
+    optional = {name: "" if name in required else ", optional" for name in properties}
+    takes = [f"{name} ({schema.get('type', 'anything')}{optional[name]})" for name, schema in properties.items()]
+    return (
+        f"wrong arguments, {'; '.join(parts)}; {tool.name} takes {', '.join(takes) or 'no arguments'}" if parts else ""
+    )
 
 
 def _has_type(schema: dict[str, Any], value: Any) -> bool:
     """Whether a value has the schema's type; a schema without a type, as some servers send, accepts any value."""
     type_ = _PYTHON_TYPES.get(schema["type"]) if isinstance(schema.get("type"), str) else None
     choices = schema.get("enum")
-    if type_ is None:
-        return True
-    if isinstance(value, bool) and type_ is not bool:
-        return False
-    return isinstance(value, type_) and (not isinstance(choices, list) or value in choices)
+    right = isinstance(value, type_ or object) and (type_ is bool or not isinstance(value, bool))
+    return type_ is None or (right and (not isinstance(choices, list) or value in choices))
 
 
 # A schema takes thirty tokens and more of every request, so what few questions need is only listed in the description
