@@ -36,7 +36,7 @@ class Events(Exchange):
     def json(self, status: int, value: Any) -> None:
         if isinstance(value, dict) and "error" in value:
             value = {"error": {"message": value["error"], "type": "invalid_request_error", "code": status}}
-        super().json(status, completion(value) if isinstance(value, dict) and "message" in value else value)
+        super().json(status, value)
 
     def line(self, value: dict[str, Any]) -> None:
         if "error" in value:
@@ -92,13 +92,6 @@ def ending(line: dict[str, Any]) -> dict[str, Any]:
 def usage(line: dict[str, Any]) -> dict[str, int]:
     read, written = line.get("prompt_eval_count", 0), line.get("eval_count", 0)
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-
-
-def completion(line: dict[str, Any]) -> dict[str, Any]:
-    """The one object of a request without streaming."""
-    message = {"role": "assistant", "content": line["message"]["content"]}
-    choice = {"index": 0, "message": message, "finish_reason": line.get("done_reason", "stop")}
-    return {"object": "chat.completion", "model": line["model"], "choices": [choice], "usage": usage(line)}
 
 
 def translated(body: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from agent_cli.memory.search import index
 from agent_cli.messages import Message, Part
 from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE, NOON, empty, noon
-from tests.ollama_server import context as server_context
+from tests.ollama_server import chat as server_chat
 from tests.tables import for_each
 from tests.turns import agent, calls, close_with, run
 
@@ -52,7 +52,7 @@ def test_the_instructions_take_less_than_300_tokens():
 
 def test_instructions_and_tools_take_at_most_600_tokens(context):
     schemas = [{"type": "function", "function": each} for each in model_context.offered_tools(agent(), context)]
-    assert server_context.count([{"role": "system", "content": model_context.SYSTEM}], schemas, 4) <= 600
+    assert server_chat.count_tokens([{"role": "system", "content": model_context.SYSTEM}], schemas) <= 600
 
 
 def test_a_question_stands_last_with_the_day_it_is_asked(context):

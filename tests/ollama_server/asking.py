@@ -13,12 +13,12 @@ CHAT = Model("qwen3:8b", capabilities=("completion", "tools", "thinking"))
 EMBEDDER = Model("nomic-embed-text", capabilities=("embedding",), embedding_length=768)
 PLAIN = Model("gemma:2b")
 NATIVE = Model("own:1b", capabilities=("completion", "tools"), mode="native")
-HARMONY = Model("gpt-oss:20b", capabilities=("completion", "tools", "thinking"), mode="harmony")
-MODELS = (CHAT, EMBEDDER, PLAIN, NATIVE, HARMONY)
+MODELS = (CHAT, EMBEDDER, PLAIN, NATIVE)
 
 HI = [{"role": "user", "content": "hi"}]
 TOOLS = [{"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}]
 CALL = ("now", {"zone": "UTC"})
+UNCUT = {"truncate": False, "shift": False}
 
 
 class Server(Protocol):
@@ -50,14 +50,15 @@ def post(server: Server, path: str, **body: Any) -> tuple[int, Any]:
     return status, json.loads(answer)
 
 
-def chat(
-    server: Server, model: str = CHAT.name, messages: Any = HI, stream: bool = False, **more: Any
-) -> tuple[int, Any]:
-    return post(server, "/api/chat", model=model, messages=messages, stream=stream, **more)
+def chat(server: Server, model: str = CHAT.name, messages: Any = HI, **more: Any) -> tuple[int, list[Any]]:
+    """Status and parsed lines."""
+    body = {"model": model, "messages": messages, **UNCUT} | more
+    status, _, answer = ask(server, "POST", "/api/chat", body)
+    return status, [json.loads(line) for line in answer.splitlines()]
 
 
 def lines(server: Server, **body: Any) -> list[str]:
-    _, kind, answer = ask(server, "POST", "/api/chat", {"model": CHAT.name, "messages": HI} | body)
+    _, kind, answer = ask(server, "POST", "/api/chat", {"model": CHAT.name, "messages": HI, **UNCUT} | body)
     assert kind == "application/x-ndjson"
     return answer.decode().splitlines()
 
@@ -65,7 +66,7 @@ def lines(server: Server, **body: Any) -> list[str]:
 @contextlib.contextmanager
 def open_chat(server: Server, model: str = CHAT.name, **more: Any) -> Iterator[socket.socket]:
     """A socket on which a chat was asked for and nothing is read."""
-    body = json.dumps({"model": model, "messages": HI} | more).encode()
+    body = json.dumps({"model": model, "messages": HI, **UNCUT} | more).encode()
     with socket.create_connection(address(server)) as sock:
         sock.sendall(b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         yield sock

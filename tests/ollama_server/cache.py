@@ -33,8 +33,7 @@ def _beginning(held: str, text: str) -> int:
 class PromptCache:
     """`tokens_a_second`: how fast a prompt is read; 0: at once. `go_on`: the next prompt is read once it is set."""
 
-    def __init__(self, chars_per_token: float) -> None:
-        self._chars_per_token = chars_per_token
+    def __init__(self) -> None:
         self._held: dict[str, list[str]] = {}  # the last first
         self.kept = 1
         self.tokens_a_second = 0.0
@@ -44,8 +43,8 @@ class PromptCache:
         """Read the prompt, taking so long as it needs. Raises Gone."""
         held = self._held.get(model, [])
         same = max((_beginning(each, text) for each in held), default=0)
-        tokens = exchange.request.read_tokens = round((len(text) - same) / self._chars_per_token)
-        exchange.request.held_tokens = round(same / self._chars_per_token)
+        tokens = exchange.request.read_tokens = round((len(text) - same) / 4)
+        exchange.request.held_tokens = round(same / 4)
         began = time.monotonic()
         try:
             go_on, self.go_on = self.go_on, None
@@ -55,7 +54,7 @@ class PromptCache:
                 exchange.wire.wait(tokens / self.tokens_a_second)
             same = len(text)
         except Gone:
-            same += round((time.monotonic() - began) * self.tokens_a_second * self._chars_per_token)
+            same += round((time.monotonic() - began) * self.tokens_a_second * 4)
             raise
         finally:
             others = [each for each in held if not text.startswith(each)]

@@ -1,38 +1,24 @@
 """What a client must not do, although a server would let it pass.
 
-A real server drops, reloads or answers nonsense in these cases and says nothing; here each is a
-sentence in `server.problems`.
+A real server drops, reloads or answers nonsense in these cases and says nothing; here each is a sentence in
+`server.problems`.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.ollama_server import go
 from tests.ollama_server.record import Request
 
-OPTIONS = {
-    "num_ctx": "integer",
-    "num_batch": "integer",
-    "num_gpu": "integer",
-    "main_gpu": "integer",
-    "num_thread": "integer",
-    "draft_num_predict": "integer",
-    "num_keep": "integer",
-    "seed": "integer",
-    "num_predict": "integer",
-    "top_k": "integer",
-    "repeat_last_n": "integer",
-    "top_p": "float32",
-    "min_p": "float32",
-    "typical_p": "float32",
-    "temperature": "float32",
-    "repeat_penalty": "float32",
-    "presence_penalty": "float32",
-    "frequency_penalty": "float32",
-    "use_mmap": "boolean",
-    "stop": "array",
+_WHOLE = "num_ctx num_batch num_gpu main_gpu num_thread draft_num_predict num_keep seed num_predict top_k repeat_last_n"
+_FRACTIONS = "top_p min_p typical_p temperature repeat_penalty presence_penalty frequency_penalty"
+
+OPTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
+    **dict.fromkeys(_WHOLE.split(), ("integer", (int, float))),
+    **dict.fromkeys(_FRACTIONS.split(), ("float32", (int, float))),
+    "use_mmap": ("boolean", (bool,)),
+    "stop": ("array", (list,)),
 }
-"""The options a server knows, and what it calls their types."""
+"""The options a server knows, what it calls their types, and what is one."""
 
 
 def of_request(request: Request, is_cloud: Callable[[str], bool], key: str = "") -> Iterator[str]:
@@ -50,25 +36,28 @@ def of_request(request: Request, is_cloud: Callable[[str], bool], key: str = "")
             yield f"the option {name} is unknown to the server"
 
 
-def of_messages(messages: Any) -> Iterator[str]:
-    """What is wrong with the messages of a chat."""
-    said = [message for message in messages or () if isinstance(message, dict)]
+def of_messages(body: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with a chat."""
+    if body.get("stream", True) is not True:
+        yield "it is not streamed"
+    if body.get("truncate", True) or body.get("shift", True):
+        yield "messages may be dropped in silence"
+    said = [message for message in body.get("messages") or () if isinstance(message, dict)]
     if sum(message.get("role") == "system" for message in said) > 1:
         yield "there is more than one system message"
     elif any(message.get("role") == "system" for message in said[1:]):
         yield "the system message is not the first"
     if said and said[-1].get("role") == "assistant":
         yield "the last message is the assistant's"
-    yield from _of_arguments(said)
+    for name in string_arguments(said):
+        yield f"the arguments of a call to {name} are a string"
     yield from _of_pairs(said)
 
 
-def _of_arguments(messages: list[dict[str, Any]]) -> Iterator[str]:
-    for message in messages:
-        for call in _calls(message):
-            function = call.get("function") or {}
-            if isinstance(function.get("arguments"), str):
-                yield f"the arguments of a call to {function.get('name')} are a string"
+def string_arguments(messages: Any) -> Iterator[str]:
+    """The names of calls whose arguments are a string."""
+    functions = (call.get("function") or {} for message in messages or () for call in _calls(message))
+    return (str(each.get("name")) for each in functions if isinstance(each.get("arguments"), str))
 
 
 def _of_pairs(messages: list[dict[str, Any]]) -> Iterator[str]:
@@ -104,27 +93,3 @@ def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _names(calls: list[dict[str, Any]]) -> str:
     return ", ".join(str((call.get("function") or {}).get("name")) for call in calls)
-
-
-class Steadiness:
-    """Remembers per model what should not change from one request to the next."""
-
-    def __init__(self) -> None:
-        self._num_ctx: dict[str, int] = {}
-        self._prompt: dict[str, dict[str, bytes]] = {}
-
-    def of_num_ctx(self, model: str, num_ctx: int) -> Iterator[str]:
-        before = self._num_ctx.setdefault(model, num_ctx)
-        self._num_ctx[model] = num_ctx
-        if before != num_ctx:
-            yield f"num_ctx of {model} changed from {before} to {num_ctx}, which reloads it"
-
-    def of_prompt(self, model: str, body: dict[str, Any]) -> Iterator[str]:
-        """System message and tools should stay byte for byte, or the server's prompt cache is lost."""
-        system = [message for message in body["messages"] if message.get("role") == "system"]
-        now = {"system message": go.encode(system), "list of tools": go.encode(body.get("tools") or [])}
-        before = self._prompt.get(model, now)
-        self._prompt[model] = now
-        for part, content in now.items():
-            if before[part] != content:
-                yield f"the {part} for {model} changed between two turns"

@@ -1,8 +1,7 @@
 """POST /api/embed: vectors that mean something without a model.
 
-A text is the sum of its words, each hashed to a few places of the vector, so that texts which
-share words are near and a test of retrieval tests retrieval. Numbers are rounded to what a
-float32 can hold and written in as few digits as bring it back, as Go does.
+A text is the sum of its words, each hashed to a few places of the vector, so that texts which share words are near and
+a test of retrieval tests retrieval.
 """
 
 import math
@@ -10,12 +9,11 @@ import re
 import struct
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
 
 from tests.ollama_server import chat, go, registry
+from tests.ollama_server.chat import Turn
 from tests.ollama_server.exchange import Exchange
 from tests.ollama_server.go import Refused
-from tests.ollama_server.player import Turn
 from tests.ollama_server.record import EmbedInput
 from tests.ollama_server.registry import Model
 from tests.ollama_server.state import State
@@ -37,47 +35,42 @@ PREFIXES = {
 
 def embed(state: State, exchange: Exchange) -> None:
     """Answer /api/embed. Raises Refused, Gone."""
-    body = go.decode(exchange.request.raw, "EmbedRequest")
-    keep_alive = chat.keep_alive_of(body)
-    model, options = _model(body, state), body.get("options") or {}
-    texts = _texts(body.get("input"))
-    chat.check_options(options)
-    num_ctx = exchange.request.num_ctx = state.num_ctx(model, options)
-    state.note_steadiness(exchange.request, model, num_ctx)
+    body = go.decode(exchange.request.raw)
+    name, options = body.get("model") or "", body.get("options") or {}
+    registry.check(name)
+    model = state.find(name, 'model "{}" not found, try pulling it first')
+    texts = [body["input"]] if isinstance(body.get("input"), str) else body.get("input") or []
+    if not all(isinstance(text, str) for text in texts):
+        raise Refused(400, "invalid input type")
+    num_ctx = state.context_for(exchange.request, model, options)
     state.admit()
-    with state.scheduler.running(model, num_ctx, keep_alive, exchange.wire):
+    with state.scheduler.running(model, num_ctx, exchange.wire):
         exchange.wire.wait(state.embed_delay)
         if script := state.next_embed_script():
-            chat.perform(script, Turn(body["model"], model.mode, False, False, 0), False, exchange, state)
+            chat.perform(script, Turn(name), exchange, state)
             return
         if not model.embeds:
             raise Refused(501, "This server does not support embeddings. Start it with `--embeddings`")
-        if not texts:
-            exchange.json(200, {"model": body["model"], "embeddings": []})
-            return
-        limit = min(num_ctx, model.trained, 2048)
-        cut = [_within(text, limit, body.get("truncate", True), state) for text in texts]
-        vectors = [_vector(text, model, body.get("dimensions") or 0, state) for text in cut]
-    tokens = sum(_tokens(text, state) for text in cut)
+        cut = [text[: 4 * min(num_ctx, model.trained, 2048)] for text in texts]
+        vectors = [_vector(text, model, state) for text in cut]
+    tokens = sum(math.ceil(len(text) / 4) for text in cut)
     durations = {"total_duration": 14143917, "load_duration": 1019500, "prompt_eval_count": tokens}
-    exchange.json(200, {"model": body["model"], "embeddings": vectors} | durations)
+    exchange.json(200, {"model": name, "embeddings": vectors} | durations)
 
 
-def embeddings(state: State, exchange: Exchange) -> None:
-    """Answer the legacy /api/embeddings: one prompt, one vector."""
-    body = go.decode(exchange.request.raw, "EmbeddingRequest")
-    model = _model(body, state)
-    state.admit()
-    with state.scheduler.running(model, state.num_ctx(model, {}), 300.0, exchange.wire):
-        exchange.json(200, {"embedding": _vector(body["prompt"], model, 0, state) if body.get("prompt") else []})
-
-
-def prefix_of(model: str, text: str) -> str:
-    """Which prefix of the model a text has: "document", "query" or "none"."""
-    for kind, pattern in zip(("document", "query"), _patterns(model), strict=True):
-        if pattern and re.match(pattern, text):
-            return kind
-    return "none"
+def _vector(text: str, model: Model, state: State) -> list[float]:
+    """A vector of length 1. Raises Refused for an empty text and on NaN."""
+    if not text:
+        raise Refused(400, "input content cannot be empty")
+    kinds = zip(("document", "query"), _patterns(model.name), strict=True)
+    prefix = next((kind for kind, pattern in kinds if pattern and re.match(pattern, text)), "none")
+    with state.changed:
+        state.embedded.append(EmbedInput(model.name, text, prefix))
+    vector = state.embed(model.name, text) if state.embed else bag_of_words(model.name, text, model.embedding_length)
+    if not all(map(math.isfinite, vector)):
+        raise Refused(400, "embedding contains NaN or Inf values")
+    norm = math.hypot(*vector)
+    return [round(number / norm, 7) if number else 0.0 for number in vector]
 
 
 def bag_of_words(model: str, text: str, length: int) -> list[float]:
@@ -95,66 +88,6 @@ def bag_of_words(model: str, text: str, length: int) -> list[float]:
 def _places(model: str, word: str, length: int) -> list[tuple[int, float]]:
     digest = blake2b(f"{model}\0{word}".encode("utf-8", "replace"), digest_size=16).digest()
     return [(number // 2 % length, 1.0 if number % 2 else -1.0) for number in struct.unpack("<4I", digest)]
-
-
-def normalised(vector: list[float], dimensions: int = 0) -> list[float]:
-    """The vector, or its first numbers, with length 1, in float32. Raises Refused on NaN."""
-    if not all(map(math.isfinite, vector)):
-        raise Refused(400, "embedding contains NaN or Inf values")
-    vector = vector[: dimensions or None]
-    norm = math.hypot(*vector)
-    return [float32(number / norm) if number else 0.0 for number in vector]
-
-
-@lru_cache(maxsize=1 << 16)
-def float32(number: float) -> float:
-    """The float with the fewest digits that is the same number in single precision."""
-    single = struct.unpack("f", struct.pack("f", number))[0]
-    for digits in range(6, 9):
-        short = float(f"{single:.{digits}g}")
-        if struct.pack("f", short) == struct.pack("f", single):
-            return short
-    return float(f"{single:.9g}")
-
-
-def _model(body: dict[str, Any], state: State) -> Model:
-    name = body.get("model") or ""
-    if not name:
-        raise Refused(400, "model is required")
-    registry.check(name)
-    return state.find(name, 'model "{}" not found, try pulling it first')
-
-
-def _texts(given: Any) -> list[str]:
-    if given is None or given == "":
-        return []
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Refused(400, "invalid input type")
-    return texts
-
-
-def _within(text: str, limit: int, truncate: bool | None, state: State) -> str:
-    """As much of the text as the model reads. Raises Refused."""
-    if not text:
-        raise Refused(400, "input content cannot be empty")
-    if _tokens(text, state) <= limit:
-        return text
-    if truncate is False:
-        raise Refused(400, state.profile.embed_too_long)
-    return text[: int(limit * state.chars_per_token)]
-
-
-def _tokens(text: str, state: State) -> int:
-    return math.ceil(len(text) / state.chars_per_token)
-
-
-def _vector(text: str, model: Model, dimensions: int, state: State) -> list[float]:
-    with state.changed:
-        state.embedded.append(EmbedInput(model.name, text, prefix_of(model.name, text)))
-    if state.embed:
-        return normalised(state.embed(model.name, text), dimensions)
-    return normalised(bag_of_words(model.name, text, model.embedding_length), dimensions)
 
 
 def _patterns(model: str) -> tuple[str, str]:

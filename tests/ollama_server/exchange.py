@@ -9,7 +9,6 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable
 from http import HTTPStatus
 from threading import Event
 from typing import Any
@@ -37,12 +36,9 @@ class Wire:
 
     def __init__(self, sock: socket.socket, stopping: Event):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.connected_at = time.monotonic()
         self._sock = sock
         self._stopping = stopping
         self._buffer = b""
-        self.hasty = False
-        """It sent more before it had its answer."""
 
     def read_request(self) -> Request | None:
         """The next request, or None when the client has closed. Raises Gone, Malformed."""
@@ -54,23 +50,9 @@ class Wire:
         words = first.split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
             raise Malformed(first)
-        try:
-            raw = self._body(headers)
-        except ValueError as error:
-            raise Malformed("a length that is no number") from error
-        self.hasty = False
+        raw = self._exactly(int(headers.get("content-length") or 0))
         path = urlsplit(words[1]).path
-        return Request(words[0], path, headers, raw, _parsed(raw), self.connected_at, received_at=time.monotonic())
-
-    def _body(self, headers: dict[str, str]) -> bytes:
-        if "chunked" not in headers.get("transfer-encoding", "").lower():
-            return self._exactly(int(headers.get("content-length") or 0))
-        body = b""
-        while size := int((self._until(b"\r\n") or b"0").split(b";")[0], 16):
-            body += self._exactly(size)
-            self._until(b"\r\n")
-        self._until(b"\r\n")
-        return body
+        return Request(words[0], path, headers, raw, _parsed(raw), received_at=time.monotonic())
 
     def _until(self, mark: bytes) -> bytes | None:
         while mark not in self._buffer:
@@ -132,15 +114,7 @@ class Wire:
                 raise Gone
         except (OSError, ValueError) as error:  # ValueError: closed by us
             raise Gone from error
-        self.hasty = self.hasty or bool(ready) or bool(self._buffer)
         return bool(ready)
-
-    def alive(self) -> bool:
-        try:
-            self.look()
-        except Gone:
-            return False
-        return True
 
     def reset(self) -> None:
         """Make the close that follows a reset (RST) in place of an orderly end."""
@@ -156,13 +130,12 @@ class Exchange:
 
     stream_type = NDJSON
 
-    def __init__(self, wire: Wire, request: Request, date: Callable[[], str]):
+    def __init__(self, wire: Wire, request: Request):
         self.wire = wire
         self.request = request
         self.streaming = False
         self.keep = request.headers.get("connection", "").lower() != "close"
         self.retry_after = 0
-        self._date = date
         self._last: list[bytes] = []
 
     def json(self, status: int, value: Any) -> None:
@@ -213,12 +186,6 @@ class Exchange:
         self.wire.send(self._opening() + b"%x\r\n" % len(data) + data[: len(data) // 2])
         self.hang_up(reset)
 
-    def cut_whole(self, body: bytes, reset: bool) -> None:
-        """Announce an answer in one piece, send the first half and hang up."""
-        self.request.status = 200
-        self.wire.send(self._head(200, JSON, f"Content-Length: {len(body)}") + body[: len(body) // 2])
-        self.hang_up(reset)
-
     def panic(self) -> None:
         """What a crash in a handler looks like."""
         self.keep = False
@@ -241,7 +208,7 @@ class Exchange:
     def _head(self, status: int, content_type: str, length: str) -> bytes:
         lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
         lines += [f"Content-Type: {content_type}"] if content_type else []
-        lines += [f"Date: {self._date()}", length]
+        lines += [f"Date: {go.DATE}", length]
         lines += [] if self.keep else ["Connection: close"]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 

@@ -6,34 +6,21 @@ from typing import Any
 
 from tests.ollama_server import go, registry
 from tests.ollama_server.exchange import Exchange, Gone
-from tests.ollama_server.go import Refused
 from tests.ollama_server.registry import Model
 from tests.ollama_server.state import State
 
 STEPS = 4
 """Lines of progress per download."""
-MISSING = "pull model manifest: file does not exist"
 
 
 def pull(state: State, exchange: Exchange) -> None:
     """Answer /api/pull. Raises Refused, Gone; what was downloaded until then is kept."""
-    body = go.decode(exchange.request.raw, "PullRequest")
-    name = body.get("model") or body.get("name") or ""
+    name = go.decode(exchange.request.raw).get("model") or ""
     registry.check(name)
     model = state.registry.library.get(registry.with_tag(name).lower()) or state.registry.find(name)
-    if body.get("stream", True) is not False:
-        _stream(model, state, exchange)
-    elif model is None:
-        raise Refused(500, MISSING)
-    else:
-        state.registry.add(model)
-        exchange.json(200, {"status": "success"})
-
-
-def _stream(model: Model | None, state: State, exchange: Exchange) -> None:
     exchange.line({"status": "pulling manifest"})
     if model is None:
-        exchange.line({"error": MISSING})
+        exchange.line({"error": "pull model manifest: file does not exist"})
         exchange.end()
         return
     for done, line in _lines(model, state.pulled.get(model.full_name, 0)):

@@ -18,27 +18,19 @@ class Request:
     """The parsed JSON, or None."""
     sent: Any = field(default=None, kw_only=True)
     """The JSON as it was sent, where `body` is in the words of another server."""
-    connected_at: float
-    disconnected_at: float | None = None
     lines_sent: int = 0
     """Lines of a stream that left before it ended or was cut."""
     received_at: float = 0.0
-    connection: int = 0
-    """Which connection it came on, counted from 1."""
     status: int | None = None
     cancelled: bool = False
     """The client hung up before the answer was whole."""
     finished: bool = False
     """The answer left whole."""
-    kept: list[dict[str, Any]] | None = None
-    """Chat: the messages that fitted the context."""
     prompt_tokens: int | None = None
     read_tokens: int | None = None
     """Chat: the tokens of the prompt that the cache did not hold."""
     held_tokens: int = 0
     """Chat: those that it held."""
-    num_ctx: int | None = None
-    """The context the model was loaded with for this request."""
 
 
 @dataclass(frozen=True)

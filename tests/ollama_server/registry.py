@@ -1,4 +1,4 @@
-"""The models a server has, and how their names are looked up."""
+"""The models a server has, how their names are looked up, and how servers of other times differ."""
 
 import hashlib
 import re
@@ -9,37 +9,44 @@ from typing import Literal
 
 from tests.ollama_server.go import Refused
 
-Mode = Literal["parser", "generic", "harmony", "native"]
 _NAME = re.compile(r"[a-z0-9][\w.-]*(:\d+)?(/[\w.-]+)*(:[\w.-]+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
+class Profile:
+    """An era of the server. `ids`: of tool calls. `details`: /api/tags tells capabilities and lengths."""
+
+    version: str
+    ids: bool = True
+    details: bool = False
+    out_of_memory: str = "model requires more system memory (5.5 GiB) than is available (3.9 GiB)"
+
+
+PROFILES = {
+    "modern": Profile("0.33.0", details=True, out_of_memory="llama-server process has terminated: signal: killed"),
+    "v024": Profile("0.24.0"),
+    "v012_9": Profile("0.12.9", ids=False),
+}
+
+
+@dataclass(frozen=True)
 class Model:
-    """A model as it is installed. The mode says who renders the prompt and reads the tool calls."""
+    """A model as it is installed. One that is `native` leaves its template and tool calls to llama-server."""
 
     name: str
     capabilities: tuple[str, ...] = ("completion",)
-    family: str = ""
-    """Taken from the name when empty."""
     context_length: int = 0
     """What it was trained with; 0 is 40960, or 2048 for an embedder."""
     embedding_length: int = 4096
     num_ctx: int | None = None
     """PARAMETER num_ctx of its Modelfile."""
-    system: str = ""
-    """SYSTEM of its Modelfile."""
-    mode: Mode = "parser"
+    mode: Literal["parser", "native"] = "parser"
     load_delay: float | Event = 0.0
     """Seconds that loading takes, or what it waits for."""
     remote_host: str = ""
     """Set on a stub for a model that runs in the cloud."""
-    strict_template: bool = False
-    """Its template refuses a system message that is not the first, and a prompt without a user."""
     too_big: bool = False
     """It cannot be loaded."""
-    parameter_size: str = "8.2B"
-    parameter_count: int = 8190735360
-    quantization: str = "Q4_K_M"
     size: int = 5225388164
     modified_at: str = "2026-05-04T17:37:44.706015396-07:00"
 
@@ -57,10 +64,8 @@ class Model:
 
     @property
     def architecture(self) -> str:
-        if self.family or self.embeds:
-            return self.family or "bert"
         found = re.match(r"[a-z]+\d*", self.name.rsplit("/", 1)[-1].lower())
-        return found[0] if found else "llama"
+        return "bert" if self.embeds else found[0] if found else "llama"
 
     @property
     def digest(self) -> str:
@@ -83,6 +88,8 @@ def is_cloud(name: str) -> bool:
 
 def check(name: str) -> None:
     """Raises Refused if the name could not be one."""
+    if not name:
+        raise Refused(400, "model is required")
     if not _NAME.fullmatch(name):
         raise Refused(400, "invalid model name")
 

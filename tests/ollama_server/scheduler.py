@@ -1,18 +1,16 @@
 """Which models are loaded, with what context, and whose turn it is.
 
-One request at a time per model, in the order of arrival; the others wait without a byte being
-sent. A request for another context length than the loaded one reloads the model, which on a
-real machine is the most expensive mistake a client can make, so it is counted. Hanging up
-during a load throws the load away.
+One request at a time per model, in the order of arrival; the others wait without a byte being sent. A request for
+another context length than the loaded one reloads the model, which on a real machine is the most expensive mistake a
+client can make, so it is counted. Hanging up during a load throws the load away.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Condition
 
 from tests.ollama_server.exchange import LOOK, Wire
-from tests.ollama_server.go import Clock
 from tests.ollama_server.record import Counters
 from tests.ollama_server.registry import Model
 
@@ -22,65 +20,47 @@ class Slot:
     """The place of one model. num_ctx is None while it is not loaded."""
 
     num_ctx: int | None = None
-    expires: float = 0.0
     queue: list[object] = field(default_factory=list)
     """Who waits, in order; the first of them runs."""
 
 
 class Scheduler:
-    def __init__(self, counters: Counters, clock: Clock, changed: Condition):
+    def __init__(self, counters: Counters, changed: Condition):
         self._counters = counters
-        self._clock = clock
         self._changed = changed
         self._slots: dict[str, Slot] = {}
 
     @contextmanager
-    def running(self, model: Model, num_ctx: int, keep_alive: float, wire: Wire) -> Iterator[bool]:
+    def running(self, model: Model, num_ctx: int, wire: Wire) -> Iterator[bool]:
         """Hold the model, loaded so. Gives whether it had to be loaded; raises Gone while waiting."""
-        slot = self._slot(model)
-        with self._in_line(slot, wire):
+        ticket = object()
+        with self._changed:
+            slot = self._slots.setdefault(model.full_name, Slot())
+            slot.queue.append(ticket)
+        try:
+            self._wait_for_turn(slot, ticket, wire)
             fresh = self._load(model, slot, num_ctx, wire)
             self._count(+1)
             try:
                 yield fresh
             finally:
                 self._count(-1)
-                self._keep(slot, keep_alive)
-
-    def unload(self, model: Model) -> None:
-        with self._changed:
-            self._drop(self._slot(model))
-
-    def loaded(self) -> dict[str, Slot]:
-        """The slots of what is in memory, by full name."""
-        with self._changed:
-            self._expire()
-            return {name: slot for name, slot in self._slots.items() if slot.num_ctx is not None}
-
-    def _slot(self, model: Model) -> Slot:
-        with self._changed:
-            return self._slots.setdefault(model.full_name, Slot())
-
-    @contextmanager
-    def _in_line(self, slot: Slot, wire: Wire) -> Iterator[None]:
-        ticket = object()
-        with self._changed:
-            self._expire()
-            slot.queue.append(ticket)
-        try:
-            self._wait_for(lambda: slot.queue[0] is ticket, wire)
-            yield
         finally:
             with self._changed:
                 slot.queue.remove(ticket)
                 self._changed.notify_all()
 
-    def _wait_for(self, ready: Callable[[], bool], wire: Wire) -> None:
+    def loaded(self) -> dict[str, int]:
+        """The context of what is in memory, by full name."""
+        with self._changed:
+            return {name: slot.num_ctx for name, slot in self._slots.items() if slot.num_ctx is not None}
+
+    def _wait_for_turn(self, slot: Slot, ticket: object, wire: Wire) -> None:
         with self._changed:
             self._counters.waiting += 1
             self._changed.notify_all()
             try:
-                while not ready():
+                while slot.queue[0] is not ticket:
                     self._changed.wait(LOOK)
                     wire.look()
             finally:
@@ -94,7 +74,7 @@ class Scheduler:
             slot.num_ctx = None
         wire.wait(model.load_delay)
         with self._changed:
-            slot.num_ctx, slot.expires = num_ctx, float("inf")
+            slot.num_ctx = num_ctx
             self._counters.loads[model.full_name] += 1
             self._changed.notify_all()
         return True
@@ -104,18 +84,3 @@ class Scheduler:
             self._counters.running += change
             self._counters.peak = max(self._counters.peak, self._counters.running)
             self._changed.notify_all()
-
-    def _keep(self, slot: Slot, keep_alive: float) -> None:
-        with self._changed:
-            slot.expires = self._clock.now() + keep_alive
-            if keep_alive == 0:
-                self._drop(slot)
-
-    def _expire(self) -> None:
-        for slot in self._slots.values():
-            if slot.num_ctx is not None and not slot.queue and slot.expires <= self._clock.now():
-                self._drop(slot)
-
-    def _drop(self, slot: Slot) -> None:
-        slot.num_ctx = None
-        self._changed.notify_all()

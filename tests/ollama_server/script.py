@@ -207,5 +207,5 @@ def raw_http(*segments: bytes, pause: float = 0.002) -> Raw:
 def line(content: str = "", *, model: str = "qwen3:8b", done: bool = False, **message: Any) -> bytes:
     """A legal line, to be cut to pieces by `raw`. Further keywords go into the message."""
     said = {"role": "assistant", "content": content, **message}
-    head = {"model": model, "created_at": go.Clock().stamp(), "message": said, "done": done}
+    head = {"model": model, "created_at": go.STAMP, "message": said, "done": done}
     return go.encode(head | ({"done_reason": "stop"} if done else {})) + b"\n"

@@ -14,7 +14,6 @@ import socket
 import traceback
 from collections.abc import Callable
 from threading import Event, Thread
-from time import monotonic
 from typing import Any, Self
 
 from tests.ollama_server import catalog, chat, contract, embed, pull
@@ -28,13 +27,11 @@ Handler = Callable[[State, Exchange], None]
 ROUTES: dict[str, tuple[tuple[str, ...], Handler]] = {
     "/": (("GET", "HEAD"), catalog.root),
     "/api/version": (("GET", "HEAD"), catalog.version),
-    "/api/status": (("GET",), catalog.status),
     "/api/tags": (("GET", "HEAD"), catalog.tags),
     "/api/ps": (("GET",), catalog.ps),
     "/api/show": (("POST",), catalog.show),
     "/api/chat": (("POST",), chat.chat),
     "/api/embed": (("POST",), embed.embed),
-    "/api/embeddings": (("POST",), embed.embeddings),
     "/api/pull": (("POST",), pull.pull),
 }
 BAD_REQUEST = (
@@ -99,7 +96,8 @@ class OllamaServer(State):
         self._threads[0].join()
         with self.changed:
             for sock in self._sockets:
-                _shut(sock)
+                with contextlib.suppress(OSError):  # it is gone already
+                    sock.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join(5)
         self._listener.close()
@@ -118,31 +116,24 @@ class OllamaServer(State):
             with self.changed:
                 self.counters.connections += 1
                 self._sockets.add(sock)
-            self._start(self._serve, sock, self.counters.connections)
+            self._start(self._serve, sock)
 
-    def _serve(self, sock: socket.socket, number: int) -> None:
-        served: list[Request] = []
+    def _serve(self, sock: socket.socket) -> None:
         wire = Wire(sock, self._stopping)
         try:
             while request := wire.read_request():
-                request.connection = number
-                served.append(request)
-                if not self._answer(self.exchange(wire, request, self.clock.date)):
+                if not self._answer(self.exchange(wire, request)):
                     break
         except Gone:
             pass
         except Malformed:
-            _last_words(sock, BAD_REQUEST)
+            with contextlib.suppress(OSError):
+                sock.sendall(BAD_REQUEST)
         finally:
-            self._close(sock, served)
-
-    def _close(self, sock: socket.socket, served: list[Request]) -> None:
-        with self.changed:
-            self._sockets.discard(sock)
-            sock.close()
-            for request in served:
-                request.disconnected_at = monotonic()
-            self.changed.notify_all()
+            with self.changed:
+                self._sockets.discard(sock)
+                sock.close()
+                self.changed.notify_all()
 
     def _answer(self, exchange: Exchange) -> bool:
         """Answer one request; False if the connection must close."""
@@ -167,17 +158,10 @@ class OllamaServer(State):
         with self.changed:
             self.note(request, contract.of_request(request, self.is_cloud, self.key))
             if request.path == self.chat_path and isinstance(request.body, dict):
-                self.note(request, contract.of_messages(request.body.get("messages")))
-                if self.expect_one_stream and self._chatting():
-                    self.note(request, ["it came while the stream of another was unread"])
+                self.note(request, contract.of_messages(request.body))
             (self.ahead if is_ahead(request, self.chat_path) else self.requests).append(request)
             self._underway[id(request)] = exchange
             self.changed.notify_all()
-
-    def _chatting(self) -> bool:
-        """Whether someone still waits for, or reads, a chat."""
-        chats = [exchange for exchange in self._underway.values() if exchange.request.path == self.chat_path]
-        return any(not exchange.request.finished and exchange.wire.alive() for exchange in chats)
 
     def _route(self, exchange: Exchange) -> None:
         request = exchange.request
@@ -189,16 +173,11 @@ class OllamaServer(State):
         elif request.method not in methods:
             exchange.text(405, "405 method not allowed")
         else:
-            self._handle(handler, exchange)
-
-    def _handle(self, handler: Handler, exchange: Exchange) -> None:
-        try:
-            handler(self, exchange)
-        except Refused as refused:
-            exchange.retry_after = self.retry_after
-            exchange.json(refused.status, refused.body)
-        if exchange.wire.hasty:
-            self.note(exchange.request, ["more was sent on its connection before the answer was whole"])
+            try:
+                handler(self, exchange)
+            except Refused as refused:
+                exchange.retry_after = self.retry_after
+                exchange.json(refused.status, refused.body)
 
     def _give_up(self, exchange: Exchange) -> None:
         exchange.keep = False
@@ -207,13 +186,3 @@ class OllamaServer(State):
         with self.changed:
             exchange.request.cancelled = True
             self.counters.cancelled += 1
-
-
-def _last_words(sock: socket.socket, words: bytes) -> None:
-    with contextlib.suppress(OSError):
-        sock.sendall(words)
-
-
-def _shut(sock: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # it is gone already
-        sock.shutdown(socket.SHUT_RDWR)

@@ -2,17 +2,16 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from threading import Condition
 from typing import Any, Literal
 
-from tests.ollama_server import contract, go, registry, script
+from tests.ollama_server import go, registry, script
 from tests.ollama_server.cache import PromptCache
 from tests.ollama_server.exchange import Exchange
-from tests.ollama_server.go import Clock, Refused
-from tests.ollama_server.profiles import PROFILES
+from tests.ollama_server.go import Refused
 from tests.ollama_server.record import Counters, EmbedInput, Request
-from tests.ollama_server.registry import Model, Registry
+from tests.ollama_server.registry import PROFILES, Model, Registry
 from tests.ollama_server.scheduler import Scheduler
 from tests.ollama_server.script import Script
 
@@ -38,27 +37,18 @@ class State:
         self,
         models: Iterable[Model] = (),
         profile: Literal["modern", "v024", "v012_9"] = "modern",
-        chars_per_token: float = 4,
         strict: bool = True,
         *,
         library: Iterable[Model] = (),
-        default_num_ctx: int = 4096,
-        cloud: Literal["disabled", "signed out"] = "disabled",
-        clock: Clock | None = None,
-        ids: Iterator[str] | None = None,
     ):
         self.changed = Condition()
         self.profile = PROFILES[profile]
-        self.chars_per_token = chars_per_token
         self.strict = strict
-        self.default_num_ctx = default_num_ctx
-        self.cloud = cloud
-        self.clock = clock or Clock()
-        self.ids = ids or go.call_ids()
+        self.ids = go.call_ids()
         self.registry = Registry(models, library)
         self.counters = Counters()
-        self.prompts = PromptCache(chars_per_token)
-        self.scheduler = Scheduler(self.counters, self.clock, self.changed)
+        self.prompts = PromptCache()
+        self.scheduler = Scheduler(self.counters, self.changed)
 
         self.answer: Answer = echo
         self.embed: Embed | None = None
@@ -75,10 +65,6 @@ class State:
         """Bytes of models whose pull was cut short."""
         self.expect_stable = True
         """num_ctx of a model does not change."""
-        self.expect_stable_prompt = False
-        """System message and tools do not change; for one session alone."""
-        self.expect_one_stream = False
-        """No chat begins before the one before it has ended; for one session alone."""
 
         self.requests: list[Request] = []
         self.ahead: list[Request] = []
@@ -89,7 +75,7 @@ class State:
         self.problems: list[str] = []
         self._scripts: deque[Script] = deque()
         self._embed_scripts: deque[Script] = deque()
-        self._steady = contract.Steadiness()
+        self._num_ctx: dict[str, int] = {}
 
     # What it will say.
 
@@ -113,11 +99,6 @@ class State:
     def next_embed_script(self) -> Script | None:
         with self.changed:
             return self._embed_scripts.popleft() if self._embed_scripts else None
-
-    @property
-    def unplayed(self) -> int:
-        """Scripts that no chat has asked for yet."""
-        return len(self._scripts)
 
     # What it has seen.
 
@@ -163,7 +144,7 @@ class State:
     def find(self, name: str, missing: str) -> Model:
         """The model of a request. Raises Refused: cloud, or `missing` with the name put in."""
         if self.is_cloud(name):
-            self._refuse_cloud()
+            raise Refused(403, "ollama cloud is disabled: remote model is unavailable")
         if (model := self.registry.find(name)) is None:
             raise Refused(404, missing.format(name))
         return model
@@ -173,11 +154,6 @@ class State:
         model = self.registry.find(name)
         return registry.is_cloud(name) or bool(model and model.remote_host)
 
-    def _refuse_cloud(self) -> None:
-        if self.cloud == "disabled":
-            raise Refused(403, "ollama cloud is disabled: remote model is unavailable")
-        raise Refused(401, "unauthorized", signin_url="https://ollama.com/connect?name=x&key=y")
-
     def admit(self) -> None:
         """Raises Refused while the queue is full."""
         with self.changed:
@@ -186,16 +162,17 @@ class State:
             self.busy = max(0, self.busy - 1)
         raise Refused(503, BUSY)
 
-    def num_ctx(self, model: Model, options: dict[str, Any]) -> int:
-        """The context the model is loaded with: request, Modelfile, environment; at most what it was trained with."""
-        wanted = options.get("num_ctx")
-        return min(int(wanted or model.num_ctx or self.default_num_ctx), model.trained)
+    def context_for(self, request: Request, model: Model, options: dict[str, Any]) -> int:
+        """The context the model is loaded with: the request's, the Modelfile's, 4096; at most what it was trained with.
 
-    def note_steadiness(self, request: Request, model: Model, num_ctx: int) -> None:
+        One that differs from the last is written down: it makes the model load again.
+        """
+        num_ctx = min(int(options.get("num_ctx") or model.num_ctx or 4096), model.trained)
         with self.changed:
-            found = list(self._steady.of_num_ctx(model.full_name, num_ctx))
-            if self.expect_stable_prompt and request.path == self.chat_path and request.body.get("messages"):
-                changed = list(self._steady.of_prompt(model.full_name, request.body))
-            else:
-                changed = []
-            self.note(request, (found if self.expect_stable else []) + changed)
+            before = self._num_ctx.get(model.full_name, num_ctx)
+            self._num_ctx[model.full_name] = num_ctx
+            if self.expect_stable and before != num_ctx:
+                self.note(
+                    request, [f"num_ctx of {model.full_name} changed from {before} to {num_ctx}, which reloads it"]
+                )
+        return num_ctx
