@@ -61,9 +61,8 @@ def _read_sessions(
                 place = f"conversation {number}"
                 if not isinstance(conversation, dict):
                     broken = isinstance(conversation, BrokenElement)
-                    yield ExternalSession(
-                        place, 1, partial(_fail, str(conversation) if broken else "it is not a JSON object")
-                    )
+                    why = str(conversation) if broken else "it is not a JSON object"
+                    yield ExternalSession(place, 1, partial(_fail, why))
                     continue
                 for theirs, command in others.items() if number == 1 and key not in conversation else ():
                     if theirs in conversation:
@@ -81,16 +80,17 @@ def _read_sessions(
 
 def parse_time(value: Any) -> datetime | None:
     """A time of an export (seconds since 1970 or ISO 8601) in UTC; None when missing or impossible."""
-    found = None
     try:
-        if isinstance(value, int | float) and value > 0:
-            found = datetime.fromtimestamp(value, UTC)
-        elif isinstance(value, str) and value:
+        if isinstance(value, str) and value:
             found = datetime.fromisoformat(value)
             found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        elif isinstance(value, int | float) and value > 0:
+            found = datetime.fromtimestamp(value, UTC)
+        else:
+            return None
     except (ValueError, OverflowError, OSError):
         return None
-    return found if found and clock.EARLIEST <= found <= clock.LATEST else None
+    return found if clock.EARLIEST <= found <= clock.LATEST else None
 
 
 def _row(
@@ -126,26 +126,25 @@ def _path_to(parents: dict[str, Any], leaf: str) -> list[str]:
 
 def _open_files(file: Path) -> Iterator[tuple[str, Iterator[Any]]]:
     """(name, conversations) of each file. Raises UsageError."""
+    opening: dict[str, Callable[[], Any]]
     with ExitStack() as opened:
         try:
             if file.is_dir():
                 found = sorted(path for path in file.iterdir() if _NAME.fullmatch(path.name))
-                for path in found:
-                    yield path.name, _conversations(opened, path.open("rb"))
+                opening = {path.name: partial(path.open, "rb") for path in found}
             elif zipfile.is_zipfile(file):
                 archive = opened.enter_context(zipfile.ZipFile(file))
                 names = sorted(name for name in archive.namelist() if _NAME.fullmatch(name))
                 if sum(archive.getinfo(name).file_size for name in names) > _MAX_UNPACKED:
                     raise UsageError(f"{file} holds more than {_MAX_UNPACKED / 1e9:g} GB of conversations")
-                found = [Path(name) for name in names]
-                for name in names:
-                    yield name, _conversations(opened, archive.open(name))
+                opening = {name: partial(archive.open, name) for name in names}
             else:
-                found = [file]
-                yield file.name, _conversations(opened, file.open("rb"))
+                opening = {file.name: partial(file.open, "rb")}
+            for name, open_ in opening.items():
+                yield name, _conversations(opened, open_())
         except _DAMAGED as error:
             raise UsageError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if not found:
+    if not opening:
         raise UsageError(f"there is no conversations.json in {file}: give the archive as it came, or that file")
 
 
@@ -194,26 +193,23 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
             cut = error.pos >= len(buffer) - _TAIL or error.msg.startswith("Unterminated string")
             if cut and at_end:
                 raise BrokenElement("the file ends in the middle of it") from error
-            if cut and not (limit := _exceeded(buffer, at)):
-                end = -1
-            else:
-                broken = BrokenElement(limit if cut else f"it is not JSON ({error.msg})")
-                if start is None:
-                    raise broken from error
-                yield broken
-                buffer, at = _skip_to_next(buffer[at + 1 :], start, read)
+            limit = _exceeded(buffer, at) if cut else f"it is not JSON ({error.msg})"
+            if not limit:
+                buffer, at = buffer[at:], 0
+                more = read(max(_CHUNK, len(buffer)))
+                buffer, at_end = buffer + more, not more
                 continue
+            if start is None:
+                raise BrokenElement(limit) from error
+            yield BrokenElement(limit)
+            buffer, at = _skip_to_next(buffer[at + 1 :], start, read)
+            continue
         except (ValueError, RecursionError) as error:
             deep = isinstance(error, RecursionError)
             raise BrokenElement(limits.TOO_DEEP if deep else "it holds a number of thousands of digits") from error
-        if end >= 0:
-            yield element
-            start = start or _start_pattern(element)
-            buffer, at = (buffer[end:], 0) if end > _CHUNK else (buffer, end)
-            continue
-        buffer, at = buffer[at:], 0
-        more = read(max(_CHUNK, len(buffer)))
-        buffer, at_end = buffer + more, not more
+        yield element
+        start = start or _start_pattern(element)
+        buffer, at = (buffer[end:], 0) if end > _CHUNK else (buffer, end)
 
 
 def _start_pattern(element: Any) -> re.Pattern[str] | None:
@@ -251,11 +247,7 @@ def _chatgpt_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
         raise ValueError("it has no messages (mapping)")
     path = _path_to({id: _get(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes))
     found = [(id, _get(nodes[id], "message")) for id in path]
-    messages = [
-        (message.get("create_time"), _chatgpt_message(message, id))
-        for id, message in found
-        if isinstance(message, dict)
-    ]
+    messages = [(each.get("create_time"), _chatgpt_message(each, id)) for id, each in found if isinstance(each, dict)]
     id = conversation.get("conversation_id") or conversation.get("id")
     return _row(id, conversation.get("title"), conversation.get("create_time"), messages)
 
@@ -364,15 +356,13 @@ def _claude_message(chat_message: dict[str, Any]) -> dict[str, Any] | None:
     pieces = [(words, name) for words, name in pieces if words.strip()]
     if not pieces:
         return None
-    ends = [*["\n\n"] * (len(pieces) - 1), ""]
+    texts = [*(words + "\n\n" for words, _ in pieces[:-1]), pieces[-1][0]]
+    names = [[name] if name else [] for _, name in pieces]
     return {
         "id": str(chat_message.get("uuid") or ""),
         "role": role,
-        "content": "".join(words + end for (words, _), end in zip(pieces, ends, strict=True)),
-        "origin": [
-            ["import", len(words + end), *([name] if name else [])]
-            for (words, name), end in zip(pieces, ends, strict=True)
-        ],
+        "content": "".join(texts),
+        "origin": [["import", len(words), *name] for words, name in zip(texts, names, strict=True)],
         "thinking": thinking,
     }
 

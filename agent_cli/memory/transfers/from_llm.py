@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.transfers import export_files
@@ -21,19 +21,8 @@ from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.store.file import ForeignFile
 from agent_cli.text import one_line, without_surrogates
 
-
-class _Turn(NamedTuple):
-    conversation: str
-    name: str
-    id: str = ""
-    at: Any = ""
-    model: str = ""
-    prompt: str = ""
-    response: str = ""
-    thinking: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
-    fault: str = ""  # why the row cannot be read, or empty
+_Turn = tuple[Any, ...]
+"""Conversation and its name, id, time, model, prompt, response, thinking, tokens in and out; texts as bytes."""
 
 
 def read_sessions(file: Path) -> Iterator[ExternalSession]:
@@ -46,36 +35,31 @@ def read_sessions(file: Path) -> Iterator[ExternalSession]:
             raise UsageError(f"{file} is not a log of llm 0.4 or newer: `llm logs path` names the file")
         number = 0
         for turns in (_responses(log), _turns(log)):
-            for _, group in groupby(turns, lambda turn: turn.conversation):
+            for _, group in groupby(turns, lambda turn: turn[0]):
                 number += 1
                 conversation = list(group)
-                yield ExternalSession(
-                    f"conversation {number} (“{one_line(str(conversation[0].name), 40)}”)",
-                    2 * len(conversation),
-                    partial(session_row, conversation),
-                )
+                place = f"conversation {number} (“{one_line(_text(conversation[0][1], 'replace'), 40)}”)"
+                yield ExternalSession(place, 2 * len(conversation), partial(_session_row, conversation))
     finally:
         log.close()
 
 
-def session_row(turns: list[_Turn]) -> dict[str, Any] | None:
+def _session_row(turns: list[_Turn]) -> dict[str, Any] | None:
     """A conversation as `transfer.export_session` gives it; None when it is empty. Raises ValueError."""
     messages: list[dict[str, Any]] = []
-    for turn in turns:
-        if turn.fault:
-            raise ValueError(turn.fault)
-        at = export_files.parse_time(turn.at)
-        both = {"at": at.isoformat() if at else ""}
-        if turn.prompt.strip():
-            messages.append({"id": f"{turn.id} prompt", "role": "user", "content": turn.prompt, **both})
-        if turn.response.strip():
-            used = {"model": turn.model, "tokens": {"in": turn.tokens_in, "out": turn.tokens_out}}
-            words = {"content": turn.response, "thinking": turn.thinking}
-            messages.append({"id": turn.id, "role": "assistant", **words, **both, **used})
-    title = str(turns[0].name or "")
-    if not messages:
-        return None
-    return {"id": turns[0].conversation, "title": title, "started_at": "", "messages": messages}
+    for _, _, id, at, *texts, tokens_in, tokens_out in turns:
+        id, model, prompt, response, thinking = map(_text, (id, *texts))
+        moment = export_files.parse_time(_text(at) if isinstance(at, bytes) else at)
+        both = {"at": moment.isoformat() if moment else ""}
+        used_in, used_out = (each if isinstance(each, int) else 0 for each in (tokens_in, tokens_out))
+        if prompt.strip():
+            messages.append({"id": f"{id} prompt", "role": "user", "content": prompt, **both})
+        if response.strip():
+            used = {"model": model, "tokens": {"in": used_in, "out": used_out}}
+            words = {"content": response, "thinking": thinking}
+            messages.append({"id": id, "role": "assistant", **words, **both, **used})
+    conversation, title = (_text(each, "replace") for each in turns[0][:2])
+    return {"id": conversation, "title": title, "started_at": "", "messages": messages} if messages else None
 
 
 def _responses(log: ForeignFile) -> Iterator[_Turn]:
@@ -89,26 +73,21 @@ def _responses(log: ForeignFile) -> Iterator[_Turn]:
 
     named = "conversation_id" in columns and {"id", "name"} <= log.tables.get("conversations", set())
     join = "left join conversations c on c.id = r.conversation_id" if named else ""
-    texts = (
-        column("conversation_id", "r.id"),
-        "coalesce(c.name, '')" if join else "''",
-        "r.id",
-        column("datetime_utc", "''"),
-        column("resolved_model", column("model", "''")),
-        column("prompt", "''"),
-        column("response", "''"),
-        column("reasoning", "''"),
-    )
+    texts = [
+        *(column("conversation_id", "r.id"), "coalesce(c.name, '')" if join else "''", "r.id"),
+        *(column("datetime_utc", "''"), column("resolved_model", column("model", "''"))),
+        *(column(name, "''") for name in ("prompt", "response", "reasoning")),
+    ]
     rows = log.rows(
         f"""select {", ".join(map(_bytes, texts))}, {column("input_tokens", "0")}, {column("output_tokens", "0")}
             from responses r {join} order by 1, 4, r.rowid"""
     )
     queries = _attachment_marks(log)
-    for turn in map(_decode_turn, rows):
-        left_out = {} if turn.fault else queries
-        names = [(kind, name) for kind, sql in left_out.items() for (name,) in log.rows(sql, (turn.id,))]
-        marks = [f"[{' '.join(filter(None, (kind, _text(name, 'replace'))))} left out]" for kind, name in names]
-        yield turn._replace(prompt="\n\n".join(filter(None, (turn.prompt, *marks))))
+    for conversation, name, id, at, model, prompt, *rest in rows:
+        left_out = [(kind, file) for kind, sql in queries.items() for (file,) in log.rows(sql, (_text(id, "replace"),))]
+        marks = [f"[{' '.join(filter(None, (kind, _text(file, 'replace'))))} left out]" for kind, file in left_out]
+        said = prompt if isinstance(prompt, bytes) else str(prompt or "").encode()
+        yield (conversation, name, id, at, model, _join([said, *(mark.encode() for mark in marks)]), *rest)
 
 
 def _bytes(sql: str) -> str:
@@ -117,20 +96,11 @@ def _bytes(sql: str) -> str:
 
 
 def _text(value: Any, errors: str = "strict") -> str:
-    """Raises UnicodeDecodeError."""
-    return value.decode(errors=errors) if isinstance(value, bytes) else str(value or "")
-
-
-def _decode_turn(row: tuple[Any, ...]) -> _Turn:
-    conversation, name, id, at, *texts, tokens_in, tokens_out = row
-    conversation, name = _text(conversation, "replace"), _text(name, "replace")
+    """Raises ValueError."""
     try:
-        model, prompt, response, thinking = map(_text, texts)
-        at = _text(at) if isinstance(at, bytes) else at
-        used_in, used_out = (each if isinstance(each, int) else 0 for each in (tokens_in, tokens_out))
-        return _Turn(conversation, name, _text(id), at, model, prompt, response, thinking, used_in, used_out)
+        return value.decode(errors=errors) if isinstance(value, bytes) else str(value or "")
     except UnicodeDecodeError as error:
-        return _Turn(conversation, name, fault=f"it holds bytes that are not text ({error.reason})")
+        raise ValueError(f"it holds bytes that are not text ({error.reason})") from error
 
 
 def _attachment_marks(log: ForeignFile) -> dict[str, str]:
@@ -160,7 +130,7 @@ def _turns(log: ForeignFile) -> Iterator[_Turn]:
         answers = [each for each in _chain(log, tip, parent) if each[0] == "assistant"]
         prompt = _join(words for role, words, _ in _chain(log, parent, None, until="assistant") if role == "user")
         response, thinking = _join(words for _, words, _ in answers), _join(thoughts for *_, thoughts in answers)
-        yield _decode_turn((conversation, name, id, at, model, prompt, response, thinking, tokens_in, tokens_out))
+        yield (conversation, name, id, at, model, prompt, response, thinking, tokens_in, tokens_out)
 
 
 def _join(texts: Iterable[bytes]) -> bytes:

@@ -33,6 +33,9 @@ _TEXTS = ("author", "thinking", "answers", "tool", "model")  # of a message, whi
 _MALFORMED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
+Report = Callable[[str], None]
+
+
 @frozen
 class ImportResult:
     sessions: int
@@ -54,12 +57,7 @@ class ExternalSession:
 
 
 def import_lines(
-    db: Database,
-    scope: Scope,
-    lines: Iterable[str],
-    source: str,
-    time: clock.Clock,
-    report_error: Callable[[str], None],
+    db: Database, scope: Scope, lines: Iterable[str], source: str, time: clock.Clock, report_error: Report
 ) -> ImportResult:
     """Import JSON lines in batches. A broken line is reported with its number, and skipped."""
     entries = (
@@ -76,7 +74,7 @@ def import_sessions(
     entries: Iterable[ExternalSession],
     source: str,
     time: clock.Clock,
-    report_error: Callable[[str], None],
+    report_error: Report,
     report_progress: Callable[[int, int], None] = lambda sessions, messages: None,
 ) -> ImportResult:
     """Import sessions in batches. A broken one is reported with its place, and skipped.
@@ -160,16 +158,15 @@ def _row(line: str) -> dict[str, Any]:
 
 
 def _parse_session(row: dict[str, Any], now: datetime) -> _ParsedSession:
-    id = _id(row, "session")
     messages = row.get("messages") or []
+    id = _id(row, "session")
     if not isinstance(messages, list):
         raise ValueError("the messages are not a list")
     parsed = [_parse_message(message, now) for message in messages]
     started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
     kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
-    return _ParsedSession(
-        id, str(row.get("source") or ""), text.without_surrogates(str(row.get("title") or "")), started, kind, parsed
-    )
+    title = text.without_surrogates(str(row.get("title") or ""))
+    return _ParsedSession(id, str(row.get("source") or ""), title, started, kind, parsed)
 
 
 def _id(row: dict[str, Any], what: str) -> str:
@@ -223,14 +220,9 @@ def _parse_origins(spans: Any, content: str) -> tuple[Part, ...]:
         return (Part(content, "import"),) if content else ()
     parts, start = [], 0
     for _, length, *name in spans:
-        parts.append(
-            Part(
-                content[start : start + max(0, length)],
-                "import",
-                *[text.without_surrogates(str(each)) for each in name],
-            )
-        )
-        start += max(0, length)
+        end = start + max(0, length)
+        parts.append(Part(content[start:end], "import", *[text.without_surrogates(str(each)) for each in name]))
+        start = end
     if start != len(content):
         raise ValueError("the lengths in a message's origin do not add up to its content")
     return tuple(parts)
@@ -246,11 +238,13 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     known = sessions.find_imported(db, scope.owner, source, parsed.id)
     known_ids = set(log.external_ids(db, known).values()) if known else set()
     first = {each.external_id: each for each in reversed(parsed.messages) if each.external_id not in known_ids}
-    new = list(first.values())[::-1]
-    wanted = new
+    wanted = new = list(first.values())[::-1]
     if tombstones.any_exist(db):
-        forms = [tombstones.message_form(clock.utc(each.at), each.text) for each in new]
-        wanted = [each for each, form in zip(new, forms, strict=True) if not tombstones.contains(db, form, scope.owner)]
+        wanted = [
+            each
+            for each in new
+            if not tombstones.contains(db, tombstones.message_form(clock.utc(each.at), each.text), scope.owner)
+        ]
     if not wanted and (known or new):  # nothing new, or everything new was forgotten before
         return 0, 0
     session = known or sessions.add_imported(
