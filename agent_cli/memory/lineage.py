@@ -85,23 +85,17 @@ class ErasureRequest:
 
     def with_(self, other: "ErasureRequest") -> "ErasureRequest":
         """What both name."""
-        rows = {
-            table: tuple(sorted({*self.rows.get(table, ()), *other.rows.get(table, ())}))
-            for table in {*self.rows, *other.rows}
-        }
-        sentences = {
-            id: self.sentences.get(id, frozenset()) | other.sentences.get(id, frozenset())
-            for id in {*self.sentences, *other.sentences}
-        }
+        tables, messages = {*self.rows, *other.rows}, {*self.sentences, *other.sentences}
+        rows = {table: tuple(sorted({*self.rows.get(table, ()), *other.rows.get(table, ())})) for table in tables}
+        none = frozenset[int]()
+        sentences = {id: self.sentences.get(id, none) | other.sentences.get(id, none) for id in messages}
         return replace(self, rows=rows, sentences=sentences)
 
 
 @frozen
 class CutMessage:
-    """`removed`: the sentences that are cut out, by their numbers."""
-
     left: str
-    removed: Mapping[int, str]
+    removed: Mapping[int, str]  # the sentences that are cut out, by their numbers
 
 
 @frozen
@@ -110,9 +104,7 @@ class Walk:
 
     request: ErasureRequest
     rows: dict[str, Ids]  # to be erased, by table
-    partial: dict[str, dict[int, Any]] = field(
-        default_factory=dict
-    )  # shortened rows by table; None: the text of the row stays
+    partial: dict[str, dict[int, Any]] = field(default_factory=dict)  # shortened, by table; None: the text stays
     removed_texts: dict[str, list[str]] = field(default_factory=dict)  # the texts that shortened rows lose
     rebuilt_periods: list[str] = field(default_factory=list)  # periods whose summary is made again
 

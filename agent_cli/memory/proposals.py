@@ -138,23 +138,17 @@ class Proposals(Generic[Row]):
 
     def pending_ids(self, db: Database, owner: str, session: int | None, first: Sequence[str]) -> list[int]:
         """The ids of proposals, those of a trust in `first` first, then the oldest."""
-        rows = db.rows(
-            f"""select id from {self.kind} where owner = ?1 and state = 'pending' and hidden_at is null
-                  and (?2 is null or {self.of_session})
-                order by trust in (select value from json_each(?3)) desc, id""",
-            (owner, session, first),
-        )
-        return [id for (id,) in rows]
+        waiting = f"""select id from {self.kind} where owner = ?1 and state = 'pending' and hidden_at is null
+                        and (?2 is null or {self.of_session})
+                      order by trust in (select value from json_each(?3)) desc, id"""
+        return [id for (id,) in db.rows(waiting, (owner, session, first))]
 
     def history(self, db: Database, id: int) -> list[Version]:
-        rows = db.rows(
-            f"""select change, was, actor, undone, at, utc_offset from {self.kind}_version where {self.kind}_id = ?
-                order by id""",
-            (id,),
-        )
+        columns = "change, was, actor, undone, at, utc_offset"
+        rows = db.rows(f"select {columns} from {self.kind}_version where {self.kind}_id = ? order by id", (id,))
         return [
-            Version(change, json.loads(was) if was else {}, actor, bool(undone), at, offset)
-            for change, was, actor, undone, at, offset in rows
+            Version(change, json.loads(was or "{}"), actor, bool(undone), *when)
+            for change, was, actor, undone, *when in rows
         ]
 
     def insert(self, memory: MemoryContext, change: str, *, actor: str, **columns: Any) -> Row:

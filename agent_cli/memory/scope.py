@@ -24,8 +24,7 @@ def carried_place(scope: Scope, *, everywhere: bool) -> str | None:
 def place_of(folder: Path) -> str:
     """The project of a folder: the address of its git remote, else the repository, else the folder itself.
 
-    `git@host:me/thing.git` and `https://host/me/thing` are one place. Running git would take longer than the rest
-    of the start.
+    `git@host:me/thing.git` and `https://host/me/thing` are one place. Running git would take long.
     """
     for parent in (folder, *folder.parents):
         config = _git_config(parent / ".git")
@@ -38,27 +37,23 @@ def _git_config(git: Path) -> Path | None:
     """The configuration file of a repository; for a worktree or submodule, that of its repository."""
     try:
         if git.is_file():
-            target = git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-            git = (git.parent / target).resolve()
+            git = (git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()).resolve()
             common = git / "commondir"
             if common.exists():
                 git = (git / common.read_text(encoding="utf-8").strip()).resolve()
-        config = git / "config"
-        return config if config.is_file() else None
+        return git / "config" if (git / "config").is_file() else None
     except (OSError, ValueError):  # not UTF-8, or not a valid path
         return None
 
 
 def _remote(config: Path) -> str:
-    import configparser  # 3 ms, and needed only inside a repository
-
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
-        parser.read_string(re.sub(r"(?m)^\s+", "", config.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, configparser.Error):
+        lines = config.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
         return ""
-    url = parser.get('remote "origin"', "url", fallback="") or ""
-    url = re.sub(r"^\w+://", "", url.strip())
+    found = re.search(r'(?ms)^\s*\[remote "origin"\](.*?)(?=^\s*\[|\Z)', lines)
+    urls = re.findall(r"(?mi)^[ \t]*url[ \t]*=(.*)$", found[1]) if found else []
+    url = re.sub(r"^\w+://", "", urls[-1].strip()) if urls else ""
     url = re.sub(r"^[^/@]*@", "", url)  # drop a user name or token before the host
     return re.sub(r"^([^/:]+):(?!\d+/)", r"\1/", url).removesuffix("/").removesuffix(".git")
 

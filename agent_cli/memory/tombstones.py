@@ -30,19 +30,22 @@ def any_exist(db: Database) -> bool:
 
 def contains(db: Database, text: str, owner: str = PERSON) -> bool:
     """Whether this owner erased this text. What other owners erased is not revealed."""
-    hash = keyed_hash.digest(db, _owned_form(owner, text)) if any_exist(db) else ""
-    return bool(hash) and bool(db.value("select 1 from forgotten where hash = ?", (hash,)))
+    return any_exist(db) and bool(_known(db, keyed_hash.digests(db, [_owned_form(owner, text)])))
 
 
 def erased_among(db: Database, texts: Iterable[str]) -> set[str]:
-    """Those of these texts that were erased."""
+    """Those of these texts that the person erased."""
     if not any_exist(db):
         return set()
     asked = list(texts)
     hashes = keyed_hash.digests(db, map(_normalized, asked))
-    sql = "select hash from forgotten where hash in (select value from json_each(?))"
-    found = {hash for (hash,) in db.rows(sql, (hashes,))}
+    found = _known(db, hashes)
     return {text for text, hash in zip(asked, hashes, strict=True) if hash in found}
+
+
+def _known(db: Database, hashes: list[str]) -> set[str]:
+    known = "select hash from forgotten where hash in (select value from json_each(?))"
+    return {hash for (hash,) in db.rows(known, (hashes,))}
 
 
 def message_form(at: str, text: str) -> str:

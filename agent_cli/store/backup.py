@@ -59,27 +59,23 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
             closing(file.open_damaged(damaged)) as source,
             closing(file.open_file(part, now, lambda _: None)) as target,
         ):
-            found = _copy_tables(source, target, now)
+            canonical = [table for table in file_check.tables(source) if not file_check.is_derived(table)]
+            tables = [table for table in canonical if table != "migration"]
+            unclear = schema.damaged_tables(source)
+            target.execute("pragma foreign_keys = off")
+            with target.write():
+                copied = {table: _copy_table(source, target, table) for table in tables if table not in unclear}
+                dropped = _mend_references(target)
+                events.append(target, lambda: now, "file salvaged", "", actor="person")
+            target.execute("pragma foreign_keys = on")
+            target.truncate_journal()
+            found = []
+            for table in tables:
+                count, (saved, mended) = _count_rows(source, table), copied.get(table, (0, 0))
+                saved -= dropped[table]
+                found.append(Salvaged(table, saved, mended, None if count is None else max(0, count - saved)))
         move_into_place(part, path)
     record_salvaged(damaged, path)
-    return found
-
-
-def _copy_tables(source: Database, target: Database, now: datetime) -> list[Salvaged]:
-    tables = [each for each in file_check.tables(source) if each != "migration" and not file_check.is_derived(each)]
-    unclear = schema.damaged_tables(source)
-    target.execute("pragma foreign_keys = off")
-    with target.write():
-        copied = {table: _copy_table(source, target, table) for table in tables if table not in unclear}
-        dropped = _mend_references(target)
-        events.append(target, lambda: now, "file salvaged", "", actor="person")
-    target.execute("pragma foreign_keys = on")
-    target.truncate_journal()
-    found = []
-    for table in tables:
-        count, (saved, mended) = _count_rows(source, table), copied.get(table, (0, 0))
-        saved -= dropped[table]
-        found.append(Salvaged(table, saved, mended, None if count is None else max(0, count - saved)))
     return found
 
 
@@ -151,11 +147,10 @@ def _last_id(source: Database, table: str) -> int:
 
 def _count_rows(source: Database, table: str) -> int | None:
     """How many rows there were, by the smallest index that can be read."""
-    try:
-        where = f" where not ({_OF_THE_FILE})" if table == "meta" else ""
+    where = f" where not ({_OF_THE_FILE})" if table == "meta" else ""
+    with suppress(StoreError):
         return int(source.value(f'select count(*) from "{table}"{where}'))
-    except StoreError:
-        return None
+    return None
 
 
 def _mend_references(target: Database) -> Counter[str]:
@@ -349,7 +344,11 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
     erased: set[str] = set()
     with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
         try:
-            _refuse_if_open(db)
+            has_sessions = db.value("select 1 from sqlite_schema where name = 'session'")
+            held = "select distinct holder from session where holder is not null"
+            for (held_by,) in db.rows(held) if has_sessions else ():  # without WAL an idle process holds no lock
+                if held_by != holder.this_process() and holder.is_alive(held_by):
+                    raise _busy(path, f" (process {held_by.split('/')[1]})")
             if db.value("pragma journal_mode = delete") != "delete":
                 raise _busy(path)
             db.execute("begin exclusive")
@@ -362,15 +361,6 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
         yield known, erased
 
 
-def _refuse_if_open(db: Database) -> None:
-    """Raise StoreBusy for a live session: without WAL an idle process holds no lock, but its session names it."""
-    if not db.value("select 1 from sqlite_schema where name = 'session'"):
-        return
-    for (held_by,) in db.rows("select distinct holder from session where holder is not null"):
-        if held_by != holder.this_process() and holder.is_alive(held_by):
-            raise _busy(Path(db.path), f" (process {held_by.split('/')[1]})")
-
-
 def _busy(path: Path, who: str = "") -> StoreBusy:
     return StoreBusy(
         f"{path}: another process has the database open{who}; leave it there (/exit), then restore again; "
@@ -379,9 +369,8 @@ def _busy(path: Path, who: str = "") -> StoreBusy:
 
 
 def _erased_hashes(db: Database) -> set[str]:
-    if not db.value("select 1 from sqlite_schema where name = 'forgotten'"):
-        return set()
-    return {hash for (hash,) in db.rows("select hash from forgotten")}
+    exists = db.value("select 1 from sqlite_schema where name = 'forgotten'")
+    return {hash for (hash,) in db.rows("select hash from forgotten")} if exists else set()
 
 
 @contextmanager
@@ -391,8 +380,13 @@ def _set_aside(current: Path, former: Path) -> Iterator[None]:
     Raises StoreError, with all as it was, when that fails or the block does.
     """
     wal, former_wal = (each.with_name(f"{each.name}-wal") for each in (current, former))
+
+    def unlink_second_name() -> None:
+        if former.exists() and current.exists() and former.samefile(current):
+            former.unlink()
+
     with _disk_errors(current), ExitStack() as undo:
-        undo.callback(_unlink_second_name, former, current)
+        undo.callback(unlink_second_name)
         try:
             os.link(current, former)
         except OSError:  # a file system without links
@@ -404,12 +398,6 @@ def _set_aside(current: Path, former: Path) -> Iterator[None]:
         current.with_name(f"{current.name}-shm").unlink(missing_ok=True)
         yield
         undo.pop_all()
-
-
-def _unlink_second_name(former: Path, current: Path) -> None:
-    """Delete the second name of a file that still has its first."""
-    if former.exists() and current.exists() and former.samefile(current):
-        former.unlink()
 
 
 def _unused_path(current: Path, now: datetime) -> Path:

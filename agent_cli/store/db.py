@@ -142,8 +142,11 @@ class Database:
         settings: dict[str, Any] = {"read_only": read_only, "unwritable": unwritable, "key_folder": key_folder}
         self._open_again = partial(Database, path, journal, **settings)
         self._read_worker: ReadWorker | None = None
+        name = f"file:{quote(self.path)}?immutable=1" if unwritable else self.path
+        reads = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        is_uri = unwritable or (self.in_memory and self.path != ":memory:")
         with self._translate_errors():
-            self._connection = apsw.Connection(self._name(), self._flags())
+            self._connection = apsw.Connection(name, reads | (apsw.SQLITE_OPEN_URI if is_uri else 0))
             self._connection.set_busy_handler(self._wait)
             self._connection.convert_binding = _array
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
@@ -333,15 +336,6 @@ class Database:
         """Whether a transaction is open."""
         return bool(self._connection.in_transaction)
 
-    def _name(self) -> str:
-        return f"file:{quote(self.path)}?immutable=1" if self.unwritable else self.path
-
-    def _flags(self) -> int:
-        if self.read_only:
-            return apsw.SQLITE_OPEN_READONLY | (apsw.SQLITE_OPEN_URI if self.unwritable else 0)
-        uri = apsw.SQLITE_OPEN_URI if self.in_memory and self.path != ":memory:" else 0
-        return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | uri
-
     def _disk_is_full(self) -> bool:
         """SQLite says so of data alone, and not where a journal or an index of it cannot be made."""
         folder, opened = Path(self.path).parent, getattr(self, "_connection", None)
@@ -414,16 +408,16 @@ def _prepared(open_again: Callable[[], Database], person: str) -> Database:
     return db
 
 
+def _fold(*texts: Any) -> str:
+    """Case folded; SQLite's own lower() knows only ASCII."""
+    return str(texts[0]).casefold()
+
+
 def _array(cursor: apsw.Cursor, number: int, value: Any) -> str:
     """Several ids or names in one parameter: a JSON array, which SQL reads with `json_each(?)`."""
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise TypeError(f"a value of type {type(value).__name__} cannot be bound")
     return json.dumps(list(value))
-
-
-def _fold(*words: Any) -> str:
-    """Case folded; SQLite's own lower() knows only ASCII."""
-    return str(words[0]).casefold()
 
 
 def _error_message(error: apsw.Error) -> str | None:

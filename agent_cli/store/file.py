@@ -123,22 +123,13 @@ def _record(db: Database, paths: list[str]) -> None:
 
 def _remove_unused(paths: Iterable[Path]) -> None:
     for path in paths:
-        if not _in_use(path):
-            with suppress(OSError):  # it is searched and named with each erasure
-                path.unlink()
-
-
-def _in_use(path: Path) -> bool:
-    match = _NAME.fullmatch(path.name)
-    if match is None or time.time() - path.stat().st_mtime > _OLD:
-        return False
-    try:
-        os.kill(int(match[1]), 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    return True
+        if (match := _NAME.fullmatch(path.name)) and time.time() - path.stat().st_mtime <= _OLD:
+            with suppress(ProcessLookupError, OverflowError):
+                with suppress(PermissionError):
+                    os.kill(int(match[1]), 0)
+                continue  # its process may still run
+        with suppress(OSError):  # it is searched and named with each erasure
+            path.unlink()
 
 
 _UNWRITABLE = (apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError)
@@ -156,12 +147,20 @@ def open_file(
     journal is used, and `notice` is called with a sentence. On a full or read-only disk the file is opened
     for reading, which `notice` is told too. `key_folder`: where the key of its hashes is kept.
     """
-    _create(path)
+    try:
+        atomic_file.touch(path)
+    except PermissionError:
+        if not os.path.exists(path):  # unlike Path.exists, also false when the folder cannot be read
+            raise StoreError(f"{path}: the file cannot be created; check the permissions of its folder") from None
+    except OSError as error:
+        raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
     network = network_file_system(path, mounts)
 
     def prepare(db: Database) -> None:
         schema.check(db)
-        _make_private(path)
+        with suppress(OSError):  # another user's file, or a file system without modes
+            if path.stat().st_mode & 0o077:  # SQLite gives its journals the same mode
+                path.chmod(0o600)
         if network:
             notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
         db.prepare()
@@ -171,7 +170,9 @@ def open_file(
     try:
         return _checked(Database(path, "delete" if network else "wal", key_folder=key_folder), prepare)
     except StoreError as error:
-        if not isinstance(error.__cause__, _UNWRITABLE) or _journal_holds_data(path):
+        journals = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal"))
+        holds_data = any(each.exists() and each.stat().st_size for each in journals)
+        if holds_data or not isinstance(error.__cause__, _UNWRITABLE):
             raise
         reason = str(error).removeprefix(f"{path}: ")
         notice(f"{path}: {reason.partition(';')[0]}; it is opened for reading only")
@@ -228,25 +229,3 @@ def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
         if len(point) >= longest and (path == Path(point) or Path(point) in path.parents):
             found, longest = after.split(" ")[0], len(point)
     return found if _NETWORK.fullmatch(found) else ""
-
-
-def _create(path: Path) -> None:
-    try:
-        atomic_file.touch(path)
-    except PermissionError:
-        if not os.path.exists(path):  # unlike Path.exists, also false when the folder cannot be read
-            raise StoreError(f"{path}: the file cannot be created; check the permissions of its folder") from None
-    except OSError as error:
-        raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
-
-
-def _journal_holds_data(path: Path) -> bool:
-    journals = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal"))
-    return any(each.exists() and each.stat().st_size for each in journals)
-
-
-def _make_private(path: Path) -> None:
-    """Remove other users' permissions; SQLite gives its journals the same mode."""
-    with suppress(OSError):  # another user's file, or a file system without modes
-        if path.stat().st_mode & 0o077:
-            path.chmod(0o600)
