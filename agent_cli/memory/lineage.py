@@ -115,7 +115,6 @@ class Walk:
         self.rows[table] = tuple(sorted({*self[table], *found}))
 
     def staying(self, table: str) -> Ids:
-        """The shortened rows."""
         return tuple(self.partial.get(table, ()))
 
     def losing_words(self, table: str) -> Ids:
@@ -148,12 +147,10 @@ class Owner:
 
 
 def rows(db: Database, query: str, found: Iterable[int]) -> list[Row]:
-    """The rows of a query with {ids}."""
     return db.rows(query.format(ids="in (select value from json_each(?))"), (list(found),))
 
 
 def column(db: Database, query: str, found: Iterable[int]) -> list[int]:
-    """The first column of a query with {ids}."""
     return [row[0] for row in rows(db, query, found)]
 
 

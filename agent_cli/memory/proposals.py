@@ -40,7 +40,6 @@ class Proposed:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether it is accepted and not hidden."""
         return self.state == ACCEPTED and self.hidden_at is None
 
     def local_day(self, moment: str | None) -> str:
@@ -204,7 +203,6 @@ class Proposals(Generic[Row]):
             return self.change(memory, proposal, REJECTED, state=REJECTED, decided_at=clock.utc(memory.time()))
 
     def hide(self, memory: MemoryContext, row: Row) -> Row:
-        """Leave a row out of lists, search and what the model is shown, until it is restored."""
         with memory.db.write():
             return self.change(memory, row, "hidden", hidden_at=clock.utc(memory.time()))
 

@@ -49,38 +49,38 @@ SOURCES = {
     "message": SearchSource(passages=_MESSAGES),
     "session": SearchSource(completions=_SESSIONS, order="last_at desc, id desc"),
     "note": SearchSource(
-        passages="""select n.id, owner, place, session_id, '', at, utc_offset,
-                   iif(title = '', '', title || char(10)) || text, null
-            from json_each(?) c cross join note n on n.id = c.value""",
-        current="hidden_at is null",
-        completions="""select id, iif(title = '', substr(text, 1, 200), title) from note
+        """select n.id, owner, place, session_id, '', at, utc_offset,
+                  iif(title = '', '', title || char(10)) || text, null
+           from json_each(?) c cross join note n on n.id = c.value""",
+        "hidden_at is null",
+        """select id, iif(title = '', substr(text, 1, 200), title) from note
            where owner = :owner and hidden_at is null {more}""",
-        order="changed_at desc, id desc",
+        "changed_at desc, id desc",
     ),
     "task": SearchSource(
         completions="""select id, text from task
-           where owner = :owner and state = 'open' and hidden_at is null {more}"""
+                       where owner = :owner and state = 'open' and hidden_at is null {more}"""
     ),
     "fact": SearchSource(
-        passages="""select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
-                   iif(predicate = '', null, json_array(json_array('', predicate)))
-            from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
-        current="""hidden_at is null and state = 'accepted' and coalesce(valid_to > :now, true)
-                   and (session_id is null or session_id = :current_session)""",
-        completions="""select id, statement from fact
+        """select f.id, owner, place, session_id, '', learned_at, utc_offset, statement,
+                  iif(predicate = '', null, json_array(json_array('', predicate)))
+           from json_each(?) c cross join fact f on f.id = c.value where state = 'accepted'""",
+        """hidden_at is null and state = 'accepted' and coalesce(valid_to > :now, true)
+           and (session_id is null or session_id = :current_session)""",
+        """select id, statement from fact
            where owner = :owner and state = 'accepted' and hidden_at is null {more}""",
     ),
     "summary": SearchSource(
-        passages="""select y.id, owner, place, session_id, '', coalesce(last_at, at), utc_offset,
-                   iif(details = '', text, text || char(10) || details), null
-            from json_each(?) c cross join summary y on y.id = c.value""",
-        current="hidden_at is null",
+        """select y.id, owner, place, session_id, '', coalesce(last_at, at), utc_offset,
+                  iif(details = '', text, text || char(10) || details), null
+           from json_each(?) c cross join summary y on y.id = c.value""",
+        "hidden_at is null",
     ),
     "skill": SearchSource(
-        passages="""select k.id, owner, '', null, '', changed_at, utc_offset, text, null
-            from json_each(?) c cross join skill k on k.id = c.value where state = 'accepted'""",
-        current="hidden_at is null and state = 'accepted'",
-        completions="""select id, name || ': ' || description from skill
+        """select k.id, owner, '', null, '', changed_at, utc_offset, text, null
+           from json_each(?) c cross join skill k on k.id = c.value where state = 'accepted'""",
+        "hidden_at is null and state = 'accepted'",
+        """select id, name || ': ' || description from skill
            where owner = :owner and state = 'accepted' and hidden_at is null {more}""",
     ),
     "section": SearchSource(

@@ -24,7 +24,6 @@ def add(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) 
 
 
 def any_exist(db: Database) -> bool:
-    """Whether anything was ever erased."""
     return bool(db.value("select 1 from forgotten limit 1"))
 
 

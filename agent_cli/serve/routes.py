@@ -31,7 +31,7 @@ from agent_cli.memory.search.candidates import Filter, between_days
 from agent_cli.serve import responses
 from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState
-from agent_cli.store import ids, jobs
+from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import clean, without_surrogates
 
@@ -192,7 +192,7 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
 
     `since`: after which event; None: from now on.
     """
-    at = await state.read(records.latest_event) if since is None else since
+    at = await state.read(events.latest_number) if since is None else since
     last_sent = time.monotonic()
     yield responses.HEARTBEAT
     while not state.stopping.is_set():

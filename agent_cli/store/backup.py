@@ -240,7 +240,6 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
 
 
 def record_copy(db: Database, path: Path) -> None:
-    """Store the path of a copy."""
     with db.write():
         known = known_copies(db)
         copy = text.without_surrogates(str(path))
@@ -257,7 +256,6 @@ def record_salvaged(damaged: Path, saved: Path) -> None:
 
 
 def known_copies(db: Database) -> list[str]:
-    """The paths of backups and of former databases that this database knows of."""
     return [str(each) for each in json.loads(meta.get(db, _KEY) or "[]")]
 
 
@@ -272,7 +270,6 @@ def at_hand(db: Database) -> list[tuple[str, datetime]]:
 
 
 def counts(db: Database) -> dict[str, int]:
-    """Rows in each canonical table."""
     tables = {name for (name,) in db.rows("select name from sqlite_schema where type = 'table'")}
     return {table: int(db.value(f"select count(*) from {table}")) for table in COUNTED_TABLES if table in tables}
 
@@ -401,7 +398,6 @@ def _set_aside(current: Path, former: Path) -> Iterator[None]:
 
 
 def _unused_path(current: Path, now: datetime) -> Path:
-    """A dated path beside the database that does not exist."""
     stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
     names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
     return next(path for name in names if not (path := current.with_name(name)).exists())

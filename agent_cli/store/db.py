@@ -167,7 +167,6 @@ class Database:
         self._pragma("recursive_triggers", 1)
 
     def another_connection(self) -> "Database":
-        """Another connection to the same file, for another thread."""
         return self._opener()()
 
     def _opener(self) -> Callable[[], "Database"]:
@@ -216,7 +215,6 @@ class Database:
             return self._connection.changes()
 
     def execute_many(self, sql: str, rows: Iterable[Any]) -> None:
-        """Run one statement for each row of values."""
         with self._translate_errors():
             self._connection.executemany(sql, rows).fetchall()
 
@@ -235,7 +233,6 @@ class Database:
             yield from self._connection.execute(sql, values)
 
     def row(self, sql: str, values: Any = ()) -> Row | None:
-        """The first row, or None."""
         return next(iter(self.rows(sql, values)), None)
 
     def value(self, sql: str, values: Any = ()) -> Any:
@@ -244,7 +241,6 @@ class Database:
         return row[0] if row else None
 
     def insert(self, sql: str, values: Any = ()) -> int:
-        """Run an insert and return the id of the new row."""
         with self._translate_errors():
             self._connection.execute(sql, values).fetchall()
             return self._connection.last_insert_rowid()
@@ -305,7 +301,6 @@ class Database:
 
     @contextmanager
     def patience(self, seconds: float) -> Iterator[None]:
-        """Wait at most so long for another process that writes."""
         previous, self.busy_timeout = self.busy_timeout, min(self.busy_timeout, seconds)
         try:
             yield
@@ -333,7 +328,6 @@ class Database:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
         return bool(self._connection.in_transaction)
 
     def _disk_is_full(self) -> bool:

@@ -84,12 +84,10 @@ def _link(before: str, row: Sequence[object]) -> str:
 
 
 def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
-    """The newest events, newest first."""
     return listing(db, limit)[::-1]
 
 
 def format_line(row: Mapping[str, Any]) -> str:
-    """A row of `listing` as a line."""
     when = clock.local(row["at"], row["utc_offset"])
     session = ids.handle("session", row["session"]) if row["session"] else ""
     return (
@@ -128,7 +126,6 @@ def subjects_since(db: Database, moment: datetime, kind: str, session: int) -> l
 
 
 def kinds(db: Database) -> list[str]:
-    """All kinds of which there is an event."""
     return [kind for (kind,) in db.rows("select distinct kind from event order by kind")]
 
 
@@ -139,7 +136,6 @@ def last_before(db: Database, moment: datetime) -> int:
 
 
 def count(db: Database, kind: str) -> int:
-    """The number of events of this kind."""
     return int(db.value("select count(*) from event where kind = ?", (kind,)))
 
 

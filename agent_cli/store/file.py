@@ -67,7 +67,6 @@ _OLD = 24 * 3600  # seconds; no backup takes longer, and the number of its proce
 
 
 def temporary_path(path: Path) -> Path:
-    """Where a file is written before it gets its name."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 

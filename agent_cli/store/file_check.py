@@ -30,8 +30,6 @@ Problem = tuple[str, bool]
 
 @frozen
 class CheckResult:
-    """Problems of canonical data, and of derived data, which can be rebuilt."""
-
     canonical: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
 
@@ -140,7 +138,6 @@ def _word_tables(db: Database) -> list[str]:
 
 
 def is_derived(table: str) -> bool:
-    """Whether a table can be rebuilt from others."""
     return table in DERIVED or table.startswith(_INDEX_TABLES)
 
 

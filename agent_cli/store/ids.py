@@ -20,7 +20,6 @@ _last = 0
 
 
 def new(moment: datetime) -> str:
-    """A new identifier of 26 characters for a row created at this moment."""
     return several([moment])[0]
 
 

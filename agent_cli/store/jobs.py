@@ -112,7 +112,6 @@ def park(db: Database, job: Job, error: str, subject: str) -> None:
 
 
 def unpark(db: Database, kind: str, error: str, now: datetime) -> None:
-    """Make jobs of a kind that were parked with this error ready again."""
     parked = "kind = ? and state = 'parked' and error = ?"
     _change(db, parked, (kind, error), state="ready", attempts=0, error="", due_at=clock.utc(now))
 
@@ -160,12 +159,10 @@ def running_or_due(db: Database, kind: str, now: datetime) -> dict[str, bool]:
 
 
 def count_parked(db: Database) -> int:
-    """The number of parked jobs."""
     return int(db.value("select count(*) from job where state = 'parked'"))
 
 
 def count_by_state(db: Database) -> dict[str, int]:
-    """The number of jobs in each state."""
     return dict(db.rows("select state, count(*) from job group by state order by state"))
 
 
@@ -182,12 +179,10 @@ def erase(db: Database, found: Iterable[int]) -> None:
 
 
 def blank_errors(db: Database, found: Iterable[int]) -> None:
-    """Clear the errors of jobs. Runs in the caller's transaction."""
     db.execute("update job set error = '' where id in (select value from json_each(?))", (found,))
 
 
 def _may_take_over(held_by: str, lease: str, now: datetime) -> bool:
-    """Whether a running job may be taken over."""
     return lease <= clock.utc(now) or not holder.is_alive(held_by)
 
 
@@ -201,7 +196,6 @@ def any_due(db: Database, now: datetime) -> bool:
 
 
 def are_running(db: Database, now: datetime) -> bool:
-    """Whether a living process runs a job."""
     rows = db.rows("select holder, lease_until from job where state = 'running'")
     return any(not _may_take_over(held_by, lease, now) for held_by, lease in rows)
 

@@ -26,7 +26,6 @@ def digest(db: Database, text: str) -> str:
 
 
 def digests(db: Database, texts: Iterable[str]) -> list[str]:
-    """The hash of each text."""
     if db.hash_key is None:
         with db.write():
             db.hash_key = _read(db) or _write(db)
@@ -46,12 +45,10 @@ def is_missing(db: Database) -> bool:
 
 
 def is_in_database(db: Database) -> bool:
-    """Whether the database holds its key itself."""
     return meta.get(db, _KEY) is not None
 
 
 def renew(db: Database) -> None:
-    """Make a new key instead of a missing one."""
     with db.write():
         meta.drop(db, _NAME)
         db.hash_key = _read(db) or _write(db)

@@ -34,17 +34,14 @@ def tolerate_damage(db: Database, index: str) -> Iterator[None]:
 
 
 def note_damaged(db: Database, index: str) -> None:
-    """Record that the index is damaged."""
     put(db, _DAMAGED_INDEX + index, "")
 
 
 def damaged_indexes(db: Database) -> list[str]:
-    """The indexes to be rebuilt."""
     return keys(db, _DAMAGED_INDEX)
 
 
 def clear_damaged(db: Database, index: str) -> None:
-    """Record that the index has been rebuilt."""
     drop(db, _DAMAGED_INDEX + index)
 
 
@@ -70,7 +67,6 @@ def keys(db: Database, prefix: str) -> list[str]:
 
 
 def number(db: Database, key: str) -> int:
-    """The value as a number; 0 when there is none."""
     return int(get(db, key) or 0)
 
 
@@ -83,7 +79,6 @@ def increase(db: Database, key: str) -> int:
 
 
 def stamp(db: Database, key: str, now: datetime) -> None:
-    """Store the present time."""
     put(db, key, clock.utc(now))
 
 

@@ -23,15 +23,7 @@ from agent_cli.store import meta
 from agent_cli.store.db import Database
 
 Steps = Mapping[str, Callable[[Database], None]]
-
-
-def set_terminals(db: Database) -> None:
-    """Single questions from before the terminal was kept are continued by `-c` like those that were typed."""
-    if not db.value("select 1 from session where terminal is not null"):
-        db.execute("update session set terminal = '' where kind = 'ask' and owner = 'person'")
-
-
-STEPS: Steps = {"typed before": set_terminals}
+STEPS: Steps = {}  # no released version has left data that must be moved
 
 
 def pending_migrations(db: Database, steps: Steps) -> list[str]:
@@ -142,7 +134,6 @@ _SHAPE = """select group_concat(sql, char(10) order by name) from sqlite_schema
 
 
 def _names_in(schema: str) -> list[str]:
-    """The names of all that a schema creates."""
     return re.findall(r"^create (?:unique )?(?:table|index|view|trigger) (\w+)", schema, re.MULTILINE)
 
 

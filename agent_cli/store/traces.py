@@ -136,5 +136,4 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def total_size(paths: Sequence[Path]) -> int:
-    """Total bytes of the files that exist."""
     return sum(path.stat().st_size for path in paths if path.exists())

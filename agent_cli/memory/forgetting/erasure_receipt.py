@@ -96,7 +96,6 @@ class Receipt:
         return f"Searched {searched}: {len(self.left)} left{places}"
 
     def details(self) -> list[str]:
-        """The words that were looked for, and what was read."""
         words = [f"words searched for: {self.words}"] if self.words and self.pieces else []
         size, unit = float(self.bytes_read), "bytes"
         for larger in ("KB", "MB", "GB"):
@@ -105,7 +104,6 @@ class Receipt:
         return [*words, f"{size:.{int(unit == 'GB')}f} {unit} read; {OUTSIDE}"]
 
     def remedies(self) -> list[str]:
-        """How to remove what is left."""
         found, ways = text.counted(self.traces, "trace"), list[str]()
         if self.held_up:
             ways.append(
@@ -132,7 +130,6 @@ class Receipt:
 
 
 def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
-    """Search the rows and the files."""
     wanted, named_words = sought.terms, sought.keywords
     matcher = sought.hashed or KeywordMatcher(named_words, db.tokens_of)
     looks = bool(sought.hashed or named_words)
@@ -142,7 +139,9 @@ def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
     rows = list(dict.fromkeys([*quoting, *remaining]))
     if db.path == ":memory:":
         return Receipt(0, 0, 0, rows=rows, words=sought.words, named=named)
-    database_files, copies = traces.files(db.path), copies_of(db)
+    database_files = traces.files(db.path)
+    known = [each for each in backup.known_copies(db) if Path(each) != Path(db.path)]
+    copies = traces.files("", [*known, *map(str, file.leftovers(db))])  # with the files of killed backups
     size = traces.total_size([*database_files, *copies])
     wanted = SearchTerms(wanted.lines, wanted.words.union(() if named_words.together else named_words.words))
     pieces = _search_terms(wanted, size)
@@ -165,12 +164,6 @@ def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
         sought.words,
         [*named, *occurrences.names_with(db, elsewhere & wanted.words - {*named_words.words})],
     )
-
-
-def copies_of(db: Database) -> list[Path]:
-    """The known backups that exist, and the temporary files of backups and restores."""
-    copies = [each for each in backup.known_copies(db) if Path(each) != Path(db.path)]
-    return traces.files("", [*copies, *map(str, file.leftovers(db))])
 
 
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[Path] = ()) -> Receipt:
@@ -278,7 +271,6 @@ def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: S
 
 
 def _in_backup(path: Path, wanted: KeywordMatcher) -> int:
-    """How many texts of a backup have a wanted word. Raises StoreError when it cannot be read."""
     if path.name.endswith(("-wal", "-journal")):
         return 0
     try:

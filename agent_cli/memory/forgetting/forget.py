@@ -42,8 +42,6 @@ class RelatedRow:
 
 @frozen
 class ErasurePlan:
-    """What will be erased, to be shown before."""
-
     request: ErasureRequest
     walk: Walk
     verbatim_copies: Copies
@@ -60,11 +58,9 @@ class ErasurePlan:
 
     @property
     def rebuilt_summaries(self) -> list[str]:
-        """The sessions and periods whose summary is made again."""
         return [*(ids.handle("session", id) for id in self.walk.staying("session")), *self.walk.rebuilt_periods]
 
     def format_lines(self) -> list[str]:
-        """The plan as lines for the person."""
         rows = [f"{handle:<6} {day}  {text.one_line(words, 100)}" for handle, day, words in self.lines]
         more = [f"       and {self.more} more"] if self.more else []
         rebuilt = ", ".join(self.rebuilt_summaries)
@@ -78,7 +74,6 @@ class ErasurePlan:
         return [*rows, *more, f"to be erased: {self.format_counts}", *notes]
 
     def format_related(self) -> list[str]:
-        """What else says the same, numbered, as lines for the person."""
         if not self.related:
             return []
         rows = [
@@ -89,7 +84,6 @@ class ErasurePlan:
 
     @property
     def format_counts(self) -> str:
-        """The number of rows of each kind, as text."""
         return ", ".join(
             f"{many} {name if many > 1 else provenance.SINGULAR[name]}" for name, many in self.counts.items()
         )
@@ -191,7 +185,6 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
 
 
 def is_pending(db: Database) -> bool:
-    """Whether the journal still has to be emptied of erased rows."""
     return jobs.is_pending(db, tombstones.JOB)
 
 

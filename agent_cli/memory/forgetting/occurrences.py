@@ -82,7 +82,6 @@ class Copies:
     quoting: Mapping[str, list[str]] = field(default_factory=dict)
 
     def of_table(self, table: str) -> Ids:
-        """The rows of this table that lose a copy."""
         return tuple(id for copy in COPIES if copy.table == table for id in self.rows.get(copy.name, ()))
 
 
@@ -214,7 +213,6 @@ class RowWithWords:
 
     @property
     def handle(self) -> str:
-        """The handle; empty for a row without one."""
         letter = TABLES[self.table].letter
         return f"{letter}{self.number}" if letter else ""
 

@@ -139,21 +139,17 @@ def select_by_handle(db: Database, owner: str, handles: Iterable[str]) -> Erasur
         kind, id = kinds.BY_LETTER[match[1]], int(match[2])
         if not db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (id, owner)):
             raise UsageError(f"there is no {kind.name} {handle.lower()}; `agent search` finds what there is")
-        if match[3]:
-            sentences[id] = sentences.get(id, frozenset()) | {_sentence(db, kind.table, id, int(match[3]))}
-        else:
+        if match[3] is None:
             found[kind.table] = (*found.get(kind.table, ()), id)
+            continue
+        role, words = db.row("select role, text from message where id = ?", (id,)) or ("", "")
+        if kind.table != "message" or role == "tool":
+            raise UsageError("only a message or a reply has sentences that can be cut out, as in m9.2")
+        count, number = len(text.sentence_spans(words)), int(match[3])
+        if not 1 <= number <= count:
+            raise UsageError(f"m{id} has {text.counted(count, 'sentence')}, so there is no m{id}.{number}")
+        sentences[id] = sentences.get(id, frozenset()) | {number}
     return ErasureRequest(found, owner=owner, sentences=sentences)
-
-
-def _sentence(db: Database, table: str, id: int, number: int) -> int:
-    """This number, if the message has as many sentences. Raises UsageError."""
-    if table != "message" or db.value("select role from message where id = ?", (id,)) == "tool":
-        raise UsageError("only a message or a reply has sentences that can be cut out, as in m9.2")
-    count = len(text.sentence_spans(db.value("select text from message where id = ?", (id,))))
-    if not 1 <= number <= count:
-        raise UsageError(f"m{id} has {text.counted(count, 'sentence')}, so there is no m{id}.{number}")
-    return number
 
 
 def walk(db: Database, request: ErasureRequest) -> Walk:
@@ -194,7 +190,6 @@ def lines(db: Database, found: Walk, limit: int) -> tuple[list[ErasedLine], int]
 
 
 def counts(db: Database, found: Walk) -> dict[str, int]:
-    """The number of erased rows of each kind."""
     counted: dict[str, int] = {}
     for table in in_order(_ORDER):
         counted |= {name: _count(db, found, table, condition) for (name, _), condition in table.counts.items()}
@@ -209,8 +204,6 @@ def _count(db: Database, found: Walk, table: Table, condition: str) -> int:
 
 
 def texts(db: Database, found: Walk) -> Texts:
-    """The erased texts of a walk."""
-
     def of(queries: Callable[[Table], Sequence[str]]) -> list[str]:
         return [words for table in TABLES.values() for words in table.texts(db, queries(table), found[table.name])]
 

@@ -58,8 +58,6 @@ _KEY, _PAUSE = "retained", timedelta(days=1)  # in meta: when this was last queu
 
 @frozen
 class Limit:
-    """An age limit."""
-
     count: int
     unit: str  # h, d, w, mo, q, y
 
@@ -128,7 +126,6 @@ def plan(db: Database, limits: Policy, now: datetime) -> list[RetentionCandidate
 
 
 def stored_counts(db: Database) -> dict[str, int]:
-    """The number of messages, and of summaries of each level."""
     counted: dict[str, int] = dict(db.rows("select grain, count(*) from summary group by grain"))
     return {WORKING: db.value("select count(*) from message"), **{level: counted.get(level, 0) for level in LEVELS[1:]}}
 
@@ -261,7 +258,6 @@ def _old(search: _Search) -> list[RetentionCandidate]:
 
 
 def _old_messages(search: _Search, before: datetime) -> Iterator[RetentionCandidate]:
-    """Sessions with messages, none of them since the limit."""
     for id, last_at, offset, count, reason in search.rows(
         f"""s.id, s.last_at, s.utc_offset, (select count(*) from message where session_id = s.id),
             case when s.pinned then '{PINNED}'

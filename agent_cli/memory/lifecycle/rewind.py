@@ -62,7 +62,6 @@ def take_back(
 
 
 def take_back_all(db: Database, session: int, owner: str, time: clock.Clock) -> None:
-    """Take back all messages of a trial session."""
     if first := db.value("select min(id) from said where session_id = ?", (session,)):
         take_back(db, session, owner, first, time, actor="program")
 
@@ -92,7 +91,6 @@ def give_back(db: Database, session: int, scope: Scope, unanswered: int, time: c
 
 
 def accepted_facts(db: Database, owner: str, messages: Sequence[int]) -> list[Fact]:
-    """The accepted facts learned from these messages."""
     return [fact for fact in _learned_from(db, owner, messages, "f.state = 'accepted'") if fact.is_accepted]
 
 
@@ -132,7 +130,6 @@ def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[Task
 
 
 def format_hidden(task: Task) -> str:
-    """The message for a task that was hidden."""
     return f"{task.handle} “{task.name}” is hidden with it (/tasks restore {task.handle})"
 
 

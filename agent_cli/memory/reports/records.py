@@ -100,7 +100,6 @@ def _outcome(db: Database, result: int) -> str:
 
 
 def newest_message(db: Database) -> int:
-    """The id of the newest message."""
     return int(db.value("select max(id) from message") or 0)
 
 
@@ -114,10 +113,6 @@ _OWNER = f"""case
     when length(e.subject) between 2 and 19 and substr(e.subject, 2) not glob '*[^0-9]*'
         then case substr(e.subject, 1, 1) {_SUBJECTS} end
     end"""
-
-
-def latest_event(db: Database) -> int:
-    return int(db.value("select max(id) from event") or 0)
 
 
 def events_after(db: Database, owner: str, number: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:

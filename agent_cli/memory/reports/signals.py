@@ -38,8 +38,6 @@ class Due:
 
 @frozen
 class Calls:
-    """How often a tool was called."""
-
     tool: str
     allowed: int
     refused: int
@@ -66,7 +64,6 @@ def read(db: Database, owner: str, now: datetime, since: datetime) -> Signals:
 
 
 def turns(db: Database, owner: str, day: date) -> int:
-    """The number of messages the person wrote on a day."""
     return int(db.value(f"select count(*) {_SAID}", (*_day_bounds(day), owner)))
 
 
@@ -116,8 +113,6 @@ def _streak(db: Database, rows: str, owner: str, today: date) -> int:
 
 
 def format_lines(found: Signals) -> list[str]:
-    """What they say, in lines for a person."""
-
     def in_a_row(days: int) -> str:
         return f"{text.counted(days, 'day')} in a row"
 

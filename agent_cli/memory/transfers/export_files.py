@@ -37,12 +37,10 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, _ENCRYPTED, NotIm
 
 
 def chatgpt(file: Path) -> Iterator[ExternalSession]:
-    """The sessions of an export of ChatGPT. Raises UsageError when the file is none."""
     return _read_sessions(file, _chatgpt_row, "mapping", "ChatGPT", {"chat_messages": "claude"})
 
 
 def claude(file: Path) -> Iterator[ExternalSession]:
-    """The sessions of an export of Claude. Raises UsageError when the file is none."""
     return _read_sessions(file, _claude_row, "chat_messages", "Claude", {"mapping": "chatgpt"})
 
 
@@ -287,7 +285,6 @@ def _chatgpt_message(node_message: dict[str, Any], id: str) -> dict[str, Any] | 
 
 
 def _words(content: dict[str, Any]) -> str:
-    """The text of a message, by its content type."""
     match content.get("content_type"):
         case "code":
             language = content.get("language")

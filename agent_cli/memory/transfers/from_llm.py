@@ -96,7 +96,6 @@ def _bytes(sql: str) -> str:
 
 
 def _text(value: Any, errors: str = "strict") -> str:
-    """Raises ValueError."""
     try:
         return value.decode(errors=errors) if isinstance(value, bytes) else str(value or "")
     except UnicodeDecodeError as error:
@@ -153,7 +152,6 @@ def _chain(log: ForeignFile, tip: str | None, end: str | None, until: str = "") 
 
 
 def _parts(log: ForeignFile, hash: str) -> tuple[bytes, bytes]:
-    """(text, thinking) of a message."""
     texts: list[bytes] = []
     thoughts: list[bytes] = []
     for kind, words, payload in log.rows(

@@ -116,7 +116,6 @@ def _undoing_in_memory(db: Database) -> Iterator[None]:
 
 
 def _batches(entries: Iterable[ExternalSession]) -> Iterator[list[ExternalSession]]:
-    """Entries in groups of some thousand messages."""
     batch: list[ExternalSession] = []
     size = 0
     for entry in entries:
@@ -293,7 +292,6 @@ def _export_message(entry: log.Entry, id: str) -> dict[str, Any]:
 
 
 def to_markdown(db: Database, session: sessions.Session) -> str:
-    """A session as Markdown, with speakers and times."""
     started = clock.local(session.started_at, session.utc_offset)
     title = sessions.name(db, session) or session.handle
     lines = [f"# {title}", "", f"{session.handle}, {started:%d %B %Y, %H:%M}", ""]
