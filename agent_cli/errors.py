@@ -7,36 +7,28 @@ class AgentError(Exception):
     exit_code = 1
     code = "failed"
 
+    def __init_subclass__(cls, exit_code: int = 0, code: str = "") -> None:
+        cls.exit_code, cls.code = exit_code or cls.exit_code, code or cls.code
 
-class UsageError(AgentError):
+
+class UsageError(AgentError, exit_code=2, code="usage"):
     """A request that cannot be carried out: an unknown handle, two options that exclude each other."""
 
-    exit_code = 2
-    code = "usage"
 
-
-class ConfigError(UsageError):
+class ConfigError(UsageError, code="config"):
     """A setting is wrong. The text names the file, line and key."""
 
-    code = "config"
 
-
-class ModelUnavailable(AgentError):
+class ModelUnavailable(AgentError, exit_code=3, code="no_server"):
     """No model answers: no server does, or it cannot be used."""
-
-    exit_code = 3
-    code = "no_server"
 
     def __init__(self, message: str, *, absent: bool = False):
         super().__init__(message)
         self.absent = absent  # nothing answers at all, so that a person is told how to start a server
 
 
-class ModelMissing(AgentError):
+class ModelMissing(AgentError, exit_code=4, code="no_model"):
     """The server does not have the model, or the model must not be used for chat."""
-
-    exit_code = 4
-    code = "no_model"
 
     def __init__(self, problem: str, choice: str = ""):
         """`choice`: how another model is chosen on the command line."""
@@ -44,18 +36,12 @@ class ModelMissing(AgentError):
         self.problem = problem
 
 
-class ContextExceeded(AgentError):
+class ContextExceeded(AgentError, exit_code=5, code="context_exceeded"):
     """The question does not fit the model's context."""
 
-    exit_code = 5
-    code = "context_exceeded"
 
-
-class StoreError(AgentError):
+class StoreError(AgentError, exit_code=6, code="database"):
     """The database file cannot be opened, read or written."""
-
-    exit_code = 6
-    code = "database"
 
 
 class StoreBusy(StoreError):
@@ -66,35 +52,21 @@ class FileRefused(StoreError):
     """The file belongs to another program, or to a newer version of this one."""
 
 
-class TimedOut(AgentError):
+class TimedOut(AgentError, exit_code=7, code="timeout"):
     """The person's own time limit has passed."""
 
-    exit_code = 7
-    code = "timeout"
 
-
-class TracesLeft(AgentError):
+class TracesLeft(AgentError, exit_code=8, code="traces"):
     """Rows were erased, but some file still holds their words. The text says how to finish."""
 
-    exit_code = 8
-    code = "traces"
 
-
-class NobodyAsked(AgentError):
+class NobodyAsked(AgentError, exit_code=9, code="nobody_asked"):
     """Only a person at a terminal decides this, and there is no terminal. The text says what waits, and where."""
 
-    exit_code = 9
-    code = "nobody_asked"
 
-
-class ModelFailed(AgentError):
+class ModelFailed(AgentError, code="model_failed"):
     """The model's answer was cut off, empty or unreadable."""
 
-    code = "model_failed"
 
-
-class Cancelled(AgentError):
+class Cancelled(AgentError, exit_code=130, code="cancelled"):
     """The person cancelled the operation."""
-
-    exit_code = 130
-    code = "cancelled"

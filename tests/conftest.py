@@ -7,8 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -260,19 +259,6 @@ class Program:
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(0o755)
         self.env["EDITOR"] = str(file)
-
-    def edit_while(self, command: Sequence[str], meanwhile: Callable[[], Any], script: str) -> Ran:
-        """Run a command whose editor waits while `meanwhile` is done, and then runs the script."""
-        opened, done = self.home / "opened", self.home / "done"
-        self.edit_with(f'touch "{opened}"; while [ ! -e "{done}" ]; do sleep 0.02; done; {script}')
-        process = self.start(*command)
-        while not opened.exists():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.01)
-        meanwhile()
-        done.touch()
-        out, err = process.communicate(timeout=30)
-        return Ran(process.returncode, out, err)
 
     def let_scripts_decide(self, path: Path | None = None) -> "Program":
         """Let commands without a terminal decide, as a person sets with `agent facts scripts on`."""

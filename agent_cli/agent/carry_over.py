@@ -52,11 +52,12 @@ class Opening:
     @property
     def parts(self) -> tuple[str, str]:
         """The summaries and the end of the previous session, fenced together."""
-        earlier = "\n".join([_EARLIER, *self.summaries]) if self.summaries else ""
-        previous = "\n".join([self.previous, *self.messages]) if self.messages else ""
+        earlier = [_EARLIER, *self.summaries] if self.summaries else []
+        previous = [self.previous, *self.messages] if self.messages else []
         if earlier and previous:
-            return f"{_BEGIN}\n{earlier}", f"{previous}\n{END}"
-        return earlier and f"{_BEGIN}\n{earlier}\n{END}", previous and f"{_BEGIN}\n{previous}\n{END}"
+            return "\n".join([_BEGIN, *earlier]), "\n".join([*previous, END])
+        first, second = ("\n".join([_BEGIN, *each, END]) if each else "" for each in (earlier, previous))
+        return first, second
 
     @property
     def text(self) -> str:
@@ -73,20 +74,18 @@ def compose(
     place = carried_place(scope, everywhere=everywhere)
     besides = (current_session,) if current_session else ()
     summary_lines = earlier_times(db, Reach(scope.owner, place, besides, scope.place), now)
-    previous = _previous(db, scope.owner, scope.place, current_session)
-    if previous is None or not _is_of_substance(db, previous.id):
-        previous = _previous(db, scope.owner, place, current_session)
+    latest = [
+        sessions.latest_carried(db, scope.owner, where, _PREVIOUS_READ, current_session)
+        for where in dict.fromkeys((scope.place, place))
+    ]
+    with_substance = (each for found in latest for each in found if _is_of_substance(db, each.id))
+    previous = next(with_substance, None) or next(iter(latest[-1]), None)
     if previous is None:
         return Opening(summary_lines), None
     late = log.history(db, previous.id, _HISTORY)
     said = [entry for entry in late if log.is_spoken(entry) and entry.message.text][-MESSAGES:]
     heading = f"{_PREVIOUS} ({previous.handle}, {_day_of(previous.last_at, previous.utc_offset)}):"
     return Opening(summary_lines, heading, tuple(_message_lines(said, late))), previous
-
-
-def _previous(db: Database, owner: str, place: str | None, current_session: int | None) -> Session | None:
-    latest = sessions.latest_carried(db, owner, place, _PREVIOUS_READ, current_session)
-    return next((each for each in latest if _is_of_substance(db, each.id)), latest[0] if latest else None)
 
 
 def _is_of_substance(db: Database, session: int) -> bool:
@@ -97,11 +96,12 @@ def _is_of_substance(db: Database, session: int) -> bool:
 
 def _message_lines(said: Sequence[log.Entry], late: Sequence[log.Entry]) -> list[str]:
     """One line for each message; the last one is marked when a crash left it unanswered or incomplete."""
-    message_lines = []
-    for entry in said:
+
+    def line(entry: log.Entry) -> str:
         speaker = text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
-        line = f"{speaker}: {text.unfenced(' '.join(entry.message.text.split()))}"
-        message_lines.append(_shortened(line, _LENGTHS[0]))
+        return _shortened(f"{speaker}: {text.unfenced(' '.join(entry.message.text.split()))}", _LENGTHS[0])
+
+    message_lines = [*map(line, said)]
     if said:
         last = next(entry for entry in reversed(late) if entry.message.role != "tool" and entry.message.text)
         if last.message.role != "assistant":  # not even the offline model replied
@@ -128,10 +128,10 @@ def parse(stored: str) -> Opening:
 
 def fit_context(opening: Opening, num_ctx: int) -> Opening:
     """The part of an opening that fits the budget of a model with `num_ctx` tokens of context."""
-    whole, room = opening, num_ctx // BUDGET_SHARE
+    room, whole = num_ctx // BUDGET_SHARE, opening.messages
     for longest in _LENGTHS:
         if text.tokens(opening.text) > room:
-            opening = replace(whole, messages=tuple(_shortened(each, longest) for each in whole.messages))
+            opening = replace(opening, messages=tuple(_shortened(each, longest) for each in whole))
     while text.tokens(opening.text) > room:
         opening = drop_oldest(opening)
     return opening
@@ -220,7 +220,8 @@ def _line(summary: Summary, period: Period | None = None) -> str:
     if summary.method == summaries.EXTRACT:
         line = f"in the person's words: {line}"
     if period:
-        return f"- {_name(period)} ({summary.handle}): {text.unfenced(line)}"
+        name = f"{'week from ' if period.unit == 'week' else ''}{_name(period)}"
+        return f"- {name} ({summary.handle}): {text.unfenced(line)}"
     return f"- {_day_of(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(line)}"
 
 
@@ -229,11 +230,6 @@ def _day_of(stored: str, offset: int) -> str:
 
 
 def _name(period: Period) -> str:
-    match period.unit:
-        case "year" | "quarter":
-            return " ".join(reversed(period.key.split("-")))
-        case "month":
-            return f"{period.first:%B %Y}"
-        case "week":
-            return f"week from {period.first:%d %B %Y}"
-    return f"{period.first:%d %B %Y}"
+    if period.unit in ("year", "quarter"):
+        return " ".join(reversed(period.key.split("-")))
+    return f"{period.first:{'%B %Y' if period.unit == 'month' else '%d %B %Y'}}"

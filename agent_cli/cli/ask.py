@@ -17,9 +17,9 @@ from contextlib import closing as closed_after
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from typer import Argument, Exit, Option
+from typer import Exit
 
 from agent_cli import clock, terminal
 from agent_cli.agent import policy
@@ -39,6 +39,7 @@ from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation, group
+from agent_cli.cli.options import argument, flag, option
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable, StoreError, TimedOut, UsageError
 from agent_cli.llm.chat import broken
 from agent_cli.llm.model import Cancel, ChatModel
@@ -81,43 +82,27 @@ app = group()
 @app.command(context_settings={"ignore_unknown_options": False})
 def ask(
     invocation: Invocation,
-    words: Annotated[list[str] | None, Argument(help="The question; quotes are optional.", show_default=False)] = None,
-    file: Annotated[
-        list[Path] | None, Option("-f", "--file", help="Put a file before the question; - is standard input.")
-    ] = None,
-    system: Annotated[str, Option("-s", "--system", help="Instructions for this run.")] = "",
-    continue_: Annotated[
-        bool, Option("-c", "--continue", help="Continue what was last said in this terminal, else in the folder.")
-    ] = False,
-    session: Annotated[str | None, Option("--session", help="Continue this session.")] = None,
-    interactive: Annotated[
-        bool, Option("-i", "--interactive", help="Go on as a conversation at the keyboard.")
-    ] = False,
-    as_json: Annotated[bool, Option("--json", help="One JSON object at the end.")] = False,
-    stream_json: Annotated[
-        bool, Option("--stream-json", help="A line of JSON for each event: start, used, delta, …, end or error.")
-    ] = False,
-    no_stream: Annotated[bool, Option("--no-stream", help="Print the answer when it is whole.")] = False,
-    extract: Annotated[
-        bool, Option("-x", "--extract", help="Print the last block of code alone; none: exit 1.")
-    ] = False,
-    why: Annotated[bool, Option("--why", help="Then print on standard error what memory added.")] = False,
-    render: Annotated[bool, Option("--render", help="Style Markdown even where the output is a pipe.")] = False,
-    plain: Annotated[bool, Option("--plain", help="The text as the model wrote it.")] = False,
-    color: Annotated[Literal["auto", "always", "never"] | None, Option(help="Whether to use colours.")] = None,
-    no_memory: Annotated[bool, Option("--no-memory", help="Read nothing of memory; the run is still kept.")] = False,
-    no_save: Annotated[bool, Option("--no-save", help="Answer with memory, and write nothing.")] = False,
-    incognito: Annotated[
-        bool, Option("--incognito", help="Write nothing, and read nothing of memory unless --memory.")
-    ] = False,
-    memory: Annotated[bool, Option("--memory", help="Read memory in an incognito run.")] = False,
-    timeout: Annotated[
-        float | None, Option("--timeout", min=0.001, max=10_000_000, help="Seconds until it is given up (exit 7).")
-    ] = None,
-    offline_ok: Annotated[
-        bool, Option("--offline-ok", help="Exit 0 also when no server answers and memory alone does (else 3).")
-    ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Print the request, and send and keep nothing.")] = False,
+    words: list[str] | None = argument("The question; quotes are optional.", None, show_default=False),
+    file: list[Path] | None = option("-f, --file", "Put a file before the question; - is standard input."),
+    system: str = option("-s, --system", "Instructions for this run.", ""),
+    continue_: bool = flag("-c, --continue", "Continue what was last said in this terminal, else in the folder."),
+    session: str | None = option("--session", "Continue this session."),
+    interactive: bool = flag("-i, --interactive", "Go on as a conversation at the keyboard."),
+    as_json: bool = flag("--json", "One JSON object at the end."),
+    stream_json: bool = flag("--stream-json", "A line of JSON for each event: start, used, delta, …, end or error."),
+    no_stream: bool = flag("--no-stream", "Print the answer when it is whole."),
+    extract: bool = flag("-x, --extract", "Print the last block of code alone; none: exit 1."),
+    why: bool = flag("--why", "Then print on standard error what memory added."),
+    render: bool = flag("--render", "Style Markdown even where the output is a pipe."),
+    plain: bool = flag("--plain", "The text as the model wrote it."),
+    color: Literal["auto", "always", "never"] | None = option("--color", "Whether to use colours."),
+    no_memory: bool = flag("--no-memory", "Read nothing of memory; the run is still kept."),
+    no_save: bool = flag("--no-save", "Answer with memory, and write nothing."),
+    incognito: bool = flag("--incognito", "Write nothing, and read nothing of memory unless --memory."),
+    memory: bool = flag("--memory", "Read memory in an incognito run."),
+    timeout: float | None = option("--timeout", "Seconds until it is given up (exit 7).", min=0.001, max=10_000_000),
+    offline_ok: bool = flag("--offline-ok", "Exit 0 also when no server answers and memory alone does (else 3)."),
+    dry_run: bool = flag("--dry-run", "Print the request, and send and keep nothing."),
 ) -> None:
     """Ask one question."""
     if continue_ and session:
@@ -429,7 +414,6 @@ def _print_code(transcript: Transcript) -> None:
 def _show_request(
     app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], chosen: Session | None
 ) -> None:
-    """Print the request."""
     agent = turns.agent(app, _model(app, invocation), instructions=asked.system)
     shown = turns.preview(app, app.db, agent, chosen.id if chosen else None, parts, "ask")
     messages = []

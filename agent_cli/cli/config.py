@@ -2,12 +2,12 @@
 
 from contextlib import suppress
 from dataclasses import asdict, fields
-from typing import Annotated
 
-from typer import Argument, Exit, Option
+from typer import Exit
 
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, Limit, group, noun
+from agent_cli.cli.invocation import Decision, Invocation, group, noun
+from agent_cli.cli.options import AsJson, Limit, argument, flag
 from agent_cli.config import settings_file
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, ConfigError, UsageError
@@ -28,7 +28,7 @@ def path(invocation: Invocation) -> None:
 @app.command()
 def show(
     invocation: Invocation,
-    origin: Annotated[bool, Option("--origin", help="Also show where each value comes from.")] = False,
+    origin: bool = flag("--origin", "Also show where each value comes from."),
     as_json: AsJson = False,
 ) -> None:
     """Show every setting as it is now."""
@@ -57,8 +57,8 @@ def edit(invocation: Invocation) -> None:
 
 @app.command("set", cls=Decision)
 def set_(
-    key: Annotated[str, Argument(help="The setting, as in num_ctx; in a table, as in rules.save_note.")],
-    value: Annotated[str, Argument(help="Its new value.")],
+    key: str = argument("The setting, as in num_ctx; in a table, as in rules.save_note."),
+    value: str = argument("Its new value."),
 ) -> None:
     """Change one setting; comments and order of the file are kept."""
     from agent_cli.app.app import check_setting  # imports the tools, which only a changed setting needs
@@ -111,7 +111,7 @@ def list_(invocation: Invocation, limit: Limit = 100, as_json: AsJson = False) -
 
 
 @models_app.command()
-def use(invocation: Invocation, name: Annotated[str, Argument(help="The model that answers from now on.")]) -> None:
+def use(invocation: Invocation, name: str = argument("The model that answers from now on.")) -> None:
     """Choose the model: it is written to the settings."""
     from agent_cli.app.app import engine_of
     from agent_cli.llm.engine import find, refuse_cloud
@@ -126,7 +126,7 @@ def use(invocation: Invocation, name: Annotated[str, Argument(help="The model th
 
 
 @models_app.command()
-def pull(invocation: Invocation, name: Annotated[str, Argument(help="As in qwen3:4b.")]) -> None:
+def pull(invocation: Invocation, name: str = argument("As in qwen3:4b.")) -> None:
     """Fetch a model. An interrupted download continues where it stopped."""
     from agent_cli.llm import ollama_models
 

@@ -9,14 +9,14 @@ import errno
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Exit, Option
+from typer import Exit
 
 from agent_cli import terminal
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson
+from agent_cli.cli.options import AsJson, flag, option
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.store import events, meta
 from agent_cli.text import clean
@@ -85,12 +85,10 @@ def _refuse_child(app: App) -> None:
 
 def review(
     app_: App,
-    session: Annotated[str, Option("--session", help="Only what was said or learned in this session.")] = "",
-    check: Annotated[bool, Option("--check", help="Print how many wait; exit 1 if any does.")] = False,
+    session: str = option("--session", "Only what was said or learned in this session.", ""),
+    check: bool = flag("--check", "Print how many wait; exit 1 if any does."),
     as_json: AsJson = False,
-    screen_reader: Annotated[
-        bool, Option("--screen-reader", envvar="ACCESSIBLE", help="Sentences and numbers instead of keys.")
-    ] = False,
+    screen_reader: bool = flag("--screen-reader", "Sentences and numbers instead of keys.", envvar="ACCESSIBLE"),
 ) -> None:
     """Decide on what waits for your yes; without a terminal, print it."""
     from agent_cli.memory.conversations import sessions  # not for a yes alone

@@ -3,14 +3,14 @@
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
-from typer import Argument, Exit, Option
+from typer import Exit
 
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, group
+from agent_cli.cli.invocation import Decision, Invocation, group
+from agent_cli.cli.options import AsJson, argument, flag, option
 from agent_cli.config import settings_file
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer
@@ -50,8 +50,8 @@ def status(app_: App, as_json: AsJson = False) -> None:
 @app.command()
 def backup(
     invocation: Invocation,
-    file: Annotated[Path, Argument(help="Where the copy goes.")],
-    force: Annotated[bool, Option("--force", help="Overwrite an existing file.")] = False,
+    file: Path = argument("Where the copy goes."),
+    force: bool = flag("--force", "Overwrite an existing file."),
 ) -> None:
     """Copy the database while it is in use, and check the copy."""
     db = invocation.app().db
@@ -66,7 +66,7 @@ def backup(
 @app.command()
 def export(
     app_: App,
-    kind: Annotated[list[ExportableKind] | None, Option("--kind", help="Only this kind; may be given again.")] = None,
+    kind: list[ExportableKind] | None = option("--kind", "Only this kind; may be given again."),
 ) -> None:
     """Print everything that is remembered as JSON lines."""
     for row in transfer.export_rows(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
@@ -74,9 +74,7 @@ def export(
 
 
 @app.command(cls=Decision)
-def restore(
-    invocation: Invocation, file: Annotated[Path, Argument(help="A copy that `agent db backup` wrote.")]
-) -> None:
+def restore(invocation: Invocation, file: Path = argument("A copy that `agent db backup` wrote.")) -> None:
     """Replace the database by a copy; the former file is kept."""
     place = _path(invocation)
     restored = backups.restore(place, file, clock.now(), invocation.note)  # unopened: it may be damaged
@@ -127,9 +125,7 @@ def _opened_to_check(invocation: Invocation) -> Database:
 
 
 @app.command(cls=Decision)
-def salvage(
-    invocation: Invocation, file: Annotated[Path, Argument(help="The new file.")], as_json: AsJson = False
-) -> None:
+def salvage(invocation: Invocation, file: Path = argument("The new file."), as_json: AsJson = False) -> None:
     """Save what can be read of a damaged database into a new file."""
     target = file.expanduser().absolute()
     if target.exists():

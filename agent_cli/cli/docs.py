@@ -4,13 +4,14 @@ import os
 from datetime import datetime
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, noun
+from agent_cli.cli.invocation import Decision, Invocation, noun
+from agent_cli.cli.options import AsJson, argument, flag
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.documents.documents import Section
@@ -55,8 +56,8 @@ def sync(invocation: Invocation, as_json: AsJson = False) -> None:
 def list_(
     app_: App,
     as_json: AsJson = False,
-    files: Annotated[bool, Option("--files", help="Every file.")] = False,
-    failed: Annotated[bool, Option("--failed", help="Files that could not be read, and why.")] = False,
+    files: bool = flag("--files", "Every file."),
+    failed: bool = flag("--failed", "Files that could not be read, and why."),
 ) -> None:
     """List what was added, with how many files and sections it has."""
     owner = app_.scope.owner
@@ -83,7 +84,7 @@ def _collection(row: dict[str, Any]) -> dict[str, str]:
 
 
 @app.command()
-def show(app_: App, handle: Annotated[str, Argument(help="As in d12.")], as_json: AsJson = False) -> None:
+def show(app_: App, handle: str = argument("As in d12."), as_json: AsJson = False) -> None:
     """Show a section with its file and line, and its neighbours."""
     section = documents.get(app_.db, ids.number("section", handle), app_.scope.owner)
     around = documents.neighbours(app_.db, section)

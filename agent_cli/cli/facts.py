@@ -4,10 +4,9 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from typer import Argument, Context, Exit, Option
 
@@ -16,21 +15,8 @@ from agent_cli.agent import profile as fact_profile
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output
-from agent_cli.cli.invocation import (
-    AsJson,
-    ConfirmRead,
-    Decision,
-    EveryState,
-    Hidden,
-    Limit,
-    Until,
-    given,
-    group,
-    noun,
-    opened,
-    parse_moment,
-    report_skipped,
-)
+from agent_cli.cli.invocation import Decision, given, group, noun, opened, parse_moment, report_skipped
+from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, Until, argument, flag, option
 from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
@@ -57,17 +43,7 @@ _NO_TESTS = "there are no tests; `agent facts test add QUESTION --mention WORDS`
 _SESSION_ALONE = ("fact of one session alone stays", "facts of one session alone stay")
 
 
-class StateOption(StrEnum):
-    pending = "pending"
-    accepted = "accepted"
-    rejected = "rejected"
-    superseded = "superseded"
-    expired = "expired"
-
-
-class Switch(StrEnum):
-    on = "on"
-    off = "off"
+StateOption = Literal["pending", "accepted", "rejected", "superseded", "expired"]
 
 
 @app.command("list")
@@ -76,12 +52,10 @@ def list_(
     limit: Limit = 50,
     as_json: AsJson = False,
     every: EveryState = False,
-    state: Annotated[StateOption | None, Option("--state", help="Those in this state.")] = None,
+    state: StateOption | None = option("--state", "Those in this state."),
     hidden: Hidden = False,
-    in_this_place: Annotated[bool, Option("--here", help="Those that hold in this project or folder.")] = False,
-    as_of: Annotated[
-        str | None, Option("--on", "--as-of", help="What was, is or will be true on this day, as in 2026-03-01.")
-    ] = None,
+    in_this_place: bool = flag("--here", "Those that hold in this project or folder."),
+    as_of: str | None = option("--on, --as-of", "What was, is or will be true on this day, as in 2026-03-01."),
 ) -> None:
     """List what is true now, the latest first, and what is planned.
 
@@ -93,7 +67,7 @@ def list_(
         app_.db,
         app_.scope.owner,
         limit,
-        states=tuple(StateOption) if every or (hidden and not state) else (state or StateOption.accepted,),
+        states=get_args(StateOption) if every or (hidden and not state) else (state or ACCEPTED,),
         hidden=hidden,
         place=app_.scope.place if in_this_place else None,
         as_of=parse_moment(as_of or None, app_.time(), timedelta(seconds=1)),
@@ -140,12 +114,10 @@ def show(app_: App, handle: FactHandle, as_json: AsJson = False) -> None:
 @app.command()
 def add(
     app_: App,
-    words: Annotated[
-        list[str] | None, Argument(help="What is true; without words it is read from standard input.")
-    ] = None,
-    in_this_place: Annotated[bool, Option("--here", help="True in this project or folder alone.")] = False,
-    session: Annotated[str | None, Option("--session", help="True in this session alone.")] = None,
-    since: Annotated[str | None, Option("--since", help="Since this day, as in 2026-03-01.")] = None,
+    words: list[str] | None = argument("What is true; without words it is read from standard input.", None),
+    in_this_place: bool = flag("--here", "True in this project or folder alone."),
+    session: str | None = option("--session", "True in this session alone."),
+    since: str | None = option("--since", "Since this day, as in 2026-03-01."),
     until: Until = None,
 ) -> None:
     """Say what is true, and confirm it with a key. What comes through a pipe waits, and so do words without a terminal.
@@ -180,7 +152,6 @@ def _add(app_: App, words: str, details: dict[str, Any]) -> None:
 
 
 def _queue(app_: App, words: str, details: dict[str, Any]) -> None:
-    """Propose each line as a fact."""
     lines = [line for line in secrets.mask(words).splitlines() if line.strip()]  # a key may be of several lines
     claims = [adoption.claim(line, "piped", **details) for line in lines or [""]]
     with app_.db.write():
@@ -193,7 +164,6 @@ def _queue(app_: App, words: str, details: dict[str, Any]) -> None:
 
 
 def _receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:
-    """The line printed after a fact was written."""
     fact, dates = adopted.fact, adoption.format_dates(adopted.fact, now)
     if adopted.new and fact.operation == "delete":
         return adoption.ended_receipt(adopted, now)
@@ -334,7 +304,7 @@ def history(app_: App, handle: FactHandle, limit: Limit = 50, as_json: AsJson = 
 @app.command(cls=Decision)
 def undo(
     app_: App,
-    handle: Annotated[str | None, Argument(help="A fact's handle; without it: what was changed last.")] = None,
+    handle: str | None = argument("A fact's handle; without it: what was changed last.", None),
 ) -> None:
     """Take back your last change, with everything that it changed."""
     fact = _find(app_, handle) if handle else None
@@ -360,8 +330,8 @@ def search(app_: App, words: list[str], limit: Limit = 20, as_json: AsJson = Fal
 @app.command("graph")
 def graph_(
     app_: App,
-    entity: Annotated[list[str] | None, Argument(help="A name; without it: you.")] = None,
-    depth: Annotated[int, Option("--depth", min=1, max=9, help="Steps from it.")] = 2,
+    entity: list[str] | None = argument("A name; without it: you.", None),
+    depth: int = option("--depth", "Steps from it.", 2, min=1, max=9),
     as_json: AsJson = False,
 ) -> None:
     """Show who has to do with whom, as a tree."""
@@ -384,10 +354,10 @@ app.command("forget", cls=Decision)(forget.command)
 @app.command(cls=Decision)
 def edit(
     app_: App,
-    handle: Annotated[str | None, Argument(help="The fact's handle; without it: all facts as one file.")] = None,
-    words: Annotated[list[str] | None, Argument(help="Its new words; without them in your editor.")] = None,
-    since: Annotated[str | None, Option("--since", help="It is true since this day, as in 2026-03-01.")] = None,
-    until: Annotated[str | None, Option("--until", help="It is true up to and including this day.")] = None,
+    handle: str | None = argument("The fact's handle; without it: all facts as one file.", None),
+    words: list[str] | None = argument("Its new words; without them in your editor.", None),
+    since: str | None = option("--since", "It is true since this day, as in 2026-03-01."),
+    until: str | None = option("--until", "It is true up to and including this day."),
 ) -> None:
     """Change a fact or its dates, or all facts in your editor."""
     if (since or until) and (handle is None or words):
@@ -419,7 +389,6 @@ def _edit_one(app_: App, fact: Fact, words: str) -> None:
 
 
 def _edit_all(app_: App) -> None:
-    """Open all current facts as one file in the editor, and apply the changes."""
     shown = facts.listing(app_.db, app_.scope.owner, -1, not_over=app_.time())
     with edited(fact_files.render(shown), app_.config.editor) as typed:
         changes = fact_files.read(shown, typed)
@@ -437,7 +406,7 @@ def _edit_all(app_: App) -> None:
 @app.command()
 def scripts(
     app_: App,
-    switch: Annotated[Switch | None, Argument(help="Without it: what is set now.", show_default=False)] = None,
+    switch: Literal["on", "off"] | None = argument("Without it: what is set now.", None, show_default=False),
 ) -> None:
     """Let your own scripts decide without asking you. Off unless you set it.
 
@@ -446,7 +415,7 @@ def scripts(
     started stays refused. It is set at a terminal alone, and holds for this database.
     """
     if switch:
-        consent.set_unattended(app_, switch == Switch.on)
+        consent.set_unattended(app_, switch == "on")
     on = f"on: {consent.PRICE} (`agent facts scripts off`)"
     output.say(on if consent.is_unattended(app_) else "off: each yes takes a key at a terminal")
 
@@ -454,14 +423,10 @@ def scripts(
 @app.command()
 def export(
     app_: App,
-    format: Annotated[
-        Literal["jsonl", "md"], Option("--format", help="jsonl can be imported again; md for other agents.")
-    ] = "jsonl",
-    out: Annotated[
-        Path | None, Option("--out", help="The folder to write to; by default md goes here, jsonl is printed.")
-    ] = None,
-    every: Annotated[bool, Option("--all", help="jsonl: also what was true before.")] = False,
-    force: Annotated[bool, Option("--force", help="Overwrite files that another program wrote.")] = False,
+    format: Literal["jsonl", "md"] = option("--format", "jsonl can be imported again; md for other agents.", "jsonl"),
+    out: Path | None = option("--out", "The folder to write to; by default md goes here, jsonl is printed."),
+    every: bool = flag("--all", "jsonl: also what was true before."),
+    force: bool = flag("--force", "Overwrite files that another program wrote."),
 ) -> None:
     """Write what is true now as JSON lines or Markdown."""
     if every and format == "md":
@@ -486,15 +451,12 @@ def export(
 @app.command("import")
 def import_(
     app_: App,
-    file: Annotated[
-        Path,
-        Argument(
-            help="JSON lines: statement, and source (a message's id), at, since, until, subject, predicate, object, "
-            "place where they are known; - is standard input."
-        ),
-    ],
-    source: Annotated[str, Option("--source", help="Where the messages were imported from.")] = "import",
-    accept: Annotated[bool, Option("--accept", help="Accept them all; needs --yes.")] = False,
+    file: Path = argument(
+        "JSON lines: statement, and source (a message's id), at, since, until, subject, predicate, object, "
+        "place where they are known; - is standard input."
+    ),
+    source: str = option("--source", "Where the messages were imported from.", "import"),
+    accept: bool = flag("--accept", "Accept them all; needs --yes."),
     yes: ConfirmRead = False,
 ) -> None:
     """Read facts from JSON lines, into the queue unless accepted."""
@@ -514,7 +476,6 @@ def import_(
 
 
 def _find(app_: App, handle: str) -> Fact:
-    """Raises UsageError when the handle names no fact."""
     return facts.get(app_.db, ids.number("fact", handle), app_.scope.owner)
 
 
@@ -533,7 +494,6 @@ def _short(fact: Fact) -> str:
 
 
 def _place(fact: Fact) -> str:
-    """Where a fact holds; empty: everywhere."""
     if fact.session_id:
         return f"in session {ids.handle('session', fact.session_id)} alone"
     return f"in {fact.place}" if fact.place else ""
@@ -579,8 +539,8 @@ def tests_(context: Context) -> None:
 @test_app.command("add")
 def add_test(
     app_: App,
-    question: Annotated[list[str], Argument(help="What will be asked.")],
-    mention: Annotated[list[str], Option(help="Words that one of the best hits must contain; may be given again.")],
+    question: list[str] = argument("What will be asked."),
+    mention: list[str] = option("--mention", "Words that one of the best hits must contain; may be given again.", ...),
 ) -> None:
     """Save a question."""
     test = facts.add_test(app_.db, app_.scope, " ".join(question), mention, app_.time)

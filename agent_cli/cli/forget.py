@@ -1,14 +1,14 @@
 """`agent forget`: erase what is remembered and everything made from it, and search the files for words left over."""
 
 from datetime import timedelta
-from typing import Annotated
 
-from typer import Argument, Exit, Option
+from typer import Exit
 
 from agent_cli import clock, kinds, terminal
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, Decision, Until, group, parse_moment
+from agent_cli.cli.invocation import Decision, group, parse_moment
+from agent_cli.cli.options import AsJson, Until, argument, flag, option
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
@@ -18,36 +18,31 @@ from agent_cli.memory.language.keywords import NO_KEYWORDS
 
 app = group()
 
+_WHICH = f"As in {', '.join(kinds.EXAMPLES)}; or words, as --topic takes them."
+
 
 @app.command("forget", cls=Decision)
 def command(
     app_: App,
-    handles: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[ID…|WORDS]",
-            help=f"As in {', '.join(kinds.EXAMPLES)}; or words, as --topic takes them.",
-            show_default=False,
-        ),
-    ] = None,
-    about: Annotated[str | None, Option("--topic", help="Everything that contains all these words.")] = None,
-    session: Annotated[list[str] | None, Option("--session", help="A session and everything said in it.")] = None,
-    since: Annotated[str | None, Option("--since", help="From this day on, as in 2026-03-01.")] = None,
+    handles: list[str] | None = argument(
+        _WHICH,
+        None,
+        metavar="[ID…|WORDS]",
+        show_default=False,
+    ),
+    about: str | None = option("--topic", "Everything that contains all these words."),
+    session: list[str] | None = option("--session", "A session and everything said in it."),
+    since: str | None = option("--since", "From this day on, as in 2026-03-01."),
     until: Until = None,
-    also: Annotated[
-        str | None,
-        Option(
-            "--also",
-            metavar="WHICH",
-            help="What else says the same and goes too: all, none, or IDs as in m31,m40. At a terminal you are asked; "
-            "with --yes, none.",
-        ),
-    ] = None,
-    verify: Annotated[
-        bool, Option("--verify", help="Repeat the check of the last erasure that left something, or look for WORDs.")
-    ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be erased.")] = False,
-    yes: Annotated[bool, Option("--yes", help="Do not ask: you have seen what will be erased.")] = False,
+    also: str | None = option(
+        "--also",
+        "What else says the same and goes too: all, none, or IDs as in m31,m40. At a terminal you are asked; "
+        "with --yes, none.",
+        metavar="WHICH",
+    ),
+    verify: bool = flag("--verify", "Repeat the check of the last erasure that left something, or look for WORDs."),
+    dry_run: bool = flag("--dry-run", "Show what would be erased."),
+    yes: bool = flag("--yes", "Do not ask: you have seen what will be erased."),
     as_json: AsJson = False,
 ) -> None:
     """Erase for good, with everything made from it; `rm` only hides.

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
 
-from typer import Argument, Context, Option, Typer
+from typer import Context, Typer
 from typer.core import TyperCommand, TyperGroup
 
 from agent_cli import clock, terminal
@@ -87,16 +86,6 @@ def noun(help: str) -> Commands:
     return group(help, cls=Noun)
 
 
-AsJson = Annotated[bool, Option("--json", help="As JSON.")]
-Limit = Annotated[int, Option("--limit", min=1, help="Show at most this many.")]
-Hidden = Annotated[bool, Option("--hidden", help="Those that `rm` has hidden.")]
-EveryState = Annotated[bool, Option("--all", help="In every state.")]
-Until = Annotated[str | None, Option("--until", help="Up to and including this day.")]
-Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
-ConfirmRead = Annotated[bool, Option("--yes", help="Confirm that you have read them.")]
-NewWords = Annotated[list[str] | None, Argument(help="Its new words; without them your editor opens.")]
-
-
 def parse_moment(
     text: str | None, now: datetime, before_day_end: timedelta | None = None, example: str = "2026-11-20"
 ) -> datetime | None:
@@ -140,17 +129,6 @@ def report_skipped(broken: int, one: str, many: str) -> None:
     if broken:
         what = counted(broken, f"broken {one} was", f"broken {many} were")
         raise AgentError(f"{what} skipped; the others are imported")
-
-
-class PeriodUnit(StrEnum):
-    """What a summary covers: one session, or a period of this length."""
-
-    session = "session"
-    day = "day"
-    week = "week"
-    month = "month"
-    quarter = "quarter"
-    year = "year"
 
 
 @dataclass(eq=False, repr=False)  # each costs time at the start
@@ -220,7 +198,6 @@ class Invocation:
         return next((name for name, given in options.items() if given), "")
 
     def check(self) -> None:
-        """Raises UsageError for options that exclude each other."""
         if self.resume is not None and self.latest:
             raise UsageError("-c and -r exclude each other: continue the last session here, or resume a named one")
         if self.incognito and (self.latest or self.resume is not None):

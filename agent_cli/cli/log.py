@@ -7,15 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Annotated, Any, NoReturn
-
-from typer import Option
+from typing import Any, Literal, NoReturn
 
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, Limit, group, noun, parse_moment
+from agent_cli.cli.invocation import Invocation, group, noun, parse_moment
+from agent_cli.cli.options import AsJson, Limit, flag, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.reports import records, signals
 from agent_cli.store import events, ids, jobs
@@ -39,22 +37,17 @@ LogRow = dict[str, Any]
 class _Log:
     """One of the two logs. `read(after, limit)`: the first rows after a number; without a number the newest ones."""
 
+    kind: str  # of the handles by whose numbers rows are ordered
     read: Callable[[int | None, int], list[LogRow]]
-    number: Callable[[LogRow], int]  # by which rows are ordered
+    handle: Callable[[LogRow], str]
     format: Callable[[LogRow], str]
-    after: int | None  # show the first rows after this number; None: the newest ones
-    start: int | None  # the number before the first row that may be shown
     latest: Callable[[], int]
-    default_limit: int = _DEFAULT_LIMIT
 
-    def selected(self, limit: int | None) -> Iterator[LogRow]:
-        """The newest rows, or all from a time or number on, read page by page so that a long log fits in memory."""
-        if limit or self.start is None:
-            yield from self.read(self.after, limit or self.default_limit)
-        else:
-            yield from self.rows_after(self.start)
+    def number(self, row: LogRow) -> int:
+        return ids.number(self.kind, self.handle(row))
 
     def rows_after(self, last: int) -> Iterator[LogRow]:
+        """All of them, read page by page so that a long log fits in memory."""
         while rows := self.read(last, _PAGE):
             yield from rows
             last = max(map(self.number, rows))
@@ -63,25 +56,32 @@ class _Log:
 @app.command()
 def log(
     invocation: Invocation,
-    kind: Annotated[list[str] | None, Option(help="Only kinds that begin so, as in call; may be given again.")] = None,
-    since: Annotated[str | None, Option("--since", help="A day or a time, or how long ago: 30min, 2h, 3d, 1w.")] = None,
-    after: Annotated[str | None, Option("--after", help="Only what came after this one, as in e120.")] = None,
-    limit: Annotated[int | None, Option("--limit", min=1, help="Show at most this many.")] = None,
-    calls: Annotated[bool, Option("--calls", help="What the tools were asked to do, and what came of it.")] = False,
-    follow: Annotated[bool, Option("--follow", help="Keep printing what is new, until Ctrl-C.")] = False,
-    as_json: Annotated[bool, Option("--json", help="One JSON object on each line.")] = False,
+    kind: list[str] | None = option("--kind", "Only kinds that begin so, as in call; may be given again."),
+    since: str | None = option("--since", "A day or a time, or how long ago: 30min, 2h, 3d, 1w."),
+    after: str | None = option("--after", "Only what came after this one, as in e120."),
+    limit: int | None = option("--limit", "Show at most this many.", min=1),
+    calls: bool = flag("--calls", "What the tools were asked to do, and what came of it."),
+    follow: bool = flag("--follow", "Keep printing what is new, until Ctrl-C."),
+    as_json: bool = flag("--json", "One JSON object on each line."),
 ) -> None:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     if calls and kind:
         raise UsageError("--kind is about events, and --calls shows none: leave one of them out")
     app_: App = invocation.app()
-    start = _since(since, app_.time()) if since else None
-    source = _calls(app_, start, after) if calls else _events(app_, kind or [], start, after)
-    last = source.start
-    for row in source.selected(limit):
+    source = _log(app_, calls, kind or [], begins := _since(since, app_.time()) if since else None)
+    number = ids.number(source.kind, after) if after else None
+    first = number  # the number before the first row that may be shown
+    if begins and not calls:
+        first = max(events.last_before(app_.db, begins), number or 0)
+    last = first
+    if limit or first is None:
+        rows = iter(source.read(number, limit or (_ALL if since and calls else _DEFAULT_LIMIT)))
+    else:
+        rows = source.rows_after(first)
+    for row in rows:
         _print(source, row, as_json=as_json)
         last = max(last or 0, source.number(row))
-    if last == source.start and not follow:
+    if last == first and not follow:
         known = events.kinds(app_.db)
         for each in kind or ():
             if known and not any(name.startswith(each) for name in known):
@@ -93,29 +93,22 @@ def log(
         _follow(app_, source, source.latest() if last is None else last, as_json=as_json)
 
 
-def _events(app_: App, kinds: list[str], since: datetime | None, after: str | None) -> _Log:
-    number = ids.number("event", after) if after else None
-    first = events.last_before(app_.db, since) if since else None
+def _log(app_: App, calls: bool, kinds: list[str], since: datetime | None) -> _Log:
+    db = app_.db
+    if calls:
+        return _Log(
+            "message",
+            lambda after, most: records.tool_calls(db, app_.scope.owner, most, since, after),
+            lambda row: row["result"] or row["asked_in"],
+            _call_line,
+            lambda: records.newest_message(db),
+        )
     return _Log(
-        lambda past, most: events.listing(app_.db, most, kinds, since, past),
-        lambda row: ids.number("event", row["id"]),
+        "event",
+        lambda after, most: events.listing(db, most, kinds, since, after),
+        lambda row: row["id"],
         events.format_line,
-        number,
-        max((each for each in (number, first) if each is not None), default=None),
-        lambda: events.latest_number(app_.db),
-    )
-
-
-def _calls(app_: App, since: datetime | None, after: str | None) -> _Log:
-    number = ids.number("message", after) if after else None
-    return _Log(
-        lambda past, most: records.tool_calls(app_.db, app_.scope.owner, most, since, past),
-        lambda row: ids.number("message", row["result"] or row["asked_in"]),
-        _call_line,
-        number,
-        number,
-        lambda: records.newest_message(app_.db),
-        _ALL if since else _DEFAULT_LIMIT,
+        lambda: events.latest_number(db),
     )
 
 
@@ -177,29 +170,22 @@ _BARS = " "  # the heading of the bars
 _BAR = 16  # cells
 
 
-class GroupBy(StrEnum):
-    day = "day"
-    model = "model"
-    session = "session"
-    turn = "turn"
-
-
 @stats_app.command()
 def stats(
     app_: App,
-    per: Annotated[GroupBy, Option("--per", help="What to count by.")] = GroupBy.day,
-    days: Annotated[bool, Option("--signals", help="Only what is due, days in a row, and what the tools did.")] = False,
+    per: Literal["day", "model", "session", "turn"] = option("--per", "What to count by.", "day"),
+    days: bool = flag("--signals", "Only what is due, days in a row, and what the tools did."),
     limit: Limit = 30,
     as_json: AsJson = False,
 ) -> None:
     """Count tokens, time and cost of the answers, by day, model, session or turn; say what is due."""
     owner, now = app_.scope.owner, app_.time()
     if not days:
-        rows = records.token_usage(app_.db, owner, per.value, limit)
+        rows = records.token_usage(app_.db, owner, per, limit)
         if as_json:
             output.put_json(rows)
             return
-        _print_usage(rows, (per.value, *_COLUMNS))
+        _print_usage(rows, (per, *_COLUMNS))
     found = signals.read(app_.db, owner, now, now - signals.PERIOD)
     if as_json:
         due = {name: [ids.handle("task", id) for id in getattr(found.due, name)] for name in ("overdue", "today")}
@@ -250,8 +236,8 @@ def list_jobs(app_: App, limit: Limit = 50, as_json: AsJson = False) -> None:
 @jobs_app.command("run")
 def run_jobs(
     invocation: Invocation,
-    until_idle: Annotated[bool, Option("--until-idle", help="Exit when nothing is due or being run.")] = False,
-    due: Annotated[bool, Option("--due", hidden=True)] = False,  # exit when nothing is left to begin
+    until_idle: bool = flag("--until-idle", "Exit when nothing is due or being run."),
+    due: bool = flag("--due", "", hidden=True),  # exit when nothing is left to begin
 ) -> None:
     """Run what is due, then wait for more."""
     from agent_cli.repl import reminders  # what works, needed for this alone

@@ -7,7 +7,8 @@ from typer import Argument, Option
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Hidden, Limit, NewWords, given, group, noun
+from agent_cli.cli.invocation import Decision, given, group, noun
+from agent_cli.cli.options import AsJson, Hidden, Limit, NewWords, argument, flag, option
 from agent_cli.clock import local
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, moments
@@ -26,9 +27,9 @@ NoteHandle = Annotated[str, Argument(help="The note's handle, as in n4.")]
 @app.command()
 def add(
     app_: App,
-    words: Annotated[list[str] | None, Argument(help="The note; without words it is read from standard input.")] = None,
-    title: Annotated[str, Option("-t", "--title", help="A short title.")] = "",
-    tag: Annotated[list[str] | None, Option("--tag", help="Put #TAG behind its words; may be given again.")] = None,
+    words: list[str] | None = argument("The note; without words it is read from standard input.", None),
+    title: str = option("-t, --title", "A short title.", ""),
+    tag: list[str] | None = option("--tag", "Put #TAG behind its words; may be given again."),
 ) -> None:
     """Write a note."""
     tags = [f"#{notes.tag(each)}" for each in tag or ()]
@@ -45,7 +46,7 @@ def list_(
     limit: Limit = 50,
     as_json: AsJson = False,
     hidden: Hidden = False,
-    tag: Annotated[str, Option("--tag", help="Only those that say #TAG.")] = "",
+    tag: str = option("--tag", "Only those that say #TAG.", ""),
 ) -> None:
     """List notes, the latest first."""
     wanted = notes.tag(tag) if tag else ""
@@ -134,10 +135,9 @@ TaskHandles = Annotated[list[str], Argument(metavar="TASK…", help="Their handl
 @remind_app.command(no_args_is_help=False)
 def remind(
     app_: App,
-    words: Annotated[
-        list[str] | None,
-        Argument(help="What and when: call the dentist friday 3pm. Without words standard input is read."),
-    ] = None,
+    words: list[str] | None = argument(
+        "What and when: call the dentist friday 3pm. Without words standard input is read.", None
+    ),
     at: AtOption = None,
 ) -> None:
     """Add a task with a reminder: `agent remind call the dentist friday 3pm`.
@@ -152,7 +152,6 @@ def remind(
 
 
 def _add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
-    """Add a task and print the time that was understood. Raises UsageError."""
     now, zone = app_.time(), moments.local_zone()
     text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
     task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin="tool" if app_.child else origin)
@@ -162,8 +161,8 @@ def _add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
 @tasks_app.command("list")
 def list_tasks(
     app_: App,
-    every: Annotated[bool, Option("--all", help="Also those that are done.")] = False,
-    done: Annotated[bool, Option("--done", help="Only those that are done.")] = False,
+    every: bool = flag("--all", "Also those that are done."),
+    done: bool = flag("--done", "Only those that are done."),
     hidden: Hidden = False,
     limit: Limit = 50,
     as_json: AsJson = False,
@@ -204,7 +203,7 @@ def show_task(app_: App, handle: TaskHandle, as_json: AsJson = False) -> None:
 @tasks_app.command("add")
 def add_task(
     app_: App,
-    words: Annotated[list[str], Argument(help="What and when: call the dentist friday 3pm.")],
+    words: list[str] = argument("What and when: call the dentist friday 3pm."),
     at: AtOption = None,
 ) -> None:
     """Add a task, as `agent remind` does."""
@@ -227,7 +226,7 @@ def reopen(app_: App, handles: TaskHandles) -> None:
 def snooze(
     app_: App,
     handle: TaskHandle,
-    when: Annotated[list[str], Argument(metavar="WHEN", help="Until when: 1 hour, tomorrow at 9.")],
+    when: list[str] = argument("Until when: 1 hour, tomorrow at 9.", metavar="WHEN"),
 ) -> None:
     """Postpone a reminder."""
     until = due_times.parse_moment(" ".join(when), app_.time(), moments.local_zone())

@@ -46,7 +46,6 @@ def look(stream: TextIO | None = None) -> "Display | None":
 
 
 def say(text: str = "") -> None:
-    """Print lines on standard output."""
     sys.stdout.write(_formatted(text, sys.stdout) + "\n")
 
 
@@ -56,7 +55,6 @@ def lines(texts: Iterable[str]) -> None:
 
 
 def fields(rows: Iterable[tuple[str, Any]], width: int, indent: str = "") -> None:
-    """Print names and their values, each pair on a line."""
     lines(f"{indent}{name:<{width}} {value}" for name, value in rows)
 
 
@@ -172,7 +170,6 @@ def table(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> None:
 
 
 def tree(lines: Sequence[tuple[int, str]]) -> None:
-    """Print (depth, line) as indented lines, at a terminal as a tree."""
     display = look()
     if lines and display and display.wrap:
         from agent_cli.render import layout  # a pipe needs none of it

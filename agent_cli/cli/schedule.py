@@ -15,13 +15,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from typer import Argument, Option
+from typer import Argument
 
 from agent_cli import atomic_file, text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output, schedule_run
 from agent_cli.cli import skills as skill_commands
-from agent_cli.cli.invocation import AsJson, Decision, Hidden, Yes, noun
+from agent_cli.cli.invocation import Decision, noun
+from agent_cli.cli.options import AsJson, Hidden, Yes, argument, flag, option
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.planner.schedules import Schedule
@@ -55,20 +56,15 @@ class _AddCommand(Decision):
 @app.command(cls=_AddCommand)
 def add(
     app_: App,
-    when: Annotated[
-        list[str], Argument(help='In words, as in "every day at 7"; five fields of cron; or a name as @daily.')
-    ],
-    prompt: Annotated[str, Option("--prompt", help="What is asked each time.")] = "",
-    skill: Annotated[str, Option("--skill", help="The skill to carry out, instead of a prompt.")] = "",
-    model: Annotated[
-        str, Option("-m", "--model", help="The model that answers; by default that of the settings.")
-    ] = "",
-    to_note: Annotated[bool, Option("--to-note", help="Keep each answer as a note (the default).")] = False,
-    to_file: Annotated[str, Option(help="Write it to a file; ~ and dates as %Y-%m-%d are filled in.")] = "",
-    to_command: Annotated[
-        list[str] | None,
-        Option(_TO_COMMAND, metavar="CMD ARGS...", help="Pass it to a command; must be the last option."),
-    ] = None,
+    when: list[str] = argument('In words, as in "every day at 7"; five fields of cron; or a name as @daily.'),
+    prompt: str = option("--prompt", "What is asked each time.", ""),
+    skill: str = option("--skill", "The skill to carry out, instead of a prompt.", ""),
+    model: str = option("-m, --model", "The model that answers; by default that of the settings.", ""),
+    to_note: bool = flag("--to-note", "Keep each answer as a note (the default)."),
+    to_file: str = option("--to-file", "Write it to a file; ~ and dates as %Y-%m-%d are filled in.", ""),
+    to_command: list[str] | None = option(
+        _TO_COMMAND, "Pass it to a command; must be the last option.", metavar="CMD ARGS..."
+    ),
 ) -> None:
     """Add a schedule.
 
@@ -209,7 +205,6 @@ def _state(each: Schedule, now: datetime) -> str:
 
 
 def _last(each: Schedule) -> str:
-    """How the last run went."""
     return f"{_when(each.last_at, each)}: {each.error or 'went well'}" if each.last_at else "not run yet"
 
 
@@ -279,8 +274,8 @@ class _Installation:
 @app.command(cls=Decision)
 def install(
     app_: App,
-    by: Annotated[Scheduler | None, Option("--by", help="What runs them; by default what the machine has.")] = None,
-    print_: Annotated[bool, Option("--print", help="Print what would be written, and write nothing.")] = False,
+    by: Scheduler | None = option("--by", "What runs them; by default what the machine has."),
+    print_: bool = flag("--print", "Print what would be written, and write nothing."),
     yes: Yes = False,
 ) -> None:
     """Have the machine run schedules.
@@ -332,7 +327,6 @@ def uninstall(yes: Yes = False) -> None:
 
 
 def _confirm(question: str, yes: bool) -> None:
-    """Ask for a yes. Raises AgentError without one."""
     if yes:
         return
     if not consent.is_possible():
@@ -421,7 +415,6 @@ def _files() -> dict[Scheduler, list[Path]]:
 
 
 def _installed() -> list[Scheduler]:
-    """The schedulers for which an installation was written."""
     found = [each for each, files in _files().items() if files[-1].exists()]
     with suppress(AgentError):  # no crontab can be read, so none of our lines is in it
         if any(line.endswith(_MARK) for line in _crontab_lines()):
@@ -454,7 +447,6 @@ def _run(command: Sequence[str], *, may_fail: bool = False) -> None:
 
 
 def _completed(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":
-    """The completed process. Raises AgentError when the command cannot be run."""
     try:
         return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     except OSError as error:

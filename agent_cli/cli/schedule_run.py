@@ -15,9 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
-
-from typer import Argument, Option
 
 from agent_cli import atomic_file
 from agent_cli.agent.jobs.worker import TIME_LIMIT
@@ -26,6 +23,7 @@ from agent_cli.app.app import App
 from agent_cli.app.turns import Outcome
 from agent_cli.cli import ask
 from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import argument, flag, option
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.planner import notes, schedules
@@ -119,11 +117,9 @@ def pass_to_command(command: Sequence[str], answer: str, stop: Cancel, seconds: 
 
 def run(
     invocation: Invocation,
-    handle: Annotated[
-        str | None, Argument(metavar="[SCHEDULE]", help="Run this one at once, as in c3, and exit.")
-    ] = None,
-    due: Annotated[bool, Option("--due", help="Run what is due, and exit.")] = False,
-    now: Annotated[str | None, Option("--now", metavar="C3", help="The same as naming it.")] = None,
+    handle: str | None = argument("Run this one at once, as in c3, and exit.", None, metavar="[SCHEDULE]"),
+    due: bool = flag("--due", "Run what is due, and exit."),
+    now: str | None = option("--now", "The same as naming it.", metavar="C3"),
 ) -> None:
     """Run schedules as they fall due, until it is stopped.
 
@@ -157,7 +153,6 @@ def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
 
 
 def _run_due_once(app: App, invocation: Invocation, stop: Cancel) -> None:
-    """Run what is due. Raises AgentError when a run did not go well, so that a timer shows a failed command."""
     went_well = _run_due(app, invocation, stop)
     if failed := went_well.count(False):
         raise AgentError(f"{failed} of {len(went_well)} failed; `agent schedule list` says why")
@@ -167,7 +162,6 @@ def _run_due_once(app: App, invocation: Invocation, stop: Cancel) -> None:
 
 
 def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> None:
-    """Run one schedule now. Raises AgentError when it does not go well."""
     wanted = schedules.get(app.db, ids.number("schedule", handle), app.scope.owner)
     if wanted.hidden_at:
         raise UsageError(f"{wanted.handle} is hidden; `agent schedule restore {wanted.handle}` brings it back")
@@ -181,7 +175,6 @@ def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> Non
 
 
 def _run_continuously(app: App, invocation: Invocation, stop: Cancel) -> None:
-    """Run what is due, again and again, until it is stopped."""
     invocation.note("running schedules when they are due; Ctrl-C stops it")
     jobs = background.IdleWorker(lambda cancel: background.job_context(app, app.db.another_connection(), cancel), _IDLE)
     try:

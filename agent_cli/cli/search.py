@@ -8,16 +8,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from typer import Argument, Exit, Option
+from typer import Exit
 
 from agent_cli import clock, kinds
 from agent_cli.agent import profile
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, Limit, PeriodUnit, Until, group, opened, parse_moment
+from agent_cli.cli.invocation import Invocation, group, opened, parse_moment
+from agent_cli.cli.options import AsJson, Limit, PeriodUnit, Until, argument, flag, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall, recall_log, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, between_days
@@ -35,20 +36,18 @@ app = group()
 @app.command()
 def search(
     app_: App,
-    words: Annotated[list[str] | None, Argument(help="The question, or words to find.", show_default=False)] = None,
-    kind: Annotated[list[SearchableKind] | None, Option("--kind", help="Only this kind; may be given again.")] = None,
-    since: Annotated[str | None, Option("--since", help="From this day on, as in 2026-11-20.")] = None,
+    words: list[str] | None = argument("The question, or words to find.", None, show_default=False),
+    kind: list[SearchableKind] | None = option("--kind", "Only this kind; may be given again."),
+    since: str | None = option("--since", "From this day on, as in 2026-11-20."),
     until: Until = None,
-    min_days: Annotated[int | None, Option("--min-days-ago", min=0, help="At least this many days ago.")] = None,
-    max_days: Annotated[int | None, Option("--max-days-ago", min=0, help="At most this many days ago.")] = None,
-    author: Annotated[str | None, Option("--author", help="Said by this person.")] = None,
-    in_this_place: Annotated[bool, Option("--here", help="Only from this project or folder.")] = False,
-    place: Annotated[str | None, Option("--place", help="Only from this project or folder, by its name.")] = None,
-    unit: Annotated[PeriodUnit | None, Option("--grain", help="Only summaries of this length.")] = None,
-    batch: Annotated[
-        Path | None, Option("--batch", help="A file of questions, one a line; prints a JSON object for each.")
-    ] = None,
-    explain: Annotated[bool, Option("--explain", help="What each score is made of.")] = False,
+    min_days: int | None = option("--min-days-ago", "At least this many days ago.", min=0),
+    max_days: int | None = option("--max-days-ago", "At most this many days ago.", min=0),
+    author: str | None = option("--author", "Said by this person."),
+    in_this_place: bool = flag("--here", "Only from this project or folder."),
+    place: str | None = option("--place", "Only from this project or folder, by its name."),
+    unit: PeriodUnit | None = option("--grain", "Only summaries of this length."),
+    batch: Path | None = option("--batch", "A file of questions, one a line; prints a JSON object for each."),
+    explain: bool = flag("--explain", "What each score is made of."),
     limit: Limit = 10,
     as_json: AsJson = False,
 ) -> None:
@@ -144,11 +143,10 @@ why_app = group()
 @why_app.command()
 def why(
     app_: App,
-    words: Annotated[
-        list[str] | None,
-        Argument(metavar="[MESSAGE|WORDS]", help="The message, as in m12; without it your last one. Or words to ask."),
-    ] = None,
-    scores: Annotated[bool, Option("--score", help="Also what each score is made of.")] = False,
+    words: list[str] | None = argument(
+        "The message, as in m12; without it your last one. Or words to ask.", None, metavar="[MESSAGE|WORDS]"
+    ),
+    scores: bool = flag("--score", "Also what each score is made of."),
     as_json: AsJson = False,
 ) -> None:
     """Show what was recalled for a question, and why; of words, what memory would add to them."""
@@ -208,10 +206,9 @@ def status(app_: App, as_json: AsJson = False) -> None:
 @index_app.command()
 def rebuild(
     invocation: Invocation,
-    embedder: Annotated[
-        Literal["ollama", "openai", "local", "embedded"] | None,
-        Option("--embedder", help="Also make new vectors: embedded, or those of the engine."),
-    ] = None,
+    embedder: Literal["ollama", "openai", "local", "embedded"] | None = option(
+        "--embedder", "Also make new vectors: embedded, or those of the engine."
+    ),
 ) -> None:
     """Rebuild the indexes. Search by words keeps working while new vectors are made."""
     app_ = invocation.app()

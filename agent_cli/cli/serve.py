@@ -5,11 +5,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
-from typer import Argument, Context, Exit, Option
+from typer import Argument, Context, Exit
 
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, group
+from agent_cli.cli.invocation import Decision, Invocation, group
+from agent_cli.cli.options import AsJson, argument, flag, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.repl import reminders
@@ -24,21 +25,16 @@ CallerName = Annotated[str, Argument(help="Small letters and digits, as in home-
 @app.callback(invoke_without_command=True)
 def serve(
     context: Context,
-    host: Annotated[str, Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option("--port", min=0, max=65535, help="0: any that is free.")] = 8177,
-    insecure_bind: Annotated[
-        bool, Option("--insecure-bind", help="Allow an address that other machines can reach, unencrypted.")
-    ] = False,
-    name: Annotated[list[str] | None, Option(help="Another host name of the server, as behind a proxy.")] = None,
-    turns: Annotated[int, Option("--turns", min=1, max=64, help="Turns that run at once; others wait.")] = 4,
-    seconds: Annotated[
-        float, Option("--timeout", min=1, max=10_000_000, help="Seconds until a turn is given up.")
-    ] = 600,
-    grace: Annotated[
-        float,
-        Option("--grace", min=0, max=10_000_000, help="Seconds that running turns have left when the server stops."),
-    ] = 10,
-    rate: Annotated[float, Option("--rate", min=0.01, help="Requests a second that one caller may send.")] = 10,
+    host: str = option("--host", "The address to listen on.", "127.0.0.1"),
+    port: int = option("--port", "0: any that is free.", 8177, min=0, max=65535),
+    insecure_bind: bool = flag("--insecure-bind", "Allow an address that other machines can reach, unencrypted."),
+    name: list[str] | None = option("--name", "Another host name of the server, as behind a proxy."),
+    turns: int = option("--turns", "Turns that run at once; others wait.", 4, min=1, max=64),
+    seconds: float = option("--timeout", "Seconds until a turn is given up.", 600, min=1, max=10_000_000),
+    grace: float = option(
+        "--grace", "Seconds that running turns have left when the server stops.", 10, min=0, max=10_000_000
+    ),
+    rate: float = option("--rate", "Requests a second that one caller may send.", 10, min=0.01),
 ) -> None:
     """Serve the assistant to other programs, on this machine alone unless told otherwise."""
     if context.invoked_subcommand:
@@ -76,8 +72,8 @@ def serve(
 def add(
     invocation: Invocation,
     name: CallerName,
-    read_only: Annotated[bool, Option("--read-only", help="It may look and ask; nothing of it is kept.")] = False,
-    mine: Annotated[bool, Option("--mine", help="It reaches your own memory instead of one of its own.")] = False,
+    read_only: bool = flag("--read-only", "It may look and ask; nothing of it is kept."),
+    mine: bool = flag("--mine", "It reaches your own memory instead of one of its own."),
 ) -> None:
     """Allow a program to connect. Its token is printed once and kept nowhere."""
     app_: App = invocation.app()
@@ -126,9 +122,7 @@ mcp_app = group(
 @mcp_app.command("serve")
 def serve_mcp(
     app_: App,
-    write: Annotated[
-        bool, Option("--write", help="Notes may be saved too, and facts proposed; those wait for your yes.")
-    ] = False,
+    write: bool = flag("--write", "Notes may be saved too, and facts proposed; those wait for your yes."),
 ) -> None:
     """Serve what is remembered, on standard input and output. Another assistant starts this."""
     from agent_cli.serve import mcp  # the library takes 0.6 s
@@ -139,7 +133,7 @@ def serve_mcp(
 @mcp_app.command("list")
 def list_servers(
     app_: App,
-    name: Annotated[str | None, Argument(help="One server, with the arguments of its tools.")] = None,
+    name: str | None = argument("One server, with the arguments of its tools.", None),
     as_json: AsJson = False,
 ) -> None:
     """List the servers in the settings, and which of their tools may run. Starts none."""

@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from typer import Argument, Option
+from typer import Argument
 
 from agent_cli import clock, limits
 from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Hidden, Invocation, Limit, group, noun, opened, report_skipped
+from agent_cli.cli.invocation import Decision, Invocation, group, noun, opened, report_skipped
+from agent_cli.cli.options import AsJson, Hidden, Limit, argument, flag, option
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
@@ -142,9 +143,9 @@ def _note_change(app_: App, session: Session, change: str) -> None:
 @app.command()
 def export(
     app_: App,
-    handle: Annotated[str | None, Argument(metavar="[SESSION]", help="Without it: the latest one.")] = None,
-    every: Annotated[bool, Option("--all", help="All sessions.")] = False,
-    format: Annotated[Literal["md", "json", "jsonl"], Option("--format", help="jsonl can be imported again.")] = "md",
+    handle: str | None = argument("Without it: the latest one.", None, metavar="[SESSION]"),
+    every: bool = flag("--all", "All sessions."),
+    format: Literal["md", "json", "jsonl"] = option("--format", "jsonl can be imported again.", "md"),
 ) -> None:
     """Write sessions to standard output."""
     if handle and every:
@@ -168,8 +169,8 @@ def export(
 @app.command("import", cls=Decision)
 def import_(
     app_: App,
-    file: Annotated[Path, Argument(help="JSON lines, a session a line; - is standard input.")],
-    source: Annotated[str, Option("--source", help="A name for where it comes from.")] = "import",
+    file: Path = argument("JSON lines, a session a line; - is standard input."),
+    source: str = option("--source", "A name for where it comes from.", "import"),
 ) -> None:
     """Read sessions from JSON lines. Importing twice adds nothing; a broken line is reported and skipped (exit 1)."""
     with opened(file) as lines:
@@ -180,7 +181,6 @@ def import_(
 
 
 def _report(done: transfer.ImportResult, one: str, many: str) -> None:
-    """Print what was imported. Raises AgentError when something was skipped."""
     output.say(f"imported {counted(done.sessions, 'session')} with {counted(done.messages, 'message')}")
     report_skipped(done.broken, one, many)
 
@@ -211,7 +211,7 @@ def claude(invocation: Invocation, file: Export) -> None:
 @import_app.command(cls=Decision)
 def llm(
     invocation: Invocation,
-    file: Annotated[Path, Argument(metavar="FILE", help="Its logs.db; `llm logs path` says where that is.")],
+    file: Path = argument("Its logs.db; `llm logs path` says where that is.", metavar="FILE"),
 ) -> None:
     """Import what llm has logged. The file is only read; a later import adds what is new."""
     _import(invocation, file, "llm")

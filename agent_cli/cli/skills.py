@@ -11,7 +11,8 @@ from typer import Argument, Option
 from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, ConfirmRead, Decision, EveryState, Hidden, Limit, noun, report_skipped
+from agent_cli.cli.invocation import Decision, noun, report_skipped
+from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, argument, flag, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.skills import skills
@@ -39,7 +40,7 @@ def list_(
     app_: App,
     limit: Limit = 100,
     as_json: AsJson = False,
-    pending: Annotated[bool, Option("--pending", help="Those that wait for your yes.")] = False,
+    pending: bool = flag("--pending", "Those that wait for your yes."),
     every: EveryState = False,
     hidden: Hidden = False,
 ) -> None:
@@ -59,7 +60,6 @@ def list_(
 
 
 def _row(skill: Skill) -> dict[str, str]:
-    """A skill as a line has it: with its state unless it is in force."""
     changes = f", changes {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
     mark = "" if skill.state == ACCEPTED else f"{skill.state}{changes}"
     return {"id": skill.handle, "mark": mark, "name": skill.name, "what": one_line(skill.description, 160)}
@@ -70,7 +70,7 @@ def show(
     app_: App,
     name: SkillName,
     as_json: AsJson = False,
-    versions: Annotated[bool, Option("--versions", help="List its versions.")] = False,
+    versions: bool = flag("--versions", "List its versions."),
     version: InVersion = None,
     file: Annotated[str, Option("--file", help="Print one of its files, as in scripts/build.sh.")] = "",
 ) -> None:
@@ -132,14 +132,10 @@ def _versions(app_: App, skill: Skill, as_json: bool) -> None:
 @app.command()
 def add(
     app_: App,
-    name: Annotated[str, Argument(help="Small letters, digits and hyphens, as in deploy-site.")],
-    body: Annotated[
-        list[str] | None, Argument(help="The steps; without them they are read from standard input.")
-    ] = None,
-    description: Annotated[str, Option("-d", "--description", help="What it does and when to use it.")] = "",
-    example: Annotated[
-        bool, Option("--example", help="Add the example skill of this name, as morning-briefing.")
-    ] = False,
+    name: str = argument("Small letters, digits and hyphens, as in deploy-site."),
+    body: list[str] | None = argument("The steps; without them they are read from standard input.", None),
+    description: str = option("-d, --description", "What it does and when to use it.", ""),
+    example: bool = flag("--example", "Add the example skill of this name, as morning-briefing."),
 ) -> None:
     """Write down how something is done. What you type counts at once; what comes through a pipe waits for your yes."""
     name = skills.check_name(name)
@@ -168,7 +164,6 @@ def add(
 
 
 def _composed(name: str, description: str, steps: str) -> str:
-    """The SKILL.md. Raises UsageError."""
     if not description.strip():
         raise UsageError("say what it does and when to use it, with --description")
     return skills.compose(name, description, steps)
@@ -214,7 +209,7 @@ def edit(app_: App, name: SkillName) -> None:
 
 
 @app.command(cls=Decision)
-def rm(app_: App, names: Annotated[list[str], Argument(metavar="NAME...")]) -> None:
+def rm(app_: App, names: list[str] = argument(metavar="NAME...")) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
     chosen = list(dict.fromkeys(find_skill(app_, name) for name in names))
     for skill in chosen:
@@ -249,9 +244,9 @@ app.command()(consent.review)
 @app.command()
 def export(
     app_: App,
-    names: Annotated[list[str] | None, Argument(metavar="[NAME...]", help="Without one: all, with --to.")] = None,
-    to: Annotated[Path | None, Option("--to", help="The folder to write NAME/SKILL.md to.")] = None,
-    force: Annotated[bool, Option("--force", help="Overwrite other files.")] = False,
+    names: list[str] | None = argument("Without one: all, with --to.", None, metavar="[NAME...]"),
+    to: Path | None = option("--to", "The folder to write NAME/SKILL.md to."),
+    force: bool = flag("--force", "Overwrite other files."),
 ) -> None:
     """Print a skill as its SKILL.md, or write several to a folder."""
     chosen = list(dict.fromkeys(find_skill(app_, name) for name in names or ()))
@@ -277,14 +272,12 @@ def export(
 @app.command("import")
 def import_(
     app_: App,
-    paths: Annotated[
-        list[Path] | None,
-        Argument(
-            metavar="[PATH...]",
-            help="A SKILL.md, a folder with one, or a folder of such folders; else .agents/skills here and at home.",
-        ),
-    ] = None,
-    accept: Annotated[bool, Option("--accept", help="Accept them all; needs --yes.")] = False,
+    paths: list[Path] | None = argument(
+        "A SKILL.md, a folder with one, or a folder of such folders; else .agents/skills here and at home.",
+        None,
+        metavar="[PATH...]",
+    ),
+    accept: bool = flag("--accept", "Accept them all; needs --yes."),
     yes: ConfirmRead = False,
 ) -> None:
     """Read SKILL.md files, into the queue unless accepted."""

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Annotated, Any
 
-from typer import Argument, Context, Option
+from typer import Argument, Context
 
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, Limit, PeriodUnit, group, noun
+from agent_cli.cli.invocation import Decision, Invocation, group, noun
+from agent_cli.cli.options import AsJson, Limit, PeriodUnit, argument, flag, option
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
@@ -40,7 +41,7 @@ _SESSION_REFUSED = "the summary of a session is written when it is closed: `agen
 @app.command("list")
 def list_(
     app_: App,
-    unit: Annotated[PeriodUnit | None, Option("--grain", help="Only those of this length.")] = None,
+    unit: PeriodUnit | None = option("--grain", "Only those of this length."),
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +65,7 @@ def list_(
 def show(
     app_: App,
     name: SummaryName,
-    sources: Annotated[bool, Option("--sources", help="What each sentence comes from.")] = False,
+    sources: bool = flag("--sources", "What each sentence comes from."),
     as_json: AsJson = False,
 ) -> None:
     """Show a summary whole, how it was made, and from what."""
@@ -95,11 +96,9 @@ def show(
 @app.command()
 def rebuild(
     invocation: Invocation,
-    names: Annotated[
-        list[str] | None, Argument(metavar="[PERIOD]...", help="As in 2026-W47, today, month, y4.")
-    ] = None,
-    every: Annotated[bool, Option("--all", help="Every ended period in which something was said.")] = False,
-    unit: Annotated[PeriodUnit | None, Option("--grain", help="With --all: only those of this length.")] = None,
+    names: list[str] | None = argument("As in 2026-W47, today, month, y4.", None, metavar="[PERIOD]..."),
+    every: bool = flag("--all", "Every ended period in which something was said."),
+    unit: PeriodUnit | None = option("--grain", "With --all: only those of this length."),
 ) -> None:
     """Make summaries again, now.
 
@@ -112,7 +111,7 @@ def rebuild(
     app_ = invocation.app()
     if bool(names) == every or (unit and not every):
         raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
-    if unit is PeriodUnit.session:
+    if unit == "session":
         raise UsageError(_SESSION_REFUSED)
     requested = _all_periods(app_, unit) if every else [_period(app_, each) for each in names or ()]
     job_context = background.job_context(app_, app_.db, Cancel())
@@ -249,7 +248,7 @@ Candidates = Sequence[retention.RetentionCandidate]
 @retention_app.callback(invoke_without_command=True)
 def overview(
     context: Context,
-    dry_run: Annotated[bool, Option("--dry-run", help="List what would be removed now.")] = False,
+    dry_run: bool = flag("--dry-run", "List what would be removed now."),
     as_json: AsJson = False,
 ) -> None:
     """Show how long each kind is kept, how much there is, what would go now, and what keeps the rest."""
@@ -277,9 +276,7 @@ def overview(
 
 
 @retention_app.command(cls=Decision)
-def apply(
-    app_: App, yes: Annotated[bool, Option("--yes", help="Do not ask: you have seen what will be removed.")] = False
-) -> None:
+def apply(app_: App, yes: bool = flag("--yes", "Do not ask: you have seen what will be removed.")) -> None:
     """Remove now what would go. Without `--yes` it asks first."""
     limits = retention.policy(app_.config.retention)
     if not limits:

@@ -92,12 +92,10 @@ _BESIDE = {  # commands that stand in the module of another
 
 
 def module(command: str) -> str:
-    """The module of a command."""
     return f"agent_cli.cli.{_BESIDE.get(command, command)}"
 
 
 def app(command: str) -> Any:
-    """The Typer app of a command, imported now."""
     return getattr(import_module(module(command)), f"{command}_app" if command in _BESIDE else "app")
 
 

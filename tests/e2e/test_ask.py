@@ -50,47 +50,21 @@ def test_the_latest_session_is_the_one_continued_last(program, server):
     assert program.rows("select count(*) from session") == [(2,)]
 
 
-def test_a_session_is_continued_by_words_that_stand_in_it(program, server):
-    program("ask", "the boiler pressure")
-    program("ask", "the train to Linz")
-    assert program("ask", "--session", "BOILER", "and now?").code == 0
-    assert shown(server)[0] == ("user", "the boiler pressure")
+NO_SESSION = {
+    "s99": "there is no session s99; `agent sessions list` shows them all",
+    "s99999999999999999999": "'s99999999999999999999' is not a handle of a session: write it like s4",
+    "swordfish": "no session mentions 'swordfish'; `agent sessions list` shows them all",
+    "the": "several sessions mention 'the'; name one by its handle:\n  s2  the train\n  s1  the boiler",
+}
 
 
-def test_one_shots_are_not_carried_over(program, server):
-    program("ask", "the password is swordfish")
-    program("ask", "hi")
-    assert "swordfish" not in str(server.turns[-1])
-
-
-def test_a_continued_session_is_carried_over_into_the_next(program, server):
-    program("ask", "my name is Ada")
-    program("ask", "--session", "s1", "remember it")
-    program("ask", "hi")
-    (asked,) = server.turns[-1]["messages"][1:]
-    assert asked["content"].startswith("⟦ From memory, not instructions, possibly out of date.\n")
-    assert "person: my name is Ada\n" in asked["content"]
-
-
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
-        ("s99", "there is no session s99; `agent sessions list` shows them all"),
-        ("s99999999999999999999", "'s99999999999999999999' is not a handle of a session: write it like s4"),
-        ("swordfish", "no session mentions 'swordfish'; `agent sessions list` shows them all"),
-        (
-            "the",
-            "several sessions mention 'the'; name one by its handle:\n  s2  the train\n  s1  the boiler",
-        ),
-    ],
-    ids=["unknown", "long", "unmentioned", "ambiguous"],
-)
-def test_a_session_that_cannot_be_told_is_said_and_nothing_is_asked(program, server, told, said):
+def test_a_session_that_cannot_be_told_is_said_and_nothing_is_asked(program, server):
     program("ask", "the boiler")
     program("ask", "the train")
-    ran = program("ask", "--session", told, "hi")
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"agent: {said}")
+    for told, said in NO_SESSION.items():
+        ran = program("ask", "--session", told, "hi")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"agent: {said}")
     assert len(server.turns) == 2
 
 

@@ -54,7 +54,21 @@ CHANGES = [
     "tasks restore t2",
     "facts rm f1",
     "facts reject f2",
+    "facts approve f2",
+    "facts add I like beer",
+    "facts edit f1 I like beer",
+    "facts edit",
+    "facts undo",
+    "facts restore f1",
+    "facts import likes --accept --yes",
     "skills rm tea",
+    "skills add deploy rsync -d ship",
+    "skills edit tea",
+    "skills restore tea --version 1",
+    "skills import skill --accept --yes",
+    "forget n1 --yes",
+    "db restore said",
+    "db compact",
     "sessions rm s1",
     "sessions rename s1 other words",
     "schedule rm c1",
@@ -88,6 +102,9 @@ def test_it_changes_and_hides_nothing_and_puts_no_words_in_the_persons_mouth(pro
     ):
         program(*command.split())
     program("facts", "import", "-", stdin='{"statement": "I like tea"}')
+    (program.work / "likes").write_text('{"statement": "I like beer"}')
+    (program.work / "skill").mkdir()
+    (program.work / "skill" / "SKILL.md").write_text("---\nname: skill\ndescription: ship\n---\n1. go\n")
     (program.work / "said").write_text(program("sessions", "export", "--all", "--format", "jsonl").out)
     before = [program.rows(each) for each in KEPT]
     assert all(before)

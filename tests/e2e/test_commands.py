@@ -188,16 +188,6 @@ def test_a_job_that_fails_waits_and_can_be_tried_at_once(program, server, queued
     assert program("jobs", "retry", "j3").code == 2  # it is done
 
 
-def test_search_takes_several_kinds(program):
-    program("notes", "add", "the boiler is old")
-    program("ask", "is the boiler broken?")
-    kinds = {(): ["m1", "n1"], ("note",): ["n1"], ("note", "message"): ["m1", "n1"], ("fact",): []}
-    for told, found in kinds.items():
-        row = program("search", "boiler", *(f"--kind={kind}" for kind in told), "--json").json
-        assert sorted(hit["id"] for hit in row["hits"]) == found, told
-    assert program("search", "boiler", "--kind=poem").code == 2
-
-
 def test_doctor_finds_everything_in_order(program, server):
     program.use(server).env["AGENT_LEARN"] = "off"
     program("ask", "hi")

@@ -125,14 +125,6 @@ def test_space_is_given_back(program):
     assert program("db", "check").code == 0
 
 
-@pytest.mark.parametrize("command", [["restore", "copy.db"], ["compact"]], ids=" ".join)
-def test_a_process_that_the_assistant_started_may_not(program, command):
-    program("db", "backup", str(program.work / "copy.db"))
-    ran = program("db", *command, env={"AGENT_CHILD": "1"})
-    said = "agent: the assistant started this process, and only you can say yes: run it at your own prompt\n"
-    assert ran == Ran(2, "", said)
-
-
 @pytest.fixture
 def locked(program):
     """The file with a note, which another program is writing to."""
@@ -150,18 +142,6 @@ def test_another_program_that_writes_does_not_keep_what_is_there_from_being_read
     ran = locked(*command.split())
     assert (ran.code, "the harbour at noon" in ran.out) == (0, True), ran
     assert time.monotonic() - began < 10  # a write is waited for 15 s
-
-
-def test_the_first_search_does_not_wait_for_another_program_that_writes(program):
-    program("notes", "add", "the harbour at noon")
-    other = apsw.Connection(str(program.db))
-    other.execute("begin immediate")
-    began = time.monotonic()
-    ran = program("search", "harbour")
-    other.close()
-
-    assert (ran.code, "the harbour at noon" in ran.out) == (0, True), ran
-    assert time.monotonic() - began < 10
 
 
 def test_a_file_that_another_program_writes_to_is_not_called_damaged(locked):

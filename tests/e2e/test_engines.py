@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.conftest import CHAT, NOBODY, Ran
+from tests.conftest import CHAT, Ran
 from tests.ollama_server import script
 
 
@@ -27,25 +27,12 @@ def test_a_conversation_with_a_tool_and_thinking(program, server):
     assert server.turns[0]["tools"] == server.turns[1]["tools"]
 
 
-def test_the_second_question_is_asked_behind_the_first(program, server):
-    program("ask", "I am Ada")
-    program("ask", "-c", "who am I?")
-    first, second = server.turns
-    assert second["messages"][: len(first["messages"])] == first["messages"]
-
-
 def test_memory_is_searched_by_the_vectors_of_the_server(program, server):
     program("notes", "add", "the heating engineer comes on Friday")
     assert program("index", "rebuild", "--embedder", server.engine).code == 0
     assert "document" in {each.prefix for each in server.embedded}
     assert "the heating engineer" in program("search", "heating engineer").out
     assert server.embedded[-1].prefix == "query"
-
-
-def test_without_the_server_memory_answers(program, server):
-    program("notes", "add", "the boiler is from 1998")
-    ran = program("ask", "how old is the boiler?", env={"AGENT_MODEL": "auto", **NOBODY})
-    assert (ran.code, "1998" in ran.out, "answering from memory only" in ran.err) == (3, True, True), ran
 
 
 def test_the_doctor_and_the_list_name_its_models(program, server):

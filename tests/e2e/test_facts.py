@@ -1,13 +1,12 @@
 """`agent facts`: said, listed, changed, undone, moved in and out, each in a process of its own."""
 
 import json
-import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import NOON, Program, Ran
+from tests.conftest import NOON, Ran
 
 pytestmark = pytest.mark.usefixtures("scripts_decide")
 
@@ -100,15 +99,6 @@ def test_a_fact_of_a_place_a_session_or_a_time_is_labelled(program):
     assert program("facts", "add", "--since", "2026-02-02", "--until", "2026-02-01", "x").code == 2
 
 
-def test_where_i_live_now_is_linz_and_in_april_it_was_graz(program):
-    assert take_in(program, LINZ, GRAZ) == Ran(0, "imported 2 facts, accepted\n", "")
-    assert program("facts", "list").out == "f1  2025-06-01  I moved to Linz\n"
-    assert program("facts", "list", "--as-of", "2025-04-01").out == "f2  2025-03-01  I live in Graz\n"
-    assert program("facts", "list", "--as-of", "2025-06-01").out == "f1  2025-06-01  I moved to Linz\n"
-    assert program("facts", "list", "--state", "superseded", "--json").json[0]["valid_to"] == "2025-06-01T00:00:00.000Z"
-    assert program("facts", "list", "--as-of", "2025-04-01", "--all").code == 2
-
-
 def test_a_fact_is_shown_with_where_it_comes_from_and_what_it_replaced(program):
     message = {"id": "m1", "role": "user", "content": "I moved to Linz", "at": "2025-06-01T10:00:00"}
     program("sessions", "import", "-", "--source", "old", stdin=lines({"id": "1", "messages": [message]}))
@@ -160,41 +150,6 @@ def test_several_are_approved_or_rejected_at_once_or_none(program):
     assert program("facts", "undo").out == (
         "taken back: f2 “The NAS is in the cellar” is pending again\ntaken back: f1 “I like tea” is pending again\n"
     )
-
-
-CHANGES = [
-    ["add", "I like beer"],
-    ["approve", "f1"],
-    ["approve", "--all", "--yes"],
-    ["edit", "f2", "I like beer"],
-    ["edit"],
-    ["undo"],
-    ["restore", "f3"],
-    ["import", "-", "--accept", "--yes"],
-]
-
-
-@pytest.fixture(scope="module")
-def three(tmp_path_factory):
-    """A file with a fact that waits, one that is true and one that is hidden."""
-    program = Program(tmp_path_factory.mktemp("three"))
-    program.env["AGENT_NOW"] = NOON.isoformat()
-    program("facts", "add", stdin="I like tea")
-    program("facts", "add", "The NAS is in the cellar")
-    program("facts", "add", "Anna plays the cello")
-    assert program("facts", "rm", "f3").code == 0
-    return program.db
-
-
-@pytest.mark.parametrize("command", CHANGES, ids=" ".join)
-def test_a_process_that_the_assistant_started_accepts_nothing(program, three, command):
-    shutil.copy(three, program.db)
-    program.edit_with('echo "- I like beer" >> "$1"')
-    before = program.rows("select * from fact")
-    ran = program("facts", *command, env={"AGENT_CHILD": "1"}, stdin=lines({"statement": "I like beer"}))
-    assert ran.code == 2
-    assert ran.err.startswith("agent: the assistant started this process, and only you can say yes")
-    assert program.rows("select * from fact") == before
 
 
 def test_what_a_process_of_the_assistant_pipes_in_waits(program):
@@ -250,16 +205,6 @@ def test_a_broken_file_changes_nothing_and_is_kept(program):
     assert program("facts", "list").out == "f1  2026-01-02  I like tea\n"
 
 
-def test_a_fact_that_changes_while_the_file_is_open_is_not_written_over(program):
-    program("facts", "add", "I like tea")
-    ran = program.edit_while(
-        ["facts", "edit"], lambda: program("facts", "edit", "f1", "I like beer"), 'sed -i s/tea/wine/ "$1"'
-    )
-    assert ran.code == 2
-    assert "f1 was changed elsewhere while you wrote; nothing was changed; your text is kept in " in ran.err
-    assert program("facts", "list").out == "f1  2026-01-02  I like beer\n"
-
-
 def test_a_fact_is_hidden_and_brought_back(program):
     program("facts", "add", "I like tea")
     assert program("facts", "rm", "f1") == Ran(0, "hidden f1 “I like tea” (agent facts restore f1)\n", "")
@@ -269,12 +214,6 @@ def test_a_fact_is_hidden_and_brought_back(program):
     assert program("facts", "restore", "f1") == Ran(0, "restored f1 “I like tea”\n", "")
     assert program("facts", "restore", "f1") == Ran(2, "", "agent: f1 is not hidden\n")
     assert program("facts", "search", "tea").out == "f1  2026-01-02  I like tea\n"
-
-
-def test_only_what_is_true_now_is_found(program):
-    take_in(program, GRAZ, LINZ)
-    program("facts", "add", stdin="Linz has a river and I walk there")
-    assert program("facts", "search", "where do I live, Graz or Linz?").out == "f2  2025-06-01  I moved to Linz\n"
 
 
 def test_facts_are_exported_and_imported_again(program):
@@ -330,17 +269,6 @@ def test_what_was_decided_or_is_past_does_not_come_back_by_an_import(program):
     program("facts", "reject", "f3")
     assert program("facts", "import", "-", stdin=tea).out == "imported 0 facts, pending\n"
     assert program.rows("select state from fact where id = 3") == [("rejected",)]
-
-
-def test_what_expired_while_it_waited_may_come_again(program):
-    message = {"id": "m1", "role": "user", "content": "I like tea", "at": "2025-06-01T10:00:00"}
-    program("sessions", "import", "-", stdin=lines({"id": "1", "messages": [message]}))
-    tea = lines({"statement": "I like tea", "source": "m1"})
-    program("facts", "import", "-", stdin=tea)
-    program("sessions", "list")
-    program.rows("update fact set state = 'expired'")
-    assert program("facts", "import", "-", "--accept", "--yes", stdin=tea).out == "imported 1 fact, accepted\n"
-    assert program.rows("select state from fact") == [("accepted",)]
 
 
 def test_broken_lines_of_an_import_are_told_and_the_others_taken(program):
@@ -431,9 +359,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
-def test_what_cannot_be_meant_is_said(program, arguments, said):
-    assert program("facts", *arguments) == Ran(2, "", f"agent: {said}\n")
+def test_what_cannot_be_meant_is_said(program):
+    for arguments, said in WRONG:
+        assert program("facts", *arguments) == Ran(2, "", f"agent: {said}\n"), arguments
 
 
 def test_every_list_takes_json_and_a_limit(program):
@@ -489,25 +417,11 @@ def test_the_newer_truth_wins_and_a_plan_begins_by_itself(program):
     assert program("facts", "edit", "f3", "--until", "2026-02-01").code == 2
 
 
-def test_what_is_over_is_ended_with_one_answer(program, server, terminal):
-    for known in ("I live in Wels", "I am vegetarian", "I smoke"):
-        program("facts", "add", known)
-    shell = terminal().wait_prompt()
-    shell.enter("I no longer live in Wels.").wait("f1 says “I live in Wels” · /update ends it").wait_prompt()
-    shell.enter("/update").wait("ended f1 “I live in Wels” (true until 2 Jan 2026)").wait_prompt()
-    shell.enter("remember that I'm not vegetarian any more").wait("ended f2 “I am vegetarian”").wait_prompt()
-    shell.enter("I stopped drinking coffee").wait("“I stopped drinking coffee” ends no fact").wait_prompt()
-    shell.enter("/exit")
-    assert program("facts", "list").out == "f3  2026-01-02  I smoke\n"
-
-
 def test_ask_says_on_standard_error_what_a_sentence_ends_and_how(program, server, terminal):
     program("facts", "add", "I live in Wels")
     ran = program("ask", "I no longer live in Wels")
-    line = "f1 says “I live in Wels” · /update in `agent -c` ends it"
-    assert line in ran.err
-    assert line not in ran.out
-    assert "f1 says" not in program("ask", "--json", "I no longer live in Wels").out
+    assert "f1 says “I live in Wels” · /update in `agent -c` ends it" in ran.err
+    assert "f1 says" not in ran.out + program("ask", "--json", "I no longer live in Wels").out
     shell = terminal("-c").wait_prompt()
     shell.enter("/update").wait("ended f1 “I live in Wels” (true until 2 Jan 2026)")
 

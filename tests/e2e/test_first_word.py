@@ -117,7 +117,7 @@ def test_running_jobs_until_idle_waits_for_a_job_that_another_process_runs(talks
 
     second = talks.start("jobs", "run", "--until-idle")
     with pytest.raises(subprocess.TimeoutExpired):
-        second.wait(timeout=3)
+        second.wait(timeout=1.5)
     assert talks("jobs", "run", "--due").code == 0  # what is started behind a command does not wait
     answered.set()
     for each in (first, second):

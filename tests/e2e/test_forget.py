@@ -208,14 +208,6 @@ def test_a_backup_that_holds_it_is_named(program):
     assert str(program.home / "gone") not in ran.err
 
 
-def test_an_import_does_not_bring_it_back(program):
-    line = json.dumps({"id": "1", "messages": [{"id": "1", "role": "user", "content": f"The code is {SECRET}."}]})
-    program("sessions", "import", "-", stdin=line)
-    assert program("forget", "--session", "s1", "--yes").code == 0
-    assert program("sessions", "import", "-", stdin=line).out == "imported 0 sessions with 0 messages\n"
-    assert traces(program.db, SECRET) == 0
-
-
 def test_days_are_forgotten(program):
     for day in ("2026-03-01", "2026-03-02", "2026-03-03"):
         program.env["AGENT_NOW"] = f"{day}T23:30:00+02:00"
@@ -235,16 +227,10 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
-def test_what_cannot_be_meant_is_said_and_nothing_is_erased(program, arguments, said):
+def test_what_cannot_be_meant_is_said_and_nothing_is_erased(program):
     program("notes", "add", "milk")
-    assert program("forget", *arguments, "--yes") == Ran(2, "", f"agent: {said}\n")
-    assert program.rows("select text from note") == [("milk",)]
-
-
-def test_what_the_assistant_started_cannot_forget(program):
-    program("notes", "add", "milk")
-    assert program("forget", "n1", "--yes", env={"AGENT_CHILD": "1"}).code == 2
+    for arguments, said in WRONG:
+        assert program("forget", *arguments, "--yes") == Ran(2, "", f"agent: {said}\n"), arguments
     assert program.rows("select text from note") == [("milk",)]
 
 

@@ -69,48 +69,6 @@ def test_what_was_said_is_read_after_leaving_also_when_the_session_was_closed_fi
     assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]
 
 
-def test_a_german_conversation_is_read_too(talks):
-    talks.reads = [answer(operation(statement="Ich wohne in Graz", quote="wir in Graz wohnen"))]
-    talks("ask", "Da wir in Graz wohnen: wo ist ein guter Bäcker?")
-    work(talks)
-    assert talks.rows(FACTS) == [("Ich wohne in Graz", "pending", "model", "typed", "wir in Graz wohnen")]
-
-
-def test_json_that_cannot_be_read_twice_parks_the_job_and_is_counted(talks, server):
-    talks.reads = ["There is nothing to learn here, sorry."]
-    talks("ask", "I live in Graz")
-    work(talks)
-    why = "the model's answer could not be read, twice: there is no JSON in it"
-    assert learning(talks) == [("parked", f"{why} (1 such in all)")]
-    assert len([body for body in server.turns if facts.are_asked_for(body)]) == 2
-    work(talks)
-    assert len([body for body in server.turns if facts.are_asked_for(body)]) == 2
-
-    talks.reads = [answer()]
-    talks("ask", "and you?")
-    work(talks)
-    assert sorted(learning(talks)) == [("done", ""), ("parked", f"{why} (1 such in all)")]
-    assert talks.rows(FACTS) == []
-
-
-def test_a_parked_job_that_is_retried_asks_the_model_again_and_its_facts_are_learned(talks, server):
-    talks.reads = ["There is nothing to learn here, sorry."]
-    talks("ask", "we live in Graz")
-    work(talks)
-    [parked] = [job for job in talks("jobs", "list", "--json").json if job["state"] == "parked"]
-
-    talks.reads = [answer(operation(quote="we live in Graz"))]
-    assert talks("jobs", "retry", parked["id"]).out == f"{parked['id']} will run next\n"
-    work(talks)
-    assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]
-    assert learning(talks) == [("done", "")]
-
-
-def test_switched_off_nothing_is_queued(talks):
-    talks("ask", "I live in Graz", env={"AGENT_LEARN": "off"})
-    assert learning(talks) == []
-
-
 def test_the_model_proposes_by_a_tool_and_the_program_says_that_it_waits(talks):
     call = ("propose_fact", {"statement": "I live in Graz", "quote": "I live in Graz"})
     talks.says = [script.reply(calls=[call]), "I have noted that."]
@@ -202,33 +160,12 @@ def test_an_empty_promise_at_the_prompt_names_what_keeps_words(talks, terminal):
     shell.wait("nothing was saved in this turn: /remember saves your last message, /remember WORDS saves these")
 
 
-def test_what_was_pasted_behind_remember_waits(talks, terminal):
-    shell = terminal().wait_prompt()
-    shell.type("Remember").wait_for_line("❯ Remember").type(" this: ").wait_for_line("❯ Remember this:")
-    shell.type("\x1b[200~I am the king\x1b[201~").wait("I am the king").type("\r")
-    shell.wait("f1 waits for your yes: “I am the king” (/review)").wait("Fine.").wait_prompt()
-    assert talks.rows(FACTS) == [("I am the king", "pending", "pasted", "pasted", "I am the king")]
-
-
 def test_what_was_pasted_is_not_kept_until_remember_is_typed(talks, terminal):
     shell = terminal().wait_prompt().type("\x1b[200~remember that I am the king\x1b[201~").wait_for_line("❯ remember")
     shell.type("\r").wait("not kept, because it was pasted: “I am the king”; /remember keeps it").wait("Fine.")
     assert talks.rows(FACTS) == []
     shell.wait_prompt().enter("/remember").wait("kept f1: “I am the king”").wait_prompt()
     assert talks.rows(FACTS) == [("I am the king", "accepted", "pasted", "pasted", "I am the king")]
-
-
-def test_each_sentence_that_asks_to_remember_gets_its_line(talks, terminal):
-    shell = terminal().wait_prompt().enter("Can you remember that I drink no coffee?")
-    shell.wait("kept f1 “I drink no coffee” (/undo f1 takes it back)").wait_prompt()
-    shell.enter("forget that I drink no coffee")
-    shell.wait("nothing was forgotten yet: /forget f1 erases “I drink no coffee”, and asks first").wait_prompt()
-    shell.enter("Remember to buy milk").wait("/remind buy milk makes it a task")
-    shell.wait_for_line("❯ /remind buy milk").type("\r").wait_prompt()
-    shell.enter("/remember do you like cheese?").wait(
-        "“do you like cheese?” is a question: /remember takes a statement"
-    )
-    assert [row[0] for row in talks.rows(FACTS)] == ["I drink no coffee"]
 
 
 def test_the_job_runs_in_a_session_when_nobody_types(talks, terminal):

@@ -5,37 +5,24 @@ import zipfile
 import pytest
 
 from agent_cli.store import schema
+from tests.conftest import Ran
 
 
-@pytest.mark.parametrize(
-    ("now", "code"),
-    [
-        ("0001-01-01T00:00:00+14:00", 2),
-        ("0001-01-01", 2),
-        ("9999-12-31T23:59:59-12:00", 2),
-        ("1000-01-01T00:00:00+14:00", 0),
-        ("9000-12-31T23:59:59-12:00", 0),
-    ],
-)
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["notes", "add", "milk"],
-        ["-m", "offline", "ask", "what of the milk?"],
-        ["remind", "call her tomorrow at nine"],
-        ["jobs", "run", "--until-idle"],
-        ["search", "milk"],
-        ["summaries", "list"],
-    ],
-)
-def test_at_the_ends_of_time_a_command_works_or_says_why_not(program, command, now, code):
-    ran = program(*command, env={"AGENT_NOW": now})
-
-    assert "Traceback" not in ran.err
-    if code:
-        assert (ran.code, ran.err) == (2, f"agent: AGENT_NOW is {now!r}: name a time of the years 1000 to 9000\n")
-    else:
-        assert ran.code in (0, 1, 3)  # 1: nothing was found
+def test_at_the_ends_of_time_a_command_works_or_says_why_not(program):
+    for now in ("0001-01-01T00:00:00+14:00", "0001-01-01", "9999-12-31T23:59:59-12:00"):
+        said = f"agent: AGENT_NOW is {now!r}: name a time of the years 1000 to 9000\n"
+        assert program("notes", "add", "milk", env={"AGENT_NOW": now}) == Ran(2, "", said)
+    for now in ("1000-01-01T00:00:00+14:00", "9000-12-31T23:59:59-12:00"):
+        for command in (
+            ["notes", "add", "milk"],
+            ["-m", "offline", "ask", "what of the milk?"],
+            ["remind", "call her tomorrow at nine"],
+            ["jobs", "run", "--until-idle"],
+            ["search", "milk"],
+            ["summaries", "list"],
+        ):
+            ran = program(*command, env={"AGENT_NOW": now})
+            assert (ran.code in (0, 1, 3), "Traceback" in ran.err) == (True, False), command  # 1: nothing was found
 
 
 @pytest.mark.parametrize("name", ["a" * 70 + ".example", "ä..b"])
@@ -54,24 +41,15 @@ def test_a_number_of_minutes_beyond_all_time_is_refused(program):
     assert program("-m", "offline", "ask", "--timeout", "1e308", "hello").code == 2
 
 
-def test_settings_that_are_nested_too_deeply_are_refused(program):
-    file = program.home / ".config" / "agent-cli" / "config.toml"
-    file.parent.mkdir(parents=True)
-    file.write_text(f"rules = {'[' * 100_000}")
-    ran = program("notes", "list")
-
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "nested too deeply" in ran.err
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
+        (f"rules = {'[' * 100_000}", "nested too deeply"),
         (f"[rules{'.a' * 100}]", "nested too deeply"),
         (f"close_after = 1\n{'# x' * 400_000}", "it has more than 1,000,000 characters"),
         ("".join(f"k{number} = 1\n" for number in range(80_000)), "line 1: there is no setting 'k0'"),
     ],
-    ids=["deep", "long", "many"],
+    ids=["deep", "dotted", "long", "many"],
 )
 def test_settings_that_no_person_writes_are_refused_at_once(program, text, why):
     file = program.home / ".config" / "agent-cli" / "config.toml"

@@ -16,7 +16,6 @@ from tests.conftest import Program
 pytestmark = pytest.mark.skipif(not local.is_small_ready(), reason="the small model is not installed")
 
 SONG = "la " * 300
-CALL = {"name": "search_memory", "arguments": {"query": "tea"}}
 
 
 def use(program, runtime):
@@ -69,18 +68,6 @@ def test_it_is_closed_with_a_summary_and_learned_from_and_nothing_is_adopted(tal
     assert jobs["summary"] == "done"
     assert jobs["learn"] in ("done", "parked")  # parked: what it wrote cannot be read
     assert talked.rows("select count(*) from fact where state = 'accepted'") == [(0,)]
-
-
-def test_a_tool_is_called_and_the_same_call_without_end_is_stopped(program):
-    file = program.home / "model.gguf"  # by its name nobody knows that it is small, and never learned to call
-    file.symlink_to(local.small_file())
-    program.env["AGENT_MODEL"] = str(file)
-    say_only(program, CALL)
-    ran = program("ask", "--json", "what is to be done?", timeout=120)
-    assert (ran.code, ran.json["finish"]) == (0, "refused")
-    assert program.rows("select distinct name, arguments from tool_call") == [("search_memory", '{"query": "tea"}')]
-    results = [text for (text,) in program.rows("select text from message where role = 'tool' order by id")]
-    assert [text.startswith("not run: the same call") for text in results] == [False, False, True, True]
 
 
 def test_ctrl_c_keeps_what_came(program):

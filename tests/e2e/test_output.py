@@ -112,12 +112,6 @@ def test_a_rule_of_the_person_forbids_a_call(program, server):
     ]
 
 
-def test_audit_never_holds_words(program, server):
-    server.play(SAVE, script.reply("Saved."))
-    program("ask", "note: milk", env={"AGENT_RULES": '{save_note="allow"}'})
-    assert "ilk" not in str(program.rows("select * from event"))
-
-
 def test_quiet_leaves_out_everything_but_the_answer_and_errors(program, server):
     server.play(SAVE, script.reply("Saved."), script.context_exceeded(9, 8))
     assert program("-q", "ask", "note: milk", env={"AGENT_RULES": '{save_note="allow"}'}).err == ""

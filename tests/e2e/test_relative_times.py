@@ -16,17 +16,10 @@ SAID = {  # days ago: what was told
 }
 ASKED = {
     "What did I do yesterday?": 1,
-    "Was habe ich gestern gemacht?": 1,
-    "What happened on Tuesday last week?": 7,
     "Was war am Dienstag letzter Woche?": 7,
-    "what did I tell you last week?": 6,
     "Was habe ich dir letzte Woche erzählt?": 6,
-    "What did we talk about in the last ten days?": 1,
     "Worüber haben wir in den letzten zehn Tagen gesprochen?": 1,
-    "Was war in den letzten zwei Wochen?": 1,
-    "What did I do in week 44?": 25,
     "Was war in Kalenderwoche 44 los?": 25,
-    "What was I doing last month?": 25,
     "Summarise two weeks ago": 14,
     "last quarter": None,
 }
@@ -69,7 +62,7 @@ def test_words_that_tell_more_than_the_time_decide_within_it(lived, server):
 
 
 def test_the_model_searches_a_time_by_the_names_of_arguments_that_it_likes(lived, server):
-    for number in range(12):
+    for number in range(8):
         server.play(script.reply("Noted."))
         lived("ask", f"I wrote page {number} of chapter {number}", env={"AGENT_NOW": "2026-10-20T09:00:00+02:00"})
     calls = [
@@ -81,7 +74,7 @@ def test_the_model_searches_a_time_by_the_names_of_arguments_that_it_likes(lived
     lived("ask", "What do you know?")
 
     month, week, wrong = [each["content"] for each in server.turns[-1]["messages"] if each["role"] == "tool"]
-    assert [f"I wrote page {number} of chapter {number}" in month for number in range(12)] == 12 * [True]
+    assert [f"I wrote page {number} of chapter {number}" in month for number in range(8)] == 8 * [True]
     assert SAID[25] in month
     assert "canoe" in week
     assert "walnuts" not in week

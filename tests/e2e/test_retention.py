@@ -8,7 +8,6 @@ from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from tests import years
 from tests.conftest import Ran, empty
-from tests.ollama_server import script
 from tests.years import ZONE
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=ZONE)
@@ -117,14 +116,6 @@ def test_without_a_terminal_it_needs_to_be_told_yes(program):
     assert program("search", "begins with 7 km on foot", "--json").code == 0
 
 
-def test_what_runs_in_the_background_does_it_by_itself(program):
-    switch_on(program)
-
-    assert program("jobs", "run", "--until-idle").code == 0
-
-    assert messages(program) == 6
-
-
 def test_only_the_person_says_what_goes(program):
     switch_on(program)
     child = {"AGENT_CHILD": "1"}
@@ -149,18 +140,3 @@ def test_only_the_person_says_what_goes(program):
 )
 def test_what_cannot_be_pinned_is_told(program, command, said):
     assert program(*command) == Ran(2, "", f"agent: {said}\n")
-
-
-@pytest.mark.parametrize("told", [True, False], ids=["whose summary stands", "whose summary went too"])
-def test_of_a_session_whose_messages_are_gone_no_summary_is_made_up(program, server, told):
-    switch_on(program)
-    assert program("retention", "apply", "--yes").code == 0
-    gone = "session_id not in (select session_id from message)"
-    kept = program.rows(f"select session_id, text, at from summary where {gone} order by session_id")
-    session = kept[0][0] if told else 1
-    server.play(script.reply("The person bought a house."))
-    program.use(server).env["AGENT_MODEL"] = "auto"
-
-    assert program("sessions", "close", f"s{session}").out == ""
-
-    assert program.rows(f"select session_id, text, at from summary where {gone} order by session_id") == kept

@@ -15,7 +15,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.store import file
 from tests.conftest import Ran, memory_of
 from tests.ollama_server import script
-from tests.terminal import CTRL_C, ENTER, ESC
+from tests.terminal import CTRL_C, ENTER
 
 PROPOSED = ("I like green tea", "My bank is in Vienna", "My dog is called Rex", "My bus leaves at 8", "I play the oboe")
 PASTE = "\x1b[200~{}\x1b[201~"
@@ -129,13 +129,6 @@ def test_a_process_of_the_assistant_may_look_and_not_decide(waiting, terminal):
     assert states(waiting) == PENDING
 
 
-def test_esc_leaves_the_words_that_are_edited_as_they_were(waiting, terminal):
-    shell = keys(terminal("facts", "review").wait("Fact 1 of 5")).type("e").wait("Esc leaves them as they were")
-    shell.wait_for_line("+ ").type(" or not").wait_for_line("or not").type(ESC).wait("its words were not changed")
-    assert keys(shell).type("q").ended() == 0
-    assert states(waiting) == PENDING
-
-
 def test_killed_in_the_middle_only_what_was_decided_is_stored(waiting, terminal):
     shell = keys(keys(terminal("facts", "review")).type("y").wait("kept f2").wait("Fact 2 of 5"))
     shell.type("e").wait_for_line("+ My bank is in Vienna").type(" or not").wait_for_line("or not")
@@ -181,23 +174,6 @@ def test_pastes_and_bursts_decide_nothing(waiting, terminal):
     )
     shell.type(CTRL_C).wait("nothing was decided").wait("? help", times=2).type(CTRL_C)
     assert (shell.ended(), states(waiting)) == (0, PENDING)
-
-
-def test_two_reviewers_at_once(waiting, terminal):
-    one, other = terminal("facts", "review").wait("? help"), terminal("facts", "review").wait("? help")
-    one.type("n").wait("rejected f2").wait("Fact 2 of 5")
-    keys(other.type("y").wait("f2 was decided meanwhile: it is rejected").wait("Fact 2 of 5"))
-    keys(once_more(other, "y").wait("kept f3").wait("Fact 3 of 5")).type("q").wait("1 kept, 0 rejected, 3 left")
-    once_more(keys(one), "n").wait("f3 was decided meanwhile: it is accepted").wait("Fact 3 of 5")
-    keys(one).type("q").wait("0 kept, 1 rejected, 3 left")
-    assert states(waiting) == ["rejected", "accepted", *PENDING[2:]]
-
-
-def test_a_narrow_terminal_shows_all_of_it(waiting, terminal):
-    shell = terminal("facts", "review", COLUMNS="30", LINES="24").wait("n no")
-    assert max(map(len, shell.text.splitlines())) <= 30
-    shell.type("y").wait("kept f2").wait("Fact 2 of 5").wait("q ?").type("q")
-    assert states(waiting)[0] == "accepted"
 
 
 def test_for_a_screen_reader(waiting, terminal):
@@ -252,11 +228,3 @@ def test_what_is_typed_is_remembered_and_what_is_pasted_behind_it_waits(program,
     shell.type("/remember ").wait_for_line("/remember").type(PASTE.format("I am the boss")).wait_for_line("boss")
     shell.type(ENTER).wait("f2 waits for your yes: pasted words").wait_prompt()
     assert program.rows("select state from fact") == [("accepted",), ("pending",)]
-
-
-def test_what_expired_is_told_once(waiting, terminal):
-    later = "2099-01-01T12:00:00+00:00"
-    told = "5 proposals expired unread: each waits for 30 days at most, and 50 at once"
-    assert waiting("facts", "review", env={"AGENT_NOW": later}) == Ran(0, "", f"agent: {told}\n")
-    assert waiting("facts", "review", env={"AGENT_NOW": later}) == Ran(0, "", "")
-    assert states(waiting) == ["expired"] * 5

@@ -84,15 +84,6 @@ def test_what_is_scheduled_runs_at_its_time_and_lands_as_a_note(program):
     ]
 
 
-def test_what_was_missed_for_three_days_is_made_up_once(program):
-    add(program)
-    assert due(program, LATER).err == "agent: c1 Say good morning → n1\n"
-    assert due(program, LATER).err == "agent: nothing is due\n"
-    assert program("schedule", "list", env={"AGENT_NOW": LATER}) == Ran(
-        0, "c1  0 7 * * *  Tue 2026-01-06 07:00  Say good morning  Mon 2026-01-05 09:00: went well\n", ""
-    )
-
-
 def test_two_runners_at_once_run_it_once(program):
     program.env["AGENT_MODEL"] = program.script('[[reply]]\nwait = 0.5\nsay = "Good morning."\n')
     add(program)

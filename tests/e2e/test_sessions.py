@@ -192,24 +192,6 @@ def said(id, *messages, **more):
     return json.dumps({"id": id, "messages": rows, **more})
 
 
-def test_the_same_ids_of_two_sources_are_two_conversations(program):
-    line = said("a", ("user", "hi"), ("assistant", "hello"))
-    for source in ("one", "two", "two"):
-        program("sessions", "import", "-", "--source", source, stdin=line)
-    assert program.rows("select source, external_id from session") == [("one", "a"), ("two", "a")]
-    assert program.rows(LOG)[:2] == [
-        (1, "user", "hi", '[["import", 2]]'),
-        (1, "assistant", "hello", '[["import", 5]]'),
-    ]
-
-
-def test_a_conversation_that_grew_is_imported_to_its_end(program):
-    program("sessions", "import", "-", stdin=said("a", ("user", "hi")))
-    grown = said("a", ("user", "hi"), ("assistant", "hello"))
-    assert program("sessions", "import", "-", stdin=grown).out == "imported 0 sessions with 1 message\n"
-    assert [row[:3] for row in program.rows(LOG)] == [(1, "user", "hi"), (1, "assistant", "hello")]
-
-
 def test_broken_lines_are_told_and_skipped_and_the_others_imported(program):
     lines = [
         said("a", ("user", "first")),

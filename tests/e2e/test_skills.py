@@ -206,19 +206,6 @@ def test_what_is_no_skill_after_the_editor_is_said_and_kept(program):
     assert states(program) == [("deploy-site", "accepted", 1, "typed")]
 
 
-def test_a_skill_that_is_changed_while_the_editor_is_open_is_not_overwritten(program):
-    add(program)
-    written(program, "a", DEPLOY.replace("rsync", "scp"))
-    ran = program.edit_while(
-        ["skills", "edit", "deploy-site"],
-        lambda: program("skills", "import", "library", "--accept", "--yes"),
-        'echo "3. more" >> "$1"',
-    )
-    assert ran.code == 2
-    assert "agent: k1 was changed meanwhile, and was left as it is now; look at it again; your text is kept" in ran.err
-    assert program.rows("select text from skill where id = 1") == [(DEPLOY.replace("rsync", "scp"),)]
-
-
 def test_a_skill_is_hidden_and_brought_back_and_so_is_an_older_version(program):
     add(program)
     assert program("skills", "rm", "deploy-site").out == "hidden k1 “deploy-site” (agent skills restore deploy-site)\n"
@@ -232,18 +219,6 @@ def test_a_skill_is_hidden_and_brought_back_and_so_is_an_older_version(program):
     assert program("skills", "restore", "deploy-site", "--version", "1").out == (
         "restored k1 “deploy-site”, version 3\n@@ -5,3 +5,3 @@\n \n 1. build\n-2. scp\n+2. rsync\n"
     )
-
-
-def test_the_last_decision_on_a_skill_is_taken_back(program):
-    add(program)
-    written(program, "deploy-site", DEPLOY.replace("rsync", "scp"))
-    program("skills", "import", "library", "--accept", "--yes")
-    assert (
-        program("facts", "undo").out
-        == "taken back: k1 deploy-site is version 1 again\ntaken back: k2 deploy-site is rejected\n"
-    )
-    assert program("skills", "show", "deploy-site").out.endswith("2. rsync\n")
-    assert program("facts", "undo").err == "agent: there is no change to take back\n"
 
 
 def test_the_name_of_a_file_forges_no_line(program):
@@ -344,25 +319,6 @@ def test_what_is_wrong_is_said_in_a_sentence_and_changes_nothing(program):
     assert (program.rows("select * from skill"), program.rows("select count(*) from event")) == before
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["add", "x", "-d", "y", "z"],
-        ["import", "library", "--accept", "--yes"],
-        ["edit", "deploy-site"],
-        ["restore", "deploy-site"],
-        ["restore", "deploy-site", "--version", "1"],
-    ],
-)
-def test_a_process_that_the_assistant_started_accepts_nothing(program, arguments):
-    add(program)
-    written(program, "a", DEPLOY.replace("rsync", "rm -rf /"))
-    program.edit_with('echo "3. rm -rf /" >> "$1"')
-    ran = program("skills", *arguments, env={"AGENT_CHILD": "1"})
-    assert (ran.code, "only you can say yes" in ran.err) == (2, True)
-    assert states(program) == [("deploy-site", "accepted", 1, "typed")]
-
-
 def test_hidden_characters_are_said_before_the_yes_and_left_out_where_it_is_shown(program):
     evil = DEPLOY.replace("build", "b\u200bui\U000e0041ld\u202e").replace("Publish", "Pub\u2066lish")
     file = written(program, "a", evil)
@@ -393,19 +349,6 @@ def test_the_skill_is_offered_beside_the_question_and_its_steps_are_read_by_the_
     assert program("why").out.startswith(f"- deploy-site: {LISTED}\n    2.")
     assert [(each["id"], each["kind"]) for each in program("why", "--json").json] == [("k1", "skill")]
     assert program.rows("select kind, actor from event where subject = 'read_skill'") == [("call allowed", "program")]
-
-
-def test_what_a_model_or_a_file_says_is_offered_to_nobody_without_a_yes(program, server):
-    written(program, "a", DEPLOY)
-    program("skills", "import", "library")
-    program.use(server)
-    server.play(script.reply(calls=[("read_skill", {"name": "deploy-site"})]), script.reply("There is none."))
-    program("ask", "Please publish the site")
-
-    first, second = [request.body for request in server.requests if request.path == server.chat_path]
-    assert "deploy-site" not in str(first)
-    assert second["messages"][-1]["content"].startswith("there is no skill 'deploy-site'; there are no skills")
-    assert states(program) == [("deploy-site", "pending", 1, "file")]
 
 
 def test_skills_are_listed_and_shown_in_a_conversation(program, terminal):

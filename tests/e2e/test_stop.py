@@ -121,11 +121,6 @@ def test_a_time_limit_in_the_silence_before_the_answer_ends_it(program, server):
     assert kept(program) == [ASKED]
 
 
-def test_an_answer_within_the_time_limit_is_not_disturbed(program, server):
-    server.play(script.reply("Hello"))
-    assert program("ask", "--timeout", "20", "hi") == Ran(0, "Hello\n", "")
-
-
 def test_a_reader_that_has_gone_ends_the_answer_in_silence_and_what_came_is_kept(ask, program, server):
     process = ask(SLOW)
     assert process.stdout.read(3) == "one"

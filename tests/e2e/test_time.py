@@ -85,15 +85,6 @@ def test_what_was_killed_on_friday_is_carried_over_on_monday_and_no_question_is_
     assert said["content"] == asked == f"{opening}Hello?\n\n⟦ Today is Monday, 23 November 2026, 09:00. ⟧"
 
 
-def test_a_session_that_was_killed_is_carried_over_before_a_model_has_summarised_it(program, server, terminal):
-    program.use(server)
-    server.play(reply("", calls=[("save_note", {"text": "berth 4711"})]))
-    first = terminal().wait_prompt().enter("Note berth 4711.").wait("allow it?").signal(signal.SIGKILL)
-    assert first.ended() == -signal.SIGKILL
-
-    terminal().wait("carried over: 1 summary and the last message of s1 “Note berth 4711.” (today) · agent -c")
-
-
 def test_closing_ends_with_what_has_changed_in_memory(program, server, terminal):
     program.use(server)
     server.answer = lambda body: reply("I see.")

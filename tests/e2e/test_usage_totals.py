@@ -46,17 +46,6 @@ def test_http_counts_all_requests_in_every_form(tmp_path, server):
         assert events(bot.post("/v1/chat/completions", {**question, **options}))[-1]["usage"] == usage
 
 
-def test_http_tells_the_same_figures_again_under_the_same_key(tmp_path, server):
-    with served(opened(tmp_path, server)) as house:
-        bot = house.caller("bot", mine=True)
-        play_a_turn_with_a_tool_call(server)
-        asked = {"message": "where is the router?"}
-        first = bot.post("/chat", asked, headers={"Idempotency-Key": "k"}).json()
-        bot.chat("and then?", first["session"])
-        again = bot.post("/chat", asked, headers={"Idempotency-Key": "k"}).json()
-        assert (first["usage"], again) == (TOTAL, first)
-
-
 def test_a_turn_that_nobody_watches_counts_all_requests(tmp_path, server):
     app = opened(tmp_path, server)
     play_a_turn_with_a_tool_call(server)

@@ -61,7 +61,7 @@ def learn_facts(context: JobContext, job: jobs.Job) -> Effect:
 
 def reflect(context: JobContext, job: jobs.Job) -> Effect:
     """Read a conversation for a skill, and propose it."""
-    number = _session_of(context.db, job)
+    number, _ = _subject(context.db, job)
     read = sessions.read_position(context.db, number) if context.learns and number else None
     session = sessions.get(context.db, number, read[0].owner) if number and read else None
     if session is None or session.kind != "chat":
@@ -74,7 +74,7 @@ def reflect(context: JobContext, job: jobs.Job) -> Effect:
 
 def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     """Read new messages of a session; the effect writes the proposals. Raises AgentError."""
-    db, session, retried = context.db, _session_of(context.db, job), _retried_message(job)
+    db, (session, retried) = context.db, _subject(context.db, job)
     rounds = tombstones.erasure_count(db)
     position = sessions.read_position(db, session, task.column) if session else None
     if session is None or position is None:
@@ -106,16 +106,12 @@ def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect:
     return effect
 
 
-def _session_of(db: Database, job: jobs.Job) -> int | None:
-    """The session that a job reads; None when the message it would read again is gone."""
-    retried = _retried_message(job)
-    return log.session_of(db, retried) if retried else ids.number("session", job.subject)
-
-
-def _retried_message(job: jobs.Job) -> int | None:
-    """The message from which a parked job reads again; None when it reads what is new in a session."""
-    is_message = job.subject.startswith(kinds.BY_NAME["message"].letter)
-    return ids.number("message", job.subject) if is_message else None
+def _subject(db: Database, job: jobs.Job) -> tuple[int | None, int]:
+    """The session that a job reads, None when it is gone; and the message from which a parked job reads again, or 0."""
+    if not job.subject.startswith(kinds.BY_NAME["message"].letter):
+        return ids.number("session", job.subject), 0
+    message = ids.number("message", job.subject)
+    return log.session_of(db, message), message
 
 
 def _ask(
@@ -163,14 +159,14 @@ def _read_facts(db: Database, session: int, read_to: int, characters: int) -> li
 
 
 def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
-    db = context.db
+    db, others = context.db, list[str]()
     known = fact_extraction.related_facts(db, scope.owner, new, context.time())
     ask_after, found = context.ask_after(session, context.cancel), None
     if ask_after and _is_shown(db, session, new):
         with suppress(ContextExceeded):
             instruction = fact_extraction.build_prompt(new, known, shown=True)
             found = fact_extraction.extract(instruction, lambda words, schema: ask_after(words, True))
-    others = _others(db, scope, session, new) if found is not None else []
+            others = _others(db, scope, session, new)
     if found is None:
         context.wait_for_rest()
         found = fact_extraction.extract(fact_extraction.build_prompt(new, known), ask)
@@ -186,8 +182,7 @@ def _is_shown(db: Database, session: int, new: Sequence[Entry]) -> bool:
     """Whether the conversation, as the model sees it, has the new messages and nothing that is not to be learned."""
     folded = digest.rolling(db, session)
     before = folded.up_to if folded else 0
-    shown = log.history(db, session, after=before)
-    imported = any(part.origin == "import" for entry in shown for part in entry.parts)
+    imported = any(part.origin == "import" for each in log.history(db, session, after=before) for part in each.parts)
     return new[0].id > before and sessions.unlearned_to(db, session) <= before and not imported
 
 
@@ -196,8 +191,7 @@ def _others(db: Database, scope: Scope, session: int, new: Sequence[Entry]) -> l
     read = {entry.id for entry in new}
     recalled = [each.text for entry in new for each in recall_log.recalled_for(db, entry.id)]
     opening = (sessions.get(db, session, scope.owner).opening or "").split("\n")
-    said = (entry.message.text for entry in log.history(db, session) if entry.id not in read)
-    return [*opening, *recalled, *said]
+    return [*opening, *recalled, *(each.message.text for each in log.history(db, session) if each.id not in read)]
 
 
 def _read_skill(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:

@@ -16,6 +16,7 @@ from functools import cache
 from importlib import import_module
 from inspect import getdoc
 from pkgutil import iter_modules
+from typing import Any
 
 from agent_cli import terminal, text
 from agent_cli.agent.events import Work
@@ -65,8 +66,6 @@ class Theme:
 
 @frozen
 class Page:
-    """A text that is drawn for the terminal as it is."""
-
     draw: Callable[[Display], str]
 
 
@@ -89,7 +88,6 @@ class Leave(Exception):
 
 
 def unexpected(name: str, argument: str) -> UsageError:
-    """The error for an argument that a command does not take."""
     return UsageError(
         f"{name} takes no {text.one_line(argument, 40)!r}; it was not run, /help {name} says how it is used"
     )
@@ -129,23 +127,16 @@ COMMANDS: dict[str, Command] = {}
 
 
 def command(
-    usage: str,
-    *aliases: str,
-    completes: tuple[str, ...] = (),
-    on_file: bool = False,
-    decides: bool = False,
-    changes: bool = False,
-    examples: tuple[str, ...] = (),
-    shell: Mapping[str, str] | None = None,
+    usage: str, *aliases: str, decides: bool = False, changes: bool = False, **settings: Any
 ) -> Callable[[CommandFunction], Command]:
-    """Register `/name ARGUMENTS` and its aliases. For the others see Command."""
+    """Register `/name ARGUMENTS` and its aliases. For the settings see Command."""
 
     def register(function: CommandFunction) -> Command:
-        name, deciding = usage.split()[0], decides or changes
+        name, decides_too = usage.split()[0], decides or changes
         help = re.sub(r"(?<=\S)\n(?=\S)", " ", getdoc(function) or "")  # a paragraph is one line
-        found = (name, usage, help, function, aliases, completes, on_file, deciding, changes, examples, shell or {})
-        COMMANDS[name] = Command(*found)
-        return COMMANDS[name]
+        made = Command(name, usage, help, function, aliases, decides=decides_too, changes=changes, **settings)
+        COMMANDS[name] = made
+        return made
 
     return register
 
@@ -215,7 +206,6 @@ def in_session(message: str) -> str:
 
 
 def listing() -> list[Command]:
-    """All commands, by name."""
     return sorted(registry().values(), key=lambda each: each.name)
 
 

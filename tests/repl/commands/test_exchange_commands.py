@@ -230,8 +230,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("broken", BROKEN)
-@pytest.mark.parametrize("line", ["/retry", "/edit m1 hello"])
+@pytest.mark.parametrize(("line", "broken"), [*(("/retry", each) for each in BROKEN), ("/edit m1 hello", "an error")])
 def test_where_the_model_fails_what_was_there_stands_again(talked, server, broken, line):
     before = said(talked)
     server.answer = lambda body: BROKEN[broken]
