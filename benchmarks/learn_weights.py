@@ -22,8 +22,7 @@ from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.llm.ollama import OllamaEmbedder
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import ranking, recall, vectors
-from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.search.recall import RecallRequest
+from agent_cli.memory.search.candidates import Filter, Request
 from benchmarks.recall import Changed, lines, opened
 from benchmarks.world import NOW
 
@@ -119,7 +118,7 @@ def _judged(folder: Path, embedder: Contextual | EmbeddedEmbedder) -> Iterator[J
                 asked = json.loads(line)["question"]
                 vector = embedder.embed_query(asked)
                 allowed, vector_set = Filter(PERSON, ("message",)), vectors.current(db)
-                request = RecallRequest(db, asked, allowed, NOW, embedder, vector, vector_set, False, [])
+                request = Request(db, asked, allowed, NOW, embedder, vector, vector_set)
                 signs = [each.signs for each in ranking.telling(asked, recall.run(request)) if each.signs]
                 table = np.array([[of[sign] for sign in SIGNS] for of in signs], float).reshape(len(signs), len(SIGNS))
                 yield Judged(folder.name, name, table, kind == "questions")

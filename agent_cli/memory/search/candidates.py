@@ -11,16 +11,20 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import accumulate, chain, islice
+from typing import TypeVar
 
 from agent_cli import kinds
 from agent_cli.errors import UsageError
 from agent_cli.memory.entities import graph
-from agent_cli.memory.language import languages, terms
+from agent_cli.memory.language import languages, statements, terms
 from agent_cli.memory.search import word_tables
-from agent_cli.store.db import Database
+from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
+from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen
+
+T = TypeVar("T")
 
 WORDS = 150  # most hits of the word index
 _GUESSED = 20  # most hits of a word that is looked for by its letters
@@ -83,34 +87,117 @@ def between_days(now: datetime, least: int | None, most: int | None) -> tuple[fl
 
 
 @frozen
-class ParsedQuery:
-    """A parsed query."""
+class Request:
+    """What is asked, and what it is searched with."""
 
-    words: Mapping[str, int]  # content words, and the number of rows with each
-    runs: Mapping[str, int]  # runs of scripts without spaces, and the same
-    idfs: Mapping[str, float]  # of the stems and runs
-    excluded_rows: int = 0  # rows not counted, because they are the query itself
+    db: Database
+    query: str
+    allowed: Filter
+    now: datetime
+    embedder: QueryEmbedder | None = None
+    vector: Sequence[float] | None = None  # of the query
+    vector_set: VectorSet | None = None
+    logged: bool = False  # whether the question is in the log too
+    damaged: list[str] = field(default_factory=list)  # indexes that could not be used; more are added
+
+    def use(self, index: str, search: Callable[[], T], otherwise: T) -> T:
+        """What an index finds, or `otherwise` when it is damaged."""
+        try:
+            with self.db.index_access():
+                return search()
+        except IndexDamaged:
+            self.damaged.append(index)
+            return otherwise
+
+
+@frozen
+class Question:
+    """A question as it is understood, before passages are compared with it."""
+
+    text: str = ""
+    idfs: Mapping[str, float] = field(default_factory=dict)  # of its stems, and of its runs in scripts without spaces
+    asked: Mapping[str, Sequence[str]] = field(default_factory=dict)  # stems of words that name no author, and runs
+    stems: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each content word
+    words: Mapping[str, int] = field(default_factory=dict)  # content words, and the number of rows with each
+    runs: Mapping[str, int] = field(default_factory=dict)  # runs of scripts without spaces, and the same
     counts: Mapping[str, int] = field(default_factory=dict)  # rows with each stem or run
     rows: int = 0  # all rows
-    stems: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each content word
+    excluded_rows: int = 0  # rows not counted, because they are the question itself
     only_asking: Set[str] = frozenset()  # stems that only ask, of a question that has others too
-    of_the_past: bool = False  # whether it asks for what was
-    of_the_future: bool = False  # whether it asks for what will be
+    authors: frozenset[str] = frozenset()  # those that it names
+    average: float = 1.0  # the average length of passages
+    sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
+    vector_set: VectorSet | None = None  # whose cosines count
+    fact_half_life: float = 0.0  # days; see Filter
 
     def names(self, db: Database, value: str) -> bool:
         """Whether it holds a word of this value."""
         return any(stem in self.idfs for stem in db.tokens(value))
 
+    @cached_property
+    def of_the_past(self) -> bool:
+        """Whether it asks for what was."""
+        return bool(_PAST.search(self.text))
 
-def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool = False) -> ParsedQuery:
-    """Take a question apart and weigh its words. `excluded_rows`: rows that are the question and do not count."""
+    @cached_property
+    def of_the_future(self) -> bool:
+        """Whether it asks for what will be."""
+        return bool(_FUTURE.search(self.text))
+
+    @cached_property
+    def about_replies(self) -> bool:
+        """Whether it is about what the assistant said."""
+        return statements.asks_for_reply(self.text)
+
+    @cached_property
+    def asks_for_replies(self) -> bool:
+        """Whether a reply may answer it: it is about what the assistant said, or how something was worked out."""
+        return self.about_replies or statements.asks_how_it_was_done(self.text)
+
+    @cached_property
+    def is_own(self) -> bool:
+        """Whether the person asks about themselves, and not what the assistant said."""
+        return statements.is_in_first_person(self.text) and not self.about_replies
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The idf of each word that is asked."""
+        return {word: max((self.idfs[stem] for stem in stems), default=0.0) for word, stems in self.asked.items()}
+
+    @cached_property
+    def total(self) -> float:
+        return sum(self.weights.values()) or 1.0
+
+    @cached_property
+    def words_with(self) -> dict[str, list[str]]:
+        """The words with each stem."""
+        return {stem: [word for word, stems in self.asked.items() if stem in stems] for stem in self.idfs}
+
+    def words_in(self, found: Iterable[str]) -> set[str]:
+        """Its words of which a stem was found."""
+        return set().union(*map(self.words_with.__getitem__, found))
+
+    def with_idfs(self, empty: Sequence[Mapping[str, int]] = (), vector_set: VectorSet | None = None) -> "Question":
+        """The same, its words weighed without empty rows, each given as its stems: one is not common because it was
+        asked. Words that only ask count less."""
+        rows, holding = max(self.rows - len(empty), _FEW), Counter(stem for stems in empty for stem in stems)
+        idfs = {
+            term: idf(rows, max(0, count - holding[term])) * (ASKING if term in self.only_asking else 1.0)
+            for term, count in self.counts.items()
+        }
+        return replace(self, idfs=idfs or self.idfs, vector_set=vector_set)
+
+
+def parse(request: Request) -> Question:
+    """Take a question apart and weigh its words."""
+    db, files, excluded = request.db, request.allowed.files, int(request.logged)
     rows, name = size(db, files), cache(partial(word_tables.table, db, "words"))
 
     def count(phrase: str) -> int:
-        return max(0, word_tables.count(db, name(), phrase, rows, files) - excluded_rows)
+        return max(0, word_tables.count(db, name(), phrase, rows, files) - excluded)
 
-    words = {word: count(quoted(word)) for word in terms.content_words(query)}
-    runs = {run: count(gram_phrase(run)) for run in terms.unspaced_runs(query)}
+    words = {word: count(quoted(word)) for word in terms.content_words(request.query)}
+    runs = {run: count(gram_phrase(run)) for run in terms.unspaced_runs(request.query)}
     for run in [run for run, found in runs.items() if not found]:  # the run may be a whole sentence
         del runs[run]
         runs |= {pair: count(gram_phrase(pair)) for pair in terms.content_pairs(run)}
@@ -120,9 +207,30 @@ def parse_query(db: Database, query: str, excluded_rows: int = 0, *, files: bool
     only_asking = {stem for word in words if terms.only_asks(word) for stem in stems[word]}
     if not counts.keys() - only_asking:
         only_asking = set()
-    times = bool(_PAST.search(query)), bool(_FUTURE.search(query))
-    parsed = ParsedQuery(words, runs, {}, excluded_rows, counts, rows, stems, only_asking, *times)
-    return replace(parsed, idfs=weigh_telling(parsed, ()))
+    question = Question(request.query, {}, {}, stems, words, runs, counts, rows, excluded, only_asking)
+    return _with_authors(request, question.with_idfs())
+
+
+def parse_unweighted(request: Request) -> Question:
+    """Parse a question whose words cannot be counted, because the word index is damaged."""
+    stems = {word: request.db.tokens(word) for word in terms.content_words(request.query)}
+    runs = dict.fromkeys(terms.unspaced_runs(request.query), 0)
+    weights = dict.fromkeys([*chain.from_iterable(stems.values()), *runs], 1.0)
+    return _with_authors(request, Question(request.query, weights, {}, stems, dict.fromkeys(stems, 0), runs))
+
+
+def _with_authors(request: Request, question: Question) -> Question:
+    """With the authors in the log that it names; none when it names all of them."""
+    db = request.db
+    tokens = {name: set(db.tokens(name)) for (name,) in db.rows("select name from speaker")}
+    asked = set(db.tokens(request.query))
+    authors = frozenset(name for name, stems in tokens.items() if asked & stems)
+    authors = authors if len(authors) < len(tokens) else frozenset()
+    names = set[str]().union(*(tokens[author] for author in authors))
+    telling = {word: stems for word, stems in question.stems.items() if names.isdisjoint(stems)}
+    telling |= {run: [run] for run in question.runs}
+    half_life = request.allowed.fact_half_life
+    return replace(question, asked=telling, authors=authors, fact_half_life=half_life)
 
 
 def idf(rows: int, found: int) -> float:
@@ -130,39 +238,7 @@ def idf(rows: int, found: int) -> float:
     return math.log(1 + max(0.0, rows - found + 0.5) / (found + 0.5))
 
 
-def stems(db: Database, question: ParsedQuery, authors: Collection[str]) -> dict[str, list[str]]:
-    """The stems of each content word that names none of these authors, and each run."""
-    names = {stem for author in authors for stem in db.tokens(author)}
-    words = question.stems.items()
-    found = {
-        word: [stem for stem in stems if stem in question.idfs] for word, stems in words if names.isdisjoint(stems)
-    }
-    return found | {run: [run] for run in question.runs}
-
-
-def weigh_telling(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> Mapping[str, float]:
-    """The idfs of the stems without empty rows, each given as its stems: a word is not common because it was asked.
-
-    Words that only ask count less.
-    """
-    if not question.counts:
-        return question.idfs
-    rows = max(question.rows - len(empty), _FEW)
-    holding = Counter(stem for stems in empty for stem in stems)
-    return {
-        term: idf(rows, max(0, count - holding[term])) * (ASKING if term in question.only_asking else 1.0)
-        for term, count in question.counts.items()
-    }
-
-
-def parse_unweighted(db: Database, query: str) -> ParsedQuery:
-    """Parse a query whose words cannot be counted, because the word index is damaged."""
-    stems, runs = {word: db.tokens(word) for word in terms.content_words(query)}, terms.unspaced_runs(query)
-    weights = dict.fromkeys([*chain.from_iterable(stems.values()), *runs], 1.0)
-    return ParsedQuery(dict.fromkeys(stems, 0), dict.fromkeys(runs, 0), weights, stems=stems)
-
-
-def by_words(db: Database, question: ParsedQuery, allowed: Filter) -> list[tuple[int, float]]:
+def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[int, float]]:
     """(passage, BM25 score of its own words), best first."""
     phrases = {quoted(word): count for word, count in question.words.items() if count}
     phrases |= {gram_phrase(run): count for run, count in question.runs.items() if count}
@@ -244,11 +320,10 @@ def _matching(db: Database, name: str, allowed: Filter, match: str, common: Mapp
     return {id: -s for id, s in db.rows(f"with {', '.join(tables)} {sql}" if tables else sql, values)}
 
 
-def by_names(
-    db: Database, owner: str, query: str, question: ParsedQuery, hits: Sequence[int]
-) -> dict[int, tuple[float, frozenset[str]]]:
+def by_names(request: Request, question: Question, hits: Sequence[int]) -> dict[int, tuple[float, frozenset[str]]]:
     """The passages of facts about what the question names: the weight of each, and the stems that it answers to."""
-    mentions = graph.mentions(db, owner, query)
+    db = request.db
+    mentions = graph.mentions(db, request.allowed.owner, request.query)
     if not mentions:
         return {}
     sql = "select p.row from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'f'"
@@ -261,7 +336,7 @@ def by_names(
     }
 
 
-def only_in(question: ParsedQuery, empty: Sequence[Mapping[str, int]]) -> set[str]:
+def only_in(question: Question, empty: Sequence[Mapping[str, int]]) -> set[str]:
     """The words that only these rows hold, each given as its stems: perhaps a typing mistake that was made before."""
     holding = Counter(stem for stems in empty for stem in stems)
     return {

@@ -26,7 +26,7 @@ from agent_cli.memory.entities import graph
 from agent_cli.memory.search import passages, vectors, word_tables
 from agent_cli.memory.search.passages import Passage, StaleRow
 from agent_cli.store import meta
-from agent_cli.store.db import Database, IndexDamaged, Pending, TransactionLost
+from agent_cli.store.db import Database, IndexDamaged, TransactionLost
 
 FILES = passages.FILES
 T = TypeVar("T")
@@ -42,7 +42,6 @@ _UNMERGED = 500  # steps of an import without: a search reads a segment of each
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
 PATIENCE = 0.5  # seconds that a search waits for another program that writes
 _TAIL_SECONDS = 0.2  # how long a command may work on the rest of long texts
-_MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _MANY, _REBUILT = 100, 50  # of so many passages, removing a passage takes as long as indexing a hundred
 
 
@@ -52,13 +51,6 @@ _WORDS, _TRIPLES = 8, 3  # of each passage
 _BETWEEN_CHECKS = timedelta(days=1)
 _CHECKED = "checked"
 _PLAIN = re.compile("[A-Za-z0-9]{3}")
-
-
-def search_in_background(db: Database, search: Callable[[Database], T]) -> Pending[T]:
-    """Start a search, on another thread when the index is large."""
-    if (db.value("select max(id) from passage") or 0) < _MIN_FOR_THREAD:
-        return Pending(lambda: search(db))
-    return db.read_in_background(search)
 
 
 def refresh(db: Database) -> int:

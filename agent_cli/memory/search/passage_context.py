@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from agent_cli import clock, kinds
 from agent_cli.memory.language import keywords, statements, terms
 from agent_cli.memory.search import candidates
-from agent_cli.memory.search.candidates import Filter, ParsedQuery
+from agent_cli.memory.search.candidates import Filter, Question, Request
 from agent_cli.memory.search_sources import source_of
 from agent_cli.store.db import Database, Row
 from agent_cli.text import sentences
@@ -196,32 +196,27 @@ NOTHING_KNOWN = Known()
 
 
 def fetch(
-    db: Database,
-    places: Mapping[int, Around],
-    question: ParsedQuery,
-    allowed: Filter,
-    now: datetime,
-    known: Known = NOTHING_KNOWN,
-    excluded_text: str = "",
+    request: Request, places: Mapping[int, Around], question: Question, known: Known = NOTHING_KNOWN
 ) -> dict[int, CandidateRow]:
     """The candidates, with the words of the question in and around each.
 
-    `places`: what stands around each; all are allowed and current, as `outlines` tells.
-    `excluded_text`: what says no more than this is left out, around others too.
+    `places`: what stands around each; all are allowed and current, as `outlines` tells. What says no more than the
+    question is left out where that is in the log, around others too.
     """
+    db, now = request.db, request.now
     between_people = is_between_people(db)  # else only what stands before one tells what it is about: see _contexts
     around_them = (around if between_people else around[1:2] for around in places.values())
     contexts = set(chain.from_iterable(around_them)) - places.keys() - {0}
-    values = {"ids": [*places, *contexts], "candidates": len(places), "current_place": allowed.current_place}
+    values = {"ids": [*places, *contexts], "candidates": len(places), "current_place": request.allowed.current_place}
     rows = db.rows(_PASSAGES, values)
-    if excluded_text:
-        rows = [row for row in rows if row[1].strip() not in excluded_text]
+    if request.logged:
+        rows = [row for row in rows if row[1].strip() not in request.query]
     said = {row[0]: row for row in rows}
     passages = [row for row in rows if row[4]]
     around = [_contexts(said, row, places[row[0]]) for row in passages]
     texts = {text for row in passages for text in (row[1], *row[8:11]) if text is not None}
     counts = count_words(db, texts.union(*around), question)
-    dated = _dated(db, passages, question, allowed.owner, now)
+    dated = _dated(request, passages, question)
     moment, nothing, cosine = now.timestamp(), frozenset[str](), known.cosines.get
     made: dict[int, CandidateRow] = {}
     for passage, (before_that, before, after) in zip(passages, around, strict=True):
@@ -243,11 +238,11 @@ def fetch(
     return made
 
 
-def outlines(db: Database, ids: Iterable[int], allowed: Filter, now: datetime) -> list[Row]:
+def outlines(request: Request, ids: Iterable[int]) -> list[Row]:
     """(passage, whether it is of a message, author, role, length in characters, seconds since 1970) of those of these
     that are allowed and current."""
-    sql = _OUTLINES.format(conditions=conditions(allowed))
-    return db.rows(sql, {"ids": list(ids), **candidates.bindings(allowed), "now": clock.utc(now)})
+    sql, now = _OUTLINES.format(conditions=conditions(request.allowed)), clock.utc(request.now)
+    return request.db.rows(sql, {"ids": list(ids), **candidates.bindings(request.allowed), "now": now})
 
 
 def conditions(allowed: Filter) -> str:
@@ -255,7 +250,7 @@ def conditions(allowed: Filter) -> str:
     return f"{candidates.conditions(allowed)} and {_SHOWN.format(current=_current())}"
 
 
-def with_context(db: Database, rows: Sequence[CandidateRow], question: ParsedQuery) -> list[CandidateRow]:
+def with_context(db: Database, rows: Sequence[CandidateRow], question: Question) -> list[CandidateRow]:
     """The same rows, with the words of the question in the four passages before each of these and the three after it.
 
     Only between people: with the assistant, other messages seldom tell what one is about. Of a summary those that stand
@@ -282,7 +277,7 @@ def with_context(db: Database, rows: Sequence[CandidateRow], question: ParsedQue
     return [with_words(row) for row in rows]
 
 
-def exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery, query: str) -> dict[int, CandidateRow]:
+def exchanges(db: Database, rows: Iterable[CandidateRow], question: Question) -> dict[int, CandidateRow]:
     """Those of these rows that belong to a question and the answer to it, with how often that holds each word.
 
     A long reply is an answer even if nothing was asked.
@@ -296,7 +291,7 @@ def exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery,
         (asked_text, _), (reply_text, is_long) = whole[asked], whole[reply]
         if is_long or statements.asks(asked_text):
             texts[reply] = f"{asked_text} {reply_text}"
-    counts, made = _counts_of_all(db, texts, question, query), dict[int, CandidateRow]()
+    counts, made = _counts_of_all(db, texts, question), dict[int, CandidateRow]()
     for row in without:
         _, reply, first, second = found.get(row.row, (0, 0, 0, 0))
         if reply in texts:
@@ -305,9 +300,7 @@ def exchanges(db: Database, rows: Iterable[CandidateRow], question: ParsedQuery,
     return made
 
 
-def _counts_of_all(
-    db: Database, texts: Mapping[int, str], question: ParsedQuery, query: str
-) -> dict[int, dict[str, tuple[int, int]]]:
+def _counts_of_all(db: Database, texts: Mapping[int, str], question: Question) -> dict[int, dict[str, tuple[int, int]]]:
     """How often each text holds each word of the query, in the same form and in any."""
     held = {id: dict(Counter(_all_words(text))) for id, text in texts.items()}
     starts = tuple({stem[:-1] for stem in question.idfs})
@@ -322,7 +315,7 @@ def _counts_of_all(
         for folded in _all_words(word)
     }
     counts: dict[int, dict[str, tuple[int, int]]] = {id: {} for id in texts}
-    for word in dict.fromkeys(_all_words(query)):
+    for word in dict.fromkeys(_all_words(question.text)):
         others = alike.get(word, set()) - {word}
         for id, words in held.items():
             same = words.get(word, 0)
@@ -371,16 +364,15 @@ def ended_messages(
     return {id: (until, bool(partly), values) for id, until, partly, values in ended}
 
 
-def _dated(
-    db: Database, passages: Sequence[Row], question: ParsedQuery, owner: str, now: datetime
-) -> dict[int, dict[str, Any]]:
+def _dated(request: Request, passages: Sequence[Row], question: Question) -> dict[int, dict[str, Any]]:
     """By passage what is known of messages whose facts are no longer true, and of facts that begin or end in the
     future. Of a present and a planned value the one that is not asked for is outdated.
 
     `passages`: as in _PASSAGES.
     """
+    db, now = request.db, request.now
     by_kind = {letter: {row[0]: row[12] for row in passages if row[11] == letter} for letter in "mf"}
-    ended = ended_messages(db, list(by_kind["m"].values()), owner, now)
+    ended = ended_messages(db, list(by_kind["m"].values()), request.allowed.owner, now)
     values = {"rows": list(by_kind["f"].values()), "now": clock.utc(now)}
     dated = {id: dates for id, *dates in db.rows(_DATED, values)} if values["rows"] else {}
     found = dict[int, dict[str, Any]]()
@@ -441,7 +433,7 @@ def neighbours(db: Database, ids: Sequence[int], without_neighbours: Collection[
     return found
 
 
-def count_words(db: Database, texts: Collection[str], question: ParsedQuery) -> dict[str, dict[str, int]]:
+def count_words(db: Database, texts: Collection[str], question: Question) -> dict[str, dict[str, int]]:
     """{text: {stem or run: count}} of the words of the question, by the stems of the word index.
 
     Most texts hold few of them, so a text is not taken apart: its words that begin like one of the question are looked

@@ -13,17 +13,15 @@ a text as a whole tells more than the built-in table of words, so its closeness 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from functools import cached_property
 from typing import NamedTuple
 
 from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, statements, terms
 from agent_cli.memory.search import candidates
+from agent_cli.memory.search.candidates import Question
 from agent_cli.memory.search.passage_context import AFTER, BEFORE, BEFORE_THAT, OWN, CandidateRow, words_of
-from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
+from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.text import Pattern
-from agent_cli.values import frozen
 
 _LEARNED = {  # for the built-in table of words, and for contextual embedders
     "words": (2.11, 1.54),
@@ -93,79 +91,6 @@ _NONE: Mapping[str, float] = {}
 _NO_WORDS: Mapping[str, float] = {"nearby": 0.0, "similar": 0.0, "covered": 0.0}
 
 
-@frozen
-class QueryContext:
-    """What is known of a question before passages are compared with it."""
-
-    text: str
-    idfs: Mapping[str, float]  # of its stems, and of its runs in scripts without spaces
-    stems: Mapping[str, Sequence[str]]  # of each content word that names no author, and of each run
-    average: float = 1.0  # the average length of passages
-    sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
-    authors: frozenset[str] = frozenset()  # those that it names
-    vector_set: VectorSet | None = None  # whose cosines count
-    fact_half_life: float = 0.0  # days; see Filter
-
-    @property
-    def is_contextual(self) -> bool:
-        """Whether its embedder reads a text as a whole."""
-        return self.vector_set is not None and self.vector_set.unit is not None
-
-    @property
-    def feature_weights(self) -> Mapping[str, float]:
-        return CONTEXTUAL if self.is_contextual else WEIGHTS
-
-    @cached_property
-    def about_replies(self) -> bool:
-        """Whether it is about what the assistant said."""
-        return statements.asks_for_reply(self.text)
-
-    @cached_property
-    def asks_for_replies(self) -> bool:
-        """Whether a reply may answer it: it is about what the assistant said, or how something was worked out."""
-        return self.about_replies or statements.asks_how_it_was_done(self.text)
-
-    def held_by(self, row: CandidateRow) -> Mapping[str, int]:
-        """The words that a row holds: a reply that is asked for also those of the message that it answers."""
-        return {**row.before, **row.own_words} if self.is_asked_for(row) else row.own_words
-
-    def is_asked_for(self, row: CandidateRow) -> bool:
-        """Whether it is a reply, and these are asked for."""
-        return self.asks_for_replies and row.role == "assistant"
-
-    @cached_property
-    def is_own(self) -> bool:
-        """Whether the person asks about themselves, and not what the assistant said."""
-        return statements.is_in_first_person(self.text) and not self.about_replies
-
-    def said_by(self, author: str, role: str) -> dict[str, float]:
-        """The features of a passage that follow from who said it."""
-        is_reply = role == "assistant"
-        return {
-            "speaker": float(author in self.authors),
-            "mine": float(self.is_own and not is_reply),
-            "reply": float(is_reply and not self.asks_for_replies),
-        }
-
-    @cached_property
-    def weights(self) -> dict[str, float]:
-        """The idf of each word."""
-        return {word: max((self.idfs[stem] for stem in stems), default=0.0) for word, stems in self.stems.items()}
-
-    @cached_property
-    def total(self) -> float:
-        return sum(self.weights.values()) or 1.0
-
-    @cached_property
-    def words_with(self) -> dict[str, list[str]]:
-        """The words with each stem."""
-        return {stem: [word for word, stems in self.stems.items() if stem in stems] for stem in self.idfs}
-
-    def words_in(self, found: Iterable[str]) -> set[str]:
-        """Its words of which a stem was found."""
-        return set().union(*map(self.words_with.__getitem__, found))
-
-
 class Scored(NamedTuple):
     row: CandidateRow
     score: float
@@ -177,6 +102,35 @@ class Scored(NamedTuple):
     cosines: Mapping[str, float] = _NONE  # of each word asked for to the likest in it
     certainty: float = -math.inf  # the log-odds that it answers the question
     signs: Mapping[str, float] = _NONE  # what these follow from
+
+
+def feature_weights(question: Question) -> Mapping[str, float]:
+    return CONTEXTUAL if _is_contextual(question) else WEIGHTS
+
+
+def _is_contextual(question: Question) -> bool:
+    """Whether its embedder reads a text as a whole."""
+    return question.vector_set is not None and question.vector_set.unit is not None
+
+
+def _is_asked_for(question: Question, row: CandidateRow) -> bool:
+    """Whether it is a reply, and these are asked for."""
+    return question.asks_for_replies and row.role == "assistant"
+
+
+def _held_by(question: Question, row: CandidateRow) -> Mapping[str, int]:
+    """The words that a row holds: a reply that is asked for also those of the message that it answers."""
+    return {**row.before, **row.own_words} if _is_asked_for(question, row) else row.own_words
+
+
+def of_speaker(question: Question, author: str, role: str) -> dict[str, float]:
+    """The features of a passage that follow from who said it."""
+    is_reply = role == "assistant"
+    return {
+        "speaker": float(author in question.authors),
+        "mine": float(question.is_own and not is_reply),
+        "reply": float(is_reply and not question.asks_for_replies),
+    }
 
 
 def bm25(row: CandidateRow, idfs: Mapping[str, float], average: float) -> float:
@@ -193,17 +147,15 @@ def coverage(row: CandidateRow, idfs: Mapping[str, float]) -> float:
     return sum([idfs[term] for term in held]) / (sum(idfs.values()) or 1.0) if held else 0.0
 
 
-def score(question: QueryContext, rows: Sequence[CandidateRow]) -> list[Scored]:
+def score(question: Question, rows: Sequence[CandidateRow]) -> list[Scored]:
     """Score rows by what is counted of them, best first."""
     weighted = [_weighted(question, row, found) for row, found in zip(rows, _features(question, rows), strict=True)]
     return sorted(weighted, key=_sort_key)
 
 
-def score_closely(
-    question: QueryContext, ordered: Sequence[Scored], embedder: QueryEmbedder | None = None
-) -> list[Scored]:
+def score_closely(question: Question, ordered: Sequence[Scored], embedder: QueryEmbedder | None = None) -> list[Scored]:
     """Score the best rows again with what their texts show, and with the words like those asked for."""
-    best, words = ordered[:CLOSELY], list(question.stems)
+    best, words = ordered[:CLOSELY], list(question.asked)
     texts = [words_of(each.row.text) for each in best]
     matches = embedder.match_words(words, texts) if embedder and words else None
     asked_for = [(name, answer) for name, (pattern, answer) in ASKED_FOR.items() if pattern.search(question.text)]
@@ -227,9 +179,9 @@ def score_closely(
 
 
 def _weighted(
-    question: QueryContext, row: CandidateRow, features: Mapping[str, float], cosines: Mapping[str, float] = _NONE
+    question: Question, row: CandidateRow, features: Mapping[str, float], cosines: Mapping[str, float] = _NONE
 ) -> Scored:
-    weights = question.feature_weights
+    weights = feature_weights(question)
     legs = {name: weights[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
@@ -256,7 +208,7 @@ def _sort_key(each: Scored) -> tuple[float, int, str, int, int]:
     return -each.score, -each.row.at, each.row.kind, -each.row.row, each.row.id
 
 
-def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict[str, float]]:
+def _features(question: Question, rows: Sequence[CandidateRow]) -> list[dict[str, float]]:
     """The features of each row that its counts are enough for, mostly between 0 and 1."""
     words = [bm25(row, question.idfs, question.average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
@@ -264,7 +216,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
     exchanges = _exchanges(rows) if question.asks_for_replies else {}
     above, made = question.vector_set.closeness if question.vector_set else lambda cosine: 0.0, []
     for row, word_score in zip(rows, words, strict=True):
-        asked, in_talk = question.is_asked_for(row), row.kind == "m" and not row.with_assistant
+        asked, in_talk = _is_asked_for(question, row), row.kind == "m" and not row.with_assistant
         follows = in_talk or row.role != "user"  # what a person asks the assistant next is another matter
         before, after = row.cosines_around
         made.append(
@@ -276,7 +228,7 @@ def _features(question: QueryContext, rows: Sequence[CandidateRow]) -> list[dict
                 "meaning": above(max(row.cosine, before) if asked else row.cosine),
                 "meaning before": above(before) if follows else 0.0,
                 "meaning after": above(after),
-                **question.said_by(row.author, row.role),
+                **of_speaker(question, row.author, row.role),
                 "time": float(row.timely),
                 "facts": _in_facts(question, row),
                 **_word_features(question, row, _NONE),
@@ -301,7 +253,7 @@ def _exchanges(rows: Sequence[CandidateRow]) -> dict[int, float]:
     return {id: score / best for id, score in scores.items()}
 
 
-def _word_features(question: QueryContext, row: CandidateRow, likeness: Mapping[str, float]) -> Mapping[str, float]:
+def _word_features(question: Question, row: CandidateRow, likeness: Mapping[str, float]) -> Mapping[str, float]:
     """The shares of the question's words that are near, that have only like words, and that are covered by either.
 
     `likeness`: how alike each word of the question is to the likest in the row.
@@ -330,7 +282,7 @@ def brevity(length: int) -> float:
     return 1 / (0.5 + 0.5 * math.sqrt(max(length / _SHORT, 1)))
 
 
-def _in_facts(question: QueryContext, row: CandidateRow) -> float:
+def _in_facts(question: Question, row: CandidateRow) -> float:
     """The share of the question's words in the facts taken from the row; each counts more when said more often."""
     if not row.facts:
         return 0.0
@@ -338,10 +290,10 @@ def _in_facts(question: QueryContext, row: CandidateRow) -> float:
     return found / (sum(question.idfs.values()) or 1.0)
 
 
-def rate(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
+def rate(question: Question, scored: Sequence[Scored]) -> list[Scored]:
     """The same passages, in order, with how certain each of the best is, and each fact, note and file."""
     words = _asked_for(question)
-    weights = CONTEXTUAL_VERDICT if question.is_contextual else VERDICT
+    weights = CONTEXTUAL_VERDICT if _is_contextual(question) else VERDICT
     rated = []
     for number, each in enumerate(scored):
         if number < CLOSELY or each.row.kind in KEPT:
@@ -354,10 +306,10 @@ def rate(question: QueryContext, scored: Sequence[Scored]) -> list[Scored]:
     return rated
 
 
-def _signs(question: QueryContext, each: Scored, words: Mapping[str, float]) -> dict[str, float]:
+def _signs(question: Question, each: Scored, words: Mapping[str, float]) -> dict[str, float]:
     """What speaks for it that a passage answers; without vectors only the words do."""
     row, total = each.row, sum(words.values()) or 1.0
-    holding = [question.held_by(row), row.date, row.facts, row.by]
+    holding = [_held_by(question, row), row.date, row.facts, row.by]
     if each.closeness is None and row.role != "assistant":  # a reply does not hold the words of the question before it
         holding += [row.before, row.before_that, row.after]
     held = anywhere = words.keys() & set().union(*[question.words_in(counts) for counts in holding if counts])
@@ -380,7 +332,7 @@ def _signs(question: QueryContext, each: Scored, words: Mapping[str, float]) -> 
     }
 
 
-def _asked_for(question: QueryContext) -> dict[str, float]:
+def _asked_for(question: Question) -> dict[str, float]:
     """The idfs of the words that an answer should hold; of all words, when all of them only ask."""
     telling = {word: weight for word, weight in question.weights.items() if not terms.only_asks(word)}
     return telling or question.weights
@@ -414,7 +366,7 @@ def is_likely(query: str, scored: Sequence[Scored]) -> bool:
     )
 
 
-def plausible(question: QueryContext, scored: list[Scored]) -> list[Scored]:
+def plausible(question: Question, scored: list[Scored]) -> list[Scored]:
     """Of what perhaps answers only what holds a telling word, stands beside such words, or is close in meaning."""
     if verdict(question.text, scored) != "maybe":
         return scored
@@ -425,7 +377,7 @@ def plausible(question: QueryContext, scored: list[Scored]) -> list[Scored]:
         row = each.row
         if (each.closeness or 0.0) > _CLOSE or not each.legs.keys().isdisjoint(_FOUND_OTHERWISE):
             return True
-        if words.keys() & question.words_in({**question.held_by(row), **row.date, **row.facts, **row.by}):
+        if words.keys() & question.words_in({**_held_by(question, row), **row.date, **row.facts, **row.by}):
             return True
         beside = words.keys() & question.words_in({**row.before, **row.before_that, **row.after})
         return sum(words[word] for word in beside) > most

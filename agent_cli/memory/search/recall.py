@@ -5,7 +5,7 @@ A damaged index is left out, and the others answer.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import cache, partial
@@ -19,10 +19,10 @@ from agent_cli.memory.dates import periods, spans
 from agent_cli.memory.dates.spans import Span
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import candidates, index, passage_context, ranking, validity, vectors, word_tables
-from agent_cli.memory.search.candidates import Filter, ParsedQuery
-from agent_cli.memory.search.passage_context import Around, CandidateRow, Known
-from agent_cli.memory.search.ranking import QueryContext, Scored
-from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
+from agent_cli.memory.search.candidates import Filter, Question, Request
+from agent_cli.memory.search.passage_context import ALONE, Around, CandidateRow, Known
+from agent_cli.memory.search.ranking import Scored
+from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.store import ids, meta
 from agent_cli.store.db import Database, IndexDamaged, Pending, Row
 from agent_cli.values import frozen
@@ -44,6 +44,7 @@ _OF_ROW = (
 )
 _IN_TIME = 60  # of the newest in a time, what may be shown of it
 _FINDING = {"words", "exchange", "entity"}  # legs of what was not only found as a neighbour
+_MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _SHORT = 60  # characters of a message that is told with what was said before it
 
 
@@ -122,28 +123,12 @@ class RecallResult:
     likely: bool = False  # whether it is certain enough to be shown unasked
 
 
-@frozen
-class RecallRequest:
-    """What is asked, and what it is searched with."""
-
-    db: Database
-    query: str
-    allowed: Filter
-    now: datetime
-    embedder: QueryEmbedder | None
-    vector: Sequence[float] | None  # of the query
-    vector_set: VectorSet | None
-    logged: bool  # whether the question is in the log too
-    damaged: list[str]  # indexes that could not be used; more are added
-
-
 @dataclass(eq=False)
 class _Search:
     """A search under way: the question as it was understood, and the candidates, of which more are found."""
 
-    request: RecallRequest
-    question: ParsedQuery
-    context: QueryContext  # before rows are judged
+    request: Request
+    question: Question
     hits: Sequence[tuple[int, float]]  # of the word index
     proposed: Sequence[int]  # by words, names and trigrams
     times: Filter | None  # the time that the question names
@@ -177,7 +162,7 @@ def find(
         vector_set = vectors.current(db)
         vector = embedder.embed_query(query) if embedder and vector_set else None
         damaged = meta.damaged_indexes(db)
-        request = RecallRequest(db, query, allowed, now, embedder, vector, vector_set, logged, damaged)
+        request = Request(db, query, allowed, now, embedder, vector, vector_set, logged, damaged)
         found = _find(request, limit, least)
         if vectors.current(db) == vector_set:
             return found
@@ -186,7 +171,8 @@ def find(
 
 def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
     """What holds all words of a query but those that only ask, the best first: earlier questions too."""
-    question = candidates.parse_query(db, text.without_surrogates(query[:_MAX_QUERY]))
+    request = Request(db, text.without_surrogates(query[:_MAX_QUERY]), allowed, now)
+    question = candidates.parse(request)
     wanted = [stems for word, stems in question.stems.items() if not terms.only_asks(word)]
     wanted += [(run,) for run in question.runs]
     try:
@@ -194,10 +180,17 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
             ids = [id for id, _ in candidates.by_words(db, question, allowed)] if wanted else []
     except IndexDamaged:
         return ()
-    shown = [id for id, *_ in passage_context.outlines(db, ids, allowed, now)]
-    rows = passage_context.fetch(db, dict.fromkeys(shown, passage_context.ALONE), question, allowed, now)
-    found = (rows[id] for id in ids if id in rows and all(rows[id].own_words.keys() & stems for stems in wanted))
+    rows = _read_alone(request, ids, question)
+    found = (row for row in rows if all(row.own_words.keys() & stems for stems in wanted))
     return _to_hits(db, (Scored(row, 0.0) for row in islice(found, limit)))
+
+
+def _read_alone(request: Request, ids: Iterable[int], question: Question) -> list[CandidateRow]:
+    """The rows of these that are allowed and current, in order, without what stands around them."""
+    ids = list(ids)
+    shown = {id for id, *_ in passage_context.outlines(request, ids)}
+    rows = passage_context.fetch(request, {id: ALONE for id in ids if id in shown}, question)
+    return [rows[id] for id in ids if id in rows]
 
 
 def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, int]]:
@@ -236,22 +229,23 @@ def preferences(
 ) -> tuple[Hit, ...]:
     """What bears on a request for advice, nearest in meaning first: facts, and what the person said of their limits and
     likings, however the words differ."""
-    vector_set, vector = vectors.current(db), embedder.embed_query(text.without_surrogates(query[:_MAX_QUERY]))
+    query = text.without_surrogates(query[:_MAX_QUERY])
+    vector_set, vector = vectors.current(db), embedder.embed_query(query)
     if vector_set is None or vector is None or "vectors" in meta.damaged_indexes(db):
         return ()
+    request = Request(db, query, allowed, now, logged=True)
     of_facts = replace(allowed, kinds=("fact",))
     sql = f"select p.id from passage p join area a on a.id = p.area where {candidates.conditions(of_facts)}"
     facts = [id for (id,) in db.rows(sql, candidates.bindings(of_facts))]
     near = [id for id, _ in vectors.nearest(db, vector_set, vector, _NEAREST)]
-    said = {id for id, is_message, _, role, *_ in passage_context.outlines(db, near, allowed, now) if role == "user"}
+    said = {id for id, is_message, _, role, *_ in passage_context.outlines(request, near) if role == "user"}
     given = f"""select p.id from json_each(?) c cross join passage p on p.id = c.value join message m on m.id = p.row
         where p.kind = 'm'
             and exists (select 1 from json_each(m.parts) part where part.value ->> 0 not in {_OWN_WORDS})"""
     said.difference_update(id for (id,) in db.rows(given, (said,)))  # a pasted letter tells somebody else's
     cosines = vectors.cosines(db, vector_set, vector, [*said, *facts])
-    shown = {id for id, *_ in passage_context.outlines(db, facts, of_facts, now)} | said
-    places = dict.fromkeys((id for id in cosines if id in shown), passage_context.ALONE)
-    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), allowed, now, excluded_text=query)
+    shown = {id for id, *_ in passage_context.outlines(replace(request, allowed=of_facts), facts)} | said
+    rows = passage_context.fetch(request, {id: ALONE for id in cosines if id in shown}, Question())
     telling = [
         Scored(row, 1 + cosines[id], {"preference": 1 + cosines[id]})
         for id, row in rows.items()
@@ -265,12 +259,12 @@ def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hi
     sql = f"""select p.id from passage p join area a on a.id = p.area
         where p.start = 0 and {passage_context.conditions(allowed)} order by p.at desc, p.row desc limit :limit"""
     values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
-    places = {id: passage_context.ALONE for (id,) in db.rows(sql, values)}
-    rows = passage_context.fetch(db, places, ParsedQuery({}, {}, {}), allowed, now)
+    places = {id: ALONE for (id,) in db.rows(sql, values)}
+    rows = passage_context.fetch(Request(db, "", allowed, now), places, Question())
     return _to_hits(db, (Scored(rows[id], 0.0) for id in places if id in rows))
 
 
-def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
+def _find(request: Request, limit: int, least: float) -> RecallResult:
     """Files are searched separately, so that their number does not affect other results."""
     db, searched = request.db, request.allowed.kinds
     if named := spans.of_question(request.query, request.now):
@@ -293,7 +287,7 @@ def _find(request: RecallRequest, limit: int, least: float) -> RecallResult:
     return RecallResult(verdict, best, tuple(dict.fromkeys(request.damaged)), likely)
 
 
-def _of_time(request: RecallRequest, named: Span, limit: int) -> tuple[Hit, ...]:
+def _of_time(request: Request, named: Span, limit: int) -> tuple[Hit, ...]:
     """What lies in the time that a question asks for and names nothing else: its summaries, the coarsest first, then
     messages and notes, the newest first. Questions count where nothing was told."""
     db, query, now, allowed = request.db, request.query, request.now, request.allowed
@@ -387,19 +381,19 @@ def _day(timestamp: float) -> str:
     return f"{day.day} {day:%B %Y}"
 
 
-def run(request: RecallRequest) -> list[Scored]:
+def run(request: Request) -> list[Scored]:
     """The scored candidates among files, or among all else, best first.
 
     Words, names, trigrams and vectors propose. When the best of them tell nothing, as questions and small talk do,
     others take their places; what holds only words that were misspelt before is looked for by its letters. Damaged
     indexes are left out, and added to `request.damaged`.
     """
-    db, allowed, now = request.db, request.allowed, request.now
+    db, allowed = request.db, request.allowed
     find_nearest = _start_nearest(request)
     search = _propose(request)
     ids = [] if find_nearest.is_ready() else search.proposed
     _add(search, ids)  # another thread looks for the nearest meanwhile; to read all candidates together takes less
-    search.nearest = [id for id, _ in _use(request, "vectors", find_nearest, list[tuple[int, float]]())]
+    search.nearest = [id for id, _ in request.use("vectors", find_nearest, list[tuple[int, float]]())]
     _add(search, [id for id in dict.fromkeys([*search.proposed, *search.nearest]) if id not in ids])
     if request.logged:
         _guess_repeated(search)
@@ -412,8 +406,8 @@ def run(request: RecallRequest) -> list[Scored]:
     if not allowed.files:
         question, scored = _judge(search, question, scored)
         best = [search.rows[each.row.id] for each in scored[: validity.LOOKED_AT]]
-        find_later = partial(validity.replaced_later, db, best, search.question, allowed, now)
-        replaced, later = _use(request, "words", find_later, (list[CandidateRow](), list[int]()))
+        find_later = partial(validity.replaced_later, request, best, search.question)
+        replaced, later = request.use("words", find_later, (list[CandidateRow](), list[int]()))
         if later:
             search.rows |= {row.id: row for row in replaced}
             _add(search, [id for id in later if id not in search.rows])
@@ -434,73 +428,51 @@ def run(request: RecallRequest) -> list[Scored]:
     return scored
 
 
-def _use(request: RecallRequest, index: str, search: Callable[[], T], otherwise: T) -> T:
-    """What an index finds, or `otherwise` when it is damaged."""
-    try:
-        with request.db.index_access():
-            return search()
-    except IndexDamaged:
-        request.damaged.append(index)
-        return otherwise
-
-
-def _start_nearest(request: RecallRequest) -> Pending[list[tuple[int, float]]]:
-    """Start to search the nearest vectors while words are searched."""
-    vector_set, vector = request.vector_set, request.vector
+def _start_nearest(request: Request) -> Pending[list[tuple[int, float]]]:
+    """Start to search the nearest vectors while words are searched, on another thread when there are many."""
+    db, vector_set, vector = request.db, request.vector_set, request.vector
     if vector_set is None or vector is None:
         return Pending(list)
     most = CONTEXTUAL_VECTORS if vector_set.unit else VECTORS
-    return index.search_in_background(request.db, lambda db: vectors.nearest(db, vector_set, vector, most))
+    if (db.value("select max(id) from passage") or 0) < _MIN_FOR_THREAD:
+        return Pending(lambda: vectors.nearest(db, vector_set, vector, most))
+    return db.read_in_background(lambda other: vectors.nearest(other, vector_set, vector, most))
 
 
-def _propose(request: RecallRequest) -> _Search:
+def _propose(request: Request) -> _Search:
     """Understand the question, and propose candidates."""
     db, query, allowed, files = request.db, request.query, request.allowed, request.allowed.files
     no_hits, no_names = list[tuple[int, float]](), dict[int, tuple[float, frozenset[str]]]()
-    question = _use(
-        request,
-        "words",
-        lambda: candidates.parse_query(db, query, int(request.logged), files=files),
-        ParsedQuery({}, {}, {}),
-    )
-    hits = _use(request, "words", lambda: candidates.by_words(db, question, allowed), no_hits)
+    question = request.use("words", partial(candidates.parse, request), Question())
+    hits = request.use("words", lambda: candidates.by_words(db, question, allowed), no_hits)
     if "words" in request.damaged:
-        question = candidates.parse_unweighted(db, query)
+        question = candidates.parse_unweighted(request)
     unknown = {word for word, count in question.words.items() if not count}
     guessed = _by_trigrams(request, question, unknown)
     times = None
     if not files and (span := spans.of_question(query, request.now)):  # when a file was changed says little about it
         times = narrowed = allowed.within(span.since, span.until)  # prefer what was said then, but keep the rest
-        timely = _use(request, "words", lambda: candidates.by_words(db, question, narrowed), no_hits)
+        timely = request.use("words", lambda: candidates.by_words(db, question, narrowed), no_hits)
         hits = sorted({*hits, *timely}, key=lambda hit: (-hit[1], hit[0]))
     best, named = [id for id, _ in hits[:RESCORED]], no_names
     if not files:
-        named = candidates.by_names(db, allowed.owner, query, question, best)
-        named |= _use(request, "words", lambda: validity.about_relatives(db, query, question, allowed), no_names)
+        named = candidates.by_names(request, question, best)
+        named |= request.use("words", lambda: validity.about_relatives(request, question), no_names)
     for id, (_, stems) in named.items():
         guessed[id] = guessed.get(id, frozenset()) | stems
-    authors = _authors_named(db, query)
-    context = QueryContext(
-        query,
-        question.idfs,
-        candidates.stems(db, question, authors),
-        _average(db, files),
-        _sessions(db, hits) if passage_context.is_between_people(db) else {},
-        authors,
-        request.vector_set,
-        allowed.fact_half_life,
-    )
+    sessions = _sessions(db, hits) if passage_context.is_between_people(db) else {}
+    question = replace(question, average=_average(db, files), sessions=sessions, vector_set=request.vector_set)
     weights = {id: weight for id, (weight, _) in named.items()}
     proposed = list(dict.fromkeys([*best, *guessed]))
-    return _Search(request, question, context, hits, proposed, times, weights, unknown, guessed)
+    return _Search(request, question, hits, proposed, times, weights, unknown, guessed)
 
 
 def _by_trigrams(
-    request: RecallRequest, question: ParsedQuery, words: Iterable[str], but: Collection[int] = ()
+    request: Request, question: Question, words: Iterable[str], but: Collection[int] = ()
 ) -> dict[int, frozenset[str]]:
     knows, files = request.embedder.knows_word if request.embedder else lambda _: False, request.allowed.files
     find = partial(candidates.by_trigrams, request.db, words, knows, question.excluded_rows, files=files, but=but)
-    return _use(request, "trigrams", find, {})
+    return request.use("trigrams", find, {})
 
 
 def _add(search: _Search, ids: Collection[int], *, alone: bool = False) -> None:
@@ -515,15 +487,14 @@ def _add(search: _Search, ids: Collection[int], *, alone: bool = False) -> None:
     if request.vector_set is not None and request.vector is not None:
         compared = sorted({*places, *chain.from_iterable(around[1:] for around in places.values())} - {0})
         compare = partial(vectors.cosines, db, request.vector_set, request.vector, compared)
-        cosines = _use(request, "vectors", compare, cosines)
-    outlines = passage_context.outlines(db, places, request.allowed, request.now)
+        cosines = request.use("vectors", compare, cosines)
+    outlines = passage_context.outlines(request, places)
     unread = _least_promising(search, outlines, places, cosines) if len(outlines) > READ else []
     search.unread += unread
     read = {id for id, *_ in outlines}.difference(unread)
     places = {id: around for id, around in places.items() if id in read}
     known = Known(search.guessed, search.named, cosines, search.times)
-    excluded = request.query if request.logged else ""
-    search.rows |= passage_context.fetch(db, places, search.question, request.allowed, request.now, known, excluded)
+    search.rows |= passage_context.fetch(request, places, search.question, known)
 
 
 def _guess(search: _Search, misspelt: Set[str], but: Collection[int]) -> None:
@@ -544,23 +515,22 @@ def _guess_repeated(search: _Search) -> None:
             _guess(search, misspelt, repeated)
 
 
-def _score(search: _Search) -> tuple[QueryContext, list[Scored]]:
-    idfs = candidates.weigh_telling(search.question, [row.own_words for row in search.rows.values() if row.empty])
-    question = replace(search.context, idfs=idfs, vector_set=search.context.vector_set if search.nearest else None)
+def _score(search: _Search) -> tuple[Question, list[Scored]]:
+    empty = [row.own_words for row in search.rows.values() if row.empty]
+    question = search.question.with_idfs(empty, search.question.vector_set if search.nearest else None)
     if question.asks_for_replies:
-        found = passage_context.exchanges(search.request.db, search.rows.values(), search.question, question.text)
-        search.rows |= found
+        search.rows |= passage_context.exchanges(search.request.db, search.rows.values(), question)
     return question, ranking.score(question, list(search.rows.values()))
 
 
-def _judge(search: _Search, question: QueryContext, scored: list[Scored]) -> tuple[QueryContext, list[Scored]]:
+def _judge(search: _Search, question: Question, scored: list[Scored]) -> tuple[Question, list[Scored]]:
     """Mark what tells nothing among the best, and let others take its place, until the best were all judged."""
     request = search.request
     while True:
         best = [each.row for each in scored[: ranking.CLOSELY]]
         new = [row for row in best if row.id not in search.judged]
         search.judged.update(row.id for row in new)
-        marked = validity.marked(request.db, new, best, search.question, request.allowed.owner, request.now)
+        marked = validity.marked(request, new, best, search.question)
         search.rows |= {row.id: row for row in marked}
         if not any(row.empty or row.ended or row.withdrawn for row in (search.rows[each.id] for each in new)):
             break
@@ -588,8 +558,8 @@ def _least_promising(
 
     Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
     """
-    question, among = search.context, search.context.vector_set
-    weights = question.feature_weights if search.nearest else ranking.WEIGHTS
+    question, among = search.question, search.question.vector_set
+    weights = ranking.feature_weights(question) if search.nearest else ranking.WEIGHTS
     if question.asks_for_replies:  # what decides is the whole of a question and its answer
         return []
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
@@ -601,7 +571,7 @@ def _least_promising(
 
     @cache
     def said_by(author: str, role: str) -> float:
-        return sum(weights[name] * value for name, value in question.said_by(author, role).items())
+        return sum(weights[name] * value for name, value in ranking.of_speaker(question, author, role).items())
 
     promise: dict[int, float] = {}
     for id, is_message, author, role, length, at in outlines:
@@ -636,13 +606,6 @@ def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, floa
         if session is not None:
             sums[session] = sums.get(session, 0.0) + scores[id]
     return sums
-
-
-def _authors_named(db: Database, query: str) -> frozenset[str]:
-    """The authors in the log that the question names; none when it names all of them."""
-    stems, authors = set(db.tokens(query)), [name for (name,) in db.rows("select name from speaker")]
-    named = frozenset(name for name in authors if stems & set(db.tokens(name)))
-    return named if len(named) < len(authors) else frozenset()
 
 
 def _average(db: Database, files: bool) -> float:

@@ -14,7 +14,7 @@ words of the predicate, because they need not hold those of the question.
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from agent_cli import clock, kinds, text
@@ -23,7 +23,7 @@ from agent_cli.memory.entities import graph
 from agent_cli.memory.language import statements, terms, triples
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.search import candidates, word_tables
-from agent_cli.memory.search.candidates import Filter, ParsedQuery
+from agent_cli.memory.search.candidates import Question, Request
 from agent_cli.memory.search.passage_context import CandidateRow, ended_messages, timestamp, visible, words_of
 from agent_cli.store import ids
 from agent_cli.store.db import Database, Row
@@ -66,7 +66,7 @@ class _Stated(NamedTuple):
 
 
 def replaced_later(
-    db: Database, rows: Sequence[CandidateRow], question: ParsedQuery, allowed: Filter, now: datetime
+    request: Request, rows: Sequence[CandidateRow], question: Question
 ) -> tuple[list[CandidateRow], list[int]]:
     """Those of these rows that a later statement replaces, with its passage, and the passages of what holds instead.
 
@@ -74,7 +74,7 @@ def replaced_later(
     outdated.
     """
     replaced, later = list[CandidateRow](), dict[int, None]()
-    newest = cache(lambda subject, predicate: _newest(db, subject, predicate, allowed, now))
+    newest = cache(partial(_newest, request))
     for row in rows:
         is_own = row.kind == "n" or (row.kind == "m" and row.role == "user" and row.with_assistant)
         if not is_own or row.empty or row.ended or len(row.text) > _LONGEST_STATEMENT:
@@ -83,11 +83,11 @@ def replaced_later(
             continue
         before = row
         for key, mine in _stated(row.id, row.kind, row.row, row.at, row.text):
-            other = None if _is_asked_for(db, question, mine, now) else newest(*key)
+            other = None if _is_asked_for(request, question, mine) else newest(*key)
             if other is None or other.object == mine.object:
                 continue
             later[other.passage] = None
-            if mine.has_begun(now):
+            if mine.has_begun(request.now):
                 handle = ids.handle(kinds.BY_LETTER[other.kind].name, other.row)
                 row = row._replace(replaced_by=other.passage, replaced_in=handle)
             else:
@@ -97,36 +97,34 @@ def replaced_later(
     return replaced, list(later)
 
 
-def _is_asked_for(db: Database, question: ParsedQuery, stated: _Stated, now: datetime) -> bool:
+def _is_asked_for(request: Request, question: Question, stated: _Stated) -> bool:
     """Whether a question of the past names this value, or one of the future is about this plan."""
-    if stated.has_begun(now):
-        return question.of_the_past and question.names(db, stated.object)
-    return question.of_the_future or question.names(db, stated.object)
+    if stated.has_begun(request.now):
+        return question.of_the_past and question.names(request.db, stated.object)
+    return question.of_the_future or question.names(request.db, stated.object)
 
 
-def about_relatives(
-    db: Database, query: str, question: ParsedQuery, allowed: Filter
-) -> dict[int, tuple[float, frozenset[str]]]:
+def about_relatives(request: Request, question: Question) -> dict[int, tuple[float, frozenset[str]]]:
     """What the person told of whom a relation in the question names: the weight of each passage, and its stems.
 
     The stems are those of the relation: what is told of Lukas need not say "brother".
     """
     found: dict[int, tuple[float, frozenset[str]]] = {}
-    for predicate, word in graph.relations(query).items():
-        stems = frozenset(stem for stem in db.tokens(word) if stem in question.idfs)
-        in_facts = {name for *_, name in graph.related(db, allowed.owner, [predicate])}
-        names = in_facts or _names_said(db, predicate, allowed)
+    for predicate, word in graph.relations(question.text).items():
+        stems = frozenset(stem for stem in request.db.tokens(word) if stem in question.idfs)
+        in_facts = {name for *_, name in graph.related(request.db, request.allowed.owner, [predicate])}
+        names = in_facts or _names_said(request, predicate)
         for name in names if stems else ():
-            for id, *_ in _own_passages(db, candidates.quoted(name), allowed)[:_ABOUT_NAMES]:
+            for id, *_ in _own_passages(request, candidates.quoted(name))[:_ABOUT_NAMES]:
                 found[id] = graph.RELATED, stems | found.get(id, (0.0, frozenset[str]()))[1]
     return found
 
 
-def _names_said(db: Database, predicate: str, allowed: Filter) -> set[str]:
+def _names_said(request: Request, predicate: str) -> set[str]:
     """The names that the person gave as this relation, as in "my brother is called Lukas"."""
     found = {
         triple.object
-        for *_, words in _own_passages(db, _words_of(predicate), allowed)
+        for *_, words in _own_passages(request, _words_of(predicate))
         for _, triple in _triples(words)
         if (triple.subject, triple.predicate) == (graph.PERSON, predicate)
     }
@@ -139,11 +137,12 @@ def _predicate_words() -> frozenset[str]:
     return frozenset(word for each in triples.SINGLE_VALUED for word in triples.search_words(each).split())
 
 
-def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: datetime) -> _Stated | None:
+def _newest(request: Request, subject: str, predicate: str) -> _Stated | None:
     """The statement of this subject and predicate that is true now, said or a fact; None when there is none."""
+    db, allowed, now = request.db, request.allowed, request.now
     found = [
         stated
-        for id, kind, row, at, words in _own_passages(db, _words_of(predicate), allowed)
+        for id, kind, row, at, words in _own_passages(request, _words_of(predicate))
         for key, stated in _stated(id, kind, row, at, words)
         if key == (subject, predicate) and stated.has_begun(now)
     ]
@@ -161,10 +160,10 @@ def _newest(db: Database, subject: str, predicate: str, allowed: Filter, now: da
     return newest
 
 
-def _own_passages(db: Database, match: str, allowed: Filter) -> list[tuple[int, str, int, float, str]]:
+def _own_passages(request: Request, match: str) -> list[tuple[int, str, int, float, str]]:
     """(passage, kind, row, moment, text) of the newest short messages and notes of the person that match."""
-    sql = _OWN.format(table=word_tables.table(db, "words"))
-    return list(db.rows(sql, {"match": f"own : ({match})", **candidates.bindings(allowed)}))
+    sql = _OWN.format(table=word_tables.table(request.db, "words"))
+    return request.db.rows(sql, {"match": f"own : ({match})", **candidates.bindings(request.allowed)})
 
 
 def _words_of(predicate: str) -> str:
@@ -224,19 +223,14 @@ class _Given(NamedTuple):
 
 
 def marked(
-    db: Database,
-    new: Sequence[CandidateRow],
-    rows: Sequence[CandidateRow],
-    question: ParsedQuery,
-    owner: str,
-    now: datetime,
+    request: Request, new: Sequence[CandidateRow], rows: Sequence[CandidateRow], question: Question
 ) -> list[CandidateRow]:
     """Those of the new rows, which are among the rows, that tell nothing or do not hold, marked as such.
 
     Nothing is told by small talk, by questions, by what asks the same in whatever form, by empty replies, and by those
     that repeat another of the rows.
     """
-    asked = question.words.keys()
+    db, now, asked = request.db, request.now, question.words.keys()
     empty = {row.id: why for row in new if (why := _why_empty(row, asked))}
     made = [row._replace(empty=empty[row.id]) for row in new if row.id in empty]
     replies = [row for row in new if row.role == "assistant" and row.id not in empty]
@@ -247,7 +241,7 @@ def marked(
     messages = {row for each in rests.values() for letter, row in each if letter == "m"}
     sql = "select m.id from json_each(?) c cross join message m on m.id = c.value where m.role = 'assistant'"
     made_up = {("m", row) for (row,) in db.rows(sql, (sorted(messages),))}  # one made up supports no other
-    states = _states(db, {source for each in rests.values() for source in each}, owner, now)
+    states = _states(db, {source for each in rests.values() for source in each}, request.allowed.owner, now)
     facts = [row.row for row in rows if row.kind == "f"]
     replaced = db.rows(_REPLACED, {"rows": facts, "now": clock.utc(now)}) if facts else []
     others = [row for row in rows if row.role != "assistant" and not (row.empty or row.id in empty)]

@@ -5,7 +5,7 @@ import pytest
 from agent_cli.memory.conversations import log
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import candidates, recall
-from agent_cli.memory.search.candidates import Filter
+from agent_cli.memory.search.candidates import Filter, Request
 from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, empty
 from tests.recalling import catch_up
@@ -35,8 +35,8 @@ def garden(db, session):
 
 
 def proposed(db, question, **allowed):
-    parsed = candidates.parse_query(db, question)
-    return [id for id, _ in candidates.by_words(db, parsed, Filter(PERSON, **allowed))]
+    request = Request(db, question, Filter(PERSON, **allowed), NOON)
+    return [id for id, _ in candidates.by_words(db, candidates.parse(request), request.allowed)]
 
 
 def test_messages_with_only_a_common_word_are_proposed_when_few_have_a_rare_one(garden):

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from agent_cli.memory.search import candidates, passage_context
-from agent_cli.memory.search.candidates import Filter, ParsedQuery
+from agent_cli.memory.search.candidates import Filter, Question, Request
 from tests.conftest import HERE, NOON
 from tests.recalling import catch_up, reply, say, session_of, take_in
 
@@ -25,7 +25,7 @@ TEXTS = (
 @pytest.mark.parametrize("question", ["running relations a", "Müller Straßen 8010", "café Istanbul", "мой дом", "b"])
 def test_words_are_counted_as_the_word_index_has_them(db, question):
     stems = db.tokens(question)
-    parsed = ParsedQuery({}, {}, dict.fromkeys(stems, 1.0))
+    parsed = Question(idfs=dict.fromkeys(stems, 1.0))
     counted = {text: {stem: n for stem, n in Counter(db.tokens(text)).items() if stem in stems} for text in TEXTS}
 
     assert passage_context.count_words(db, TEXTS, parsed) == counted
@@ -33,7 +33,7 @@ def test_words_are_counted_as_the_word_index_has_them(db, question):
 
 
 def test_characters_of_a_script_without_spaces_are_counted(db):
-    parsed = ParsedQuery({}, {"東京": 1}, {"東京": 1.0})
+    parsed = Question(idfs={"東京": 1.0}, runs={"東京": 1})
 
     assert passage_context.count_words(db, ["東京と東京タワー", "大阪"], parsed) == {
         "東京と東京タワー": {"東京": 2},
@@ -46,7 +46,8 @@ def around(db, words):
     catch_up(db)
     ids = [id for (id,) in db.rows("select id from passage order by row")]
     places = passage_context.neighbours(db, ids)
-    rows = passage_context.fetch(db, places, candidates.parse_query(db, words), Filter("person"), NOON)
+    request = Request(db, words, Filter("person"), NOON)
+    rows = passage_context.fetch(request, places, candidates.parse(request))
     return [[dict(each) for each in (rows[id].before_that, rows[id].before, rows[id].after)] for id in ids]
 
 

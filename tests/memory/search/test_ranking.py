@@ -8,8 +8,9 @@ from hypothesis import strategies as some
 
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.search import candidates, ranking
+from agent_cli.memory.search.candidates import Question
 from agent_cli.memory.search.passage_context import CandidateRow, Exchange, frequencies
-from agent_cli.memory.search.ranking import WEIGHTS, QueryContext
+from agent_cli.memory.search.ranking import WEIGHTS
 from agent_cli.memory.search.vectors import VectorSet
 from tests.tables import for_each
 
@@ -29,9 +30,9 @@ def wide(row, average=60):
 
 def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.0, idfs=IDFS):
     stems = {word: [word] for word in idfs}
-    context = QueryContext(
-        query, idfs, stems, 60.0, sessions or {}, named, VectorSet(1, "", 2, floor) if floor < 1 else None
-    )
+    vector_set = VectorSet(1, "", 2, floor) if floor < 1 else None
+    more = {"average": 60.0, "sessions": sessions or {}, "authors": named, "vector_set": vector_set}
+    context = Question(query, idfs, stems, **more)
     return ranking.score_closely(context, ranking.score(context, rows))
 
 
@@ -217,9 +218,7 @@ def test_what_the_assistant_said_is_something_else_than_what_it_would_say(questi
     ],
 )
 def test_how_something_was_worked_out_may_be_told_by_a_reply(question, may_be_in_a_reply):
-    context = QueryContext(question, IDFS, {})
-    assert context.is_asked_for(row(role="assistant")) is may_be_in_a_reply
-    assert not context.is_asked_for(row(role="user"))
+    assert Question(question, IDFS).asks_for_replies is may_be_in_a_reply
 
 
 def test_the_session_counts_between_people_only():
@@ -263,7 +262,8 @@ def test_a_word_like_one_of_the_question_counts_as_far_as_it_is_alike():
             return [[0.7 if word == "sister" and "sibling" in text else 0.0 for word in words] for text in texts]
 
     rows = row(1, own={"mia": 1}, text="Mia, my sibling"), row(2, own={"mia": 1}, text="Mia, my neighbour")
-    context = QueryContext("mia sister", {"mia": 4.0, "sister": 1.0}, {"mia": ["mia"], "sister": ["sister"]}, 60.0)
+    stems = {"mia": ["mia"], "sister": ["sister"]}
+    context = Question("mia sister", {"mia": 4.0, "sister": 1.0}, stems, average=60.0)
     best, other = ranking.score_closely(context, ranking.score(context, rows), Embedder())
     assert best.row.id == 1
     assert best.legs["similar"] == pytest.approx(WEIGHTS["similar"] * 0.6 * 1 / 5)
