@@ -58,6 +58,8 @@ LIKING = r"""prefer\w*|preferences?|likes?|liked|loves?|enjoy\w*|adores?|favou?r
 ASKING = r"""w(?:here|hat|ho|hen|ats?|hats|ich|her)s?|atm|now|days?|someone|anyone|remember|again|currently|months?
     |years?|names?|named|kinds?|sorts?|types?|towns?|city|cities|date|times?|place|number|price|which|tell|remind|know
     |find|get|got|put|deadlines?|many|much|long|often|today|since|until|till|ask(?:ed)?"""
+PAST_QUESTION = r"did|was|were|had|used to|before|formerly|previous(?:ly)?|back then"
+FUTURE_QUESTION = r"will|shall|going to|next|soon|plan(?:s|ned|ning)?|future|upcoming"
 _SAID = r"""(?:recommended|suggested|advised|proposed|explained|described|mentioned|listed|provided|outlined|offered
     |written|given|told|said)"""
 _YOU_SAID = rf"""(?:did|were) you|(?:have|had) you (?:ever |already )?{_SAID}|you (?:have |had |ever |already )*{_SAID}

@@ -49,6 +49,10 @@ ASKING = r"""wann|wo|wer|we[nm]|wessen|wohin|woher|wieso|weshalb|wie ?viele?|vie
     |hab|hat|habe|muss|musst|müssen|jetzt|grad|gerade|nochmals?|eigentlich|denn|halt|raus|rein|ab|an|geh(?:e|st|t|en)?|kommt
     |hin(?:getan|gelegt|gestellt|gesteckt|geräumt)|unsere?[rmn]?|namens?|nummer|preis|hoch|sag|sagst|mal|bitte|weißt|weisst|gibt|wurden?|soll|sollte|bloß|tag|datum
     |uhrzeit|jahr|monat|ort|stadt|gefragt"""
+PAST_QUESTION = r"""war(?:en|st)?|hatten?|wurden?|früher|damals|vorher|zuvor|einst|(?:bin|bist|ist|sind|habe?|hast|hat
+    |haben)\b.{0,100}\b(?!gern)\w{0,4}ge\w{2,}(?:t|en)"""
+FUTURE_QUESTION = r"""werden?|wirst|wird|nächste[rsmn]?|bald|künftig|demnächst|plan(?:e|st|t|en)?|pläne
+    |vor(?:habe|hast)|zukunft"""
 _SAID = r"""(?:empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt|erwähnt|beschrieben|geschrieben|gegeben
     |aufgelistet|angeboten)"""
 _YOU_SAID = rf"(?:hast|hattest) du\b.{{0,80}}?\b{_SAID}|{_SAID} (?:hast|hattest)"

@@ -35,7 +35,7 @@ LEADING = 1_500  # rows that are scored in any case: those with the rarest words
 APART = 8  # common words that are looked for one by one: up to twelve or so it takes less than all together
 SURE = 60  # hits that no row with further words may exceed, or they lead too
 ASKING = 0.4  # weight of a word that need not be in the answer, as "now" and "remember"
-_PAST, _FUTURE = (languages.pattern(rf"\b<{each}_QUESTION>\b") for each in ("PAST", "FUTURE"))
+_PAST, _FUTURE = languages.pattern(r"\b<PAST_QUESTION>\b"), languages.pattern(r"\b<FUTURE_QUESTION>\b")
 _MOST, _ONCE = 1.6, 1.3  # times its idf: about the most that a word adds to a score, and that one said once adds
 
 _NONE: Mapping[str, float] = {}
