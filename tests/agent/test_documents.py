@@ -125,7 +125,7 @@ def test_the_line_above_the_prompt_names_the_file_shortly(context, folder):  # n
     add(context.db, folder)
     app = SimpleNamespace(scope=HERE, time=context.time, window=None)
     [seen] = prompt_input.items(app, context.db, None, "What is the admin of the router called?")
-    assert (seen.key, seen.text) == (("section", 1), "d1 router.md:5")
+    assert seen == (("section", 1), "d1 router.md:5")
 
 
 def test_the_job_reads_what_has_changed_and_leaves_the_meaning_to_another(db, folder):  # noqa: F811
