@@ -20,7 +20,7 @@ from agent_cli.text import Pattern, clean, visible
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-MAX_WORD = 256  # characters; a longer word is written in parts
+MAX_WORD = 256  # characters of a span
 
 # Chinese, Japanese and Korean characters: two cells wide, and a line may break between them.
 WIDE = (
@@ -95,7 +95,6 @@ class LineWrapper:
         self._write, self._width, self._shown = write, width, shown
         self._word: list[StyledText] = []
         self._space = ""
-        self._length = 0  # characters of the current word, with those already written
         self._style = ""
         self._column = self._indent = self._line_width = 0
 
@@ -110,17 +109,13 @@ class LineWrapper:
     def put(self, span: StyledText) -> None:
         if span.kind == "space":
             self._end_word()
-            if len(self._space) < MAX_WORD:
-                self._space += span.text
+            self._space += span.text if len(self._space) < MAX_WORD else ""
             return
         if self._word and "wide" in (span.kind, self._word[-1].kind):
             before, after = self._word[-1].text[-1], span.text[0]
             if before not in _NOT_LAST and after not in _NOT_FIRST and unicodedata.category(after) != "Mn":
                 self._end_word()
         self._word.append(span)
-        self._length += len(span.text)
-        if self._length >= MAX_WORD:
-            self._write_word()
 
     def end(self) -> None:
         """End the line in the plain style."""
@@ -130,16 +125,11 @@ class LineWrapper:
         self._space, self._column = "", 0
 
     def _end_word(self) -> None:
-        if self._word:
-            self._write_word()
-        self._length = 0
-
-    def _write_word(self) -> None:
-        """Write the word, or the part of a very long one that has arrived."""
+        if not self._word:
+            return
         text = "".join([span.text for span in self._word])
         width, gap = cell_width(text), len(self._space)
-        continued = self._length > len(text)  # its beginning is written already
-        if not continued and self._column > self._indent and self._column + gap + width > self._line_width:
+        if self._column > self._indent and self._column + gap + width > self._line_width:
             self._set_style("")
             self._line_width = self._width()
             self._column = max(self._indent, 0 if folded(text).strip(_SIGNS) else _SIGN_INDENT)

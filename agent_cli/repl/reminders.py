@@ -1,7 +1,7 @@
 """Due reminders: above the prompt, at the start, beside an answer, and by a command that the person configured.
 
-Idling costs nothing: the next due time is cached, and the file is read again only when something was written or that
-time has come. With two programs open, the one that marks a reminder as shown in the file shows it.
+Idling costs next to nothing: the file is read only when something was written or the next due time has come. With two
+programs open, the one that marks a reminder as shown in the file shows it.
 """
 
 import sys
@@ -50,8 +50,16 @@ class Reminders:
         return self._claimed_lines()
 
     def start_lines(self) -> list[str]:
-        """Lines for the start: what became due meanwhile, and what is due later today."""
-        return [*self._claimed_lines(), *due_today(self._app)]
+        """Lines for the start: what became due meanwhile, and what is due later today, if anything is."""
+        lines, now = self._claimed_lines(), self._app.time()
+        due_now = {each.id for each in tasks.due(self._app.db, self._app.scope.owner, now)}
+        later = tasks.due(self._app.db, self._app.scope.owner, now, now.replace(hour=23, minute=59, second=59))
+        parts = []
+        for each in (found := [each for each in later if each.id not in due_now])[:_SHOWN]:
+            at = datetime.fromisoformat(each.comes_up or "").astimezone(moments.get_zone(each.zone, now))
+            parts.append(f"{at:%H:%M} {each.name} ({each.handle})")
+        more = f" and {len(found) - _SHOWN} more: /tasks" if len(found) > _SHOWN else ""
+        return [*lines, f"today: {', '.join(parts)}{more}"] if parts else lines
 
     def _claimed_lines(self) -> list[str]:
         (found, error), now = claim_due(self._app), self._app.time()
@@ -110,20 +118,6 @@ def claim_due(app: App) -> tuple[list[Reminder], str]:
         found = tasks.claim_due(app.db, app.scope.owner, app.time, timedelta(minutes=app.config.remind_again))
     first = [each.task for each in found if each.first]
     return found, run_command(app.config.remind_command, [each.text for each in first]) if first else ""
-
-
-def due_today(app: App) -> list[str]:
-    """A line about what is due later today, if anything is."""
-    now = app.time()
-    midnight = now.replace(hour=23, minute=59, second=59)
-    due_now = {each.id for each in tasks.due(app.db, app.scope.owner, now)}
-    found = [each for each in tasks.due(app.db, app.scope.owner, now, midnight) if each.id not in due_now]
-    parts = []
-    for each in found[:_SHOWN]:
-        at = datetime.fromisoformat(each.comes_up or "").astimezone(moments.get_zone(each.zone, now))
-        parts.append(f"{at:%H:%M} {each.name} ({each.handle})")
-    more = f" and {len(found) - _SHOWN} more: /tasks" if len(found) > _SHOWN else ""
-    return [f"today: {', '.join(parts)}{more}"] if parts else []
 
 
 def run_command(command: Sequence[str], texts: Sequence[str]) -> str:

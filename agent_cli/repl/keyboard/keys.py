@@ -15,7 +15,7 @@ import gc
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -38,10 +38,6 @@ from prompt_toolkit.layout.screen import Char
 
 from agent_cli.messages import Part
 from agent_cli.text import clean
-
-if TYPE_CHECKING:
-    from prompt_toolkit.application import Application
-    from prompt_toolkit.layout.screen import Screen
 
 SEND = Keys.F23  # stands for an Enter that was typed ahead; no keyboard has this key
 NEWLINE = Keys.F24  # stands for an Enter that is a new line; nor this one
@@ -418,34 +414,7 @@ def show_invisible() -> None:
     Char.display_mappings.update((each, f"<{ord(each):x}>") for each in hidden)
 
 
-_THRESHOLDS = 20_000, 20, 20  # values made since the last search, and searches before a deeper one
-
-
 def spare_loaded() -> None:
     """Keep the garbage collector from holding keys up: call it when a session begins, and when more is loaded."""
     gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
-
-
-def spare_drawn(app: "Application[Any]") -> None:
-    """Empty each drawing of the screen when the next one makes it useless.
-
-    A function of prompt-toolkit that names itself holds all of it until it is searched for: the characters, and two
-    values for where each of them stood.
-    """
-    last: Screen | None = None
-
-    def forget_places(app: "Application[Any]") -> None:
-        for window in app.layout.visible_windows:
-            if window.render_info:
-                getattr(window.render_info, "_rowcol_to_yx", {}).clear()  # its own matter: another version may lack it
-
-    def forget_characters(app: "Application[Any]") -> None:
-        nonlocal last
-        drawn = app.renderer.last_rendered_screen
-        if last is not None and last is not drawn:
-            last.data_buffer.clear()
-        last = drawn
-
-    app.before_render += forget_places
-    app.after_render += forget_characters
+    gc.set_threshold(20_000, 20, 20)  # values made since the last search, and searches before a deeper one

@@ -157,7 +157,6 @@ class PromptInput:
         self.input = self.application.input
         if vi:
             self.application.ttimeoutlen = _ESC_TIMEOUT
-        keys.spare_drawn(self.application)
         keys.end_lost_pastes(self.input)
         self._dumb = LineReader(self.input) if is_dumb_terminal() else None
         self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown
@@ -297,15 +296,15 @@ PreviewItem = tuple[tuple[str, int], str]
 
 
 class RecallPreview:
-    """`session` gives the id of the current session; `redraw` redraws the prompt and may be called on any thread."""
+    """What memory would add to the draft, above the prompt. `session` gives the id of the current session; `redraw`
+    redraws the prompt."""
 
     def __init__(self, app: App, session: Callable[[], int | None], buffer: Buffer, redraw: Callable[[], None]):
         self._app, self._session, self._buffer, self._redraw = app, session, buffer, redraw
         self._found: tuple[PreviewItem, ...] = ()
         self._dropped: set[tuple[str, int]] = set()
         self._searched = ""
-        self._timer: asyncio.TimerHandle | None = None
-        self._busy = False
+        self._search: asyncio.Task[None] | None = None
         buffer.on_text_changed += lambda _: self._changed()
 
     @property
@@ -316,7 +315,8 @@ class RecallPreview:
 
     def take_dropped(self) -> frozenset[tuple[str, int]]:
         """(kind, id) of the dropped items; starts anew, as the line is sent."""
-        dropped, self._dropped, self._found, self._searched = frozenset(self._dropped), set(), (), ""
+        dropped, self._dropped = frozenset(self._dropped), set()
+        self.clear()
         return dropped
 
     def clear(self) -> None:
@@ -339,39 +339,28 @@ class RecallPreview:
         event.app.invalidate()
 
     def _changed(self) -> None:
-        """Search once the typing pauses."""
-        if self._timer:
-            self._timer.cancel()
-        try:
+        if self._search:
+            self._search.cancel()
+        with suppress(RuntimeError):  # nobody types before the prompt stands
             loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        self._timer = loop.call_later(PAUSE, self._begin, loop)
+            self._search = loop.create_task(self._look_up())
 
-    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        draft = self._buffer.text
+    async def _look_up(self) -> None:
+        """Search once the typing pauses, for what has changed since."""
+        await asyncio.sleep(PAUSE)
+        draft, found = self._buffer.text, tuple[PreviewItem, ...]()
         if draft == self._searched or not (self._app.reads and self._app.keeps and self._app.config.preview):
             return
-        if self._busy:
-            self._timer = loop.call_later(PAUSE, self._begin, loop)
-            return
-        self._searched = draft
-        if len(draft.strip()) < _MIN_DRAFT or draft.startswith("/"):
-            self._found = ()
-            return
-        self._busy = True
-        loop.run_in_executor(None, self._search, draft)
+        if len(draft.strip()) >= _MIN_DRAFT and not draft.startswith("/"):
+            found = await asyncio.to_thread(self._find, draft)
+        self._found, self._searched = found, draft
+        self._redraw()
 
-    def _search(self, draft: str) -> None:
-        """On a thread of its own."""
-        found: tuple[PreviewItem, ...] = ()
+    def _find(self, draft: str) -> tuple[PreviewItem, ...]:
         # StoreError: the next command reports what is wrong with the file.
         with suppress(StoreError), closing(self._app.db.another_connection()) as db:
-            found = items(self._app, db, self._session(), draft)
-        self._busy = False
-        if self._searched == draft:  # else the line was sent meanwhile, or something was forgotten
-            self._found = found
-            self._redraw()
+            return items(self._app, db, self._session(), draft)
+        return ()
 
 
 def items(app: App, db: Database, session: int | None, draft: str) -> tuple[PreviewItem, ...]:

@@ -431,16 +431,15 @@ def test_what_was_forgotten_is_foreseen_no_more(app):
 
 
 def test_what_is_found_once_the_line_was_sent_is_not_shown_above_the_next(app, monkeypatch):
-    found, go_on = ((("fact", 1), "f1 I live in Graz"),), threading.Event()
-    monkeypatch.setattr(prompt_input, "items", lambda *_: go_on.wait(5) and found)
+    found, begun, go_on = ((("fact", 1), "f1 I live in Graz"),), threading.Event(), threading.Event()
+    monkeypatch.setattr(prompt_input, "items", lambda *_: begun.set() or (go_on.wait(5) and found))
 
     async def person(keyboard, line):
         line.buffer.text = "Who lives in Graz?"
-        await until(lambda: line.preview._busy)
+        await until(begun.is_set)
         line.preview.take_dropped()
         go_on.set()
-        await until(lambda: not line.preview._busy)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.05)
         assert line.preview.line == ""
         line.buffer.reset()
 
