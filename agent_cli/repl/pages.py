@@ -333,6 +333,7 @@ CHOICES = (
     (9, "A", "all", False, "keep this and all that follow, as y does, after a typed yes"),
     (0, "q", "quit", False, "leave; what is decided stays, the rest waits (also Ctrl-C)"),
 )
+KEYS_BY_NUMBER = {str(number): key for number, key, *_ in CHOICES}  # for a screen reader
 _IN_LINE = "yrbnesouq"
 
 
@@ -340,7 +341,10 @@ def proposal_lines(
     proposal: Proposal, place: tuple[int, int], now: datetime, width: int | None, *, more: bool = False
 ) -> list[StyledLine]:
     """A proposal in lines of at most `width` cells (None: unlimited), without its keys; `more`: how it is filed too."""
-    left, right = f"{NEEDS_YOU.sign} {_number(proposal, place)} · {proposal.handle}", origin(proposal, now)
+    left, right = (
+        f"{NEEDS_YOU.sign} {proposal.kind.capitalize()} {place[0]} of {place[1]} · {proposal.handle}",
+        origin(proposal, now),
+    )
     room = (width or 0) - cell_width(left) - cell_width(right)
     head = [left + " " * room + right] if room >= 2 else [left, *indented(right, width, "    ")]
     return [
@@ -374,7 +378,7 @@ def diff_lines(proposal: Proposal, width: int | None) -> list[StyledLine]:
 
 
 def spoken_lines(proposal: Proposal, place: tuple[int, int], now: datetime, *, more: bool = False) -> list[str]:
-    lines = [f"{_number(proposal, place)}, {proposal.handle}, {origin(proposal, now)}."]
+    lines = [f"{proposal.kind.capitalize()} {place[0]} of {place[1]}, {proposal.handle}, {origin(proposal, now)}."]
     lines += map(_sentence, tainted(proposal))
     lines += [f"Known since {each.day}, {each.handle}: {each.statement}" for each in proposal.known]
     if proposal.body:
@@ -394,10 +398,6 @@ def _dates(proposal: Proposal) -> str:
         dates.append(f"said {clock.format_day(proposal.at, proposal.utc_offset)}")
     dates += [f"until {proposal.until}"] if proposal.until else []
     return f" ({', '.join(dates)})" if dates else ""
-
-
-def _number(proposal: Proposal, place: tuple[int, int]) -> str:
-    return f"{proposal.kind.capitalize()} {place[0]} of {place[1]}"
 
 
 def origin(proposal: Proposal, now: datetime) -> str:
@@ -475,11 +475,6 @@ def explained(offered: Iterable[str], proposal: Proposal) -> list[tuple[int, str
     known = {"b": f"keep it, and {handles(proposal, STAYS)} too"}
     known |= {"y": f"keep it, and end {ends}"} if ends else {}
     return [(number, key, known.get(key, words)) for number, key, _, _, words in CHOICES if key in offered]
-
-
-def key_of_number(typed: str) -> str:
-    """The key of a typed number; empty when there is none."""
-    return next((key for number, key, *_ in CHOICES if typed.strip() == str(number)), "")
 
 
 def passage_lines(messages: Sequence[tuple[Entry, bool]], quote: str, width: int) -> list[str]:

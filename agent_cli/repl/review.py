@@ -1,8 +1,8 @@
 """The review of proposals that wait for approval: one at a time, and a line for each that is decided.
 
-Enter does nothing, so that nobody approves by reflex; what is not decided by a key stays as it is, whatever ends the
-review. The same screen serves `agent facts review` and /review. A model, a pipe or a paste cannot reach it. Where the
-terminal allows it, the page of a decided proposal is replaced by its line; elsewhere lines are only appended.
+Enter does nothing, so that nobody approves by reflex; what is not decided by a key stays as it is. The same screen
+serves `agent facts review` and /review. A model, a pipe or a paste cannot reach it. Where the terminal allows it, the
+page of a decided proposal is replaced by its line; elsewhere lines are only appended.
 """
 
 import os
@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 from collections import Counter
+from contextlib import suppress
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app_session
@@ -70,10 +71,17 @@ class ReviewScreen:
             print(announced("there is nothing to review", self._display))
             return 0
         with self._keys:
-            while self._index < len(self._queue):
-                if not await self._review_one():
-                    break
-        self._sum_up()
+            while self._index < len(self._queue) and await self._review_one():
+                pass
+        counts: Counter[bool] = Counter()
+        for _, decision in self._decided:
+            counts[decision.accepted] += len(decision.proposals)
+        left = len(review.pending(self._reviewer, self._session))
+        self._say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
+        if self._decided and self._index >= len(self._queue):  # no key is left to undo with
+            fact = next((each.handle for each in self._decided[-1][1].proposals if each.kind == "fact"), "")
+            command = f"/undo {fact}" if self._at_prompt and fact else "agent facts undo"
+            self._say(f"{command} takes the last decision back")
         return len(self._decided)
 
     async def _review_one(self) -> bool:
@@ -88,19 +96,15 @@ class ReviewScreen:
         key = await self._choose(offered)
         if key not in "o?":
             self._more = False
-        if key == "q":
-            return False
         try:
             await self._carry_out(key, proposal, offered)
-        except StoreError as error:
-            if not isinstance(error, StoreBusy):
+        except AgentError as error:
+            if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
                 raise  # the file cannot be written: the review cannot continue
             self._say_above(f"  {error}")
-        except AgentError as error:
-            self._say_above(f"  {error}")
-            if review.read(self._reviewer, self._ticket) is None:
+            if not isinstance(error, StoreError) and review.read(self._reviewer, self._ticket) is None:
                 self._settled.add(self._ticket)
-        return True
+        return key != "q"
 
     async def _carry_out(self, key: str, proposal: Proposal, offered: str) -> None:
         match key:
@@ -120,7 +124,11 @@ class ReviewScreen:
             case "o":
                 self._more = not self._more
             case "u":
-                self._undo()
+                at, decision = self._decided[-1]
+                undone = review.undo_batch(self._reviewer, decision.batch) or ["it was taken back elsewhere already"]
+                self._say_above(*(f"  undone: {receipt}" for receipt in undone))
+                self._decided.pop()
+                self._index = at
             case "A":
                 await self._keep_the_rest()
             case "?":
@@ -170,7 +178,7 @@ class ReviewScreen:
         while True:
             if self._screen_reader:
                 typed = await self._keys.read_line("Number and Enter: ")
-                key = typed if typed in (STOP, END) else pages.key_of_number(typed)
+                key = typed if typed in (STOP, END) else pages.KEYS_BY_NUMBER.get(typed.strip(), "")
             else:
                 key = await self._keys.read_key()
             if key in (STOP, END):
@@ -200,37 +208,24 @@ class ReviewScreen:
         line = one_line(receipt if proposal.body else f"{receipt}: {proposal.statement}", _width())
         self._print([f"{self._display.styled(role.sign, role.style)} {cut(clean(line), _width() - 3)}"])
 
-    def _undo(self) -> None:
-        at, decision = self._decided[-1]
-        undone = review.undo_batch(self._reviewer, decision.batch) or ["it was taken back elsewhere already"]
-        self._say_above(*(f"  undone: {receipt}" for receipt in undone))
-        self._decided.pop()
-        self._index = at
-
     async def _edit(self, proposal: Proposal) -> None:
         """Let the person reword the proposal here; it is shown again and waits for a yes."""
         if proposal.body:
             self._edit_outside(proposal)  # a skill has many lines
             return
         self._drawn = None  # the line of the editor stands below the page
-        before = "Its words: " if self._screen_reader else "  + "
-        if self._line_reader:
-            self._say("Type other words; Enter alone leaves them as they are.")
-            try:
-                self._reword(proposal, await self._line_reader.read_answer(before))
-            except (EOFError, KeyboardInterrupt):
-                self._say("")
-            return
-        self._say(("  Enter takes the words that stand below, Esc leaves them as they were", DIM))
-        bindings = KeyBindings()
-        bindings.add("escape", eager=True)(lambda event: event.app.exit(result=""))
-        with self._keys.paused():
-            keys.show_invisible()
-            prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
-            try:
+        before, words = "Its words: " if self._screen_reader else "  + ", ""
+        with self._keys.paused(), suppress(EOFError, KeyboardInterrupt):
+            if self._line_reader:
+                self._say("Type other words; Enter alone leaves them as they are.")
+                words = await self._line_reader.read_answer(before)
+            else:
+                self._say(("  Enter takes the words that stand below, Esc leaves them as they were", DIM))
+                bindings = KeyBindings()
+                bindings.add("escape", eager=True)(lambda event: event.app.exit(result=""))
+                keys.show_invisible()
+                prompt: PromptSession[str] = PromptSession(key_bindings=bindings)
                 words = await prompt.prompt_async(before, default=proposal.statement, handle_sigint=False)
-            except (EOFError, KeyboardInterrupt):
-                words = ""
         self._reword(proposal, words)
 
     def _edit_outside(self, proposal: Proposal) -> None:
@@ -268,17 +263,6 @@ class ReviewScreen:
             self._decide(decision)
         if left := len(rest) - len(decision.proposals):
             self._say(f"  {left} changed meanwhile, or contradict what was just kept: look again")
-
-    def _sum_up(self) -> None:
-        counts: Counter[bool] = Counter()
-        for _, decision in self._decided:
-            counts[decision.accepted] += len(decision.proposals)
-        left = len(review.pending(self._reviewer, self._session))
-        self._say("", f"{counts[True]} kept, {counts[False]} rejected, {left} left")
-        if self._decided and self._index >= len(self._queue):  # no key is left to undo with
-            fact = next((each.handle for each in self._decided[-1][1].proposals if each.kind == "fact"), "")
-            command = f"/undo {fact}" if self._at_prompt and fact else "agent facts undo"
-            self._say(f"{command} takes the last decision back")
 
     def _say(self, *lines: str | StyledLine) -> None:
         """Print lines, each plain or in the style of the whole of it."""
