@@ -71,12 +71,13 @@ def parse(text: str) -> SkillFile:
     if front is None:
         raise UsageError("a skill begins with a line ---, then name: and description:, then another line ---")
     values = _front_matter(front[1])
-    name, description = (values.get(key) for key in ("name", "description"))
-    if not isinstance(name, str) or not isinstance(description, str) or not (name and _clean_description(description)):
+    name, described = values.get("name"), values.get("description")
+    description = _clean_description(described) if isinstance(described, str) else ""
+    if not (isinstance(name, str) and name and description):
         raise UsageError("the front matter of a skill must have a name and a description, both texts")
     if not body(text):
         raise UsageError("a skill needs steps: write them below its front matter")
-    return SkillFile(check_name(name), _clean_description(description), body(text), text)
+    return SkillFile(check_name(name), description, body(text), text)
 
 
 def body(text: str) -> str:
@@ -86,7 +87,7 @@ def body(text: str) -> str:
 
 def compose(name: str, description: str, body: str) -> str:
     """The text of a new file. Raises UsageError like `parse`."""
-    import yaml  # 27 ms, and few starts of the program read or write a skill
+    import yaml  # few starts of the program read or write a skill
 
     values = {"name": check_name(name), "description": _clean_description(description)}
     front = yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=1000)
@@ -173,8 +174,9 @@ def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False
 
 
 def called(db: Database, owner: str, name: str) -> Skill | None:
-    """The accepted skill of this name; None where there is none."""
-    return _by_name(db, owner, name)
+    """The accepted skill of this name that is not hidden."""
+    where = "owner = ? and name = ? and state = 'accepted' and hidden_at is null"
+    return next(iter(SKILLS.select(db, where, (owner, name))), None)
 
 
 def listing(
@@ -187,8 +189,8 @@ def listing(
 
 def former(db: Database, skill: Skill) -> list[Version]:
     """The former versions of an accepted skill, the oldest first."""
-    accepted = [each for each in SKILLS.history(db, skill.id) if each.was.get("state") == ACCEPTED]
-    found = {each.was["version"]: each for each in accepted}
+    history = SKILLS.history(db, skill.id)
+    found = {each.was["version"]: each for each in history if each.was.get("state") == ACCEPTED}
     return [each for number, each in sorted(found.items()) if number != skill.version]
 
 
@@ -196,7 +198,7 @@ def add(memory: MemoryContext, text: str) -> Skill:
     """Add a skill that the person wrote or approved. Raises UsageError when its name is taken."""
     file = parse(text)
     with memory.db.write():
-        if _by_name(memory.db, memory.scope.owner, file.name):
+        if called(memory.db, memory.scope.owner, file.name):
             raise UsageError(f"there is a skill {file.name} already; `agent skills edit {file.name}` changes it")
         return _insert(memory, file, ACCEPTED, "added", origin="typed", trust="typed")
 
@@ -220,9 +222,11 @@ def propose(
     file = parse(secrets.mask(text) if origin == "model" else text)
     db, owner = memory.db, memory.scope.owner
     with db.write():
-        known = _by_name(db, owner, file.name)
+        known = called(db, owner, file.name)
         files = files or (known.files if known else "{}")
-        if tombstones.contains(db, file.text, owner) or _exists(db, owner, file.text, files, origin):
+        same = """select 1 from skill where owner = ? and text = ? and files = ? and state <> 'expired'
+                  and (state <> 'merged' or ? = 'model') limit 1"""  # the person may propose a former version again
+        if tombstones.contains(db, file.text, owner) or db.value(same, (owner, file.text, files, origin)):
             return None
         target, version = (known.id, known.version) if known else (None, None)
         sources = {"origin": origin, "trust": trust or origin, "session_id": session, "files": files}
@@ -233,10 +237,10 @@ def accept(memory: MemoryContext, skill: Skill) -> Skill:
     """The person accepts a proposal; returns the skill as it is then. Raises UsageError when it is not pending."""
     with memory.changing() as memory:
         proposal = SKILLS.require_pending(memory.db, skill)
-        target = _by_name(memory.db, skill.owner, proposal.name)
+        target = called(memory.db, skill.owner, proposal.name)
         if target is None and proposal.target_id:  # the skill that it changes has another name
-            target = next(iter(many(memory.db, [proposal.target_id], proposal.owner)), None)
-            target = target if target and target.is_accepted else None
+            found = many(memory.db, [proposal.target_id], proposal.owner)
+            target = next((each for each in found if each.is_accepted), None)
         decided = {"state": MERGED if target else ACCEPTED, "decided_at": clock.utc(memory.time())}
         changed = change(memory, proposal, "accepted", target_id=target.id if target else None, **decided)
         if target is None:
@@ -276,12 +280,10 @@ def restore(memory: MemoryContext, skill: Skill, version: int | None = None) -> 
         now = get(memory.db, skill.id, skill.owner)
         if version is None or version == now.version:
             return change(memory, now, "restored", hidden_at=None)
-        older = next((each for each in former(memory.db, now) if each.was["version"] == version), None)
-        if older is None:
-            versions = f"`agent skills show {now.name} --versions` lists them"
-            raise UsageError(f"{now.name} has no version {version}; {versions}")
-        former_files = older.was.get("files", "{}")
-        return _reword(memory, now, "restored", parse(older.was["text"]), files=former_files, hidden_at=None)
+        for older in (each.was for each in former(memory.db, now) if each.was["version"] == version):
+            files = older.get("files", "{}")
+            return _reword(memory, now, "restored", parse(older["text"]), files=files, hidden_at=None)
+        raise UsageError(f"{now.name} has no version {version}; `agent skills show {now.name} --versions` lists them")
 
 
 def erase(db: Database, skill_ids: Sequence[int]) -> None:
@@ -313,21 +315,6 @@ def _reword(memory: MemoryContext, skill: Skill, change_: str, file: SkillFile, 
     return change(memory, skill, change_, version=version, **words, **others)
 
 
-def _by_name(db: Database, owner: str, name: str) -> Skill | None:
-    where = "owner = ? and name = ? and state = 'accepted' and hidden_at is null"
-    return next(iter(SKILLS.select(db, where, (owner, name))), None)
-
-
-def _exists(db: Database, owner: str, text: str, files: str, origin: str) -> bool:
-    """Whether a skill or proposal has exactly this text and these files.
-
-    The person may propose a former version again, a model not.
-    """
-    query = """select 1 from skill where owner = ? and text = ? and files = ? and state <> 'expired'
-               and (state <> 'merged' or ? = 'model') limit 1"""
-    return bool(db.value(query, (owner, text, files, origin)))
-
-
 def _insert(memory: MemoryContext, file: SkillFile, state: str, change: str, **columns: Any) -> Skill:
     now, actor = memory.time(), "model" if columns["origin"] == "model" else "person"
     columns |= {"name": file.name, "description": file.description, "text": file.text, "state": state}
@@ -338,7 +325,7 @@ def _insert(memory: MemoryContext, file: SkillFile, state: str, change: str, **c
 def _write(memory: MemoryContext, skill: Skill, values: Mapping[str, Any]) -> None:
     """Write columns, and the time. Raises UsageError when another skill would have the same name."""
     after = replace(skill, **values)
-    if after.is_accepted and (other := _by_name(memory.db, after.owner, after.name)) and other.id != after.id:
+    if after.is_accepted and (other := called(memory.db, after.owner, after.name)) and other.id != after.id:
         raise UsageError(f"there is another skill {other.name} meanwhile, {other.handle}: hide that first")
     write(memory.db, skill.id, **{"changed_at": clock.utc(memory.time()), **values})
 
@@ -387,8 +374,7 @@ def read_text(path: Path) -> str:
     try:
         if not path.is_file():
             raise UsageError("it is not a file")
-        with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
+        content = _read(path, _MAX_BYTES)
         if len(content) > _MAX_BYTES:
             raise UsageError(f"a skill has at most {LONGEST} characters, and this has more")
         return content.decode("utf-8")
@@ -398,19 +384,23 @@ def read_text(path: Path) -> str:
         raise UsageError("it is not UTF-8") from error
 
 
+def _read(path: Path, most: int) -> bytes:
+    """The content of a file, up to one byte more than `most`."""
+    with path.open("rb") as file:
+        return file.read(most + 1)
+
+
 def read_folder(path: Path) -> tuple[str, list[str]]:
     """The files of a skill beside its SKILL.md, as JSON, and the names of what stands there and is not one of them.
 
     Links are not followed. Raises UsageError where the files are too many or too large.
     """
-    if path.name != FILE_NAME:
-        return "{}", []
-    with suppress(OSError):  # a folder may be readable without being listable
-        beside = sorted(each for each in path.parent.iterdir() if each.name != path.name)
-        folders = [each for each in beside if each.name in FOLDERS and each.is_dir() and not each.is_symlink()]
-        return _contents(path.parent, folders), [
-            f"{each.name}{'/' * each.is_dir()}" for each in beside if each not in folders
-        ]
+    if path.name == FILE_NAME:
+        with suppress(OSError):  # a folder may be readable without being listable
+            beside = sorted(each for each in path.parent.iterdir() if each.name != path.name)
+            folders = [each for each in beside if each.name in FOLDERS and each.is_dir() and not each.is_symlink()]
+            others = [f"{each.name}{'/' * each.is_dir()}" for each in beside if each not in folders]
+            return _contents(path.parent, folders), others
     return "{}", []
 
 
@@ -422,18 +412,15 @@ def _contents(top: Path, folders: Sequence[Path]) -> str:
             file = Path(folder, name)
             if file.is_symlink() or not file.is_file():
                 continue
-            with file.open("rb") as opened:
-                content = opened.read(_MOST_BYTES + 1)
+            content = _read(file, _MOST_BYTES)
             size += len(content)
             if len(contents) == _MOST_FILES or size > _MOST_BYTES:
                 limit = f"{_MOST_FILES} files of {_MOST_BYTES // 1000} kB together"
                 raise UsageError(f"a skill has at most {limit} beside its {FILE_NAME}, and this has more")
-            try:
-                words = content.decode()
-                readable = "\0" not in words
-            except UnicodeDecodeError:
-                readable = False
-            contents[file.relative_to(top).as_posix()] = words if readable else {_BYTES: b64encode(content).decode()}
+            contents[file.relative_to(top).as_posix()] = {_BYTES: b64encode(content).decode()}
+            with suppress(UnicodeDecodeError):
+                if "\0" not in (words := content.decode()):
+                    contents[file.relative_to(top).as_posix()] = words
     return json.dumps(contents, ensure_ascii=False)
 
 
@@ -468,24 +455,16 @@ def write_files(folder: Path, written: Sequence[Skill], *, force: bool = False) 
     folder = Path(os.path.expanduser(folder))
     targets = [(folder / each.name / path, content) for each in written for path, content in whole(each).items()]
     try:
-        existing = {path: _existing_content(path, len(content)) for path, content in targets}
+        existing = [path for path, _ in targets if path.exists()]
+        if other := next((path for path in existing if not path.is_file()), None):
+            raise UsageError(f"{other} exists already and is not a file: move it away")
+        same = [path for path, content in targets if path in existing and _read(path, len(content)) == content]
+        if not force and (other := next((path for path in existing if path not in same), None)):
+            raise UsageError(f"{other} exists already with other content; say --force to write over it")
         for path, content in targets:
-            if not force and existing[path] not in (None, content):
-                raise UsageError(f"{path} exists already with other content; say --force to write over it")
-        for path, content in targets:
-            if existing[path] != content:
+            if path not in same:
                 atomic_file.make_folder(path.parent)
                 atomic_file.write(path, content)
-            yield path, existing[path] != content
+            yield path, path not in same
     except OSError as error:
         raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
-
-
-def _existing_content(path: Path, size: int) -> bytes | None:
-    """The content of a file, up to just beyond a size; None when the file does not exist."""
-    if not path.exists():
-        return None
-    if not path.is_file():
-        raise UsageError(f"{path} exists already and is not a file: move it away")
-    with path.open("rb") as file:
-        return file.read(size + 1)
