@@ -6,7 +6,8 @@ skill then reverts to its newest remaining wording.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from agent_cli import clock
@@ -14,10 +15,10 @@ from agent_cli.memory import lineage
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import SearchTerms
 from agent_cli.memory.lineage import Owner, Table, Walk
+from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.skills import skills
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
-from agent_cli.values import frozen
 
 _CONTENTS = "(select coalesce(group_concat(value, char(10)), '') from json_each({}))"  # of all files, as text
 _FILES, _WAS_FILES = _CONTENTS.format("files"), _CONTENTS.format("coalesce(was ->> 'files', json_object())")
@@ -55,17 +56,8 @@ _TABLES = (
 )
 
 
-@frozen
-class Wording:
-    """A skill as it is or was before a change. `row`: the row of skill_version; None for the present wording."""
-
-    row: int | None
-    text: str
-    words: str  # name, description, text and files
-    accepted: bool
-    session: int | None
-    origin: str
-    version: int
+Wording = Mapping[str, Any]
+"""The columns of a skill as it is or was before a change. `row`: of skill_version; None for the present wording."""
 
 
 def _derive(db: Database, walk: Walk) -> None:
@@ -88,28 +80,25 @@ def _derive(db: Database, walk: Walk) -> None:
     walk.partial["skill"] = {}
     for id in learned:
         wordings = _wordings(db, id)
-        removed = _lost_texts(wordings, wanted, {*sessions}, is_about)
-        if not removed:
+        lost = _lost(wordings, wanted, {*sessions}, is_about)
+        if not lost:
             continue
-        proposals = db.rows(
-            f"select id, {lineage.joined(*_WORDS)} from skill where target_id = ? and state <> 'accepted'", (id,)
-        )
-        erased |= {each for each, text in proposals if wanted.found_in(keywords.fold(text))}
-        left = [each for each in wordings if each.accepted and each.text not in removed]
+        changing = f"select id, {lineage.joined(*_WORDS)} from skill where target_id = ? and state <> 'accepted'"
+        erased |= {each for each, words in db.rows(changing, (id,)) if wanted.found_in(keywords.fold(words))}
+        left = [each for each in wordings if each["state"] == ACCEPTED and _content(each) not in lost]
         if not left:
             erased.add(id)
             continue
-        walk.add("skill_version", [each.row for each in wordings if each.row is not None and each.text in removed])
-        newest = max(left, key=lambda each: (each.version, each.row or 0))
-        walk.partial["skill"][id] = newest if wordings[-1].text in removed else None
+        walk.add("skill_version", [each["row"] for each in wordings if each["row"] and _content(each) in lost])
+        newest = max(left, key=lambda each: (each["version"], each["row"] or 0))
+        walk.partial["skill"][id] = newest if _content(wordings[-1]) in lost else None
     changing = "select id from skill where state <> 'accepted' and target_id {ids}"  # proposals to change these
     walk.add("skill", erased | {*lineage.column(db, changing, erased)})
     versions = "select id from skill_version where was is not null and skill_id {ids}"
     walk.add("skill_version", lineage.column(db, versions, walk["skill"]))
     reverted = [id for id, newest in walk.partial["skill"].items() if newest]
-    walk.removed_texts["skill"] = lineage.texts(
-        db, [f"select {', '.join(_WORDS)} from skill where id {{ids}}"], reverted
-    )
+    words = f"select {', '.join(_WORDS)} from skill where id {{ids}}"
+    walk.removed_texts["skill"] = lineage.texts(db, [words], reverted)
 
 
 def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
@@ -117,7 +106,7 @@ def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     skills.erase(db, walk["skill"])
     for id, newest in walk.partial["skill"].items():
         if newest:
-            _revert(db, id, newest.row or 0, time)
+            _revert(db, id, newest, time)
     skills.drop_versions(db, walk["skill_version"], walk["session"])
 
 
@@ -130,60 +119,50 @@ def describe_shortened(db: Database, walk: Walk) -> list[str]:
     names: dict[int, str] = dict(lineage.rows(db, "select id, name from skill where id {ids}", walk.partial["skill"]))
     return [
         f"{ids.handle('skill', id)} {names[id]}: "
-        + (f"goes back to version {newest.version}" if newest else "loses an earlier version")
+        + (f"goes back to version {newest['version']}" if newest else "loses an earlier version")
         for id, newest in found
     ]
 
 
-def _revert(db: Database, skill: int, row: int, time: clock.Clock) -> None:
-    """Revert a skill to this row of skill_version, without recording the present wording.
+def _revert(db: Database, skill: int, was: Wording, time: clock.Clock) -> None:
+    """Revert a skill to a former wording, without recording the present one.
 
     It is hidden when another skill has its former name by now. Runs in the caller's transaction.
     """
-    was = json.loads(db.value("select was from skill_version where id = ?", (row,)))
-    columns = {key: was[key] for key in ("name", "description", "text", "version", "origin", "trust", "session_id")}
-    columns["files"] = was.get("files", "{}")
-    now = clock.utc(time())
-    taken = db.value(
-        "select 1 from skill where owner = ? and name = ? and state = 'accepted' and hidden_at is null and id <> ?",
-        (was["owner"], was["name"], skill),
-    )
-    skills.write(db, skill, **columns, changed_at=now, **({"hidden_at": now} if taken else {}))
+    columns = ("name", "description", "text", "files", "version", "origin", "trust", "session_id")
+    now, other = clock.utc(time()), skills.called(db, was["owner"], was["name"])
+    hidden = {"hidden_at": now} if other and other.id != skill else {}
+    skills.write(db, skill, **{key: was[key] for key in columns}, changed_at=now, **hidden)
     events.append(db, time, "skill forgotten", ids.handle("skill", skill), actor="person", content=was["text"])
 
 
 def _wordings(db: Database, id: int) -> list[Wording]:
     """The wordings of a skill, the oldest first, the present one last."""
-    content, was_content = "text || char(10) || " + _FILES, "(was ->> 'text') || char(10) || " + _WAS_FILES
-    rows: list[tuple[Any, ...]] = db.rows(
-        f"""select id, {was_content}, {lineage.joined(*_WAS)}, was ->> 'state', was ->> 'session_id', was ->> 'origin',
-                   was ->> 'version'
-            from skill_version where skill_id = ? and was is not null order by id""",
-        (id,),
-    )
-    columns = f"{content}, {lineage.joined(*_WORDS)}, state, session_id, origin, version"
-    rows += db.rows(f"select null, {columns} from skill where id = ?", (id,))
-    return [
-        Wording(row, text, words, state == "accepted", session, origin, version)
-        for row, text, words, state, session, origin, version in rows
-    ]
+    rows = db.rows("select id, was from skill_version where skill_id = ? and was is not null order by id", (id,))
+    former = [{"files": "{}", **json.loads(was), "row": row} for row, was in rows]
+    return [*former, *({**asdict(each), "row": None} for each in skills.SKILLS.select(db, "id = ?", (id,)))]
 
 
-def _lost_texts(
+def _content(wording: Wording) -> tuple[str, str]:
+    return wording["text"], wording["files"]
+
+
+def _lost(
     wordings: Sequence[Wording], wanted: SearchTerms, sessions: set[int], is_about: Callable[[str], bool]
-) -> set[str]:
-    """The texts about the topic, and those with erased words from the first one that was learned in the sessions.
+) -> set[tuple[str, str]]:
+    """The contents about the topic, and those with erased words from the first one that was learned in the sessions.
 
-    Texts from before that one have another source, and may have been restored since.
+    Contents from before that one have another source, and may have been restored since.
     """
-    lost, before, learned = set[str](), set[str](), False
+    lost, before, learned = set[tuple[str, str]](), set[tuple[str, str]](), False
     for each in wordings:
-        has_erased_words = bool(wanted.found_in(keywords.fold(each.words)))
-        learned |= has_erased_words and each.origin == "model" and each.session in sessions
+        words = "\n".join((each["name"], each["description"], each["text"], *skills.file_texts(each["files"]).values()))
+        has_erased_words = bool(wanted.found_in(keywords.fold(words)))
+        learned |= has_erased_words and each["origin"] == "model" and each["session_id"] in sessions
         if not learned:
-            before.add(each.text)
-        if (has_erased_words and learned and each.text not in before) or is_about(each.words):
-            lost.add(each.text)
+            before.add(_content(each))
+        if (has_erased_words and learned and _content(each) not in before) or is_about(words):
+            lost.add(_content(each))
     return lost
 
 
@@ -197,7 +176,7 @@ def _distinctive_terms(db: Database, walk: Walk, sessions: Sequence[int]) -> Sea
     erased += [sentence for message in cut.values() for sentence in message.removed.values()]
     remaining = [text for id, text in rows if id not in erased_ids and id not in cut]
     remaining += [message.left for message in cut.values()]
-    words = set(keywords.distinctive_words(erased)) - set(keywords.distinctive_words(remaining))
-    return SearchTerms(
-        frozenset(set(keywords.line_ends(erased)) - set(keywords.line_ends(remaining))), frozenset(words)
+    lines, words = (
+        frozenset({*terms(erased)} - {*terms(remaining)}) for terms in (keywords.line_ends, keywords.distinctive_words)
     )
+    return SearchTerms(lines, words)
