@@ -494,7 +494,9 @@ def _add(search: _Search, ids: Collection[int], *, alone: bool = False) -> None:
     read = {id for id, *_ in outlines}.difference(unread)
     places = {id: around for id, around in places.items() if id in read}
     known = Known(search.guessed, search.named, cosines, search.times)
-    search.rows |= passage_context.fetch(request, places, search.question, known)
+    rows = passage_context.fetch(request, places, search.question, known)
+    search.rows |= rows
+    search.judged -= rows.keys()  # neighbours may have been read before
 
 
 def _guess(search: _Search, misspelt: Set[str], but: Collection[int]) -> None:
