@@ -64,7 +64,7 @@ def test_the_servers_own_variable_counts_where_nothing_of_ours_is_said(file):
         ('patience = "long"', ', line 1: patience = "long" must be a number'),
         ("patience = -1", ", line 1: patience = -1.0 must be at least 0"),
         ("patience = nan", ", line 1: patience = nan must be at least 0"),
-        ("idle_seconds = inf", ", line 1: idle_seconds = inf must be a finite number"),
+        ("idle_seconds = inf", ", line 1: idle_seconds = inf must be at most 1000000000"),
         ('think = "maybe"', ', line 1: think = "maybe" must be one of auto, on, off, low, medium, high'),
         ("think = [1]", ", line 1: think = [1] must be one of auto, on, off, low, medium, high"),
         ("background_jobs = 1", ", line 1: background_jobs = 1 must be true or false"),

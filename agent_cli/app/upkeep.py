@@ -11,6 +11,7 @@ from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
 if TYPE_CHECKING:
+    from agent_cli.memory.documents.document_sync import SyncResult
     from agent_cli.memory.search.candidates import Filter
     from agent_cli.memory.search.recall import RecallResult
 
@@ -81,6 +82,20 @@ def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
         yield from app.embedders.fill(db)
     if not index.is_complete(db) or (not quick and app.embedders.query_embedder(db)):
         jobs.add(db, INDEX, "all", app.time())
+
+
+def sync_documents(
+    app: App, db: Database, result: "SyncResult", only: list[str] | None
+) -> Iterator[tuple[str, int, int]]:
+    """Look at the files again, and index what is new; yields what is done now, and of vectors how many of how many."""
+    from agent_cli.memory.documents import document_sync  # the prompt needs none of it
+
+    for step in document_sync.sync(db, app.scope.owner, app.time, result, only):
+        yield step, 0, 0
+    for done, total in index_rows(app, db) if result.anything else ():
+        yield "vectors", done, total
+    if result.anything:
+        jobs.add(db, INDEX, "all", app.time())  # merges what was added into the index
 
 
 def queue_index(app: App, db: Database) -> None:

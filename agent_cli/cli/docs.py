@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from typer import Argument
 
-from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
@@ -16,7 +15,7 @@ from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.documents.documents import Section
 from agent_cli.memory.scope import short_path
-from agent_cli.store import ids, jobs
+from agent_cli.store import ids
 
 app = noun("Read files, so that their content can be found: text, Markdown, HTML, PDF, source code.")
 
@@ -115,16 +114,12 @@ def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bo
     tally = document_sync.SyncResult()
     try:
         with output.ProgressLine(invocation.quiet) as line:
-            for step in document_sync.sync(app_.db, app_.scope.owner, app_.time, tally, only):
-                line.show(step)
-            for done, total in upkeep.index_rows(app_, app_.db) if tally.anything else ():
-                line.step("vectors", done, total, "sections")
+            for what, done, total in upkeep.sync_documents(app_, app_.db, tally, only):
+                line.step(what, done, total, "sections") if total else line.show(what)
     except KeyboardInterrupt:
         raise Cancelled(f"stopped; {tally.sentence()} so far, and `agent docs sync` goes on from there") from None
     for notice in tally.warnings:
         output.note(notice)
-    if tally.anything:
-        jobs.add(app_.db, INDEX, "all", app_.time())  # merges what was added into the index
     if as_json:
         output.put_json(tally.describe())
     else:

@@ -141,39 +141,41 @@ def show(app_: App, handle: ScheduleHandle, as_json: AsJson = False) -> None:
 @app.command(cls=Decision)
 def rm(app_: App, handles: ScheduleHandles) -> None:
     """Hide schedules, which run no more; `restore` brings them back."""
-    for each in _schedules(app_, handles):
-        if each.hidden_at:
-            raise UsageError(f"{each.handle} is hidden already")
-        schedules.change(app_.db, each, "hidden", app_.time)
-        output.say(f"hidden {_short(each)} (agent schedule restore {each.handle})")
+    _change(app_, handles, "hidden")
 
 
 @app.command(cls=Decision)
 def restore(app_: App, handles: ScheduleHandles) -> None:
     """Bring hidden schedules back."""
-    for each in _schedules(app_, handles):
-        if not each.hidden_at:
-            raise UsageError(f"{each.handle} is not hidden")
-        back = schedules.change(app_.db, each, "restored", app_.time)
-        output.say(f"restored {_short(back)}, next {_state(back, app_.time())}")
+    _change(app_, handles, "restored")
 
 
 @app.command()
 def pause(app_: App, handles: ScheduleHandles) -> None:
     """Pause schedules until `resume`."""
-    for each in _schedules(app_, handles):
-        schedules.change(app_.db, each, "paused", app_.time)
-        output.say(f"paused {_short(each)} (agent schedule resume {each.handle})")
+    _change(app_, handles, "paused")
 
 
 @app.command(cls=Decision)
 def resume(app_: App, handles: ScheduleHandles) -> None:
     """Let schedules run again; missed runs are not made up."""
-    for each in _schedules(app_, handles):
-        if not each.paused_at:
-            raise UsageError(f"{each.handle} is not paused")
-        back = schedules.change(app_.db, each, "resumed", app_.time)
-        output.say(f"resumed {_short(back)}, next {_state(back, app_.time())}")
+    _change(app_, handles, "resumed")
+
+
+def _change(app_: App, handles: list[str], done: Literal["hidden", "restored", "paused", "resumed"]) -> None:
+    """Change schedules, and say when each runs next or what takes the change back."""
+    back = {"hidden": "restore", "paused": "resume"}.get(done)
+    for each in [_schedule(app_, handle) for handle in dict.fromkeys(handles)]:
+        faults = {
+            "hidden": each.hidden_at and "is hidden already",
+            "restored": not each.hidden_at and "is not hidden",
+            "resumed": not each.paused_at and "is not paused",
+        }
+        if fault := faults.get(done):
+            raise UsageError(f"{each.handle} {fault}")
+        now = schedules.change(app_.db, each, done, app_.time)
+        then = f" (agent schedule {back} {each.handle})" if back else f", next {_state(now, app_.time())}"
+        output.say(f"{done} {_short(now)}{then}")
 
 
 app.command(cls=Decision)(schedule_run.run)
@@ -181,10 +183,6 @@ app.command(cls=Decision)(schedule_run.run)
 
 def _schedule(app_: App, handle: str) -> Schedule:
     return schedules.get(app_.db, ids.number("schedule", handle), app_.scope.owner)
-
-
-def _schedules(app_: App, handles: list[str]) -> list[Schedule]:
-    return [_schedule(app_, handle) for handle in dict.fromkeys(handles)]
 
 
 def _short(each: Schedule) -> str:

@@ -131,10 +131,15 @@ def run(
     with _stopping_in_order() as stop:
         if named := handle or now:
             _run_one(app_, invocation, named, stop)
-        elif due:
-            _run_due_once(app_, invocation, stop)
-        else:
+        elif not due:
             _run_continuously(app_, invocation, stop)
+        else:
+            went_well = _run_due(app_, invocation, stop)
+            if failed := went_well.count(False):  # so that a timer shows a failed command
+                raise AgentError(f"{failed} of {len(went_well)} failed; `agent schedule list` says why")
+            if not went_well:
+                invocation.note("nothing is due")
+            background.start(app_)
 
 
 def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
@@ -150,15 +155,6 @@ def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
             invocation.note(Failure(f"{_short(claimed)} failed: {error}"))
         went_well.append(error is None)
     return went_well
-
-
-def _run_due_once(app: App, invocation: Invocation, stop: Cancel) -> None:
-    went_well = _run_due(app, invocation, stop)
-    if failed := went_well.count(False):
-        raise AgentError(f"{failed} of {len(went_well)} failed; `agent schedule list` says why")
-    if not went_well:
-        invocation.note("nothing is due")
-    background.start(app)
 
 
 def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import cast
 
 from agent_cli.agent.events import Event, Noticed, Progressed, Work
-from agent_cli.agent.jobs.job_context import INDEX
 from agent_cli.agent.policy import Approve
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
@@ -21,7 +20,6 @@ from agent_cli.messages import Receipt
 from agent_cli.repl import pages
 from agent_cli.repl.commands.commands import Page, Result, command
 from agent_cli.repl.conversation import Conversation
-from agent_cli.store import jobs
 from agent_cli.text import counted
 
 _SHOWN = 20
@@ -122,14 +120,9 @@ def _sync(app: App, only: list[str] | None) -> Work:
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         tally = document_sync.SyncResult()
         with closing(app.db.another_connection()) as db:
-            for step in document_sync.sync(db, app.scope.owner, app.time, tally, only):
+            for what, done, total in upkeep.sync_documents(app, db, tally, only):
                 cancel.check()
-                yield Progressed(step)
-            for done, total in upkeep.index_rows(app, db) if tally.anything else ():
-                cancel.check()
-                yield Progressed(f"vectors: {done} of {total} sections")
-            if tally.anything:
-                jobs.add(db, INDEX, "all", app.time())  # merges what was added
+                yield Progressed(f"{what}: {done} of {total} sections" if total else what)
             for line in tally.warnings:
                 yield Noticed(line)
             yield Noticed(tally.sentence())
