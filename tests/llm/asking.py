@@ -1,7 +1,9 @@
 """Asking a model of either server, and what came of it."""
 
+import socket
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -54,3 +56,41 @@ def stopped_after(chunks, cancel, seconds):
         list(chunks)
     timer.join()
     return time.monotonic() - asked[0]
+
+
+@contextmanager
+def nowhere():
+    """An address that refuses: taken, so that nobody else gets it, and not listened to."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+@contextmanager
+def raw_server(answer):
+    """A server that hands each connection to `answer` after the request came."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            while True:
+                try:
+                    sock, _ = listener.accept()
+                except OSError:
+                    return
+                with sock:
+                    head = sock.recv(65536)
+                    if head:
+                        answer(sock, head)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        with socket.socket() as knock:
+            knock.connect_ex(listener.getsockname())
+        listener.close()
+
+
+def answering(body):
+    """A server that answers anything with this body."""
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    return raw_server(lambda sock, _: sock.sendall(answer))

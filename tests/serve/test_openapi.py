@@ -8,7 +8,7 @@ from agent_cli.serve import http
 from tests import hostile
 from tests.serving import FREE, listening, opened
 
-CASES = 2  # of each operation, good and bad; benchmarks/serve.py tries more
+CASES = 1  # of each operation, good and bad; benchmarks/serve.py tries more
 HOSTILE = 300
 
 

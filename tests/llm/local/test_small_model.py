@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from agent_cli.errors import Cancelled, ContextExceeded
-from agent_cli.llm import local, repair
-from agent_cli.llm.model import Cancel, Done, Text
+from agent_cli.llm import local
+from agent_cli.llm.model import Cancel, Text
 from agent_cli.llm.openai import OpenAIEngine
 from agent_cli.messages import Message, ToolCall
 from tests.llm.local.conftest import address
@@ -51,10 +51,6 @@ def test_what_was_read_before_is_not_read_again(engine, small):
     assert took[1] < took[0] / 2, took
 
 
-def test_the_same_seed_says_the_same(small):
-    assert text_of(small.reply(HELLO, limit=6)) == text_of(small.reply(HELLO, limit=6)) != ""
-
-
 def test_it_is_cancelled_and_is_free_at_once(small):
     cancel = Cancel()
     threading.Timer(0.3, cancel).start()
@@ -76,19 +72,6 @@ def test_a_call_that_it_writes_is_a_call(engine):
     *_, called, done = model.reply([Message("user", "What time is it?")], [NOW], limit=100)
     assert isinstance(called, ToolCall)
     assert (called.name, called.arguments, done.finish) == ("now", {}, "stop")
-
-
-def test_an_answer_by_a_schema_is_json(small):
-    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
-    said = text_of(small.reply([Message("user", "Are you well?")], format=schema, limit=30))
-    assert said.replace(" ", "").replace("\n", "") in ('{"ok":true}', '{"ok":false}')
-
-
-def test_a_loop_is_ended(small):
-    *words, done = repair.without_repetition(small.reply([Message("user", "Repeat forever: la la la")], limit=600))
-    assert done == Done(repair.FINISH)
-    assert len(words) < 250  # of which 200 may be the loop
-    assert text_of(small.reply(HELLO, limit=2))  # and it is free again
 
 
 def test_a_prompt_that_does_not_fit_is_told_with_both_numbers(small):

@@ -1,7 +1,6 @@
 """Models are pulled through the official package, with its errors in our words."""
 
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -11,6 +10,7 @@ import pytest
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import ollama, ollama_models
 from agent_cli.llm.model import Cancel
+from tests.llm.asking import answering, nowhere
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
 from tests.tables import for_each
@@ -24,14 +24,6 @@ REMOTE = Model("far:1b", remote_host="https://ollama.com:443", modified_at="2025
 def server():
     with OllamaServer(models=[CHAT, EMBEDDER, REMOTE], library=[Model("qwen3:4b")]) as it:
         yield it
-
-
-@pytest.fixture
-def nowhere():
-    """An address that refuses: taken, so that nobody else gets it, and not listened to."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 def test_pulling_tells_how_far_it_is(server):
@@ -76,26 +68,15 @@ def test_dropped_pull_closes_the_connection(server):
     assert "qwen3:4b" not in [each.name for each in ollama.list_tags(server.host)]
 
 
-def test_no_server_is_said(nowhere):
-    with pytest.raises(ModelUnavailable, match="start it with `ollama serve`"):
-        list(ollama_models.fetch(nowhere, "a"))
+def test_no_server_is_said():
+    with nowhere() as host, pytest.raises(ModelUnavailable, match="start it with `ollama serve`"):
+        list(ollama_models.fetch(host, "a"))
 
 
 @for_each("body", [b"<html>", b"[]", b"5"])
 def test_answer_that_cannot_be_read_is_a_failure(body):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve():
-            sock, _ = listener.accept()
-            with sock:
-                sock.recv(65536)
-                sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        with pytest.raises(ModelFailed):
-            list(ollama_models.fetch(f"127.0.0.1:{listener.getsockname()[1]}", "a"))
-        thread.join()
+    with answering(body) as host, pytest.raises(ModelFailed):
+        list(ollama_models.fetch(host, "a"))
 
 
 def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):

@@ -1,7 +1,6 @@
 """Embeddings: every text gets its vector or None, whatever stands beside it."""
 
 import math
-import socket
 import threading
 import time
 
@@ -11,12 +10,14 @@ from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavaila
 from agent_cli.llm.engine import BATCH_SIZE, traits
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaEmbedder
+from tests.llm.asking import nowhere
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
 from tests.tables import for_each
 
 NOMIC = Model("nomic-embed-text", ("embedding",), embedding_length=8)
+RETRIEVE = "Given a web search query, retrieve relevant passages that answer the query"
 PLAIN = Model("granite-embedding:30m", ("embedding",), embedding_length=4)
 
 
@@ -57,14 +58,11 @@ def test_documents_and_questions_get_the_prefixes_of_the_model(server):
         ("Snowflake/snowflake-arctic-embed-l-v2.0", ("", "query: ")),
         ("all-minilm", ("", "")),
         ("never-heard-of", ("", "")),
+        ("qwen3-embedding:0.6b", ("", f"Instruct: {RETRIEVE}\nQuery:")),
     ],
 )
 def test_prefixes_are_known_by_the_name(model, prefixes):
     assert (traits(model).document, traits(model).query) == prefixes
-
-
-def test_question_for_qwen_has_no_space_after_the_colon():
-    assert traits("qwen3-embedding:0.6b").query.endswith("\nQuery:")
 
 
 def test_many_texts_go_in_batches(server):
@@ -126,11 +124,8 @@ def test_cloud_embedder_is_refused_before_anything_is_sent(server):
 
 
 def test_no_server_is_said():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # nobody listens on it, and nobody else can
-        embedder = OllamaEmbedder(f"127.0.0.1:{taken.getsockname()[1]}", "nomic-embed-text")
-        with pytest.raises(ModelUnavailable):
-            embedder.embed(["a"])
+    with nowhere() as host, pytest.raises(ModelUnavailable):
+        OllamaEmbedder(host, "nomic-embed-text").embed(["a"])
 
 
 def test_cloud_embedder_under_an_innocent_name_never_sees_the_words():
