@@ -387,10 +387,8 @@ def _locate(sentence: str) -> _Found:
 
 
 def _is_date_words(match: re.Match[str], sentence: str) -> bool:
-    """An adverb such as "weekly" counts only at either end of the sentence or before a time.
-
-    A past time counts beside a time of day and at the end, unless it says what the sentence is about; it is refused
-    later."""
+    """An adverb such as "weekly" counts only at either end of the sentence or before a time. A past time counts beside
+    a time of day and at the end, unless it says what the sentence is about; it is refused later."""
     before, after = sentence[: match.start()].strip(), sentence[match.end() :].strip()
     groups = date_phrases.groups(match)
     if "past" in groups:

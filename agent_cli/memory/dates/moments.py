@@ -35,10 +35,8 @@ class DueTime:
 
 @frozen
 class Occurrence:
-    """One occurrence of a rule: its local time, and the moment in UTC.
-
-    Moments are compared, because local times are ambiguous in the hour that comes twice.
-    """
+    """One occurrence of a rule: its local time, and the moment in UTC. Moments are compared, because local times are
+    ambiguous in the hour that comes twice."""
 
     wall: datetime
     moment: datetime

@@ -26,7 +26,6 @@ class Period(NamedTuple):  # compared by its first day
     key: str
 
     def contains(self, other: "Period") -> bool:
-        """Whether it includes all of the other period."""
         return self.first <= other.first and other.end <= self.end
 
     def has_ended(self, now: datetime) -> bool:
@@ -39,7 +38,6 @@ class Period(NamedTuple):  # compared by its first day
 
 
 def containing(day: date, unit: str) -> Period:
-    """The period of this unit that contains a day."""
     if unit == "day":
         return Period(day, day + timedelta(days=1), unit, day.isoformat())
     if unit == "week":
@@ -91,7 +89,6 @@ def parts(period: Period) -> list[Period]:
 
 
 def all_parts(period: Period) -> list[Period]:
-    """All smaller periods it consists of, down to the days, the smallest units first; itself last."""
     return _with_all(period, parts)
 
 

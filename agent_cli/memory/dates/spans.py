@@ -153,10 +153,8 @@ _QUOTED = Pattern(r"\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|�
 
 
 def of_statement(statement: str, now: datetime, *, begins: bool = False) -> Span:
-    """What the words say, written at `now`; an end before its beginning is left out.
-
-    `begins`: "in June" is its beginning, whatever the verb.
-    """
+    """What the words say, written at `now`; an end before its beginning is left out. `begins`: "in June" is its
+    beginning, whatever the verb."""
     plain = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), statement)
     begins, ahead = begins or bool(_CHANGE.search(plain)), bool(_FUTURE.search(plain))
     since = until = None

@@ -97,15 +97,12 @@ def without_future(sentence: str, statement: str) -> str:
 
 
 def kind(phrase: re.Match[str]) -> str:
-    """Range, since, duration, until, from or at."""
     return next(name for name in _KINDS if phrase[name])
 
 
 def without(sentence: str, *, times: bool) -> str:
-    """The sentence without the phrases that say from when or until when, and without "now" at its ends.
-
-    `times`: also without those that only name a time.
-    """
+    """The sentence without the phrases that say from when or until when, and without "now" at its ends. `times`: also
+    without those that only name a time."""
 
     def cut(phrase: re.Match[str]) -> str:
         return " " if times or kind(phrase) != "at" else phrase[0]

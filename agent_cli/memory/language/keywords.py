@@ -88,15 +88,12 @@ def plain(text: str) -> str:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a plain text."""
     return set(_WORD.findall(text))
 
 
 def choose(texts: Iterable[str], count: Callable[[str], int] = lambda word: 0, limit: int = MOST_ROWS) -> Keywords:
-    """The keywords of these texts, names first, then the rarest; where all are everyday words, all of them.
-
-    `count`: the number of remembered rows with a word. Above `limit` it is an everyday word.
-    """
+    """The keywords of these texts, names first, then the rarest; where all are everyday words, all of them. `count`:
+    the number of remembered rows with a word. Above `limit` it is an everyday word."""
     found: dict[str, bool] = {}
     for text in texts:
         for number, word in enumerate(_WORD.findall(text)):
@@ -194,9 +191,7 @@ def distinctive_words(texts: Iterable[str]) -> list[str]:
 
 def topic_matcher(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[str], bool]:
     """A test whether a text mentions a topic literally, or has all its words; always false for an empty topic.
-
-    `tokens`: gives the stems of the words of a text.
-    """
+    `tokens`: gives the stems of the words of a text."""
     literal, runs = fold(topic), terms.unspaced_runs(topic)
     stems = {stem for word in terms.content_words(topic) for stem in tokens(word)}
 
@@ -209,10 +204,8 @@ def topic_matcher(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[s
 
 
 def details(text: str) -> list[str]:
-    """The details of a text, each once, in order, with the words in front that give them sense.
-
-    Those of a clause that stand near each other are one. A number without other words says nothing.
-    """
+    """The details of a text, each once, in order, with the words in front that give them sense. Those of a clause that
+    stand near each other are one. A number without other words says nothing."""
     spans: list[tuple[int, int]] = []
     for match in _DETAIL.finditer(text):
         if not (detail := _trimmed(match[0])):

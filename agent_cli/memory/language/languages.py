@@ -23,7 +23,6 @@ def expression_of(language: ModuleType, name: str) -> str:
 
 
 def values(name: str) -> list[Any]:
-    """What the languages have under a name."""
     return [getattr(language, name) for language in ALL if hasattr(language, name)]
 
 
@@ -53,7 +52,6 @@ def spaced(expression: str) -> str:
 
 
 def table(name: str) -> dict[str, Any]:
-    """What all languages have in their tables of this name."""
     return {key: value for entries in values(name) for key, value in entries.items()}
 
 

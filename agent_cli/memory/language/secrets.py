@@ -123,7 +123,6 @@ class _SecretRule(NamedTuple):
 
 @cache
 def _rules() -> list[_SecretRule]:
-    """Compiled when first needed."""
     pem = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
     named = r"(?:api|access|secret|auth|client|private|account|encryption|signing)"
     is_ = rf"(?:\s*+(?:[:=]|=>)\s*+|\s++{languages.alternatives('SECRET_IS')}(?:\s*+:)?\s++)"

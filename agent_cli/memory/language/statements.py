@@ -109,10 +109,8 @@ def is_small_talk(words: str) -> bool:
 
 
 def _small_talk_ends(words: str) -> list[int]:
-    """Where each phrase of the small talk ends with which it begins.
-
-    One pattern for all of it would try each way to divide "good morning good morning …" into phrases.
-    """
+    """Where each phrase of the small talk ends with which it begins. One pattern for all of it would try each way to
+    divide "good morning good morning …" into phrases."""
     places = [word.span() for word in _WORD.finditer(words)]
     begins, found = {0}, list[int]()  # numbers of words
     for number, (start, _) in enumerate(places):
@@ -134,10 +132,8 @@ def states_something(words: str) -> bool:
 
 
 def main_clause(clause: str) -> str:
-    """A clause with its verb at the end as a main clause: "ich in Graz wohne" becomes "ich wohne in Graz".
-
-    Only when safe: one clause, a plain subject, and no separable verb ("aufstehe").
-    """
+    """A clause with its verb at the end as a main clause: "ich in Graz wohne" becomes "ich wohne in Graz". Only when
+    safe: one clause, a plain subject, and no separable verb ("aufstehe")."""
     for language in languages.ALL if len(clause) <= _LONGEST_CLAUSE else ():
         last, separable, finite, form = (
             languages.expression_of(language, name)
@@ -179,10 +175,8 @@ def _is_long(message: str) -> bool:
 
 def stated_beside(message: str) -> str | None:
     """What a message tells beside the clauses that ask, as far as they begin as questions; None when it asks nothing.
-
     "i fly on friday, where is my passport?" tells that they fly on Friday. What stands in front of a question without a
-    verb ("my locker at the pool, which one was it") is what it is about, and belongs to it.
-    """
+    verb ("my locker at the pool, which one was it") is what it is about, and belongs to it."""
     stated, asks = list[str](), False
     for sentence in (each for each in text.sentences(message) if not is_small_talk(each)):
         pieces, asked = _CLAUSE.split(sentence), list[bool]()
@@ -276,10 +270,8 @@ def preferences(message: str) -> list[str]:
 
 
 def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
-    """Why a message tells nothing: "small talk", "question" or "empty reply"; an empty string when it does.
-
-    `wanted`: the words that are looked for. A short one that holds them only where it asks is a question too.
-    """
+    """Why a message tells nothing: "small talk", "question" or "empty reply"; an empty string when it does. `wanted`:
+    the words that are looked for. A short one that holds them only where it asks is a question too."""
     if is_small_talk(message):
         return "small talk"
     if role == "assistant":
@@ -294,10 +286,8 @@ def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
 
 
 def topic_of_messages(messages: Iterable[str]) -> str:
-    """What the first that does more than greet asks, without greeting and request; else the first; else empty.
-
-    It is asked for before the first prompt: phrases are compared, and no pattern is compiled.
-    """
+    """What the first that does more than greet asks, without greeting and request; else the first; else empty. It is
+    asked for before the first prompt: phrases are compared, and no pattern is compiled."""
     flat = [" ".join(each.split()) for each in messages]
     for words in flat:
         asked = _without(_without(_without(words, "GREETING"), "ASKING_FOR_HELP"), "GREETING")
@@ -333,7 +323,6 @@ def _without(words: str, name: str) -> str:
 
 def claim(reply: str) -> str:
     """What a reply promises or says was done, "saved", "reminder" or "forgotten"; empty where it says nothing so.
-
     Questions and quotations do not count."""
     plain = _QUOTED_REPLY.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
     for sentence in text.sentences(plain) if languages.mentions(plain, "PROMISE_WORDS") else ():

@@ -145,10 +145,8 @@ def contains_similar(word: str, text: str, least: float = 0.75) -> bool:
 
 
 def contains_likely(word: str, text: str, knows: Callable[[str], bool]) -> bool:
-    """Whether a text contains a (case folded) word in another form, as part of a longer one, or misspelt.
-
-    `knows`: whether it is sure that this is a word of a language: then it is no misspelling, nor part of another.
-    """
+    """Whether a text contains a (case folded) word in another form, as part of a longer one, or misspelt. `knows`:
+    whether it is sure that this is a word of a language: then it is no misspelling, nor part of another."""
     if may_be_misspelt(word, knows):
         return contains_similar(word, text)
     for other in {each for each in _WORD.findall(text.casefold()) if word in each or each in word}:

@@ -176,7 +176,6 @@ def predicate(words: str) -> str:
 
 @cache
 def _rules() -> list[_SentenceRule]:
-    """In the order in which they are tried; each is compiled when it is."""
     anybody = Pattern(languages.expand(rf"<ME>|<I_AM>|{_NAME}|<WE>|<POSSESSIVE>"), re.IGNORECASE)
     openings = {"<MY>": languages.pattern("<MY>"), "<WHO": anybody, "(?:<WHO": anybody, "": Pattern("")}
     rules = []

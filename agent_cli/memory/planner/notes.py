@@ -46,7 +46,6 @@ class Note:
 
     @property
     def tags(self) -> list[str]:
-        """In lower case and without their #."""
         return [*dict.fromkeys(each.casefold() for each in _TAG.findall(f"{self.title}\n{self.text}"))]
 
     def describe(self) -> dict[str, Any]:
@@ -109,7 +108,6 @@ def tag(typed: str) -> str:
 
 
 def tags(db: Database, owner: str) -> list[tuple[str, int]]:
-    """The tags of notes that are not hidden, and in how many each stands, the most frequent first."""
     counts = Counter(each for note in listing(db, owner, -1) for each in note.tags)
     return sorted(counts.items(), key=lambda row: (-row[1], row[0]))
 

@@ -129,7 +129,6 @@ def normalize(cron: str) -> str:
 
 
 def explain(cron: str) -> str:
-    """The time in words: At 07:00 every day."""
     from cronsim import CronSim
 
     return CronSim(cron, datetime(2026, 1, 1)).explain()
@@ -152,7 +151,6 @@ def next_time(cron: str, zone: str, now: datetime) -> datetime:
 
 
 def to_zone(stored: str, zone: str) -> datetime:
-    """A stored time in the zone."""
     return datetime.fromisoformat(stored).astimezone(_zone(zone))
 
 
@@ -215,10 +213,8 @@ def _next(schedule: Schedule, now: datetime) -> str:
 
 
 def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> Schedule | None:
-    """Claim the schedule that has been due longest, or `only` this one, due or not; None when there is none.
-
-    A claim of a process that died is free again; after five deaths the schedule waits for its next time.
-    """
+    """Claim the schedule that has been due longest, or `only` this one, due or not; None when there is none. A claim of
+    a process that died is free again; after five deaths the schedule waits for its next time."""
     moment = clock.utc(now)
     wanted = "next_at <= ? and paused_at is null" if only is None else "id = ?"
     where = f"owner = ? and hidden_at is null and {wanted} order by next_at, id"
@@ -284,7 +280,6 @@ def change_zone(db: Database, owner: str, zone: str, now: datetime) -> None:
 
 
 def next_due(db: Database, owner: str) -> datetime | None:
-    """When the next one is, or was, due."""
     found = db.value(
         "select min(next_at) from schedule where owner = ? and hidden_at is null and paused_at is null", (owner,)
     )

@@ -116,10 +116,8 @@ def named(db: Database, owner: str, handles: Iterable[str]) -> list[Task]:
 def change(
     db: Database, owner: str, verb: Verb, handles: Iterable[str], time: clock.Clock, command: str
 ) -> Iterator[str]:
-    """Change tasks one by one, each with the line that says so; none where a handle is unknown.
-
-    `command`: what the person types before the name of a verb, for the line that says how to bring a task back.
-    """
+    """Change tasks one by one, each with the line that says so; none where a handle is unknown. `command`: what the
+    person types before the name of a verb, for the line that says how to bring a task back."""
     for task in named(db, owner, handles):
         match verb:
             case "done":
@@ -216,7 +214,6 @@ def edit(db: Database, task: Task, words: str, time: clock.Clock) -> Task:
 
 
 def move(db: Database, task: Task, due_time: DueTime | None, time: clock.Clock) -> Task:
-    """Give it another time, or none."""
     return _change(db, task, "moved", time, **_stored(due_time), **_NOT_REMINDED)
 
 

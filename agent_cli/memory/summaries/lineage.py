@@ -40,11 +40,9 @@ _TABLES = (
 
 
 def _derive(db: Database, walk: Walk) -> None:
-    """Add summaries of sessions that lose messages, those that mention the topic, and those made from erased rows.
-
-    A summary named by its handle is erased completely and not made again; a session is kept when a part of its summary
-    is.
-    """
+    """Add summaries of sessions that lose messages, those that mention the topic, and those made from erased rows. A
+    summary named by its handle is erased completely and not made again; a session is kept when a part of its summary
+    is."""
     named = walk["summary"]
     shorter, of_sessions = {*walk["session"], *walk.staying("session")}, "select id from summary where session_id {ids}"
     mentioned = {*walk.request.mentioned.get("summary", ()), *lineage.column(db, of_sessions, shorter)}
@@ -99,7 +97,6 @@ def _mentions(db: Database, walk: Walk, unlinked: set[int]) -> Callable[[int, st
 
 
 def _removed_texts(db: Database, id: int, stay: Sequence[Sentence]) -> list[str]:
-    """The texts removed from a summary that is kept in part."""
     words, details = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
     remaining = {sentence for sentence, _ in stay}
     return [each for each in (*text.sentences(words), details) if each and each not in remaining]
@@ -142,11 +139,9 @@ def orphaned_sentences(
     erased: Iterable[Source],
     mentions_erased: Callable[[int, str], bool],
 ) -> dict[int, tuple[Sentence, ...]]:
-    """By summary the sentences to keep of summaries that are erased: their sources were removed by retention.
-
-    They could not be made again, and come from none of the `erased` rows. `mentions_erased`: whether a sentence
-    mentions them nevertheless. Sentences without known sources are not kept.
-    """
+    """By summary the sentences to keep of summaries that are erased: their sources were removed by retention. They
+    could not be made again, and come from none of the `erased` rows. `mentions_erased`: whether a sentence mentions
+    them nevertheless. Sentences without known sources are not kept."""
     left, erased_sources = dict[int, tuple[Sentence, ...]](), set(erased)
     for id in sorted(found):
         if (summary := summaries.get(db, id, owner)) is None:

@@ -41,8 +41,6 @@ _ON = "date(m.at, m.utc_offset || ' minutes')"  # local day of the message
 
 @frozen
 class Item:
-    """One source of a summary."""
-
     source: Source
     title: str  # its heading for the model
     text: str
@@ -188,7 +186,6 @@ decisions. State only what is said. No heading, no list, no introduction.
 
 
 def prompt(period: Period, items: Sequence[Item], characters: int) -> str:
-    """The prompt for a model, with at most this many characters of sources."""
     unit = period.unit
     what = f"the {unit} {period.key}" if unit in ("day", "week") else period.key
     sources = digest.escape_end_tag(_format_sources(items, characters), unit)
@@ -210,7 +207,6 @@ def extract(period: Period, items: Sequence[Item]) -> str:
 
 
 def _lines(item: Item) -> list[str]:
-    """Its text as lines of a conversation."""
     if item.spoken:
         return item.text.splitlines()
     return [f"person: {' '.join(each.split())}" for each in text.sentences(item.text)]
@@ -270,13 +266,11 @@ def queue(db: Database, owner: str, period: Period, now: datetime) -> None:
 
 
 def parse_subject(subject: str) -> tuple[str, Period]:
-    """The owner and period of a job."""
     key, _, owner = subject.partition(" ")
     return owner or PERSON, periods.parse(key)
 
 
 def subject(owner: str, key: str) -> str:
-    """The subject of the job that makes the summary of a period."""
     return key if owner == PERSON else f"{key} {owner}"
 
 
@@ -369,7 +363,6 @@ def save(db: Database, material: Material, made: NewSummary, time: Clock) -> int
 
 
 def delete(db: Database, material: Material, time: Clock) -> None:
-    """Erase the summary of a period without sources. Runs in the caller's transaction."""
     if material.earlier:
         summaries.drop_sources(db, [Source("summary", material.earlier.id)])
         summaries.erase(db, [material.earlier.id])

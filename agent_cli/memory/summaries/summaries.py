@@ -196,10 +196,8 @@ def _words(sentence: str) -> set[str]:
 
 
 def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...]]:
-    """Join sentences into one text; returns it with the sources of each sentence, as split by `text.sentences`.
-
-    Two may run together, as when one ends with a number: then their sources are joined.
-    """
+    """Join sentences into one text; returns it with the sources of each sentence, as split by `text.sentences`. Two may
+    run together, as when one ends with a number: then their sources are joined."""
     words = [*(text.with_full_stop(each) for each, _ in sentences[:-1]), *(each for each, _ in sentences[-1:])]
     ends = list(accumulate(len(each) + 1 for each in words))
     whole, at = " ".join(words), 0
@@ -222,10 +220,8 @@ def save_session(db: Database, session: int, made: NewSummary, time: clock.Clock
 
 
 def save_period(db: Database, owner: str, period: Period, made: NewSummary, last_at: str, time: clock.Clock) -> int:
-    """Store the summary of a period in place of an earlier one. Runs in the caller's transaction.
-
-    `last_at`: the last moment it covers.
-    """
+    """Store the summary of a period in place of an earlier one. Runs in the caller's transaction. `last_at`: the last
+    moment it covers."""
     subject = {"owner": owner, "place": "", "session_id": None, "grain": period.unit, "period": period.key}
     return _save(db, of_period(db, owner, period.key), subject, made, last_at, time)
 
@@ -321,7 +317,6 @@ def sources(db: Database, id: int) -> dict[int, list[Source]]:
 
 
 def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
-    """The summaries with one of these rows as a source."""
     rows = db.rows(
         """select distinct y.summary_id from json_each(?) c cross join summary_source y
              on y.kind = c.value ->> 0 and y.row = c.value ->> 1 order by 1""",
@@ -331,17 +326,14 @@ def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
 
 
 def missing_sources(db: Database, summary: Summary) -> set[Source]:
-    """The sources of a summary that no longer exist."""
     named = {each for found in sources(db, summary.id).values() for each in found}
     return {each for each in named if not db.value(f"select 1 from {each.kind} where id = ?", (each.row,))}
 
 
 def orphaned_sentences(db: Database, summary: Summary, emptied: AbstractSet[Source] = frozenset()) -> list[Sentence]:
-    """The sentences whose sources are all missing, with these sources: they could not be made again.
-
-    When a source is missing, sentences without known sources may come from it, and count too.
-    `emptied`: sources that exist but hold nothing any more.
-    """
+    """The sentences whose sources are all missing, with these sources: they could not be made again. When a source is
+    missing, sentences without known sources may come from it, and count too. `emptied`: sources that exist but hold
+    nothing any more."""
     by_sentence = sources(db, summary.id)
     missing = missing_sources(db, summary) | emptied
     if not missing:
@@ -359,10 +351,8 @@ def pin(db: Database, id: int, pinned: bool) -> None:
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete summaries, and their index entries first. Runs in the caller's transaction.
-
-    Other summaries still name them as sources until `drop_sources`.
-    """
+    """Delete summaries, and their index entries first. Runs in the caller's transaction. Other summaries still name
+    them as sources until `drop_sources`."""
     index.erase(db, "y", found)
     db.execute("delete from summary_source where summary_id in (select value from json_each(?))", (found,))
     db.execute("delete from summary where id in (select value from json_each(?))", (found,))
@@ -382,10 +372,8 @@ def shorten(db: Database, id: int, sentences: Sequence[Sentence]) -> None:
 
 
 def drop_sources(db: Database, found: Iterable[Source]) -> None:
-    """Remove these rows as sources: they are forgotten, and sentences made from them must not count as orphaned.
-
-    Runs in the caller's transaction.
-    """
+    """Remove these rows as sources: they are forgotten, and sentences made from them must not count as orphaned. Runs
+    in the caller's transaction."""
     db.execute(
         """delete from summary_source where (kind, row) in (select value ->> 0, value ->> 1 from json_each(?))""",
         ([(each.kind, each.row) for each in found],),
