@@ -27,7 +27,6 @@ from agent_cli.values import frozen
 if TYPE_CHECKING:
     from agent_cli.memory.search.candidates import Filter
     from agent_cli.memory.search.recall import Hit, RecallResult
-    from agent_cli.memory.skills.skill_matching import Match
 
 ITEMS = 12
 ITEMS_FOR_ADVICE = 24  # preferences beside a request for advice
@@ -137,9 +136,12 @@ def select(
         return recall.find(memory, words, filter, context.time(), limit, embed_once, logged=logged, least=recall.LEAST)
 
     found = find(allowed, ITEMS, logged and not is_separate)
-    vector = embed_once.vector if embed_once else None
-    skills = skill_matching.find(memory, owner, words, vector) if has_skills else []
-    offered = [_skill(each, context) for each in skills]
+    offered: list[Shown] = []
+    vector, now = embed_once.vector if embed_once else None, context.time().timestamp()
+    for each in skill_matching.find(memory, owner, words, vector) if has_skills else ():
+        about = text.unfenced(text.one_line(each.description, _LONGEST_DESCRIPTION))
+        hit = recall.Hit("skill", each.id, None, None, now, each.score, each.description, each.legs)
+        offered.append((hit, f"- {each.name}: {about}"))
     room = context.recall_tokens - _size(offered)
     of_files = find(in_files, FILES)
     sections = [] if is_separate else [hit.id for hit in of_files.hits]
@@ -153,9 +155,13 @@ def select(
         known = facts.many(memory, [hit.id for hit in near if hit.kind == "fact"], owner)
         left_out = {each.id for each in known if each.place not in ("", context.scope.place) or profile.instructs(each)}
         left_out.update(in_profile)
-        lines = [(hit, _preference_line(hit)) for hit in near if hit.kind != "fact" or hit.id not in left_out]
+        lines = [(hit, _line(hit)) for hit in near if hit.kind != "fact" or hit.id not in left_out]
         wishes = _fit(lines, int(room * PREFERENCE_SHARE) if found.likely else room)
-    others = _fit(_lines(found, words, wishes), room - _size(wishes), in_profile)
+    certain = [hit for hit in found.hits if not hit.empty and hit.certainty >= LEAST_CERTAIN] if found.likely else []
+    as_wishes = {(hit.kind, hit.id) for hit, _ in wishes}
+    best = [hit for hit in certain if (hit.kind, hit.id) not in as_wishes][:ITEMS]
+    lines = [(hit, _line(hit, words, _LONGEST if n else _LONGEST_FIRST)) for n, hit in enumerate(best)]
+    others = _fit(lines, room - _size(wishes), in_profile)
     verdict = of_files.verdict if files else "nothing"
     if found.likely:
         verdict = found.verdict if found.verdict == "known" else "maybe"
@@ -183,14 +189,6 @@ def block(db: Database, message: int, in_profile: Collection[int] = ()) -> str:
     return text.fenced_lines(block_lines) if block_lines else ""
 
 
-def _lines(found: "RecallResult", words: str, wishes: Sequence[Shown]) -> list[Shown]:
-    """The hits that are certain enough to be shown, and not among the preferences, with their lines, the best first."""
-    left_out = {(hit.kind, hit.id) for hit, _ in wishes}
-    certain = [hit for hit in found.hits if not hit.empty and hit.certainty >= LEAST_CERTAIN] if found.likely else []
-    shown = [hit for hit in certain if (hit.kind, hit.id) not in left_out][:ITEMS]
-    return [(hit, _hit_line(hit, words, _LONGEST if number else _LONGEST_FIRST)) for number, hit in enumerate(shown)]
-
-
 def _fit(lines: Iterable[Shown], room: int, in_profile: Collection[int] = ()) -> list[Shown]:
     """The first that fit into so many tokens together. `in_profile`: facts that the profile shows, which take none."""
     used: list[Shown] = []
@@ -204,18 +202,15 @@ def _fit(lines: Iterable[Shown], room: int, in_profile: Collection[int] = ()) ->
 
 def _fit_files(found: "RecallResult", room: int, others: "RecallResult") -> list[Shown]:
     """The hits in files that fit into `room` tokens; only one that may answer, and that as well as the others."""
-    hits: Sequence[Hit] = ()
-    if found.verdict == "known":
-        hits = found.hits
-    elif found.verdict == "maybe" and (
-        others.verdict != "known" or found.hits[0].coverage >= _AS_GOOD * _coverage(others.hits)
-    ):
-        hits = found.hits[:1]
-    lines = []
-    for hit in hits:
-        words = text.one_line(hit.text, _LONGEST_OF_FILE)
-        lines.append((hit, f"- {hit.handle}, {text.unfenced(text.one_line(hit.file, 80))}: {text.unfenced(words)}"))
-    return _fit(lines, room)
+    hits = found.hits if found.verdict == "known" else found.hits[:1] if found.verdict == "maybe" else ()
+    if hits and found.verdict != "known" and others.verdict == "known":
+        hits = hits if hits[0].coverage >= _AS_GOOD * _coverage(others.hits) else ()
+    return _fit(((hit, _file_line(hit)) for hit in hits), room)
+
+
+def _file_line(hit: "Hit") -> str:
+    name, words = text.one_line(hit.file, 80), text.one_line(hit.text, _LONGEST_OF_FILE)
+    return f"- {hit.handle}, {text.unfenced(name)}: {text.unfenced(words)}"
 
 
 def _coverage(hits: Iterable["Hit"]) -> float:
@@ -244,31 +239,21 @@ def excerpt(words: str, question: str, limit: int) -> str:
         if not chosen or (len(pieces[number]) <= room and held[number]):
             chosen.append(number)
             room -= len(pieces[number])
-    lines, last = list[str](), -1
-    for number in sorted(chosen):
-        lines += ["…"] if number > last + 1 else []
-        lines.append(text.one_line(pieces[number], limit))
-        last = number
-    return " ".join([*lines, *(["…"] if last + 1 < len(pieces) else [])])
+    shown = [text.one_line(piece, limit) if n in chosen else "…" for n, piece in enumerate(pieces)]
+    return " ".join(words for words, before in zip(shown, ["", *shown], strict=False) if (words, before) != ("…", "…"))
 
 
-def _hit_line(hit: "Hit", question: str, longest: int) -> str:
-    after = f", after “{text.one_line(hit.before, 100)}”" if hit.before else ""
-    return _line(hit, f"{after}: {excerpt(hit.text, question, longest)}")
-
-
-def _preference_line(hit: "Hit") -> str:
-    """What a message tells of the person's limits and likings, without the rest of it."""
-    stated = " ".join(statements.preferences(hit.text)) if hit.kind == "message" else hit.text
-    return _line(hit, f": {text.one_line(stated, _LONGEST)}")
-
-
-def _line(hit: "Hit", words: str) -> str:
-    """A line with the date, and of a message who said it."""
-    day = clock.from_timestamp(hit.at)
+def _line(hit: "Hit", question: str = "", longest: int = 0) -> str:
+    """A line with the date, and of a message who said it; without a question what it tells of limits and likings."""
     by = hit.author or _SPEAKERS.get(hit.role, "")
     about = f"{f', {by}' if by else ''}{f' {hit.label}' if hit.label else ''}"
-    return f"- {hit.handle}, {day:%d %B %Y}{text.unfenced(about + words)}"
+    if question:
+        about += f", after “{text.one_line(hit.before, 100)}”" if hit.before else ""
+        words = excerpt(hit.text, question, longest)
+    else:
+        stated = " ".join(statements.preferences(hit.text)) if hit.kind == "message" else hit.text
+        words = text.one_line(stated, _LONGEST)
+    return f"- {hit.handle}, {clock.from_timestamp(hit.at):%d %B %Y}{text.unfenced(f'{about}: {words}')}"
 
 
 def _called_skill(context: ToolContext, words: str) -> list[Shown]:
@@ -284,10 +269,3 @@ def _called_skill(context: ToolContext, words: str) -> list[Shown]:
         return []
     hit = Hit("skill", skill.id, None, None, context.time().timestamp(), 1.0, skill.description, {"called": 1.0})
     return [(hit, text.unfenced(memory_tools.format_steps(skill)))]
-
-
-def _skill(skill: "Match", context: ToolContext) -> Shown:
-    from agent_cli.memory.search.recall import Hit
-
-    hit = Hit("skill", skill.id, None, None, context.time().timestamp(), skill.score, skill.description, skill.legs)
-    return hit, f"- {skill.name}: {text.unfenced(text.one_line(skill.description, _LONGEST_DESCRIPTION))}"

@@ -9,7 +9,6 @@ from itertools import chain
 
 from agent_cli.agent.jobs.job_context import Effect, JobContext, text_of
 from agent_cli.errors import AgentError, ContextExceeded
-from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -19,19 +18,15 @@ from agent_cli.store import ids, jobs
 from agent_cli.text import unfenced
 
 
-def ask_with(model: ChatModel, cancel: Cancel) -> summaries.AskModel:
-    """The model as a function for memory: a question in, pieces of text out."""
-
-    def ask(question: str) -> Iterator[str]:
-        return text_of(model.reply([Message("user", unfenced(question))], think=False, cancel=cancel))
-
-    return ask
-
-
 def summariser(context: JobContext) -> tuple[summaries.AskModel | None, str, str]:
     """How a summary is made: a model to ask or None for an extract, the name of the method, and that of the model."""
-    model = context.model()
-    return (ask_with(model, context.cancel), "model", model.name) if model else (None, "extract", "")
+    if (model := context.model()) is None:
+        return None, "extract", ""
+
+    def ask(question: str) -> Iterator[str]:
+        return text_of(model.reply([Message("user", unfenced(question))], think=False, cancel=context.cancel))
+
+    return ask, "model", model.name
 
 
 def session_words(context: JobContext, session: int) -> tuple[Iterator[str], str, str]:

@@ -81,10 +81,8 @@ def queue_due(context: JobContext) -> None:
 
 def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
     """Summarise the folded part of a session with the model; without one the extract stays."""
-    model, session, made = context.model(), ids.number("session", job.subject), None
-    if model:
-        ask = summariser.ask_with(model, context.cancel)
-        made = digest.ask_model(context.db, session, context.max_characters, ask)
+    ask, session = summariser.summariser(context)[0], ids.number("session", job.subject)
+    made = digest.ask_model(context.db, session, context.max_characters, ask) if ask else None
 
     def effect() -> None:
         if made and not digest.save(context.db, session, made, context.time()):
@@ -106,11 +104,11 @@ def update_index(context: JobContext, job: jobs.Job) -> Effect:
 
 def repair_index(context: JobContext, job: jobs.Job) -> Effect:
     """Rebuild a damaged index."""
-    if job.subject == "vectors":
-        vectors.recreate(context.db)
-        return lambda: jobs.add(context.db, INDEX, "all", context.time())
-    word_tables.repair(context.db, job.subject)
-    return lambda: None
+    if job.subject != "vectors":
+        word_tables.repair(context.db, job.subject)
+        return lambda: None
+    vectors.recreate(context.db)
+    return lambda: jobs.add(context.db, INDEX, "all", context.time())
 
 
 def finish_erasure(context: JobContext, job: jobs.Job) -> Effect:
@@ -118,11 +116,6 @@ def finish_erasure(context: JobContext, job: jobs.Job) -> Effect:
     if not forget.empty_journal(context.db, context.time):
         raise StoreBusy("another process still reads data that was erased; this is tried again")
     return lambda: None
-
-
-def apply_retention(context: JobContext, job: jobs.Job) -> Effect:
-    """Remove old data as the retention settings say."""
-    return _step_by_step(context, retention.run(context.db, retention.policy(context.retention), context.time))
 
 
 def sync_documents(context: JobContext, job: jobs.Job) -> Effect:
@@ -149,7 +142,9 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect]] = {
     INDEX: update_index,
     REPAIR: repair_index,
     tombstones.JOB: finish_erasure,
-    retention.JOB: apply_retention,
+    retention.JOB: lambda context, _: _step_by_step(
+        context, retention.run(context.db, retention.policy(context.retention), context.time)
+    ),
     document_sync.JOB: sync_documents,
 }
 
