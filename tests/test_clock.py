@@ -64,8 +64,7 @@ def test_a_moment_is_stored_as_utc_with_its_offset_and_comes_back_as_it_was(mome
 
 @for_each("minutes", [-840, 0, 840])
 @for_each(
-    ("stored", "shown"),
-    [("0001-01-01T00:00:00.000Z", clock.EARLIEST), ("9999-12-31T23:59:59.999Z", clock.LATEST)],
+    ("stored", "shown"), [("0001-01-01T00:00:00.000Z", clock.EARLIEST), ("9999-12-31T23:59:59.999Z", clock.LATEST)]
 )
 def test_a_time_at_an_end_of_the_calendar_is_shown_as_the_last_that_every_clock_can_show(stored, shown, minutes):
     found = clock.local(stored, minutes)

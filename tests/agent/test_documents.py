@@ -94,11 +94,7 @@ def test_a_document_that_gives_orders_changes_nothing(context, folder, hostile):
     assert (shown.count("⟦"), shown.count("⟧")) == (2, 2)  # the other tells the time
     assert not set("\x1b\x07\u202e") & set(shown)
     rows = context.db.value("select (select count(*) from fact) + (select count(*) from note)")
-    assert (rows, log.notes(context.db, context.session), notes.listing(context.db, "person", 5)) == (
-        0,
-        [],
-        [],
-    )
+    assert (rows, log.notes(context.db, context.session), notes.listing(context.db, "person", 5)) == (0, [], [])
 
 
 def test_what_stands_only_in_a_document_is_proposed_as_inferred_and_never_accepted(context, folder):  # noqa: F811
@@ -167,5 +163,5 @@ def test_the_reader_of_facts_is_not_shown_a_document_and_what_it_takes_from_one_
 
     assert "From your files" not in model.asked[0]
     assert [(each.state, each.inferred, each.quote) for each in facts.pending(context.db, "person")] == [
-        ("pending", 1, ""),
+        ("pending", 1, "")
     ]

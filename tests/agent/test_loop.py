@@ -1,14 +1,7 @@
 import pytest
 
 from agent_cli.agent import model_context, policy
-from agent_cli.agent.events import (
-    Noticed,
-    QuestionLogged,
-    TextArrived,
-    ToolFinished,
-    ToolStarted,
-    TurnEnded,
-)
+from agent_cli.agent.events import Noticed, QuestionLogged, TextArrived, ToolFinished, ToolStarted, TurnEnded
 from agent_cli.agent.loop import CUT_OFF
 from agent_cli.errors import ModelFailed
 from agent_cli.llm.engine import is_small
