@@ -183,8 +183,11 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
             )
     if is_small(agent.model.name):
         return _plain(messages, agent.model.name, room)
-    parts = {"instructions": agent.instructions, **leading, **_recalled_parts(db, units, recalled)}
-    parts["profile"] += always.changes
+    parts = {"instructions": agent.instructions, **leading, "profile": always.block + always.changes}
+    if recalled:
+        skills = [each.text for each in recall_log.recalled_for(db, units[-1][0].id) if each.kind == "skill"]
+        parts["recalled"] = "\n".join(line for line in recalled.split("\n") if line not in skills)
+        parts["skills"] = "\n".join(skills)
     sizes = {part: text.tokens(words) for part, words in parts.items() if words}
     sizes["tools"] = fixed - sizes["instructions"]
     sizes["conversation"] = max(0, fixed + said - sum(sizes.values()))  # parts are rounded up
@@ -317,15 +320,6 @@ def _messages(
     return messages
 
 
-def _recalled_parts(db: Database, units: Sequence[Sequence[log.Entry]], recalled: str) -> dict[str, str]:
-    """The recalled text by part: skills apart from the rest."""
-    if not recalled:
-        return {}
-    skills = [each.text for each in recall_log.recalled_for(db, units[-1][0].id) if each.kind == "skill"]
-    rest = "\n".join(line for line in recalled.split("\n") if line not in skills)
-    return {"recalled": rest, "skills": "\n".join(skills)}
-
-
 def _as_sent(entry: log.Entry) -> Message:
     """The message as the model sees it: only the program writes fences."""
     message = entry.message
@@ -363,7 +357,7 @@ def _asked(entry: log.Entry) -> str:
 def _tool_result(entry: log.Entry) -> str:
     """A tool's result as the model sees it: nothing in it can pose as the program, and foreign text is fenced."""
     tool, words = entry.message.tool_name, entry.message.text
-    if tool != _UNFENCED and tool not in _UNCONDENSED:
+    if tool not in _UNCONDENSED:
         words = text.condense(words, entry.handle)
     if not entry.is_foreign or tool == _UNFENCED or tool in readings.PROGRAM_WORDED or not words.strip():
         return text.unfenced(words)

@@ -206,7 +206,15 @@ class Warmer:
         ahead = self._ahead
         if ahead is None or ahead.done.is_set():
             return
-        if ahead.model != model or not _begins_with(request, ahead.request):
+        *others, question = ahead.request.messages  # whose place another question takes
+        *same, asked = request.messages[: len(others) + 1]
+        begins = (model, request.tools, same, asked.before) == (
+            ahead.model,
+            ahead.request.tools,
+            others,
+            question.before,
+        )
+        if not begins:
             ahead.cancel()
         while not (ahead.cancel or ahead.done.wait(_LOOK)):
             cancel.check()
@@ -256,9 +264,3 @@ def _beginning(app: App, db: Database, agent: Agent, session: int | None) -> Con
     request = turns.preview(app, db, agent, session, [Part("", "typed")])
     *others, question = request.messages
     return replace(request, messages=(*others, Message("user", _QUESTION, before=question.before)), sizes={})
-
-
-def _begins_with(request: Context, beginning: Context) -> bool:
-    *whole, last = beginning.messages
-    *there, question = request.messages[: len(beginning.messages)]
-    return (request.tools, there, question.before) == (beginning.tools, whole, last.before)

@@ -6,7 +6,6 @@ was the newest on the server at the first question. So neither a run with -m nor
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -34,11 +33,11 @@ _SCRIPT = "scripted:"
 
 @frozen
 class Suggestion:
-    """A model that can chat and use tools. `memory`: with a context of 8192 tokens."""
+    """A model that can chat and use tools."""
 
     name: str
     download: str
-    memory: str
+    memory: str  # with a context of 8192 tokens
 
 
 SUGGESTIONS = (
@@ -204,7 +203,7 @@ def pick(engine: Engine, tags: list[Tag], default: str) -> tuple[str, str]:
         raise engine.missing()
     if default and (known := find(default, chat_models)):
         return known.name, ""
-    newest = max(chat_models, key=lambda tag: _parse_time(tag.modified_at))
+    newest = max(chat_models, key=lambda tag: tag.modified_at)  # as text: all are of the zone of the server
     return newest.name, f"using {newest.name}; -m or /model chooses another" if len(chat_models) > 1 else ""
 
 
@@ -213,14 +212,6 @@ def chats(tag: Tag) -> bool:
     if tag.elsewhere:
         return False
     return "completion" in tag.capabilities if tag.capabilities else not embeds(tag)
-
-
-def _parse_time(stamp: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(stamp)
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
@@ -247,17 +238,16 @@ def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[
                 verdict = "maybe" if hits else verdict
     facts = [text.words(hit.text) for hit in hits if hit.kind == "fact"]
 
-    def only_says_fact(message: Sequence[str]) -> bool:
+    def only_says_fact(words: Sequence[str]) -> bool:
         """Whether a message is one of the facts and hardly more, as in "Please remember that I live in Linz"."""
-        return any(len(message) <= len(fact) + _REQUEST_WORDS and message[-len(fact) :] == fact for fact in facts)
+        return any(len(words) <= len(fact) + _REQUEST_WORDS and words[-len(fact) :] == fact for fact in facts)
+
+    def dated(hit: recall.Hit) -> str:
+        """As in `20 Nov 2026, no longer true since 3 May 2026`."""
+        return ", ".join(filter(None, (f"{clock.from_timestamp(hit.at):%d %b %Y}", hit.label.strip("()"))))
 
     shown = [hit for hit in hits if hit.kind != "message" or not only_says_fact(text.words(hit.text))]
-    return verdict, [(hit.handle, _dated(hit.at, hit.label), hit.text) for hit in shown[:limit]]
-
-
-def _dated(at: float, label: str) -> str:
-    """As in `20 Nov 2026, no longer true since 3 May 2026`. `label`: what is shown beside the words, in parentheses."""
-    return f"{clock.from_timestamp(at):%d %b %Y}{', ' if label else ''}{label.strip('()')}"
+    return verdict, [(hit.handle, dated(hit), hit.text) for hit in shown[:limit]]
 
 
 def _requested(db: Database, owner: str, words: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
@@ -267,8 +257,8 @@ def _requested(db: Database, owner: str, words: str, limit: int) -> tuple[str, l
 
     stated = facts.stated_last(db, owner, words)
     waiting = [each for each in stated if each.state == PENDING]
-    verdict = "waiting" if waiting else "kept" if stated else ""
-    return verdict, [
+    dated = [
         (each.handle, f"{clock.local(each.learned_at, each.utc_offset):%d %b %Y}", each.statement)
         for each in (waiting or stated)[:limit]
     ]
+    return "waiting" if waiting else "kept" if stated else "", dated
