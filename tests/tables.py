@@ -35,6 +35,11 @@ def listed(words: str) -> list[str]:
     return [row for each in re.split(r"[|\n]", words) if (row := each.strip())]
 
 
+def columns(words: str) -> list[list[str]]:
+    """The rows of a table with several columns, which stand between arrows."""
+    return [[each.strip() for each in row.split("→")] for row in listed(words)]
+
+
 def _failure(test: Callable[..., None], row: dict[str, Any]) -> BaseException | None:
     try:
         test(**row)

@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, moments
-from tests.tables import for_each, listed
+from tests.tables import columns, for_each, listed
 
 VIENNA, NEW_YORK, ADELAIDE = "Europe/Vienna", "America/New_York", "Australia/Adelaide"
 FRIDAY = "2026-11-20T18:30:00+01:00"  # a Friday evening
@@ -32,74 +32,36 @@ def times(words, now, zone, count):
 
 @for_each(
     ("words", "when"),
-    [
-        ("Friday 3pm", "Fri 2026-11-27 15:00"),  # today's is past
-        ("friday 20:00", "Fri 2026-11-20 20:00"),  # and this one to come
-        ("next friday 20:00", "Fri 2026-11-27 20:00"),
-        ("fri", "Fri 2026-11-27 09:00"),
-        ("next fri 20:00", "Fri 2026-11-27 20:00"),
-        ("on sat at 8am", "Sat 2026-11-21 08:00"),
-        ("in two hours", "Fri 2026-11-20 20:30"),
-        ("in half an hour", "Fri 2026-11-20 19:00"),
-        ("in 1 hour and 30 minutes", "Fri 2026-11-20 20:00"),
-        ("1 hour", "Fri 2026-11-20 19:30"),
-        ("30 min", "Fri 2026-11-20 19:00"),
-        ("in 2.5 hours", "Fri 2026-11-20 21:00"),
-        ("in a couple of days", "Sun 2026-11-22 09:00"),
-        ("in 2 days at 8:00", "Sun 2026-11-22 08:00"),
-        ("in 3 weeks", "Fri 2026-12-11 09:00"),
-        ("a week from now", "Fri 2026-11-27 09:00"),
-        ("tomorrow", "Sat 2026-11-21 09:00"),
-        ("tomorrow at noon", "Sat 2026-11-21 12:00"),
-        ("tomorrow 15", "Sat 2026-11-21 15:00"),
-        ("tomorrow morning", "Sat 2026-11-21 09:00"),
-        ("tomorrow afternoon at 3", "Sat 2026-11-21 15:00"),
-        ("day after tomorrow", "Sun 2026-11-22 09:00"),
-        ("tonight", "Fri 2026-11-20 20:00"),
-        ("tonight at 11", "Fri 2026-11-20 23:00"),
-        ("tonight at midnight", "Sat 2026-11-21 00:00"),
-        ("this evening", "Fri 2026-11-20 20:00"),  # six is past: later in it
-        ("today", "Fri 2026-11-20 20:00"),
-        ("sunday evening at 8", "Sun 2026-11-22 20:00"),
-        ("next Tuesday", "Tue 2026-11-24 09:00"),
-        ("monday next week", "Mon 2026-11-23 09:00"),
-        ("next week", "Mon 2026-11-23 09:00"),
-        ("next month", "Tue 2026-12-01 09:00"),
-        ("at the weekend", "Sat 2026-11-21 09:00"),
-        ("3pm", "Sat 2026-11-21 15:00"),
-        ("9:00", "Sat 2026-11-21 09:00"),
-        ("19:00", "Fri 2026-11-20 19:00"),
-        ("at 3", "Sat 2026-11-21 15:00"),
-        ("half past 3", "Sat 2026-11-21 15:30"),
-        ("12am", "Sat 2026-11-21 00:00"),
-        ("24.12. 18:00", "Thu 2026-12-24 18:00"),
-        ("2026-12-24 18:00", "Thu 2026-12-24 18:00"),
-        ("2026-12-24T18:00", "Thu 2026-12-24 18:00"),
-        ("Dec 24th at 6pm", "Thu 2026-12-24 18:00"),
-        ("December 24, 2027", "Fri 2027-12-24 09:00"),
-        ("3 May", "Mon 2027-05-03 09:00"),
-        ("20 november 20:00", "Fri 2026-11-20 20:00"),
-        ("03/04", "Sat 2027-04-03 09:00"),
-        ("12/24", "Thu 2026-12-24 09:00"),
-        ("the 5th", "Sat 2026-12-05 09:00"),
-        ("29 february", "Tue 2028-02-29 09:00"),
-        ("Freitag 15 Uhr", "Fri 2026-11-27 15:00"),
-        ("in zwei Stunden", "Fri 2026-11-20 20:30"),
-        ("in einer halben Stunde", "Fri 2026-11-20 19:00"),
-        ("morgen Mittag", "Sat 2026-11-21 12:00"),
-        ("übermorgen um 9", "Sun 2026-11-22 09:00"),
-        ("heute Abend", "Fri 2026-11-20 20:00"),
-        ("nächsten Dienstag um 8 Uhr", "Tue 2026-11-24 08:00"),
-        ("am 24. Dezember um 18 Uhr", "Thu 2026-12-24 18:00"),
-        ("halb 4", "Sat 2026-11-21 15:30"),
-        ("um halb drei", "Sat 2026-11-21 14:30"),
-        ("morgen um neun Uhr", "Sat 2026-11-21 09:00"),
-        ("tomorrow at nine", "Sat 2026-11-21 09:00"),
-        ("in 1h", "Fri 2026-11-20 19:30"),
-        ("in an hour and a half", "Fri 2026-11-20 20:00"),
-        ("in two and a half hours", "Fri 2026-11-20 21:00"),
-        ("in anderthalb Stunden", "Fri 2026-11-20 20:00"),
-    ],
+    columns("""
+        Friday 3pm → Fri 2026-11-27 15:00 | friday 20:00 → Fri 2026-11-20 20:00
+        next friday 20:00 → Fri 2026-11-27 20:00 | fri → Fri 2026-11-27 09:00 | next fri 20:00 → Fri 2026-11-27 20:00
+        on sat at 8am → Sat 2026-11-21 08:00 | in two hours → Fri 2026-11-20 20:30
+        in half an hour → Fri 2026-11-20 19:00 | in 1 hour and 30 minutes → Fri 2026-11-20 20:00
+        1 hour → Fri 2026-11-20 19:30 | 30 min → Fri 2026-11-20 19:00 | in 2.5 hours → Fri 2026-11-20 21:00
+        in a couple of days → Sun 2026-11-22 09:00 | in 2 days at 8:00 → Sun 2026-11-22 08:00
+        in 3 weeks → Fri 2026-12-11 09:00 | a week from now → Fri 2026-11-27 09:00 | tomorrow → Sat 2026-11-21 09:00
+        tomorrow at noon → Sat 2026-11-21 12:00 | tomorrow 15 → Sat 2026-11-21 15:00
+        tomorrow morning → Sat 2026-11-21 09:00 | tomorrow afternoon at 3 → Sat 2026-11-21 15:00
+        day after tomorrow → Sun 2026-11-22 09:00 | tonight → Fri 2026-11-20 20:00
+        tonight at 11 → Fri 2026-11-20 23:00 | tonight at midnight → Sat 2026-11-21 00:00
+        this evening → Fri 2026-11-20 20:00 | today → Fri 2026-11-20 20:00
+        sunday evening at 8 → Sun 2026-11-22 20:00 | next Tuesday → Tue 2026-11-24 09:00
+        monday next week → Mon 2026-11-23 09:00 | next week → Mon 2026-11-23 09:00
+        next month → Tue 2026-12-01 09:00 | at the weekend → Sat 2026-11-21 09:00 | 3pm → Sat 2026-11-21 15:00
+        9:00 → Sat 2026-11-21 09:00 | 19:00 → Fri 2026-11-20 19:00 | at 3 → Sat 2026-11-21 15:00
+        half past 3 → Sat 2026-11-21 15:30 | 12am → Sat 2026-11-21 00:00 | 24.12. 18:00 → Thu 2026-12-24 18:00
+        2026-12-24 18:00 → Thu 2026-12-24 18:00 | 2026-12-24T18:00 → Thu 2026-12-24 18:00
+        Dec 24th at 6pm → Thu 2026-12-24 18:00 | December 24, 2027 → Fri 2027-12-24 09:00
+        3 May → Mon 2027-05-03 09:00 | 20 november 20:00 → Fri 2026-11-20 20:00 | 03/04 → Sat 2027-04-03 09:00
+        12/24 → Thu 2026-12-24 09:00 | the 5th → Sat 2026-12-05 09:00 | 29 february → Tue 2028-02-29 09:00
+        Freitag 15 Uhr → Fri 2026-11-27 15:00 | in zwei Stunden → Fri 2026-11-20 20:30
+        in einer halben Stunde → Fri 2026-11-20 19:00 | morgen Mittag → Sat 2026-11-21 12:00
+        übermorgen um 9 → Sun 2026-11-22 09:00 | heute Abend → Fri 2026-11-20 20:00
+        nächsten Dienstag um 8 Uhr → Tue 2026-11-24 08:00 | am 24. Dezember um 18 Uhr → Thu 2026-12-24 18:00
+        halb 4 → Sat 2026-11-21 15:30 | um halb drei → Sat 2026-11-21 14:30
+        morgen um neun Uhr → Sat 2026-11-21 09:00 | tomorrow at nine → Sat 2026-11-21 09:00
+        in 1h → Fri 2026-11-20 19:30 | in an hour and a half → Fri 2026-11-20 20:00
+        in two and a half hours → Fri 2026-11-20 21:00 | in anderthalb Stunden → Fri 2026-11-20 20:00"""),
 )
 def test_a_time_in_words_is_the_coming_one(words, when):
     assert reckoned(words) == f"{when} {'+0200' if when[9:11] in ('04', '05') else '+0100'}"
