@@ -211,10 +211,8 @@ class ModelOffer:
         return known
 
     def accept(self, line: str) -> Work | None:
-        """What was offered for this answer; None when nothing was suggested, or the line is no answer to it.
-
-        It ends the suggestion in any case: a later `y` may answer another question.
-        """
+        """What was offered for this answer; None when nothing was suggested, or the line is no answer to it. It ends
+        the suggestion in any case: a later `y` may answer another question."""
         offered, self._offered = self._offered, {}
         typed = line.strip().lower()
         return offered.get("y" if typed == "yes" else typed)

@@ -75,10 +75,8 @@ class Reminders:
 
 @contextmanager
 def shown_meanwhile(app: App, show: Callable[[str], None], *, quiet: bool) -> Iterator[None]:
-    """Show reminders as they become due, from a thread of its own, for programs without a prompt.
-
-    Where nobody sees a line, they are left to the next prompt or `ask`, unless there is a command for them.
-    """
+    """Show reminders as they become due, from a thread of its own, for programs without a prompt. Where nobody sees a
+    line, they are left to the next prompt or `ask`, unless there is a command for them."""
     if not app.config.remind_command and (quiet or not sys.stderr.isatty()):
         yield
         return

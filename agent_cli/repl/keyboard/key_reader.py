@@ -177,9 +177,7 @@ _LONGEST = 2000  # characters of a paste that are shown
 
 def _edited(draft: list[KeyAhead], key: KeyAhead) -> list[KeyAhead]:
     """The draft after this key: Backspace takes back the last character, paste or Enter, Ctrl-W a word, Ctrl-U a line.
-
-    A key of another kind becomes part of the draft, and so does a key that erases behind one.
-    """
+    A key of another kind becomes part of the draft, and so does a key that erases behind one."""
     if key.key in (Keys.ControlH, Keys.Delete) and (not draft or _is_text(draft[-1])):
         return draft[:-1]
     if key.key in (Keys.ControlU, Keys.ControlW):
@@ -215,10 +213,8 @@ def _is_text(key: KeyPress) -> bool:
 
 
 class TurnKeyboard(_Keyboard):
-    """Calls `cancel` at Ctrl-C and Esc, on its own thread, and leaves the other keys for the next prompt.
-
-    `show` is called with what is typed ahead, whenever it changes, on that thread too.
-    """
+    """Calls `cancel` at Ctrl-C and Esc, on its own thread, and leaves the other keys for the next prompt. `show` is
+    called with what is typed ahead, whenever it changes, on that thread too."""
 
     def __init__(self, input: Input, cancel: Callable[[], None], show: Callable[[str], None] = lambda _: None):
         super().__init__(input)
@@ -288,10 +284,8 @@ _READ = 65536
 
 
 class LineReader(_Keyboard):
-    """Reads lines from a terminal in its usual mode, for questions in the place of KeyReader.
-
-    `interrupt` is to be called at Ctrl-C, which comes as a signal.
-    """
+    """Reads lines from a terminal in its usual mode, for questions in the place of KeyReader. `interrupt` is to be
+    called at Ctrl-C, which comes as a signal."""
 
     _waiting: ClassVar["asyncio.Future[str] | None"] = None  # of any instance: there is one terminal and one Ctrl-C
 

@@ -122,10 +122,8 @@ def text_of(pressed: Sequence[KeyPress]) -> str:
 
 
 class Pastes:
-    """The pasted pieces of the current line, also of one that came back from the history.
-
-    A paste of `collapse` characters, or of LARGE_LINES, is large; with 0 none is.
-    """
+    """The pasted pieces of the current line, also of one that came back from the history. A paste of `collapse`
+    characters, or of LARGE_LINES, is large; with 0 none is."""
 
     def __init__(self, collapse: int = 0) -> None:
         self.pieces: list[str] = []
@@ -191,10 +189,8 @@ class Pastes:
         return [line] if self.at_once or any(piece not in line for piece in pieces) else pieces + large
 
     def follow(self, buffer: Buffer, waiting: bool = False) -> None:
-        """Note that the line changed; `waiting`: more keys are in the queue.
-
-        Text that appears at once (by Up, a search or a yank) counts as pasted if it was pasted before.
-        """
+        """Note that the line changed; `waiting`: more keys are in the queue. Text that appears at once (by Up, a search
+        or a yank) counts as pasted if it was pasted before."""
         text, before = buffer.text, self._previous_text
         self._burst = self._burst + 1 if waiting else 0
         self.at_once = bool(text) and (self.at_once or self._burst >= BURST_KEYS)
@@ -234,10 +230,8 @@ class Pastes:
 
 def end_lost_pastes(input: Input) -> None:
     """Have a paste whose end mark was lost in transmission end at the next key, once nothing came for PASTE_TIMEOUT.
-
     prompt-toolkit would wait for the mark for ever, and swallow every key, Ctrl-C too. The attributes used here are
-    private to it: a missing one is tolerated, and a test fails.
-    """
+    private to it: a missing one is tolerated, and a test fails."""
     parser: Any = getattr(input, "vt100_parser", None)
     if parser is None or "feed" in vars(parser):
         return
@@ -270,11 +264,9 @@ def bindings(
     last: Callable[[], tuple[str, Sequence[Part]]] = lambda: ("", ()),
     search: Callable[[], None] = lambda: None,
 ) -> KeyBindings:
-    """The key bindings of the prompt.
-
-    `say` prints a line above the prompt, `edit` opens a text in the editor, `search` shows the list of what was sent,
-    `last` returns the line that edits the person's last message, mostly empty, and the parts of that message.
-    """
+    """The key bindings of the prompt. `say` prints a line above the prompt, `edit` opens a text in the editor, `search`
+    shows the list of what was sent, `last` returns the line that edits the person's last message, mostly empty, and the
+    parts of that message."""
     keys = KeyBindings()
     _bind_line(keys, pastes)
     _bind_menu_and_vi(keys)

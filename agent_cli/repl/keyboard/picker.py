@@ -41,10 +41,8 @@ _STEPS = {
 
 
 class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a preview each, they set off the collector
-    """`key` is returned; `line` is shown; `searched`: text in which typed words are looked for, in lower case.
-
-    `names`: what names the row alone, as its handle does.
-    """
+    """`key` is returned; `line` is shown; `searched`: text in which typed words are looked for, in lower case. `names`:
+    what names the row alone, as its handle does."""
 
     key: str
     line: str
@@ -54,11 +52,9 @@ class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a pre
 
 @frozen
 class PickerList:
-    """What is chosen from. `nothing`: said where no row has the typed words.
-
-    `preview` gives, for a key, lines of at most so many cells, of which `previewed` are shown.
-    `elsewhere`: typed words that no row has are returned, to be looked for elsewhere.
-    """
+    """What is chosen from. `nothing`: said where no row has the typed words. `preview` gives, for a key, lines of at
+    most so many cells, of which `previewed` are shown. `elsewhere`: typed words that no row has are returned, to be
+    looked for elsewhere."""
 
     question: str
     rows: Sequence[PickerRow]

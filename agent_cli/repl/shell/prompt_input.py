@@ -120,9 +120,7 @@ class _PromptSession(PromptSession[str]):
 
 class PromptInput:
     """Reads lines at the prompt. `session` gives the id of the current session; `say` prints a line above the prompt.
-
-    With `screen_reader` the completion menu does not open by itself.
-    """
+    With `screen_reader` the completion menu does not open by itself."""
 
     def __init__(
         self, app: App, session: Callable[[], int | None], say: Callable[[str], None], *, screen_reader: bool = False

@@ -303,9 +303,7 @@ class Shell:
 
     async def _ask(self, needed: ApprovalNeeded, stop: Callable[[], None]) -> bool:
         """Show the call with its real arguments: y allows it once, a until the session ends, anything else refuses.
-
-        Ctrl-C ends the turn as well.
-        """
+        Ctrl-C ends the turn as well."""
         if self._app.child:
             return False
         call, width = needed.call, self.display.width()

@@ -40,9 +40,7 @@ class Spinner:
 
     def show(self, label: Callable[[], str], hint: str = "") -> None:
         """Show the label and the seconds since now, until another label or `hide`; `label` is called at each redraw.
-
-        `hint`: what to do, shown too after a minute.
-        """
+        `hint`: what to do, shown too after a minute."""
         with self._changed:
             self._label, self._hint, self._started = label, hint, self._now()
             if self._thread is None:
