@@ -1,13 +1,10 @@
 """The keys of the prompt: what each does, which parts of a line were pasted, and what prompt-toolkit is told for them.
 
 Enter sends, unless more keys are waiting: then it is the newline of a paste from a terminal that does not bracket
-pastes. Among keys typed ahead during an answer each Enter sends, and a line counts as typed unless keys of it arrived
-faster than anyone types. Ctrl-C clears a draft; on an empty prompt twice within two seconds it leaves.
-
-Pasted text never counts as typed, and is never a command. A large paste is shown as a placeholder,
+pastes. Among keys typed ahead during an answer each Enter sends. Pasted text never counts as typed, nor do keys that
+came faster than anyone types, and it is never a command. A large paste is shown as a placeholder,
 `[pasted 212 lines #1]`, and replaced by its text when the line is sent, stored in the history or opened in the editor.
-A placeholder that was edited is ordinary text. From a terminal that does not bracket pastes, what came faster than
-anyone types is one.
+A placeholder that was edited is ordinary text.
 """
 
 import asyncio
@@ -151,7 +148,7 @@ class Pastes:
 
     def expanded(self, line: str) -> str:
         """The line with its placeholders replaced by the pasted text."""
-        return "".join(piece for piece, _ in self._split(line, self.pieces))
+        return "".join(part.text for part in self._parts(line))
 
     def collapsed(self, line: str) -> str:
         """The line with its large pastes, where unchanged, replaced by placeholders."""
@@ -184,9 +181,7 @@ class Pastes:
 
     def pasted_in(self, line: str) -> list[str]:
         """The pieces of an expanded line that were not typed; the whole line where they cannot be separated."""
-        pieces = [piece for piece in self.pieces if piece.strip()]
-        large = [piece for piece in self._collapsed.values() if piece in line and piece not in pieces]
-        return [line] if self.at_once or any(piece not in line for piece in pieces) else pieces + large
+        return [line] if self.at_once else [part.text for part in self._parts(line) if part.origin == "pasted"]
 
     def follow(self, buffer: Buffer, waiting: bool = False) -> None:
         """Note that the line changed; `waiting`: more keys are in the queue. Text that appears at once (by Up, a search
@@ -208,24 +203,18 @@ class Pastes:
         """The line as typed and pasted parts; all of it counts as pasted when a paste in it was changed."""
         if self.at_once:
             self._known_pieces[line] = None
-        self._burst, self.at_once = 0, False
-        pieces, self.pieces = [piece for piece in self.pieces if piece.strip()], []
-        self._previous_text = ""
-        split = self._split(line, pieces)
-        whole = "".join(piece for piece, _ in split)
-        if any(piece not in whole for piece in pieces):
-            return [Part(whole, "pasted")]
-        return [Part(piece, "pasted" if pasted else "typed") for piece, pasted in split]
+        parts = self._parts(line)
+        self._burst, self.at_once, self.pieces, self._previous_text = 0, False, [], ""
+        return parts
 
-    def _split(self, line: str, pieces: Sequence[str]) -> list[tuple[str, bool]]:
-        """The expanded line in pieces, each with whether it was pasted."""
-        known = {placeholder: piece for placeholder, piece in self._collapsed.items() if placeholder in line}
-        known |= {piece: piece for piece in pieces}
-        if not known:
-            return [(line, False)] if line else []
+    def _parts(self, line: str) -> list[Part]:
+        pieces = [piece for piece in self.pieces if piece.strip()]
+        known = {piece: piece for piece in [*pieces, *self._collapsed.values()] if piece in line} | self._collapsed
         longest = sorted(known, key=len, reverse=True)
-        split = re.split(f"({'|'.join(map(re.escape, longest))})", line)
-        return [(known.get(piece, piece), piece in known) for piece in split if piece]
+        split = re.split(f"({'|'.join(map(re.escape, longest))})", line) if known else [line]
+        parts = [Part(known.get(each, each), "pasted" if each in known else "typed") for each in split if each]
+        whole = "".join(part.text for part in parts)
+        return [Part(whole, "pasted")] if any(piece not in whole for piece in pieces) else parts
 
 
 def end_lost_pastes(input: Input) -> None:
