@@ -74,16 +74,12 @@ def test_what_fits_stays_byte_for_byte_and_what_is_exact_always():
     assert formatted("word " * 40, Display()) == "word " * 40, "what is read aloud or by a program is not broken"
 
 
-def test_nothing_is_broken_inside_a_word_in_a_window_made_narrow(terminal):
-    shell = terminal().wait("no model server").wait_prompt()
-    shell.resize(50, 40)
-    shell.enter("/memory").wait("for your yes\n\n❯")
-    said = "· memory on: memory is recalled, and\n  what you say is read for facts, which\n  wait for your yes\n\n❯"
-    assert shell.text.endswith(said)
-    shell.resize(50, 80)
-    shell.enter("/memory").wait("for your yes\n\n❯", times=2)
-    said = "· memory on: memory is recalled, and what you say is read for facts, which wait\n  for your yes\n\n❯"
-    assert shell.text.endswith(said)
+def test_what_is_said_is_wrapped_to_the_window_of_now():
+    widths = iter([40, 80])
+    display = Display(wrap=True, width=lambda: next(widths))
+    said = "memory is recalled, and what you say is read for facts, which wait for your yes"
+    assert formatted(said, display).split("\n") == [said[:39].rstrip(), said[39:].strip()]
+    assert formatted(said, display) == said
 
 
 @for_each(

@@ -80,92 +80,65 @@ def typist():
     return Typist()
 
 
-def test_enter_sends(typist):
-    assert typist("hello", "\r") == "hello"
+PASTE, UP, CTRL_C = "\x1b[200~{}\x1b[201~", "\x1b[A", "\x03"
+SENT = {
+    "Enter sends": (["hello", "\r"], "hello"),
+    **{
+        f"{name} is a new line": (["one", keys, "two", "\r"], "one\ntwo")
+        for name, keys in {
+            "Alt-Enter": "\x1b\r",
+            "Ctrl-J": "\n",
+            "backslash Enter": "\\\r",
+            "Shift-Enter": "\x1b[13;2u",
+            "Shift-Enter of xterm": "\x1b[27;2;13~",
+            "Ctrl-Enter": "\x1b[13;5u",
+            "Ctrl-Enter of xterm": "\x1b[27;5;13~",
+        }.items()
+    },
+    "lines that arrive at once are a paste": (["one\rtwo\rthree", " four", "\r"], "one\ntwo\nthree four"),
+    "a bracketed paste sends nothing": (["see ", PASTE.format("one\r\ntwo\rthree"), "\r"], "see one\ntwo\nthree"),
+    "a paste is cleaned": ([PASTE.format("a\x07b\x1b[31mc\x00d\te\u202ef"), "\r"], "ab[31mcd\tef"),
+    "Ctrl-C clears the line": (["draft", CTRL_C, "sent", "\r"], "sent"),
+    "Ctrl-C keeps it in the history": (["draft", CTRL_C, UP, "\r"], "draft"),
+    "Ctrl-D deletes when something is written": (["ab", "\x01", "\x04", "\r"], "b"),
+    "Ctrl-L changes nothing": (["one", "\x0c", " two", "\r"], "one two"),
+}
+PARTS = {
+    "pasted text is known as pasted": (["at ", PASTE.format("this text"), " please", "\r"], "at |this text| please"),
+    "a paste that was changed makes all of it pasted": (["see ", PASTE.format("this"), "\x7f", "\r"], "|see thi"),
+    "a paste that was taken out leaves the rest typed": ([PASTE.format("this"), "\x15", "/help", "\r"], "/help"),
+    "of two pastes one holds the other": ([PASTE.format("ab"), "-", PASTE.format("xaby"), "\r"], "|ab|-|xaby"),
+    "Ctrl-C forgets the paste it cleared": ([PASTE.format("pasted"), CTRL_C, "pasted", "\r"], "pasted"),
+    "a pasted line that is recalled still is": ([PASTE.format("/notes"), CTRL_C, UP, "\r"], "|/notes"),
+    "a typed one recalled past it is typed": (
+        ["/help", CTRL_C, PASTE.format("/notes"), CTRL_C, UP, UP, "\r"],
+        "/help",
+    ),
+    "one that was pasted in an earlier run still is": (["see this text", CTRL_C, UP, "\r"], "see |this text"),
+}
 
 
-@pytest.mark.parametrize(
-    "newline",
-    ["\x1b\r", "\n", "\\\r", "\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~"],
-    ids=["Alt-Enter", "Ctrl-J", "backslash Enter", "Shift-Enter", "Shift-Enter", "Ctrl-Enter", "Ctrl-Enter"],
-)
-def test_newline_without_sending(typist, newline):
-    assert typist("one", newline, "two", "\r") == "one\ntwo"
-
-
-def test_lines_that_arrive_at_once_are_a_paste_and_send_nothing(typist):
-    assert typist("one\rtwo\rthree", " four", "\r") == "one\ntwo\nthree four"
-
-
-def test_bracketed_paste_sends_nothing(typist):
-    assert typist("see ", "\x1b[200~one\r\ntwo\rthree\x1b[201~", "\r") == "see one\ntwo\nthree"
-
-
-def test_pasted_text_is_cleaned_of_control_characters(typist):
-    assert typist("\x1b[200~a\x07b\x1b[31mc\x00d\te\u202ef\x1b[201~", "\r") == "ab[31mcd\tef"
-
-
-def test_pasted_text_is_known_as_pasted(typist):
-    said = typist.parts("look at ", "\x1b[200~this text\x1b[201~", " please", "\r")
-    assert said == [Part("look at ", "typed"), Part("this text", "pasted"), Part(" please", "typed")]
-
-
-def test_pasted_text_that_was_changed_makes_all_of_it_pasted(typist):
-    assert typist.parts("see ", "\x1b[200~this\x1b[201~", "\x7f", "\r") == [Part("see thi", "pasted")]
-
-
-def test_pasted_text_that_was_taken_out_leaves_what_is_typed_after_it_typed(typist):
-    assert typist.parts("\x1b[200~this\x1b[201~", "\x15", "/help", "\r") == [Part("/help", "typed")]
-
-
-def test_two_pastes_of_which_one_holds_the_other(typist):
-    said = typist.parts("\x1b[200~ab\x1b[201~", "-", "\x1b[200~xaby\x1b[201~", "\r")
-    assert said == [Part("ab", "pasted"), Part("-", "typed"), Part("xaby", "pasted")]
-
-
-def test_ctrl_c_clears_the_line_and_keeps_it_in_the_history(typist):
-    assert typist("draft", "\x03", "sent", "\r") == "sent"
-    assert typist("draft", "\x03", "\x1b[A", "\r") == "draft"
+@pytest.mark.parametrize(("typed", "sent"), SENT.values(), ids=SENT)
+def test_what_is_sent(typist, typed, sent):
+    assert typist(*typed) == sent
     assert typist.said == []
 
 
-def test_ctrl_c_forgets_the_paste_it_cleared(typist):
-    assert typist.parts("\x1b[200~pasted\x1b[201~", "\x03", "pasted", "\r") == [Part("pasted", "typed")]
-
-
-def test_a_pasted_line_that_is_recalled_is_still_pasted(typist):
-    pasted = typist.parts("\x1b[200~/notes\x1b[201~", "\x03", "\x1b[A", "\r")
-    assert pasted == [Part("/notes", "pasted")]
-
-
-def test_a_typed_line_that_is_recalled_past_a_pasted_one_is_typed(typist):
-    said = typist.parts("/help", "\x03", "\x1b[200~/notes\x1b[201~", "\x03", "\x1b[A", "\x1b[A", "\r")
-    assert said == [Part("/help", "typed")]
-
-
-def test_a_line_that_was_pasted_in_an_earlier_run_is_still_pasted(typist):
+@pytest.mark.parametrize(("typed", "sent"), PARTS.values(), ids=PARTS)
+def test_which_parts_of_what_is_sent_were_pasted(typist, typed, sent):
+    """In `sent` typed and pasted parts take turns."""
     typist.pastes.load({"see this text": ["this text"]})
-    assert typist.parts("see this text", "\x03", "\x1b[A", "\r") == [Part("see ", "typed"), Part("this text", "pasted")]
+    parts = [Part(text, "pasted" if n % 2 else "typed") for n, text in enumerate(sent.split("|")) if text]
+    assert typist.parts(*typed) == parts
 
 
-def test_ctrl_c_twice_on_an_empty_prompt_leaves(typist):
+def test_ctrl_c_twice_on_an_empty_prompt_leaves_and_once_does_not(typist):
+    assert typist(CTRL_C, "still here", "\r") == "still here"
     with pytest.raises(EOFError):
-        typist("draft", "\x03", "\x03", "\x03")
-    assert typist.said == ["press Ctrl-C again to leave, or Ctrl-D"]
-
-
-def test_ctrl_c_once_does_not_leave(typist):
-    assert typist("\x03", "still here", "\r") == "still here"
-    assert typist.said == ["press Ctrl-C again to leave, or Ctrl-D"]
-
-
-def test_ctrl_d_leaves_an_empty_prompt(typist):
+        typist("draft", CTRL_C, CTRL_C, CTRL_C)
+    assert typist.said == ["press Ctrl-C again to leave, or Ctrl-D"] * 2
     with pytest.raises(EOFError):
         typist("\x04")
-
-
-def test_ctrl_d_deletes_when_something_is_written(typist):
-    assert typist("ab", "\x01", "\x04", "\r") == "b"
 
 
 def sent_before(typist, *lines):
@@ -208,10 +181,6 @@ def test_a_question_mark_on_an_empty_prompt_shows_the_keys(typist):
     assert typist("?", "why?", "\r") == "why?"
     assert typist.said == [keys.HELP]
     assert max(map(len, keys.HELP.splitlines())) < 80
-
-
-def test_ctrl_l_changes_nothing(typist):
-    assert typist("one", "\x0c", " two", "\r") == "one two"
 
 
 def test_in_vi_mode_esc_leaves_the_insertion_and_alt_enter_is_still_a_new_line(typist):

@@ -1,7 +1,5 @@
 """Large pastes at the prompt, and pastes whose end was lost on the way."""
 
-import asyncio
-import threading
 import time
 
 import pytest
@@ -126,19 +124,3 @@ def test_a_message_said_before_is_pasted_where_it_was(typist):
 
 def test_nothing_is_pasted_by_default():
     assert Pastes().parts("hello") == [Part("hello", "typed")]
-
-
-def test_keys_during_an_answer_come_back_when_the_end_of_a_paste_is_lost():
-    from agent_cli.repl.keyboard.key_reader import TurnKeyboard
-
-    stopped = threading.Event()
-
-    async def answer(pipe):
-        with TurnKeyboard(pipe, stopped.set):
-            pipe.send_text("\x1b[200~half")
-            await asyncio.sleep(PASTE_TIMEOUT + 0.2)
-            pipe.send_text("\x03")
-            assert stopped.wait(30)
-
-    with create_pipe_input() as pipe:
-        asyncio.run(answer(pipe))

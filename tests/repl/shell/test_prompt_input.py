@@ -25,7 +25,7 @@ from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
 from agent_cli.repl.commands import session_commands
-from agent_cli.repl.keyboard.keys import PASTE_TIMEOUT, KeyAhead, typed_ahead
+from agent_cli.repl.keyboard.keys import KeyAhead, typed_ahead
 from agent_cli.repl.shell import completion, prompt_input
 from agent_cli.repl.shell.completion import PromptCompleter, while_typing
 from agent_cli.repl.shell.prompt_input import PromptInput
@@ -89,18 +89,6 @@ def at_prompt(app, person):
 
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         asyncio.run(sit(keyboard))
-
-
-def test_a_lost_end_of_a_paste_gives_the_prompt_its_keys_back(app):
-    async def person(keyboard, line):
-        keyboard.send_text("\x1b[200~half a paste")
-        await asyncio.sleep(PASTE_TIMEOUT + 0.1)
-        keyboard.send_text("\x03")
-        await until(lambda: log.recent_prompts(app.db, app.scope.owner, 9))
-
-    at_prompt(app, person)
-    assert log.recent_prompts(app.db, app.scope.owner, 9) == ["half a paste"]
-    assert log.pasted_prompts(app.db, app.scope.owner, 9) == {"half a paste": ["half a paste"]}
 
 
 @pytest.mark.parametrize("pressed", ["/memo\t", "\t"], ids=["with the word", "after it"])

@@ -313,8 +313,15 @@ def test_killed_in_the_middle_of_an_answer_it_goes_on_later(talked, server, term
     assert [message["role"] for message in server.turns[-1]["messages"]] == ["system", "user", "assistant", "user"]
 
 
-@pytest.mark.parametrize("when", ["at the prompt", "during an answer", "during a question"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["TERM", "HUP"])
+@pytest.mark.parametrize(
+    ("number", "code", "when"),
+    [
+        (signal.SIGTERM, 143, "at the prompt"),
+        (signal.SIGHUP, 129, "during an answer"),
+        (signal.SIGTERM, 143, "during a question"),
+    ],
+    ids=["TERM", "HUP", "TERM at a question"],
+)
 def test_a_signal_gives_the_terminal_back(talked, server, terminal, number, code, when):
     shell = terminal()
     before = shell.settings()
@@ -370,13 +377,8 @@ def test_a_server_that_was_named_and_is_gone_is_told_in_a_sentence(program, term
 
 
 def test_queued_work_runs_when_nobody_types(talked, server, terminal):
-    shell = (
-        terminal(AGENT_IDLE_SECONDS="0.3", AGENT_LEARN="off")
-        .wait_prompt()
-        .enter("hello")
-        .wait("You said: hello")
-        .wait_prompt()
-    )
+    shell = terminal(AGENT_IDLE_SECONDS="0.3", AGENT_LEARN="off").wait_prompt()
+    shell.enter("hello").wait("You said: hello").wait_prompt()
     server.play(script.reply("They said hello."))
     shell.enter("/new").wait("s1 is closed and kept").wait_prompt()
     shell.until(lambda: talked.rows("select text from summary") == [("They said hello.",)], "the summary")
@@ -384,13 +386,8 @@ def test_queued_work_runs_when_nobody_types(talked, server, terminal):
 
 
 def test_queued_work_stops_when_somebody_types(talked, server, terminal):
-    shell = (
-        terminal(AGENT_IDLE_SECONDS="0.3", AGENT_LEARN="off")
-        .wait_prompt()
-        .enter("hello")
-        .wait("You said: hello")
-        .wait_prompt()
-    )
+    shell = terminal(AGENT_IDLE_SECONDS="0.3", AGENT_LEARN="off").wait_prompt()
+    shell.enter("hello").wait("You said: hello").wait_prompt()
     server.answer = lambda body: script.held(HALF)  # as often as it is begun
     shell.enter("/new").wait("s1 is closed and kept")
     server.wait_for_chats(2)
@@ -431,8 +428,7 @@ def test_resuming_shows_the_last_exchange_and_that_its_answer_was_cut(talked, se
     assert ("❯ tell me a story" in other.text, "cut off" in other.text) == (True, False)
 
 
-@pytest.mark.parametrize("how", ["-c", "/resume s1"])
-@pytest.mark.parametrize(("answer", "notes"), [("y", 1), ("n", 0)])
+@pytest.mark.parametrize(("how", "answer", "notes"), [("-c", "y", 1), ("/resume s1", "n", 0)])
 def test_what_was_asked_when_the_program_was_killed_is_asked_again(talked, server, terminal, how, answer, notes):
     server.play(script.reply("", calls=[("save_note", {"text": "the key is under the mat"})]))
     shell = terminal().wait_prompt().enter("note where the key is").wait("allow it?").signal(signal.SIGKILL)

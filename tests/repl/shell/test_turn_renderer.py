@@ -23,6 +23,7 @@ from agent_cli.messages import Message, Receipt, ToolCall, ToolResult
 from agent_cli.render.styles import Display
 from agent_cli.repl.shell.turn_renderer import Spinner, TurnRenderer
 from tests.ollama_server import script
+from tests.tables import for_each
 
 RICH = Display(colour=True, markdown=True)
 CALL = ToolCall("c1", "save_note", {"text": "milk"})
@@ -53,21 +54,41 @@ def test_an_answer_with_what_stands_beside_it():
     assert told == "I \x1b[1msave\x1b[m it.\n\x1b[32m✓\x1b[m saved n1 “milk”\nDone.\n\x1b[2m· a notice\x1b[m\n"
 
 
-@pytest.mark.parametrize(
-    ("result", "said"),
-    [
-        (ToolResult("no", failed=True, refused=True), "\x1b[31m✗\x1b[m save_note was not allowed\n"),
-        (ToolResult("no room", failed=True), "\x1b[31m✗\x1b[m save_note failed: no room\n"),
-        (ToolResult("fine"), ""),
-    ],
-)
-def test_how_a_call_ended(result, said):
-    assert drawn(ToolFinished(CALL, result)) == said
+NO = "\x1b[31m✗\x1b[m "
+DRAWN = {
+    "a call that was refused": (
+        [ToolFinished(CALL, ToolResult("", True, refused=True))],
+        f"{NO}save_note was not allowed\n",
+    ),
+    "a call that failed": ([ToolFinished(CALL, ToolResult("no room", True))], f"{NO}save_note failed: no room\n"),
+    "a call that went well": ([ToolFinished(CALL, ToolResult("fine"))], ""),
+    "thinking is one dim line": (
+        [QuestionLogged("m1"), ThinkingArrived("hm"), ThinkingArrived(" hm"), TextArrived("Yes."), END],
+        "\x1b[2m· thought for 3 s\x1b[m\nYes.\n",
+    ),
+    "thinking that came as text": (
+        [TextArrived("hm"), TextWasThinking(), TextArrived("Yes.")],
+        "hm\n\x1b[2m· (that was the model thinking aloud; it is not kept as the answer)\x1b[m\nYes.\n",
+    ),
+    "a stopped answer ends its line": (
+        [TextArrived("So **far"), TurnFailed(Cancelled("stopped"))],
+        "So **far\n\x1b[2m· stopped\x1b[m\n",
+    ),
+    "a turn that was ended": (
+        [TurnEnded(Message("assistant", ""), stopped_by="six rounds")],
+        f"{NO}the turn was ended: six rounds\n",
+    ),
+    "an answer that is not whole": (
+        [TurnEnded(Message("assistant", ""), "length", stopped_by="it goes on and on")],
+        f"{NO}the turn was ended: it goes on and on · /retry asks again\n",
+    ),
+}
 
 
-def test_thinking_is_one_dim_line():
-    told = drawn(QuestionLogged("m1"), ThinkingArrived("hm"), ThinkingArrived(" hm"), TextArrived("Yes."), END)
-    assert told == "\x1b[2m· thought for 3 s\x1b[m\nYes.\n"
+@for_each("name", DRAWN)
+def test_what_is_drawn_of_an_event(name):
+    events, said = DRAWN[name]
+    assert drawn(*events) == said
 
 
 def test_thinking_is_streamed_dim_when_it_is_asked_for():
@@ -75,31 +96,9 @@ def test_thinking_is_streamed_dim_when_it_is_asked_for():
     assert told == "\x1b[2mhm\x1b[m \x1b[2;1mso\x1b[m\n\x1b[2m· thought for 3 s\x1b[m\nYes.\n"
 
 
-def test_thinking_that_came_as_text_is_told():
-    told = drawn(TextArrived("hm"), TextWasThinking(), TextArrived("Yes."))
-    assert told == "hm\n\x1b[2m· (that was the model thinking aloud; it is not kept as the answer)\x1b[m\nYes.\n"
-
-
-def test_a_stopped_answer_ends_its_line_and_says_so():
-    assert drawn(TextArrived("So **far"), TurnFailed(Cancelled("stopped"))) == "So **far\n\x1b[2m· stopped\x1b[m\n"
-
-
 def test_a_failed_turn_shows_what_arrived_and_raises():
     with pytest.raises(ModelFailed):
         drawn(TextArrived("So far"), TurnFailed(ModelFailed("it broke")))
-
-
-def test_a_turn_that_was_ended_says_why():
-    assert (
-        drawn(TurnEnded(Message("assistant", ""), stopped_by="six rounds"))
-        == "\x1b[31m✗\x1b[m the turn was ended: six rounds\n"
-    )
-
-
-@pytest.mark.parametrize("finish", ["repetition", "length"])
-def test_an_answer_that_is_not_whole_offers_to_be_asked_again(finish):
-    ended = TurnEnded(Message("assistant", ""), finish, stopped_by="it goes on and on")
-    assert drawn(ended) == "\x1b[31m✗\x1b[m the turn was ended: it goes on and on · /retry asks again\n"
 
 
 def test_aloud_there_are_words_for_what_others_see():
