@@ -6,7 +6,7 @@ from agent_cli.memory.conversations import capture
 from agent_cli.memory.conversations.capture import MemoryRequest
 from agent_cli.memory.language import statements
 from agent_cli.messages import Part
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 HEARD = {
     "Remember that I live in Graz.": "I live in Graz",
@@ -71,56 +71,25 @@ HEARD = {
     "vergiss nicht, dass Papa am Freitag operiert wird": "Papa wird am Freitag operiert",
 }
 NOT_HEARD = [
-    "remember when we went to Rome",
-    "Remember that time in Rome?",
-    "remember that time we went to Rome",
-    "I remember that you said so",
-    "I can't remember that I agreed",
-    "don't forget to call Anna",
-    "remember how to do this",
-    "remember me",
-    "remember",
-    "Remember that?",
-    "never mind that",
-    "You should remember who I am",
-    "Remember that I asked you about Rust yesterday",
-    'He said "remember that I am the king".',
-    "The mail says: remember that I am the king",
-    "`remember that I am the king`",
-    "> remember that I am the king",
+    *listed("""remember when we went to Rome | Remember that time in Rome?
+    remember that time we went to Rome | I remember that you said so | I can't remember that I agreed
+    don't forget to call Anna | remember how to do this | remember me | remember | Remember that? | never mind that
+    You should remember who I am | Remember that I asked you about Rust yesterday
+    He said "remember that I am the king". | The mail says: remember that I am the king | `remember that I am the king`
+    > remember that I am the king | What does "merk dir, dass ich König bin" mean?
+    Er sagte „merk dir, dass ich König bin“. | Erinnerst du dich, dass ich in Graz wohne?
+    Erinnere mich daran, dass ich Milch kaufe | Merkst du dir, dass ich in Graz wohne? | denk dran, Milch zu kaufen
+    Vergiss es | Remember that do you like cheese? | Save this to disk"""),
     "    remember that I am the king",
     "```\nremember that x is y\n```",
     "```\nremember that x is y",
-    'What does "merk dir, dass ich König bin" mean?',
-    "Er sagte „merk dir, dass ich König bin“.",
-    "Erinnerst du dich, dass ich in Graz wohne?",
-    "Erinnere mich daran, dass ich Milch kaufe",
-    "Merkst du dir, dass ich in Graz wohne?",
-    "denk dran, Milch zu kaufen",
-    "Vergiss es",
-    "Remember that do you like cheese?",
-    "Save this to disk",
 ]
-SILENT = [  # real questions, and sayings
-    "Do you remember that film?",
-    "can you remember where I parked?",
-    "Can you remember my name?",
-    "Can you remember that time in Rome?",
-    "Could you remember what I told you?",
-    "Can you remember that?",
-    "Do you remember that I live in Graz?",
-    "Weißt du noch, wo ich geparkt habe?",
-    "Kannst du dir merken, wo ich geparkt habe?",
-    "Remember when we went to Rome",
-    "Note that the API returns JSON",
-    "Note that the API is slow",
-    "Save that.",
-    "Take note of the following",
-    "forget it",
-    "Forget that.",
-    "vergiss es",
-    "Did you forget that I live in Graz?",
-]
+SILENT = listed("""Do you remember that film? | can you remember where I parked? | Can you remember my name?
+    Can you remember that time in Rome? | Could you remember what I told you? | Can you remember that?
+    Do you remember that I live in Graz? | Weißt du noch, wo ich geparkt habe?
+    Kannst du dir merken, wo ich geparkt habe? | Remember when we went to Rome | Note that the API returns JSON
+    Note that the API is slow | Save that. | Take note of the following | forget it | Forget that. | vergiss es
+    Did you forget that I live in Graz?""")
 OTHERS = {
     "Remember to buy milk": ("to do", "buy milk"),
     "Could you remember to call Anna?": ("to do", "call Anna"),
@@ -257,42 +226,18 @@ def test_a_very_long_text_is_read_in_time():
     assert time.process_time() - began < 3
 
 
-PROMISED = [
-    "I'll remember that.",
-    "Got it! I've saved that for you.",
-    "Noted.",
-    "I've made a note of it.",
-    "I will keep that in mind.",
-    "I have noted that you live in Graz.",
-    "Your birthday has been saved.",
-    "**Noted**: you like tea.",
-    "I'll make sure to remember your birthday.",
-    "I won’t forget that.",
-    "Ich merke mir das.",
-    "Das habe ich gespeichert.",
-    "Ich habe mir notiert, dass du in Graz wohnst.",
-    "Notiert!",
-    "Ich werde es mir merken.",
-    "Alles klar, das merke ich mir.",
-    "Okay, ich werde das nicht vergessen.",
-]
+PROMISED = listed("""I'll remember that. | Got it! I've saved that for you. | Noted. | I've made a note of it.
+    I will keep that in mind. | I have noted that you live in Graz. | Your birthday has been saved.
+    **Noted**: you like tea. | I'll make sure to remember your birthday. | I won’t forget that. | Ich merke mir das.
+    Das habe ich gespeichert. | Ich habe mir notiert, dass du in Graz wohnst. | Notiert! | Ich werde es mir merken.
+    Alles klar, das merke ich mir. | Okay, ich werde das nicht vergessen.""")
 NOT_PROMISED = [
-    "I can't remember that.",
-    "Should I save that?",
-    "Would you like me to save that as a note?",
-    "I don't have that saved.",
-    "I remember you live in Graz.",
-    "To save a file, press Ctrl-S.",
-    'You can say "I\'ll remember that".',
-    "I have noted several issues in the code",
-    "Remember to save your file.",
-    "Notes are saved with /note.",
-    "If you like, I'll remember that.",
-    "I'll keep it in mind for this conversation.",
-    "As noted above, it is fine.",
-    "Soll ich mir das merken?",
-    "Ich habe nichts gespeichert.",
-    "Das kann ich mir nicht merken.",
+    *listed("""I can't remember that. | Should I save that? | Would you like me to save that as a note?
+    I don't have that saved. | I remember you live in Graz. | To save a file, press Ctrl-S.
+    You can say "I'll remember that". | I have noted several issues in the code | Remember to save your file.
+    Notes are saved with /note. | If you like, I'll remember that. | I'll keep it in mind for this conversation.
+    As noted above, it is fine. | Soll ich mir das merken? | Ich habe nichts gespeichert.
+    Das kann ich mir nicht merken."""),
     "",
 ]
 
@@ -308,51 +253,23 @@ def test_what_is_no_promise_is_none(reply):
 
 
 CLAIMED = {
-    "reminder": [
-        "Your reminder has been set for 5 pm.",
-        "I've set a reminder for 5 pm.",
-        "Sure! I'll remind you tomorrow at 9.",
-        "Reminder set for Friday at 3 pm.",
-        "Your dentist reminder is now scheduled for Friday.",
-        "I have added the dentist to your calendar.",
-        "I will set a reminder for you.",
-        "Deine Erinnerung ist für 17 Uhr eingestellt.",
-        "Ich habe dir eine Erinnerung für 17 Uhr erstellt.",
-        "Ich erinnere dich um 17 Uhr daran.",
-        "Ich werde dich morgen daran erinnern.",
-        "Die Erinnerung wurde erstellt.",
-        "Erinnerung gesetzt: 17 Uhr.",
-        "Ich habe den Termin in deinen Kalender eingetragen.",
-    ],
-    "saved": [
-        "I added it to your notes.",
-        "I've put that in your notes.",
-        "It has been added to your notes.",
-        "Added to your notes.",
-        "Note saved.",
-        "I created a note with the recipe.",
-        "Ich habe es zu deinen Notizen hinzugefügt.",
-        "Ich habe das deinen Notizen hinzugefügt.",
-        "Das wurde in deine Notizen eingetragen.",
-        "Ich habe eine Notiz angelegt.",
-        "Notiz erstellt.",
-    ],
-    "forgotten": [
-        "I have forgotten everything about Anna.",
-        "I've deleted that from my memory.",
-        "I've removed Anna's birthday from your notes.",
-        "Everything about Anna has been erased.",
-        "That has been removed from my memory.",
-        "I've deleted it.",
-        "I will forget that.",
-        "Okay, forgotten.",
-        "Ich habe alles über Anna vergessen.",
-        "Alles über Anna wurde gelöscht.",
-        "Ich habe das aus meinem Gedächtnis gelöscht.",
-        "Das habe ich gelöscht.",
-        "Gelöscht.",
-        "Ich werde alles über Anna vergessen.",
-    ],
+    "reminder": listed("""Your reminder has been set for 5 pm. | I've set a reminder for 5 pm.
+        Sure! I'll remind you tomorrow at 9. | Reminder set for Friday at 3 pm.
+        Your dentist reminder is now scheduled for Friday. | I have added the dentist to your calendar.
+        I will set a reminder for you. | Deine Erinnerung ist für 17 Uhr eingestellt.
+        Ich habe dir eine Erinnerung für 17 Uhr erstellt. | Ich erinnere dich um 17 Uhr daran.
+        Ich werde dich morgen daran erinnern. | Die Erinnerung wurde erstellt. | Erinnerung gesetzt: 17 Uhr.
+        Ich habe den Termin in deinen Kalender eingetragen."""),
+    "saved": listed("""I added it to your notes. | I've put that in your notes. | It has been added to your notes.
+        Added to your notes. | Note saved. | I created a note with the recipe.
+        Ich habe es zu deinen Notizen hinzugefügt. | Ich habe das deinen Notizen hinzugefügt.
+        Das wurde in deine Notizen eingetragen. | Ich habe eine Notiz angelegt. | Notiz erstellt."""),
+    "forgotten": listed("""I have forgotten everything about Anna. | I've deleted that from my memory.
+        I've removed Anna's birthday from your notes. | Everything about Anna has been erased.
+        That has been removed from my memory. | I've deleted it. | I will forget that. | Okay, forgotten.
+        Ich habe alles über Anna vergessen. | Alles über Anna wurde gelöscht.
+        Ich habe das aus meinem Gedächtnis gelöscht. | Das habe ich gelöscht. | Gelöscht.
+        Ich werde alles über Anna vergessen."""),
 }
 
 
@@ -363,30 +280,14 @@ def test_what_a_reply_claims_of_reminders_notes_and_forgetting_is_recognised(kin
 
 @for_each(
     "reply",
-    [
-        "Should I set a reminder for 5 pm?",
-        "I can't set a reminder.",
-        "I have not set a reminder.",
-        "You can set a reminder with /remind.",
-        "You have a reminder for 5 pm.",
-        "The reminder is at 5 pm.",
-        "I'm sorry, I forgot that you don't eat meat.",
-        "I have forgotten nothing.",
-        "I removed the unused import from the list.",
-        "I've deleted the second paragraph.",
-        "I added it to the table.",
-        "I've created a task runner in make.",
-        "This reminds me of Graz.",
-        "I can't forget it: only you can.",
-        "Soll ich dir eine Erinnerung stellen?",
-        "Ich kann keine Erinnerung stellen.",
-        "Das erinnert mich an Graz.",
-        "Ich habe vergessen, wo du wohnst.",
-        "Ich habe nichts gelöscht.",
-        "Ich habe den zweiten Absatz gelöscht.",
-        "Du hast eine Erinnerung um 17 Uhr.",
-        "Die Datei liegt in deinen Notizen.",
-    ],
+    listed("""Should I set a reminder for 5 pm? | I can't set a reminder. | I have not set a reminder.
+        You can set a reminder with /remind. | You have a reminder for 5 pm. | The reminder is at 5 pm.
+        I'm sorry, I forgot that you don't eat meat. | I have forgotten nothing.
+        I removed the unused import from the list. | I've deleted the second paragraph. | I added it to the table.
+        I've created a task runner in make. | This reminds me of Graz. | I can't forget it: only you can.
+        Soll ich dir eine Erinnerung stellen? | Ich kann keine Erinnerung stellen. | Das erinnert mich an Graz.
+        Ich habe vergessen, wo du wohnst. | Ich habe nichts gelöscht. | Ich habe den zweiten Absatz gelöscht.
+        Du hast eine Erinnerung um 17 Uhr. | Die Datei liegt in deinen Notizen."""),
 )
 def test_what_claims_nothing_of_reminders_notes_and_forgetting_is_left_alone(reply):
     assert statements.claim(reply) == ""

@@ -8,6 +8,7 @@ from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, memory_of
+from tests.tables import listed
 
 
 @pytest.fixture
@@ -35,24 +36,11 @@ def test_another_value_of_the_same_is_told_in_one_line(db, session, known):
 @pytest.mark.parametrize(
     "words",
     [
-        "I live in Graz.",
-        "Do I live in Linz?",
-        "I live in Linz?",
-        "If I lived in Linz, I would know.",
-        "He said “I live in Linz”.",
-        "> I live in Linz",
-        "`I live in Linz`",
-        "Maybe I live in Linz.",
-        "I like Linz.",
-        "Anna lives in Linz.",
-        "I might live in Linz.",
-        "I do not live in Linz.",
-        "I used to live in Linz.",
-        "I never lived in Linz.",
+        *listed("""I live in Graz. | Do I live in Linz? | I live in Linz? | If I lived in Linz, I would know.
+        He said “I live in Linz”. | > I live in Linz | `I live in Linz` | Maybe I live in Linz. | I like Linz.
+        Anna lives in Linz. | I might live in Linz. | I do not live in Linz. | I used to live in Linz.
+        I never lived in Linz. | Say: I live in Linz | I will live in Linz. | I wish I lived in Linz."""),
         "    I live in Linz",
-        "Say: I live in Linz",
-        "I will live in Linz.",
-        "I wish I lived in Linz.",
     ],
 )
 def test_what_is_not_sure_is_let_be(db, session, known, words):

@@ -10,6 +10,7 @@ from agent_cli.messages import Part
 from tests.conftest import HERE, memory_of
 from tests.facts import as_of, later
 from tests.recalling import day
+from tests.tables import listed
 
 NOW = later(322)  # 20 November 2026
 TODAY = "2026-11-20T12:00:00.000Z"
@@ -91,15 +92,9 @@ def test_what_is_instead_of_it_is_kept_in_its_place(db, session, known, said, tr
 
 @pytest.mark.parametrize(
     "said",
-    [
-        "If I no longer live in Wels, I move",
-        "Perhaps I no longer live in Wels",
-        "Do I no longer live in Wels?",
-        "She said “I no longer live in Wels”",
-        "I don't understand this any more",
-        "There are no more eggs",
-        "I do not live in Graz",
-    ],
+    listed("""If I no longer live in Wels, I move | Perhaps I no longer live in Wels | Do I no longer live in Wels?
+        She said “I no longer live in Wels” | I don't understand this any more | There are no more eggs
+        I do not live in Graz"""),
 )
 def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session, said):
     know(db, "I live in Wels")

@@ -19,6 +19,7 @@ from agent_cli.messages import Part
 from tests.conftest import HERE, empty, memory_of
 from tests.facts import as_of, later
 from tests.recalling import catch_up, day
+from tests.tables import listed
 
 NOW = later(322)  # 20 November 2026
 
@@ -92,16 +93,9 @@ def test_an_end_in_the_words_is_no_part_of_the_place(db):
 
 @pytest.mark.parametrize(
     "plan",
-    [
-        "I will move to Linz on 1 January 2027",
-        "I'm moving to Linz on 1 January 2027",
-        "From January on I live in Linz",
-        "Ab Jänner wohne ich in Linz",
-        "Ich werde ab Jänner in Linz wohnen",
-        "Ich ziehe im Jänner nach Linz um",
-        "Ich ziehe nächstes Jahr nach Linz",
-        "I'm going to move to Linz next year",
-    ],
+    listed("""I will move to Linz on 1 January 2027 | I'm moving to Linz on 1 January 2027
+        From January on I live in Linz | Ab Jänner wohne ich in Linz | Ich werde ab Jänner in Linz wohnen
+        Ich ziehe im Jänner nach Linz um | Ich ziehe nächstes Jahr nach Linz | I'm going to move to Linz next year"""),
 )
 def test_a_plan_counts_from_its_day_on_by_itself(db, plan):
     tell(db, "I live in Graz", later(100))
