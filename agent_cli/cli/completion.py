@@ -6,7 +6,7 @@ notes, facts and other kinds, and models. The options of the program are offered
 Print the script again after an update.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import typer
@@ -15,19 +15,17 @@ from agent_cli import kinds
 from agent_cli.cli import output, usage
 from agent_cli.cli.invocation import group
 from agent_cli.config import settings_file
-from agent_cli.values import frozen
 
 app = group()
 
 _FOLDER = "~/.local/share/bash-completion/completions"
-_FISH = "~/.config/fish/completions"
+_FISH_FOLDER = "~/.config/fish/completions"
 _INSTALL = {
     "bash": f"mkdir -p {_FOLDER} && agent completion bash > {_FOLDER}/agent",
     "zsh": "mkdir -p ~/.zfunc && agent completion zsh > ~/.zfunc/_agent  # named in fpath before compinit, in ~/.zshrc",
-    "fish": f"mkdir -p {_FISH} && agent completion fish > {_FISH}/agent.fish",
+    "fish": f"mkdir -p {_FISH_FOLDER} && agent completion fish > {_FISH_FOLDER}/agent.fish",
     "pwsh": "agent completion pwsh | Out-String | Invoke-Expression  # in the file that $PROFILE names",
 }
-
 
 _HANDLE_COMMANDS = tuple(kind.commands for kind in kinds.KINDS if kind.commands)
 _HANDLE_PARAMETERS = ("handle", "handles", "resume")  # parameters of the commands that take a handle
@@ -35,22 +33,12 @@ _TAKES_MODEL = (("", "model"), ("/models/use", "name"))  # a command and the par
 _TAKES_SETTING = ("/config/set", "key")
 _OPTIONS = {name.split()[0]: text for names, text in usage.OPTIONS.items() for name in names.split(", ")}
 
+Table = dict[str, dict[str, str]]
+"""By what stands before the cursor the words that may follow, with what they mean.
 
-@frozen
-class CompletionEntry:
-    """What may follow a command such as "/facts/list"."""
-
-    words: Mapping[str, str]  # subcommands and options, with their descriptions
-    choices: Mapping[str, tuple[str, ...]]  # the values behind an option or a word; "" for the argument
-    handle_commands: Mapping[str, str]  # the `agent … list` that has the values behind an option; "" for the argument
-
-    @property
-    def arguments(self) -> list[str]:
-        return [word for word in self.words if not word.startswith("-")] or list(self.choices.get("", ()))
-
-    @property
-    def options(self) -> list[str]:
-        return [word for word in self.words if word.startswith("-")]
+"/facts/list" has the subcommands or choices of that command, "/facts/list -" its options, "/facts/list --state" the
+values of that option. "@facts" among the words stands for what `agent facts list` lists.
+"""
 
 
 @app.command()
@@ -62,44 +50,41 @@ def completion(
     shell.obj.note(f"to install it: {_INSTALL[name]}")
 
 
-def table() -> dict[str, CompletionEntry]:
-    """Every command by its path, as in "/facts/list"; the program itself has the empty path."""
+def table() -> Table:
+    """What may follow every command; the program itself has the empty path."""
     from agent_cli.cli import main  # which imports this module as one of its commands
 
-    found: dict[str, CompletionEntry] = {}
+    found: Table = {}
     _walk("", typer.main.get_command(main.app), found)
     return found
 
 
-def script(shell: str, entries: Mapping[str, CompletionEntry]) -> str:
-    """The script for a shell, with its first line saying how to install it."""
-    head = ["#compdef agent agent-cli"] if shell == "zsh" else []
-    return "\n".join([*head, f"# To install: {_INSTALL[shell]}", *_WRITERS[shell](entries)])
-
-
-def _walk(path: str, command: Any, found: dict[str, CompletionEntry]) -> None:
-    if path:
-        subcommands = getattr(command, "commands", {})
-        words = {name: _first(each.help) for name, each in subcommands.items()}
-    else:
-        subcommands = {name: typer.main.get_command(usage.app(name)) for name in usage.COMMANDS}
-        words = {name: _first(what) for name, what in usage.COMMANDS.items()}
-    choices: dict[str, tuple[str, ...]] = {}
-    handle_commands: dict[str, str] = {}
+def _walk(path: str, command: Any, found: Table) -> None:
+    subcommands = getattr(command, "commands", {})
+    helps = {name: each.help for name, each in subcommands.items()}
+    if not path:
+        helps = dict(usage.COMMANDS)
+        subcommands = {name: typer.main.get_command(usage.app(name)) for name in helps}
+    words = found[path] = {name: _first(help) for name, help in helps.items()}
+    options = found[f"{path} -"] = {}
     for param in command.params:
         names = [name for name in (*param.opts, *param.secondary_opts) if name.startswith("-")]
-        words |= {name: _first(getattr(param, "help", "") or _OPTIONS.get(name)) for name in names}
-        if values := tuple(map(str, getattr(param.type, "choices", ()))):
-            choices |= dict.fromkeys(names or [""], values)
-        if (path, param.name) == _TAKES_SETTING:
-            settings = settings_file.choices()
-            choices |= {"": tuple(settings), **{key: some for key, some in settings.items() if some}}
+        options |= {name: _first(getattr(param, "help", "") or _OPTIONS.get(name)) for name in names}
+        values = dict.fromkeys(map(str, getattr(param.type, "choices", ())), "")
         noun = "sessions" if names else "/".join(path.split("/")[1:-1])
         if param.name in _HANDLE_PARAMETERS and noun in _HANDLE_COMMANDS:
-            handle_commands |= dict.fromkeys(names or [""], noun)
-        if (path, param.name) in _TAKES_MODEL:
-            handle_commands |= dict.fromkeys(names or [""], "models")
-    found[path] = CompletionEntry({**words, "--help": "Show what it does"}, choices, handle_commands)
+            values = {f"@{noun}": ""}
+        elif (path, param.name) in _TAKES_MODEL:
+            values = {"@models": ""}
+        elif (path, param.name) == _TAKES_SETTING:
+            settings = settings_file.choices()
+            values = dict.fromkeys(settings, "")
+            found |= {f"{path} {key}": dict.fromkeys(some, "") for key, some in settings.items() if some}
+        if not names:
+            words |= values
+        elif values:
+            found |= {f"{path} {name}": values for name in names}
+    options["--help"] = "Show what it does"
     for name, each in subcommands.items():
         _walk(f"{path}/{name}", each, found)
 
@@ -110,161 +95,119 @@ def _first(help: str | None) -> str:
     return "".join(letter for letter in line if letter not in '"`\\$[]')
 
 
-def _bash(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
-    yield from (
-        *_LIST_HANDLES_SH,
-        "_agent() {",
-        '    local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" path="" words="" i',
-        '    [[ "$cur" == "=" ]] && cur="" && prev="=$prev"',
-        '    [[ "$prev" == "=" ]] && prev="${COMP_WORDS[COMP_CWORD-2]}"; prev="${prev#=}"',
-        "    for ((i = 1; i < COMP_CWORD; i++)); do",
-        f'        case "$path/${{COMP_WORDS[i]}}" in {_paths(entries)}) path="$path/${{COMP_WORDS[i]}}" ;; esac',
-        "    done",
-    )
-    yield from _cases(entries, '    case "$path $prev" in', "words='{}'", 'words="$(_agent_listed {})"')
-    yield '    if [[ -n "$words" ]]; then'
-    yield '        COMPREPLY=($(compgen -W "$words" -- "$cur")); return'
-    yield "    fi"
-    yield '    case "$path" in'
-    for path, entry in entries.items():
-        listed = entry.handle_commands.get("")
-        plain = f'"$(_agent_listed {listed})"' if listed else f"'{' '.join(entry.arguments)}'"
-        options = dict.fromkeys([*entry.options, *entries[""].options])
-        yield f"        '{path}') [[ \"$cur\" == -* ]] && words='{' '.join(options)}' || words={plain} ;;"
-    yield "    esac"
-    yield '    COMPREPLY=($(compgen -W "$words" -- "$cur"))'
-    yield "}"
-    yield "complete -o default -F _agent agent agent-cli"
+def script(shell: str, found: Table) -> str:
+    """The script for a shell, with its first line saying how to install it."""
+    template, words, between = _TEMPLATES[shell]
+    paths = [place for place in found if place and " " not in place]
+    whole = template.replace("@paths", between.join(f"'{path}'" if between == " " else path for path in paths))
+    whole = whole.replace("@words", "\n".join(words(place, some) for place, some in found.items()))
+    head = "#compdef agent agent-cli\n" if shell == "zsh" else ""
+    return f"{head}# To install: {_INSTALL[shell]}\n{whole}"
 
 
-def _zsh(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
-    yield from (
-        *_LIST_HANDLES_SH,
-        "_agent() {",
-        '    local where="" i before="${words[CURRENT-1]}"',
-        "    local -a candidates",
-        "    for ((i = 2; i < CURRENT; i++)); do",
-        f'        case "$where/${{words[i]}}" in {_paths(entries)}) where="$where/${{words[i]}}" ;; esac',
-        "    done",
-    )
-    yield "    if compset -P '--*='; then before=\"${IPREFIX%=}\"; fi"
-    listed = 'compadd -- ${{(f)"$(_agent_listed {})"}}; return'
-    yield f"    local -a program=({_zsh_options(entries[''])})"
-    yield from _cases(entries, '    case "$where $before" in', "compadd -- {}; return", listed)
-    yield '    case "$where" in'
-    for path, entry in entries.items():
-        options = f"{_zsh_options(entry)}{' $program' if path else ''}"
-        plain = " ".join(_quoted(word, entry.words.get(word, "")) for word in entry.arguments)
-        words = (
-            f'candidates=(${{(f)"$(_agent_listed {entry.handle_commands[""]})"}})'
-            if "" in entry.handle_commands
-            else f"candidates=({plain})"
-        )
-        yield f"        '{path}') [[ \"$PREFIX\" == -* ]] && candidates=({options}) || {words} ;;"
-    yield "    esac"
-    yield "    if (( $#candidates )); then _describe 'agent' candidates; elif [[ \"$PREFIX\" != -* ]]; then _files; fi"
-    yield "}"
-    yield 'if [[ "$funcstack[1]" = _agent ]]; then _agent "$@"; else'
-    yield "    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }"
-    yield "    compdef _agent agent agent-cli"
-    yield "fi"
+def _printed(place: str, words: Mapping[str, str], case: str, end: str, listed: str) -> str:
+    """The case of a place in a function that prints its words, a line each, with a tab before what they mean."""
+    lines = " ".join(f"'{word}\t{help}'" for word, help in words.items() if word[0] != "@")
+    commands = [f"printf '%s\\n' {lines}"] * bool(lines) + [listed.format(word[1:]) for word in words if word[0] == "@"]
+    return f"        {case.format(place)} {'; '.join(commands) or 'true'}{end}"
 
 
-def _quoted(word: str, help: str) -> str:
-    return f"'{word}:{help}'" if help else f"'{word}'"
+def _in_sh(place: str, words: Mapping[str, str]) -> str:
+    return _printed(place, words, "'{}')", " ;;", "command agent {} list 2>/dev/null | cut -d' ' -f1")
 
 
-def _fish(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
-    inner = " ".join(f"'{path}'" for path in entries if path)
-    yield from (
-        "function __agent_at",
-        "    set -l at ''",
-        "    for word in (commandline -opc)[2..-1]",
-        f"        contains -- $at/$word {inner}; and set at $at/$word",
-        "    end",
-        '    test "$at" = "$argv[1]"',
-        "end",
-        "function __agent_behind",
-        '    test (commandline -opc)[-1] = "$argv[1]"',
-        "end",
-        "function __agent_listed",
-        "    command agent $argv[1] list 2>/dev/null | string replace -r '^(\\S+)\\s+' '$1\\t'",
-        "end",
-    )
-    for path, entry in entries.items():
-        for command in ("agent", "agent-cli"):
-            begin = f"complete -c {command} -n '__agent_at \"{path}\"'"
-            for word, help in entry.words.items():
-                anywhere = not path and word.startswith("-")
-                start = f"complete -c {command}" if anywhere else begin
-                yield f"{start} {_fish_word(word, _fish_values(entry, word))} -d '{help}'"
-            if values := _fish_values(entry, ""):
-                yield f"{begin} -f -a '{values}'"
-            for word in entry.choices.keys() - entry.words.keys() - {""}:
-                behind = f"complete -c {command} -n '__agent_at \"{path}\"; and __agent_behind {word}'"
-                yield f"{behind} -f -a '{_fish_values(entry, word)}'"
+def _in_fish(place: str, words: Mapping[str, str]) -> str:
+    listed = "command agent {} list 2>/dev/null | string replace -r '^(\\S+)\\s+' '$1\\t'"
+    return _printed(place, words, "case '{}';", "", listed)
 
 
-def _fish_values(entry: CompletionEntry, option: str) -> str:
-    command = entry.handle_commands.get(option)
-    return f"(__agent_listed {command})" if command else " ".join(entry.choices.get(option, ()))
+def _in_pwsh(place: str, words: Mapping[str, str]) -> str:
+    quoted = ", ".join(f"'{word}'" for word in words if word[0] != "@")
+    return f"        '{place}' = @({quoted})"
 
 
-def _fish_word(word: str, values: str) -> str:
-    more = f" -x -a '{values}'" if values else ""
-    if word.startswith("--"):
-        return f"-l {word[2:]}{more}"
-    return f"-s {word[1:]}{more}" if word.startswith("-") else f"-f -a {word}"
-
-
-def _pwsh(entries: Mapping[str, CompletionEntry]) -> Iterator[str]:
-    yield "Register-ArgumentCompleter -Native -CommandName agent, agent-cli -ScriptBlock {"
-    yield "    param($word, $ast, $cursor)"
-    yield "    $places = @{"
-    for path, entry in entries.items():
-        words = [*entry.words, *entry.choices.get("", ())]
-        places = {path: words, **{f"{path} {option}": [*some] for option, some in entry.choices.items() if option}}
-        for place, offered in places.items():
-            quoted = ", ".join(f"'{word}'" for word in offered)
-            yield f"        '{place}' = @({quoted})"
-    yield from (
-        "    }",
-        "    $at = ''; $before = ''",
-        "    foreach ($each in $ast.CommandElements | Select-Object -Skip 1) {",
-        "        $text = $each.ToString()",
-        "        if ($each.Extent.EndOffset -ge $cursor -and $text -eq $word) { continue }",
-        '        if ($places.ContainsKey("$at/$text")) { $at = "$at/$text" }',
-        "        $before = $text",
-        "    }",
-        '    $key = if ($places.ContainsKey("$at $before")) { "$at $before" } else { $at }',
-        '    $places[$key] | Where-Object { $_ -like "$word*" } | ForEach-Object {',
-        "        [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)",
-        "    }",
-        "}",
-    )
-
-
-def _paths(entries: Mapping[str, CompletionEntry]) -> str:
-    return "|".join(path for path in entries if path)
-
-
-def _cases(entries: Mapping[str, CompletionEntry], head: str, then: str, listed: str) -> Iterator[str]:
-    """Cases for the options that take one of some choices, or a handle; last those that stand behind any command."""
-    yield head
-    for path, entry in [*entries.items()][::-1]:
-        start = f"'{path} " if path else "*' "
-        for name, some in entry.choices.items():
-            if name:
-                yield f"        {start}{name}') {then.format(' '.join(some))} ;;"
-        for name, noun in entry.handle_commands.items():
-            if name:
-                yield f"        {start}{name}') {listed.format(noun)} ;;"
-    yield "    esac"
-
-
-def _zsh_options(entry: CompletionEntry) -> str:
-    return " ".join(_quoted(option, entry.words[option]) for option in entry.options)
-
-
-_LIST_HANDLES_SH = ("_agent_listed() {", "    command agent \"$1\" list 2>/dev/null | cut -d' ' -f1", "}")
-_WRITERS = {"bash": _bash, "zsh": _zsh, "fish": _fish, "pwsh": _pwsh}
+_WORDS = """\
+_agent_words() {
+    case "$1" in
+@words
+        *) return 1 ;;
+    esac
+}
+"""
+_BASH = f"""\
+{_WORDS}_agent() {{
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" at="" place words i
+    [[ "$cur" == "=" ]] && cur="" && prev="=$prev"
+    [[ "$prev" == "=" ]] && prev="${{COMP_WORDS[COMP_CWORD-2]}}"; prev="${{prev#=}}"
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case "$at/${{COMP_WORDS[i]}}" in @paths) at="$at/${{COMP_WORDS[i]}}" ;; esac
+    done
+    [[ "$cur" == -* ]] && place="$at -" || place="$at"
+    words="$(_agent_words "$at $prev" || _agent_words " $prev" || _agent_words "$place")"
+    [[ "$cur" == -* && -n "$at" ]] && words+=$'\\n'"$(_agent_words " -")"
+    COMPREPLY=($(compgen -W "$(cut -f1 <<<"$words")" -- "$cur"))
+}}
+complete -o default -F _agent agent agent-cli"""
+_ZSH = f"""\
+{_WORDS}_agent() {{
+    local at="" i before="${{words[CURRENT-1]}}"
+    local -a found
+    for ((i = 2; i < CURRENT; i++)); do
+        case "$at/${{words[i]}}" in @paths) at="$at/${{words[i]}}" ;; esac
+    done
+    if compset -P '--*='; then before="${{IPREFIX%=}}"; fi
+    local place="$at"; [[ "$PREFIX" == -* ]] && place="$at -"
+    found=("${{(@f)$(_agent_words "$at $before" || _agent_words " $before" || _agent_words "$place")}}")
+    if [[ "$PREFIX" == -* && -n "$at" ]]; then found+=("${{(@f)$(_agent_words " -")}}"); fi
+    found=("${{(@)${{(@)found//:/\\\\:}}//$'\\t'/:}}")
+    if [[ -n "$found" ]]; then _describe 'agent' found; elif [[ "$PREFIX" != -* ]]; then _files; fi
+}}
+if [[ "$funcstack[1]" = _agent ]]; then _agent "$@"; else
+    (( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit; }}
+    compdef _agent agent agent-cli
+fi"""
+_FISH = """\
+function __agent_words
+    switch "$argv[1]"
+@words
+        case '*'; return 1
+    end
+end
+function __agent_find
+    set -l at ''; set -l before (commandline -opc)[-1]; set -l now (commandline -ct)
+    for word in (commandline -opc)[2..-1]
+        contains -- $at/$word @paths; and set at $at/$word
+    end
+    set -l place $at; string match -q -- '-*' $now; and set place "$at -"
+    set -l begin (string match -r -- '^--[^=]*=' $now); and set before (string trim -c = -- $begin)
+    set -g __agent_found (__agent_words "$at $before"; or __agent_words " $before"; or __agent_words $place)
+    if set -q begin[1]; set __agent_found $begin$__agent_found; end
+    if string match -q -- '-*' $now; set -a __agent_found (__agent_words ' -'); end
+    count $__agent_found >/dev/null
+end
+complete -c agent -c agent-cli -n __agent_find -f -a '$__agent_found'"""
+_PWSH = """\
+Register-ArgumentCompleter -Native -CommandName agent, agent-cli -ScriptBlock {
+    param($word, $ast, $cursor)
+    $places = @{
+@words
+    }
+    $at = ''; $before = ''
+    foreach ($each in $ast.CommandElements | Select-Object -Skip 1) {
+        $text = $each.ToString()
+        if ($each.Extent.EndOffset -ge $cursor -and $text -eq $word) { continue }
+        if ($places.ContainsKey("$at/$text")) { $at = "$at/$text" }
+        $before = $text
+    }
+    $offered = $places["$at $before"]
+    if (-not $offered) { $offered = $places[$at] + $places["$at -"] + $places[" -"] }
+    $offered | Where-Object { $_ -like "$word*" } | ForEach-Object {
+        [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+    }
+}"""
+_TEMPLATES: dict[str, tuple[str, Callable[[str, Mapping[str, str]], str], str]] = {  # what stands between paths: last
+    "bash": (_BASH, _in_sh, "|"),
+    "zsh": (_ZSH, _in_sh, "|"),
+    "fish": (_FISH, _in_fish, " "),
+    "pwsh": (_PWSH, _in_pwsh, ""),
+}

@@ -137,11 +137,12 @@ def test_zsh_completes_commands_options_choices_and_handles(places, agent, tmp_p
 
 
 def test_the_table_holds_every_command_and_what_it_does(places):
-    assert [path for path in places if path.count("/") == 1] == [f"/{name}" for name in usage.COMMANDS]
-    assert {"add", "list", "rm", "run", "--help"} <= set(places["/facts/test"].words)
-    without = [(path, word) for path, place in places.items() for word, help in place.words.items() if not help]
-    assert [word for _, word in without if not word.startswith("-")] == []
-    assert places[""].words["--model"] == "The model for this run"
+    commands = [place for place in places if " " not in place]
+    assert [path for path in commands if path.count("/") == 1] == [f"/{name}" for name in usage.COMMANDS]
+    assert list(places["/facts/test"]) == ["add", "list", "rm", "run"]
+    assert list(places["/facts/test/run -"]) == ["--json", "--help"]
+    assert [path for path in commands[1:] if not places[path.rpartition("/")[0]][path.rpartition("/")[2]]] == []
+    assert places[" -"]["--model"] == "The model for this run"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -159,15 +160,15 @@ def test_a_script_says_how_it_is_installed_and_is_whole(program, shell):
 
 
 def test_handles_are_listed_wherever_a_group_lists_them(places):
-    taken = {path: place.handle_commands.get("") for path, place in places.items() if path.endswith("/restore")}
+    taken = {path: "".join(words) for path, words in places.items() if path.endswith("/restore")}
     assert taken == {
-        "/notes/restore": "notes",
-        "/tasks/restore": "tasks",
-        "/facts/restore": "facts",
-        "/skills/restore": None,
-        "/schedule/restore": "schedule",
-        "/sessions/restore": "sessions",
-        "/db/restore": None,
+        "/notes/restore": "@notes",
+        "/tasks/restore": "@tasks",
+        "/facts/restore": "@facts",
+        "/skills/restore": "",
+        "/schedule/restore": "@schedule",
+        "/sessions/restore": "@sessions",
+        "/db/restore": "",
     }
 
 
