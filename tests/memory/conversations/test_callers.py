@@ -19,7 +19,6 @@ def test_each_caller_is_an_owner_of_its_own_and_only_a_grant_reaches_the_persons
     one, token = callers.add(db, "one", noon)
     two, other = callers.add(db, "two", noon, writes=False)
     mine, _ = callers.add(db, "mine", noon, mine=True)
-
     assert [(each.owner, each.may, each.writes, each.mine) for each in (one, two, mine)] == [
         ("caller:one", "read write", True, False),
         ("caller:two", "read", False, False),
@@ -43,9 +42,7 @@ def test_revoked_token_opens_nothing_and_a_new_one_reaches_the_same_memory(db):
     assert callers.by_token(db, old) is None
     with pytest.raises(UsageError, match="is revoked already"):
         callers.revoke(db, "bot", noon)
-
     caller, new = callers.add(db, "bot", noon)
-
     assert (callers.by_token(db, old), callers.by_token(db, new)) == (None, caller)
     assert caller.owner == "caller:bot"
     assert [(row["kind"], row["subject"]) for row in reversed(events.recent(db))] == [
@@ -91,7 +88,6 @@ def test_request_is_known_by_its_key_and_told_from_another(db, bot):
 def test_session_is_found_by_how_far_it_has_come_and_by_its_name(db, bot):
     session, reply = exchange(db, bot)
     callers.record_transcript(db, bot, "and more", session, reply, noon)
-
     assert callers.find_by_transcript(db, bot, "all that was said") is None
     assert callers.find_by_transcript(db, bot, "and more").session == session
     assert callers.find_request(db, bot, f"{callers.NAMED}house").session == session
@@ -101,7 +97,6 @@ def test_session_is_found_by_how_far_it_has_come_and_by_its_name(db, bot):
 def test_old_keys_are_free_again_and_names_stay(db, bot):
     exchange(db, bot)
     callers.prune(db, clock.utc(NOON + timedelta(days=8)))
-
     assert callers.find_request(db, bot, "k") is None
     assert callers.find_request(db, bot, f"{callers.NAMED}house").session == 1
 

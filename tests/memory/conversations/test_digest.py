@@ -22,9 +22,7 @@ def talk(db, session):
 def test_what_is_folded_away_is_told_at_once_in_short(db, session, talk):
     up_to = talk("My cat is called Mia. The NAS answers at 192.168.1.20.")
     talk("This is not folded away.")
-
     made = digest.fold(db, session, up_to, NOON)
-
     assert made == digest.rolling(db, session)
     assert made == digest.RollingSummary(
         up_to,
@@ -39,9 +37,7 @@ def test_it_stays_under_150_words_and_keeps_what_the_person_says_of_themself(db,
     talk("I live in Trogir and my sister is called Ivana.")
     for number in range(200):
         up_to = talk(f"Tell me about the {number}th thing that comes to mind.", "It is a thing like any other thing.")
-
     made = digest.fold(db, session, up_to, NOON)
-
     assert len(made.text.split()) <= digest.WORDS + 20  # the names of who said it come on top
     assert "I live in Trogir and my sister is called Ivana." in made.text
 
@@ -71,16 +67,13 @@ def test_words_of_the_model_that_come_too_late_are_dropped(db, session, talk):
     digest.fold(db, session, talk("One."), NOON)
     late = digest.ask_model(db, session, 4000, lambda question: iter(["Late."]))
     newer = digest.fold(db, session, talk("Two."), NOON)
-
     with db.write():
         digest.save(db, session, late, NOON)
-
     assert digest.rolling(db, session) == newer
 
 
 def test_a_model_that_says_nothing_leaves_the_extract(db, session, talk):
     digest.fold(db, session, talk("One."), NOON)
-
     assert digest.ask_model(db, session, 4000, lambda question: iter(["  "])) is None
     assert digest.ask_model(db, sessions.start(db, HERE, NOON), 4000, lambda question: iter(["x"])) is None
 
@@ -88,9 +81,7 @@ def test_a_model_that_says_nothing_leaves_the_extract(db, session, talk):
 def test_it_is_made_from_the_transcript_each_time_and_never_from_itself(db, session, talk):
     digest.fold(db, session, talk("My cat is called Mia."), NOON)
     db.execute("update rolling set text = 'The cat is a dog.'")
-
     made = digest.fold(db, session, talk("My dog is called Rex."), NOON)
-
     assert "Mia" in made.text
     assert "Rex" in made.text
     assert "The cat is a dog" not in made.text
@@ -102,6 +93,5 @@ def test_erased_it_is_made_anew_when_the_window_is_folded_again(db, session, tal
     with db.write():
         digest.erase(db, [session])
     assert digest.rolling(db, session) is None
-
     assert digest.fold(db, session, up_to, NOON) == made
     assert len(jobs.listing(db, 9)) == 1

@@ -68,7 +68,6 @@ def test_over_two_idle_days_a_model_is_asked_about_a_conversation_and_its_day_bu
         clock.now += timedelta(minutes=5)
         worker.queue_due(job_context(db, clock, model))
         work(db, clock, model)
-
     assert 0 < model.asked <= most
     assert db.value("select count(*) from job") < 10
 
@@ -81,7 +80,6 @@ def test_what_was_given_up_is_tried_again_the_next_day(db, clock):
     clock.now += timedelta(days=1)
     worker.queue_due(job_context(db, clock, Echo()))
     work(db, clock, Echo())
-
     assert summaries.of_session(db, session).method == "model"
 
 
@@ -143,10 +141,8 @@ def test_a_list_without_full_stops_does_not_keep_what_is_forgotten_beside_what_r
     say(db, clock, session, "My word is Xk7Qv2.")
     closing.close_with(db, session, summaries.compose(db, session, "- The word is Xk7Qv2\n- Fine", "model", "m"), clock)
     assert "Xk7Qv2" in summaries.of_session(db, session).text
-
     last = db.value("select max(id) from message where role = 'user'")
     erase(db, clock, f"m{last}")
-
     assert summaries.of_session(db, session).text == "- Mia bit Rex."
 
 
@@ -157,7 +153,6 @@ def test_a_hidden_conversation_leaves_a_day_of_which_retention_took_the_rest_and
     take(db, first)
     with db.write():
         summaries.erase(db, [summaries.of_session(db, first).id])
-
     for hidden_at, said in (("2028-01-02T09:00:00Z", "Mia bit Rex."), (None, "Mia bit Rex. Mia hates Tom.")):
         clock.now += timedelta(hours=1)
         sessions.change(db, second, hidden_at=hidden_at)
@@ -179,7 +174,6 @@ def test_what_a_hidden_conversation_said_word_for_word_leaves_such_a_day_too(db,
     with db.write():
         period_summaries.queue_session(db, hidden, clock())
     work(db, clock, Echo())
-
     day = kept(db, "2026-11-20")
     assert (day.text, day.details) == ("Mia ate 77 kg. Mia slept 33 h.", "")
 
@@ -190,12 +184,10 @@ def test_the_summary_of_a_session_that_is_forgotten_leaves_its_day_and_does_not_
     clock.to(2028, 1, 2)
     work(db, clock, Echo())
     assert {kept(db, key).text for key in keys(db)} == {"Mia is a zebra."}
-
     with db.write():
         jobs.add(db, summaries.JOB, f"s{session}", clock())
     erase(db, clock, summaries.of_session(db, session).handle)
     work(db, clock, Echo())
-
     assert summaries.of_session(db, session) is None
     assert {kept(db, key).text for key in keys(db)} == {"Mia bit Rex."}
 
@@ -231,7 +223,6 @@ def test_a_session_closed_while_it_is_found_open_is_summarised(db, clock):
         jobs.finish(db, job, clock())
         effect()
     work(db, clock, Echo())
-
     assert summaries.of_session(db, session).method == "model"
 
 
@@ -267,7 +258,6 @@ def test_what_was_said_at_an_end_of_the_calendar_is_listed_found_and_written_out
     db.execute("update session set started_at = ?1, last_at = ?1, utc_offset = ?2", (moment, offset))
     index.refresh_all(db)
     day = f"{clocks.local(moment, offset):%Y-%m-%d}"
-
     assert [row["day"] for row in sessions.listing(db, "person", 9)] == [day]
     here = ToolContext(db, session, HERE, clock)
     found = called(here, "search_memory", query="Mia", grain="working").text

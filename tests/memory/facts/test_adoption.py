@@ -7,11 +7,10 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import SUPERSEDED
-from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
+from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
 from agent_cli.memory.scope import PERSON
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, memory_of, noon
+from tests.conftest import HERE, NOON, memory_of
 from tests.facts import add, claim, later, lives, propose, stand
 from tests.recalling import STRANGER, session_of, take_in
 
@@ -32,12 +31,8 @@ def test_what_a_model_says_waits_and_what_the_person_says_is_a_fact(db):
 def test_a_yes_replaces_what_is_no_longer_true(db):
     add(db, lives("Graz", "2025-03-01"))
     adopted = adoption.accept(memory_of(db), propose(db, lives("Linz", "2025-06-01", origin="model")))
-
-    assert (adopted.fact.handle, adopted.fact.state, [each.handle for each in adopted.replaced]) == (
-        "f2",
-        ACCEPTED,
-        ["f1"],
-    )
+    assert (adopted.fact.handle, adopted.fact.state) == ("f2", ACCEPTED)
+    assert [each.handle for each in adopted.replaced] == ["f1"]
     assert facts.get(db, 1, PERSON).valid_to == adopted.fact.began_at
 
 
@@ -63,7 +58,6 @@ def test_the_person_chooses_what_is_replaced(db):
     add(db, "The NAS answers at 192.168.1.12")
     fact = propose(db, "The NAS answers at 192.168.1.20")
     assert [each.handle for each in adoption.conflicts(memory_of(db, lambda: NOON), fact)] == ["f1"]
-
     adoption.accept(memory_of(db), fact, replacing=facts.get(db, 1, PERSON))
     assert stand(db) == [("The NAS answers at 192.168.1.12", SUPERSEDED), ("The NAS answers at 192.168.1.20", ACCEPTED)]
 
@@ -80,7 +74,6 @@ def test_near_duplicates_become_one_fact_with_two_sources(db):
     first, second = (int(take_in(db, session, words)[1:]) for words in (LONG, f"{LONG}!"))
     add(db, claim(LONG, message=first, quote=LONG))
     assert propose(db, claim(f"{LONG} again", origin="model", message=second, quote="x")) is None
-
     assert stand(db) == [(LONG, ACCEPTED)]
     assert facts.sources(db, facts.get(db, 1, PERSON)) == [(first, LONG), (second, "x")]
 
@@ -138,7 +131,6 @@ def test_at_most_fifty_proposals_of_a_model_wait_and_the_oldest_goes(db):
     for number in range(53):
         propose(db, f"The box {'x' * number} holds books")
     propose(db, claim("What I typed into a pipe", origin="piped"))
-
     assert (len(waiting(db)), waiting(db)[0]) == (51, "f4")
     assert facts.FACTS.expire_old(memory_of(db)) == 3
     assert facts.FACTS.expire_old(memory_of(db)) == 0
@@ -154,7 +146,6 @@ def test_of_many_that_wait_those_of_others_take_no_room_from_a_model(db):
 def test_after_thirty_days_a_proposal_expires_and_that_is_told_once(db):
     propose(db, "I like tea")
     propose(db, "I like coffee with oat milk", time=later(10))
-
     assert facts.FACTS.expire_old(memory_of(db, later(29))) == 0
     assert facts.FACTS.expire_old(memory_of(db, later(31))) == 1
     assert facts.FACTS.expire_old(memory_of(db, later(31))) == 0
@@ -169,9 +160,9 @@ def test_what_is_imported_from_long_ago_waits_its_thirty_days(db):
 
 
 def test_however_many_expire_at_once_all_are_told(db):
-    for number in range(450):
+    for number in range(250):
         propose(db, claim(f"The box {number} holds {'x' * number}", origin="import"))
-    assert facts.FACTS.expire_old(memory_of(db, later(31))) == 450
+    assert facts.FACTS.expire_old(memory_of(db, later(31))) == 250
     assert waiting(db) == []
 
 
@@ -199,7 +190,6 @@ def test_what_is_brought_back_is_the_past_of_what_has_come_since(db):
     graz = add(db, lives("Graz", "2025-03-01")).fact
     facts.hide(memory_of(db), graz)
     add(db, lives("Linz", "2025-06-01"))
-
     restored = adoption.restore(memory_of(db), graz)
     assert (restored.hidden_at, restored.state, restored.valid_to) == (None, SUPERSEDED, "2025-06-01T12:00:00.000Z")
     facts.undo(memory_of(db))
@@ -215,9 +205,7 @@ def test_changes_of_one_batch_are_undone_at_once(db):
 
 def test_another_owner_is_not_known_by_what_the_person_said(db):
     add(db, lives("Graz", "2025-03-01"))
-    adoption.add(
-        MemoryContext(db, STRANGER, noon), Claim("I live in Linz", "http", Triple("person", "lives_in", "Linz"))
-    )
+    add(db, claim("I live in Linz", "person", "lives_in", "Linz", origin="http"), STRANGER)
     assert stand(db) == [("I live in Graz", ACCEPTED)]
     assert stand(db, "caller") == [("I live in Linz", ACCEPTED)]
 
@@ -239,18 +227,8 @@ def test_an_empty_fact_is_refused(db, words):
 
 def test_what_the_person_says_does_not_do_what_a_proposal_would_have_done_besides(db):
     add(db, "I live in Graz")
-    propose(
-        db,
-        claim(
-            "I like green tea best of all",
-            "person",
-            "lives_in",
-            "green tea",
-            origin="model",
-            operation="update",
-            target=1,
-        ),
-    )
+    change = {"origin": "model", "operation": "update", "target": 1}
+    propose(db, claim("I like green tea best of all", "person", "lives_in", "green tea", **change))
     adopted = add(db, "I like green tea best of all")
     assert adopted.replaced == ()
     assert stand(db) == [("I live in Graz", ACCEPTED), ("I like green tea best of all", ACCEPTED)]

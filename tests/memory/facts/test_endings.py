@@ -58,7 +58,6 @@ def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
     remarks, done = say(db, session, said)
     assert remarks == [f"f1 says “{fact.statement}” · /update ends it"]
     assert done == [f"ended f1 “{fact.statement}” (true until 20 Nov 2026) (/undo f1 takes it back)"]
-
     ended = facts.get(db, 1, PERSON)
     assert (ended.valid_to, ended.is_open(NOW())) == (TODAY, False)
     assert as_of(db, "2026-11-01") == [fact.statement]

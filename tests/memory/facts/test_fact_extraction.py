@@ -15,16 +15,8 @@ from tests.tables import for_each
 
 
 def operation(op="INSERT", statement="I live in Graz", quote="I live in Graz", target="", triple=("", "", "")):
-    subject, predicate, object = triple
-    return {
-        "op": op,
-        "target": target,
-        "statement": statement,
-        "subject": subject,
-        "predicate": predicate,
-        "object": object,
-        "quote": quote,
-    }
+    said = {"op": op, "target": target, "statement": statement, "quote": quote}
+    return said | dict(zip(("subject", "predicate", "object"), triple, strict=True))
 
 
 def answer(*operations):
@@ -115,7 +107,6 @@ def test_a_target_must_be_true_now_and_of_the_same_owner(db, session, found):
     waiting = adoption.propose(memory_of(db), adoption.claim("I like tea", "model"))
     hidden = facts.hide(memory_of(db), accepted(db, "I have a bicycle"))
     forged = [strangers.handle, waiting.handle, hidden.handle, "f99", "f0", "n1", "all", "f1; drop table fact"]
-
     assert found(*[operation("UPDATE", "I live in Linz", target=target) for target in forged]) == []
     assert found(*[operation("DELETE", target=target) for target in forged]) == []
     [update] = found(operation("UPDATE", "I live in Linz", "I live in Linz now", target=mine.handle))
@@ -189,7 +180,6 @@ def test_what_was_wrong_is_told_to_the_model_once():
     assert [each.statement for each in fact_extraction.extract("What?", ask)] == ["I live in Graz"]
     assert asked[0] == "What?"
     assert "there is no JSON in it. It began: Nothing!" in asked[1]
-
     ask, asked = scripted("Nothing!", "Still nothing.", answer(operation()))
     with pytest.raises(UnreadableAnswer, match="could not be read, twice: there is no JSON in it"):
         fact_extraction.extract("What?", ask)

@@ -1,5 +1,7 @@
 """All facts as one file: what stands in it, and what becomes of what the person changes in it."""
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,7 +70,6 @@ def test_changed_deleted_and_new_lines_are_one_batch_and_one_undo(db, opened):
     before = rows(db)
     body = BODY.replace("Graz", "Linz").replace("- f3: The NAS answers at 192.168.1.20\n", "- I like tea\n")
     done = written(db, opened, body.replace("with tox\n", "with tox\n- Deploys run at night\n"))
-
     assert [each.statement for each in done.edited] == ["I live in Linz"]
     assert [each.handle for each in done.hidden] == ["f3"]
     assert [(each.fact.statement, each.fact.place) for each in done.added] == [
@@ -143,29 +144,5 @@ def test_any_words_can_stand_in_the_file_and_come_back_unchanged(words):
 
 
 def fact(number, statement):
-    return facts.Fact(
-        number,
-        PERSON,
-        "",
-        None,
-        statement,
-        "",
-        "",
-        "",
-        ACCEPTED,
-        "insert",
-        None,
-        "typed",
-        "typed",
-        0,
-        None,
-        "",
-        None,
-        None,
-        "2026-01-02T12:00:00.000Z",
-        None,
-        0,
-        None,
-        None,
-        "",
-    )
+    empty = dict.fromkeys((each.name for each in fields(facts.Fact)), "") | {"session_id": None}
+    return facts.Fact(**empty | {"id": number, "statement": statement})

@@ -48,7 +48,6 @@ def current(db, time=NOW):
 def test_who_says_later_where_they_lived_earlier_still_lives_where_they_moved_last(db, told):
     for words in told:
         tell(db, words)
-
     wels, linz = told
     assert current(db) == [wels]
     assert true_on(db, "2025-05-20", "2025-06-20", "2026-03-01", "2026-03-04", "2026-11-19") == [
@@ -70,7 +69,6 @@ def test_a_value_without_a_date_makes_room_for_what_is_said_after_it(db):
     tell(db, "I live in Graz", later(300))
     tell(db, "I moved to Linz in June 2026")
     assert current(db) == ["I moved to Linz in June 2026"]
-
     tell(db, "I live in Wels", later(330))
     assert current(db, later(330)) == ["I live in Wels"]
 
@@ -100,7 +98,6 @@ def test_an_end_in_the_words_is_no_part_of_the_place(db):
 def test_a_plan_counts_from_its_day_on_by_itself(db, plan):
     tell(db, "I live in Graz", later(100))
     line = tell(db, plan)
-
     stored = facts.get(db, 2, PERSON)
     assert (stored.object, stored.is_planned(NOW())) == ("Linz", True)
     assert line == (
@@ -166,7 +163,6 @@ def test_a_proposal_is_reviewed_with_its_dates_and_other_words_change_them(db):
     shown = review.read(reviewer, ("fact", 1))
     other = review.read(reviewer, ("fact", 1), "I live in Linz until March 2027")
     assert (shown.since, shown.until, other.since, other.until) == ("1 Jun 2025", "", "1 Jun 2025", "31 Mar 2027")
-
     assert review.accept(reviewer, other).receipts == ("kept f1, since 1 Jun 2025, until 31 Mar 2027",)
     assert facts.get(db, 1, PERSON).is_true(NOW())
 
@@ -198,9 +194,9 @@ def test_thousands_of_values_of_one_matter_are_put_in_order_at_once(db):
         return replace(first, id=number, learned_at=said, valid_from=said if dated else None)
 
     began = real_time.process_time()
-    ordered = adoption.in_order([value(number) for number in reversed(range(4000))])
-    assert real_time.process_time() - began < 2
-    assert [each.id for each in ordered] == list(range(4000))
+    ordered = adoption.in_order([value(number) for number in reversed(range(1500))])
+    assert real_time.process_time() - began < 1
+    assert [each.id for each in ordered] == list(range(1500))
 
 
 def test_what_another_program_hides_meanwhile_is_not_ended(tmp_path):

@@ -36,7 +36,6 @@ def test_what_is_new_changed_ended_and_waits_is_told(db, session):
     facts.hide(memory_of(db, later(2)), dog)
     propose(db, "I like tea", time=later(2))
     propose(db, "I sail a dinghy", time=later(2))
-
     assert told(db, session) == [
         "+ f5 I moved to Linz",
         f"~ {cat.handle} My cat is Mia",
@@ -51,7 +50,6 @@ def test_what_waited_before_is_new_once_it_is_accepted_and_no_news_otherwise(db,
     assert told(db, session) == []
     adoption.accept(memory_of(db, later(2)), tea)
     facts.reject(memory_of(db, later(2)), coffee)
-
     assert told(db, session) == [f"+ {tea.handle} I like tea"]
     assert milk.state == "pending"
 
@@ -62,7 +60,6 @@ def test_what_was_changed_and_changed_back_is_no_news(db, session):
     facts.undo(memory_of(db, later(2)))
     add(db, "My dog is Rex", time=later(2))
     facts.undo(memory_of(db, later(2)))
-
     assert told(db, session) == []
 
 
@@ -79,7 +76,6 @@ def test_at_most_ten_lines_and_how_many_more(db, session):
     for number in range(13):
         add(db, claim(f"Box number {number} {'x' * number} is blue"), time=later(2))
     propose(db, "I like tea", time=later(2))
-
     lines = told(db, session)
     assert len(lines) == 12
     assert lines[-2:] == ["and 3 more", "1 to review: /review"]

@@ -105,10 +105,8 @@ def test_what_waits_or_is_hidden_or_belongs_to_another_is_not_offered(db):
     skills.add(MemoryContext(db, Scope("other", ""), noon), text)
     question = "How do I bake sourdough?"
     assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (False, [])
-
     skill = skills.accept(memory_of(db), waiting)
     assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (True, ["bake-sourdough"])
-
     skills.hide(memory_of(db), skill)
     assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (False, [])
 
@@ -116,5 +114,4 @@ def test_what_waits_or_is_hidden_or_belongs_to_another_is_not_offered(db):
 def test_at_most_three_are_offered(db):
     for number in range(9):
         skills.add(memory_of(db), skills.compose(f"bake-{number}", "Bake a sourdough loaf", "1. this"))
-
     assert offered(db, "bake a sourdough loaf") == ["bake-0", "bake-1", "bake-2"]

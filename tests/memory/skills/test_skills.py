@@ -20,7 +20,6 @@ def found(db, words):
 
 def test_what_the_person_writes_is_a_skill_at_once_and_is_found(db):
     skill = skills.add(memory_of(db), DEPLOY)
-
     assert (skill.handle, skill.name, skill.state, skill.version) == ("k1", "deploy-site", "accepted", 1)
     assert skill.body == "1. build\n2. rsync"
     assert found(db, "publish site") == ["k1"]
@@ -29,7 +28,6 @@ def test_what_the_person_writes_is_a_skill_at_once_and_is_found(db):
 def test_what_waits_is_not_found_until_the_yes(db):
     waiting = skills.propose(memory_of(db), DEPLOY)
     assert found(db, "publish site") == []
-
     skills.accept(memory_of(db), waiting)
     assert found(db, "publish site") == ["k1"]
 
@@ -38,9 +36,7 @@ def test_a_change_waits_and_becomes_the_next_version(db):
     skill = skills.add(memory_of(db), DEPLOY)
     change = skills.propose(memory_of(db), BETTER, base=1)
     assert (change.target_id, change.base, skills.get(db, 1, "person").text) == (skill.id, 1, DEPLOY)
-
     now = skills.accept(memory_of(db), change)
-
     assert (now.id, now.version, now.text) == (skill.id, 2, BETTER)
     assert [(each.was["version"], each.was["text"]) for each in skills.former(db, now)] == [(1, DEPLOY)]
     assert [each.handle for each in skills.listing(db, "person")] == ["k1"]
@@ -49,9 +45,7 @@ def test_a_change_waits_and_becomes_the_next_version(db):
 
 def test_an_older_version_can_be_the_present_one_again(db):
     skill = skills.edit(memory_of(db), skills.add(memory_of(db), DEPLOY), BETTER)
-
     now = skills.restore(memory_of(db), skill, version=1)
-
     assert (now.version, now.text) == (3, DEPLOY)
     with pytest.raises(UsageError, match="has no version 9"):
         skills.restore(memory_of(db), now, version=9)
@@ -60,7 +54,6 @@ def test_an_older_version_can_be_the_present_one_again(db):
 def test_a_skill_that_was_hidden_while_it_was_edited_is_left_as_it_is(db):
     skill = skills.add(memory_of(db), DEPLOY)
     hidden = skills.hide(memory_of(db), skill)
-
     with pytest.raises(UsageError, match="k1 was changed meanwhile"):
         skills.edit(memory_of(db), skill, BETTER)
     assert skills.get(db, skill.id, "person") == hidden
@@ -68,7 +61,6 @@ def test_a_skill_that_was_hidden_while_it_was_edited_is_left_as_it_is(db):
 
 def test_a_rejected_skill_is_not_proposed_again_nor_one_that_is_known(db):
     skills.reject(memory_of(db), skills.propose(memory_of(db), DEPLOY))
-
     assert skills.propose(memory_of(db), DEPLOY) is None
     skills.add(memory_of(db), BETTER)
     assert skills.propose(memory_of(db), BETTER) is None
@@ -78,9 +70,7 @@ def test_a_decision_is_taken_back_with_all_that_came_with_it(db):
     skill = skills.add(memory_of(db), DEPLOY)
     change = skills.propose(memory_of(db), BETTER)
     skills.accept(memory_of(db, batch="b"), change)
-
     back = skills.undo_batch(memory_of(db), "b")
-
     assert {(each.handle, each.state, each.version) for each in back} == {("k1", "accepted", 1), ("k2", "pending", 1)}
     assert skills.get(db, skill.id, "person").text == DEPLOY
     assert found(db, "publish site") == ["k1"]
@@ -90,14 +80,12 @@ def test_proposals_of_a_model_wait_in_small_numbers_and_not_for_ever(db):
     for number in range(skills.SKILLS.max_pending + 2):
         skills.propose(memory_of(db), DEPLOY.replace("deploy-site", f"deploy-{number}"))
     assert [each.name for each in skills.pending(db, "person")][:1] == ["deploy-2"]
-
     later = NOON + timedelta(days=30) + timedelta(days=1)
     assert skills.SKILLS.expire_old(memory_of(db, lambda: later)) == skills.SKILLS.max_pending + 2
 
 
 def test_a_model_writes_no_secret_into_a_skill(db):
     text = DEPLOY.replace("2. rsync", "2. rsync with the key ghp_16C7e42F292c6912E7710c838347Ae178B4a")
-
     assert "ghp_" not in skills.propose(memory_of(db), text).text
 
 
@@ -105,7 +93,6 @@ def test_no_two_skills_have_one_name(db):
     skills.add(memory_of(db), DEPLOY)
     with pytest.raises(UsageError, match="agent skills edit deploy-site"):
         skills.add(memory_of(db), BETTER)
-
     hidden = skills.hide(memory_of(db), skills.named(db, "person", "deploy-site"))
     skills.add(memory_of(db), BETTER)
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile"):
@@ -118,7 +105,6 @@ RENAMED = DEPLOY.replace("name: deploy-site", "name: put-online")
 def test_a_former_name_that_another_skill_has_meanwhile_is_not_brought_back(db):
     renamed = skills.edit(memory_of(db), skills.add(memory_of(db), DEPLOY), RENAMED)
     skills.add(memory_of(db), BETTER)
-
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k2: hide that first"):
         skills.restore(memory_of(db), renamed, version=1)
     assert skills.get(db, renamed.id, "person") == renamed
@@ -129,7 +115,6 @@ def test_a_decision_is_not_taken_back_where_the_former_name_is_taken(db):
     change = skills.edit(memory_of(db), skills.propose(memory_of(db), BETTER), RENAMED)
     renamed = skills.accept(memory_of(db, batch="b"), change)
     skills.add(memory_of(db), BETTER)
-
     with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k3: hide that first"):
         skills.undo_batch(memory_of(db), "b")
     assert skills.get(db, 1, "person") == renamed
@@ -142,7 +127,6 @@ def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
     skills.accept(memory_of(db, batch="b"), change)
     with db.write():
         skills.erase(db, [skill.id])
-
     assert [(each.handle, each.state, each.target_id) for each in skills.undo_batch(memory_of(db), "b")] == [
         ("k2", "pending", None)
     ]
@@ -184,20 +168,16 @@ def test_what_is_no_skill_is_refused_in_words(text, why):
 )
 def test_what_else_the_front_matter_says_is_left_as_it_is(line):
     file = skills.parse(f"---\nname: a\ndescription: d\n{line}\n---\nsteps\n")
-
     assert (file.name, file.description, file.body) == ("a", "d", "steps")
 
 
 def test_front_matter_that_grows_when_it_is_read_is_not_let_grow():
     lines = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 40)]
     text = "\n".join(["---", "name: a", "description: d", "a0: &a0 {x: 1}", *lines, "---", "steps"])
-
     assert skills.parse(text).body == "steps"
 
 
 def test_a_file_is_kept_character_by_character(db):
     text = "\ufeff---\r\nname: a\r\ndescription: >\r\n  folded\r\n  text\r\nlicense: MIT\r\n---\r\nsteps\t\r\n\r\n"
-
     skill = skills.add(memory_of(db), text)
-
     assert (skill.text, skill.description, skill.body) == (text, "folded text", "steps")
