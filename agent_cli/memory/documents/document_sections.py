@@ -82,8 +82,6 @@ class Block:
 
 @frozen
 class RawFile:
-    """The bytes of a file with their hash."""
-
     size: int
     changed_ns: int
     hash: str
@@ -250,7 +248,6 @@ class HtmlPage(HTMLParser):
         return " ".join("".join(self._title)[:MAX_HEADING].split())
 
     def blocks(self) -> Iterator[Block]:
-        """Raises UnreadableFile."""
         for start in range(0, len(self._html), _CHUNK):
             try:
                 self.feed(self._html[start : start + _CHUNK])
@@ -406,7 +403,6 @@ def _split(path: str, data: bytes) -> tuple[str, list[SectionText]]:
 
 
 def markdown(text: str) -> Iterator[Block]:
-    """Headings, fences, front matter and paragraphs."""
     lines = text.split("\n")
     at = _front_matter(lines)
     if at:
@@ -549,7 +545,6 @@ def _front_matter(lines: Sequence[str]) -> int:
 
 
 def _end_of_fence(lines: Sequence[str], at: int, fence: str) -> int:
-    """The index of the line after the end of a fence."""
     for n in range(at + 1, len(lines)):
         line = lines[n].strip()
         if line and set(line) == {fence[0]} and len(line) >= len(fence):

@@ -37,8 +37,6 @@ _BATCH, _BYTES, _SECONDS = 50, 2_000_000, 0.25  # most files, bytes and seconds 
 
 @dataclass
 class SyncResult:
-    """The progress of a sync."""
-
     new: int = 0
     changed: int = 0
     moved: int = 0
@@ -68,8 +66,6 @@ class SyncResult:
 
 @dataclass
 class _Comparison:
-    """The files of a collection compared with its documents."""
-
     waiting: dict[str, File] = field(default_factory=dict)  # to be read
     left: dict[str, int] = field(default_factory=dict)  # documents without a file
     closed: list[Unreachable] = field(default_factory=list)
@@ -108,7 +104,6 @@ def sync(
 
 
 def queue(db: Database, now: datetime) -> None:
-    """Queue the job when a collection was not synchronized for some minutes."""
     sql = "select 1 from collection where synced_at is null or synced_at < ? limit 1"
     if db.value(sql, (clock.utc(now - EVERY),)) and not jobs.parked_recently(db, JOB, "all", now):
         jobs.add(db, JOB, "all", now)
@@ -213,7 +208,6 @@ def _read_batch(waiting: Iterator[File]) -> list[ReadFile]:
 
 
 def _read(file: File) -> ReadFile:
-    """A file split into sections, or why it cannot be."""
     path, real, size, changed = file
     read = ReadFile(path, size, changed)
     try:

@@ -121,7 +121,6 @@ def existing(typed: str, folder: str) -> str:
 
 
 def base(pattern: str) -> str:
-    """The file or folder to walk for a pattern."""
     return pattern if os.path.lexists(pattern) else _split_glob(pattern)[0]
 
 
@@ -318,7 +317,6 @@ def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collecti
 
 
 def stamps(db: Database, collection: int) -> dict[str, Stamp]:
-    """{path: stamp} of the documents of a collection."""
     rows = db.rows(
         "select path, id, size, changed_ns, error from document where collection_id = ? order by path", (collection,)
     )
@@ -326,16 +324,11 @@ def stamps(db: Database, collection: int) -> dict[str, Stamp]:
 
 
 def paths(db: Database, owner: str) -> dict[str, int]:
-    """{path: collection id} of all documents of an owner."""
     return dict(db.rows("select path, collection_id from document where owner = ?", (owner,)))
 
 
 def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clock.Clock) -> tuple[str, ...]:
-    """Store a file; returns the counters of SyncResult to increase.
-
-    Runs in the caller's transaction, and compares with the present rows, so that two concurrent syncs store a file
-    once.
-    """
+    """Store a file as the rows are now, in the caller's transaction; returns the counters of SyncResult to increase."""
     now, columns = time(), "select id, hash, error, collection_id, path from document where owner = ?"
     known = db.row(f"{columns} and path = ?", (owner, read.path))
     outcome = "changed" if known else "new"
@@ -378,7 +371,6 @@ def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clo
 def _update_sections(
     db: Database, owner: str, document: int, changed_ns: int, pieces: Sequence[SectionText]
 ) -> list[int]:
-    """Update the sections of a document; returns the ids that are kept."""
     old = db.rows(
         "select id, position, line, page, heading, text from section where document_id = ? order by position",
         (document,),
@@ -422,7 +414,6 @@ def _pair(old: Sequence[tuple[Any, ...]], pieces: Sequence[SectionText]) -> dict
 
 
 def delete(db: Database, documents: Sequence[int]) -> None:
-    """Delete documents whose files were deleted."""
     with db.write():
         erase(db, _sections_of(db, documents), lazily=True)
         db.execute("delete from document where id in (select value from json_each(?))", (documents,))
@@ -434,10 +425,9 @@ def mark_synced(db: Database, collection: int, now: datetime) -> None:
 
 
 def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> str:
-    """Remove files from memory; returns a sentence about them.
+    """Remove files from memory; returns a sentence about them. Raises UsageError when no document matches.
 
     Collections within the pattern are deleted; files of other collections are excluded from now on.
-    Raises UsageError when no document matches.
     """
     covered = covers(pattern)
     with db.write():
@@ -473,8 +463,7 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> str:
 def erase(db: Database, found: Sequence[int], *, lazily: bool = False) -> None:
     """Delete sections, and their index entries first. Runs in the caller's transaction.
 
-    They come back when their file changes, unless tombstones know them. `lazily`: their words leave the index when it
-    is merged; erasing them at once takes 0.1 s a section, which is needed only for forgetting.
+    They come back when their file changes, unless tombstones know them. `lazily`: see index.erase.
     """
     if found:
         index.erase(db, "d", found, lazily=lazily)
@@ -482,10 +471,7 @@ def erase(db: Database, found: Sequence[int], *, lazily: bool = False) -> None:
 
 
 def erase_all(db: Database, sections: Sequence[int], whole: Sequence[int], collections: Sequence[int]) -> bool:
-    """Delete sections, documents and collections. Runs in the caller's transaction.
-
-    Returns whether the index must be rewritten, because it still holds the words of many sections.
-    """
+    """Delete in the caller's transaction; returns whether the index must be rewritten, as for many sections."""
     passages = int(db.value("select count(*) from passage"))
     many = len(sections) > max(_MANY_SECTIONS, passages // _PASSAGES_PER_SECTION)
     of = "select document_id from section where id in (select value from json_each(?))"
@@ -505,7 +491,6 @@ def get(db: Database, id: int, owner: str) -> Section:
 
 
 def neighbours(db: Database, section: Section, count: int = 1) -> list[Section]:
-    """A section with `count` sections before and after it."""
     rows = db.rows(
         f"{_SECTION} where s.document_id = ? and s.position between ? and ? order by s.position",
         (section.document, section.position - count, section.position + count),
@@ -514,7 +499,6 @@ def neighbours(db: Database, section: Section, count: int = 1) -> list[Section]:
 
 
 def listing(db: Database, owner: str) -> list[dict[str, Any]]:
-    """All collections with the numbers of their files and sections."""
     rows = db.rows(
         """select c.pattern, c.place, c.synced_at, count(*) filter (where d.error = ''),
                   (select count(*) from document d join section s on s.document_id = d.id where d.collection_id = c.id),
@@ -528,7 +512,6 @@ def listing(db: Database, owner: str) -> list[dict[str, Any]]:
 
 
 def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, Any]]:
-    """All files, or only those that `failed` to be read."""
     rows = db.rows(
         f"""select d.path, d.title, d.size, d.error, d.read_at,
                    (select count(*) from section where document_id = d.id),

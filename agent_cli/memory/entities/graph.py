@@ -40,8 +40,6 @@ _ENDINGS = ("", "s", "n", "es", "en")  # of plural and genitive
 
 @frozen
 class Mention:
-    """An entity that a question names."""
-
     entity: int
     words: tuple[str, ...]  # the words of the question that name it
     weight: float
@@ -56,7 +54,7 @@ class NamedFact:
 def facts(db: Database, named: Sequence[Mention], candidates: Sequence[int] = ()) -> dict[int, NamedFact]:
     """The facts of what is named: those with most of the names first, then the newest, then what is related.
 
-    `candidates`: ids of facts that count as well, where they are about the same, however many newer ones there are.
+    `candidates`: further facts that count where they are about the same.
     """
     found: dict[int, NamedFact] = {}
     counts: dict[int, int] = {}
@@ -172,7 +170,6 @@ _FULL_NAME = Pattern(r"[^\W\d_][\w'’-]+(?: (?:von|van|de|der|[^\W\d_][\w'’.-
 
 
 def add_fact(db: Database, fact: int, owner: str, subject: str, predicate: str, object: str) -> None:
-    """Add an accepted fact. Runs in the caller's transaction."""
     remove_fact(db, fact)
     _relate(db, fact, owner, subject, predicate, object)
 
@@ -188,7 +185,6 @@ def remove_fact(db: Database, fact: int) -> None:
 
 
 def rebuild(db: Database) -> None:
-    """Rebuild the graph from the accepted facts."""
     with db.write():
         for table in ("relation", "alias", "entity"):
             db.execute(f"delete from {table}")
@@ -200,10 +196,7 @@ def rebuild(db: Database) -> None:
 
 
 def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
-    """The nearest entities and their distance, at most `depth` relations away.
-
-    Paths do not lead through entities with very many relations, such as the person.
-    """
+    """The nearest entities and their distance; no path leads through one with very many relations, as the person."""
     return dict(
         db.rows(
             f"""with recursive near (id, far) as (
@@ -241,7 +234,6 @@ def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tupl
 
 
 def outside(db: Database, owner: str) -> int:
-    """How many accepted facts name no relation."""
     return int(
         db.value(
             """select count(*) from fact
@@ -257,7 +249,6 @@ def fold_name(name: str) -> str:
 
 
 def fold(word: str) -> str:
-    """A word without case and accents."""
     return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
 
 
@@ -311,7 +302,6 @@ def _entity(db: Database, owner: str, name: str) -> int:
 
 
 def _aliases(name: str) -> set[str]:
-    """The folded forms of a name."""
     folded = fold_name(name)
     aliases = {folded} - {""}
     if _FULL_NAME.fullmatch(name) and all(word[0].isupper() for word in (name.split()[0], name.split()[-1])):

@@ -62,7 +62,6 @@ class Filter:
     files: bool = False  # whether among sections of files, which are searched apart from all else
 
     def holds_at(self, moment: float) -> bool:
-        """Whether the moment, in seconds since 1970, lies in its time."""
         return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
 
     def within(self, since: datetime | None, until: datetime | None) -> "Filter":
@@ -136,12 +135,10 @@ class Question:
 
     @cached_property
     def of_the_past(self) -> bool:
-        """Whether it asks for what was."""
         return bool(_PAST.search(self.text))
 
     @cached_property
     def of_the_future(self) -> bool:
-        """Whether it asks for what will be."""
         return bool(_FUTURE.search(self.text))
 
     @cached_property
@@ -161,7 +158,6 @@ class Question:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """The idf of each word that is asked."""
         return {word: max((self.idfs[stem] for stem in stems), default=0.0) for word, stems in self.asked.items()}
 
     @cached_property
@@ -170,7 +166,6 @@ class Question:
 
     @cached_property
     def words_with(self) -> dict[str, list[str]]:
-        """The words with each stem."""
         return {stem: [word for word, stems in self.asked.items() if stem in stems] for stem in self.idfs}
 
     def words_in(self, found: Iterable[str]) -> set[str]:
@@ -189,7 +184,6 @@ class Question:
 
 
 def parse(request: Request) -> Question:
-    """Take a question apart and weigh its words."""
     db, files, excluded = request.db, request.allowed.files, int(request.logged)
     rows, name = size(db, files), cache(partial(word_tables.table, db, "words"))
 
@@ -290,7 +284,6 @@ def _best(
 
 
 def _greatest(found: Iterable[_Hits]) -> _Hits:
-    """The greatest score of each hit."""
     best = dict[int, float]()
     for each in found:
         for id, score in each.items():
@@ -441,7 +434,6 @@ def conditions(allowed: Filter) -> str:
 
 
 def bindings(allowed: Filter) -> dict[str, object]:
-    """The values bound in CONDITIONS."""
     return vars(allowed) | {"kinds": [kinds.BY_NAME[kind].letter for kind in allowed.kinds]}
 
 

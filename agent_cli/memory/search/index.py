@@ -54,10 +54,7 @@ _PLAIN = re.compile("[A-Za-z0-9]{3}")
 
 
 def refresh(db: Database) -> int:
-    """Index some stale rows in one transaction; returns how many were read.
-
-    Of a long text the first portion is indexed; `refresh_steps` does the rest.
-    """
+    """Index some stale rows in one transaction, of a long text the first portion; returns how many were read."""
 
     def step() -> int:
         version = db.change_counter()
@@ -210,7 +207,6 @@ def refresh_all(db: Database, seconds: float = _TAIL_SECONDS) -> None:
 
 
 def is_complete(db: Database) -> bool:
-    """Whether nothing is left to be indexed or condensed."""
     return (
         word_tables.trigrams_until(db) is None
         and not word_tables.is_importing(db)
@@ -236,12 +232,11 @@ def erase(db: Database, kind: str, rows: Sequence[int], *, lazily: bool = False)
     `lazily`: they are not found any more at once, but their words stay in the file until `condense`. Rewriting every
     page with a word of very many rows would take a hundred times as long.
     """
-    names = word_tables.names(db)
     if lazily:
-        word_tables.set_secure(db, names, 0)
-    _remove(db, names, passages.of_rows(db, kind, rows))
+        word_tables.configure(db, {"secure-delete": 0})
+    _remove(db, word_tables.names(db), passages.of_rows(db, kind, rows))
     if lazily:
-        word_tables.set_secure(db, names, 1)
+        word_tables.configure(db, {"secure-delete": 1})
 
 
 def reindex(db: Database, kind: str, rows: Sequence[int]) -> None:
@@ -285,7 +280,6 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
 
 
 def count_stale(db: Database) -> int:
-    """How many rows are not indexed yet."""
     return int(db.value("select count(*) from stale"))
 
 

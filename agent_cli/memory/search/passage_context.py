@@ -327,7 +327,6 @@ def _counts_of_all(db: Database, texts: Mapping[int, str], question: Question) -
 
 
 def _all_words(text: str) -> list[str]:
-    """The words of a text in lower case, without accents where it is Latin."""
     return (_without_accents(text) or text.lower()).translate(_SPACES).split()
 
 

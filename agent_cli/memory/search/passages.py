@@ -129,7 +129,6 @@ def read(db: Database, kind: str, row: int) -> SourceRow | None:
 
 
 def of_rows(db: Database, kind: str, rows: Sequence[int]) -> list[int]:
-    """The ids of the passages of rows, in the order of their pieces."""
     return [id for _, id in db.rows(_OF_ROWS, (rows, kind))]
 
 
@@ -171,7 +170,6 @@ def cut(source: SourceRow, start: int = 0, most: int = PORTION) -> tuple[list[Pa
 
 
 def day_words(day: int) -> str:
-    """The words that a day is found by."""
     moment = _EPOCH + timedelta(days=day)
     return f"{moment.day} {moment:%B %Y %A}"
 

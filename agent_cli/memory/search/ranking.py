@@ -109,7 +109,6 @@ def feature_weights(question: Question) -> Mapping[str, float]:
 
 
 def _is_contextual(question: Question) -> bool:
-    """Whether its embedder reads a text as a whole."""
     return question.vector_set is not None and question.vector_set.unit is not None
 
 
@@ -134,7 +133,6 @@ def of_speaker(question: Question, author: str, role: str) -> dict[str, float]:
 
 
 def bm25(row: CandidateRow, idfs: Mapping[str, float], average: float) -> float:
-    """BM25 of a row and its context."""
     norm = K1 * (1 - B + B * row.length / max(1.0, average))
     return sum([idfs[term] * tf * (K1 + 1) / (tf + norm) for term, tf in row.frequencies.items()])
 
@@ -204,7 +202,6 @@ def _weighted(
 
 
 def _sort_key(each: Scored) -> tuple[float, int, str, int, int]:
-    """Best first, then newest; ids of passages change when they are rebuilt, so they come last."""
     return -each.score, -each.row.at, each.row.kind, -each.row.row, each.row.id
 
 
@@ -254,9 +251,9 @@ def _exchanges(rows: Sequence[CandidateRow]) -> dict[int, float]:
 
 
 def _word_features(question: Question, row: CandidateRow, likeness: Mapping[str, float]) -> Mapping[str, float]:
-    """The shares of the question's words that are near, that have only like words, and that are covered by either.
+    """The shares of the question's words that are near, that have only words like them, and that are covered by either.
 
-    `likeness`: how alike each word of the question is to the likest in the row.
+    `likeness`: how alike each is to the likest in the row.
     """
     if row.exchange or not (likeness or row.frequencies):
         return _NO_WORDS

@@ -107,7 +107,6 @@ class Hit:
 
     @property
     def file(self) -> str:
-        """The file name and line, without the folder."""
         return self.where.rpartition("/")[2]
 
     @property
@@ -194,10 +193,7 @@ def _read_alone(request: Request, ids: Iterable[int], question: Question) -> lis
 
 
 def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, int]]:
-    """(kind, id) of all indexed rows that hold every word of a query in some form, those not shown any more too.
-
-    Raises StoreError when the word index is damaged: some may be missing from it.
-    """
+    """(kind, id) of all indexed rows that hold every word of a query. Raises StoreError when the index is damaged."""
     words, runs = [word for word in terms.content_words(query) if db.tokens(word)], terms.unspaced_runs(query)
     if not (words or runs):
         return set()
@@ -440,7 +436,6 @@ def _start_nearest(request: Request) -> Pending[list[tuple[int, float]]]:
 
 
 def _propose(request: Request) -> _Search:
-    """Understand the question, and propose candidates."""
     db, query, allowed, files = request.db, request.query, request.allowed, request.allowed.files
     no_hits, no_names = list[tuple[int, float]](), dict[int, tuple[float, frozenset[str]]]()
     question = request.use("words", partial(candidates.parse, request), Question())
@@ -500,7 +495,6 @@ def _add(search: _Search, ids: Collection[int], *, alone: bool = False) -> None:
 
 
 def _guess(search: _Search, misspelt: Set[str], but: Collection[int]) -> None:
-    """Add what holds words like these."""
     search.unknown |= misspelt
     alike = _by_trigrams(search.request, search.question, misspelt, but)
     search.guessed |= {id: stems | search.guessed.get(id, frozenset()) for id, stems in alike.items()}
@@ -567,33 +561,22 @@ def _least_promising(
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
     itself, spread = weights["words"] / best, (weights["nearby"] + weights["covered"]) / best
     floor, unit = (among.floor, among.unit or 1 - among.floor) if among else (0.0, 1.0)
-    itself_alike, before_alike, after_alike = (
-        weights[name] / unit for name in ("meaning", "meaning before", "meaning after")
-    )
+    around = passage_context.OWN, passage_context.BEFORE, passage_context.AFTER
+    alike = [weights[name] / unit for name in ("meaning", "meaning before", "meaning after")]
 
     @cache
-    def said_by(author: str, role: str) -> float:
+    def of_speaker(author: str, role: str) -> float:
         return sum(weights[name] * value for name, value in ranking.of_speaker(question, author, role).items())
 
     promise: dict[int, float] = {}
     for id, is_message, author, role, length, at in outlines:
-        if not is_message or id in search.guessed:
-            continue
-        _, before, after = places[id]
-        words = (
-            held.get(id, 0.0)
-            + passage_context.BEFORE * held.get(before, 0.0)
-            + passage_context.AFTER * held.get(after, 0.0)
-        )
-        promise[id] = (
-            said_by(author, role)
-            + words * (itself + spread * ranking.brevity(length))
-            + itself_alike * (cosines.get(id, floor) - floor)  # 0 without a vector
-            + before_alike * (cosines.get(before, floor) - floor)
-            + after_alike * (cosines.get(after, floor) - floor)
-        )
-        if search.times and search.times.holds_at(at):
-            promise[id] += weights["time"]
+        if is_message and id not in search.guessed:
+            near = id, *places[id][1:]
+            words = sum([share * held.get(each, 0.0) for share, each in zip(around, near, strict=True)])
+            meaning = sum([share * (cosines.get(each, floor) - floor) for share, each in zip(alike, near, strict=True)])
+            promise[id] = of_speaker(author, role) + words * (itself + spread * ranking.brevity(length)) + meaning
+            if search.times and search.times.holds_at(at):
+                promise[id] += weights["time"]
     return sorted(promise, key=promise.__getitem__, reverse=True)[READ:]
 
 
@@ -611,7 +594,6 @@ def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, floa
 
 
 def _average(db: Database, files: bool) -> float:
-    """The average length of the newest thousand passages."""
     newest = "id < min(0, (select min(id) from passage) + 1000)"  # one bound: with two SQLite reads from the wrong one
     if not files:
         newest = "id > max(0, (select max(id) from passage) - 1000)"

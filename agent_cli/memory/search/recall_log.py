@@ -45,7 +45,6 @@ def record(db: Database, message: int, used: Sequence[tuple["Hit", str]], verdic
 
 
 def recalled_for(db: Database, message: int) -> list[RecalledRow]:
-    """What was recalled for a message, best first."""
     rows = db.rows(
         "select kind, row, score, legs, text from recollection where message_id = ? and kind <> ? order by id",
         (message, _VERDICT),
@@ -72,17 +71,14 @@ def replies_given(db: Database, kind: str, rows: Sequence[int]) -> list[tuple[in
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Runs in the caller's transaction."""
     db.execute("delete from recollection where id in (select value from json_each(?))", (found,))
 
 
 def erase_for_messages(db: Database, messages: Sequence[int]) -> None:
-    """Erase what was recalled for these messages. Runs in the caller's transaction."""
     db.execute("delete from recollection where message_id in (select value from json_each(?))", (messages,))
 
 
 def latest_message(db: Database, owner: str) -> int | None:
-    """The person's last message."""
     found = db.value("select max(id) from said where owner = ? and role = 'user'", (owner,))
     return None if found is None else int(found)
 

@@ -69,7 +69,6 @@ class VectorSet:
 
     @property
     def files(self) -> "VectorSet":
-        """The set of sections of files, by the same embedder."""
         return replace(self, part="f")
 
     def closeness(self, cosine: float) -> float:
@@ -111,7 +110,6 @@ def count(db: Database, vector_set: VectorSet) -> int:
 
 
 def count_missing(db: Database, vector_set: VectorSet) -> int:
-    """How many passages the set has not embedded yet."""
     marks = meta.number(db, vector_set.key), -meta.number(db, vector_set.files.key)
     sql = "select (select count(*) from passage where id > ?) + count(*) from passage where id < ?"
     return int(db.value(sql, marks))
@@ -120,10 +118,7 @@ def count_missing(db: Database, vector_set: VectorSet) -> int:
 def create(
     db: Database, identity: str, dimension: int, floor: float, key: str = "vectors", unit: float | None = None
 ) -> VectorSet:
-    """Create an empty set for an embedder, with new table names.
-
-    With the key "vectors next" it is filled beside the current one.
-    """
+    """Create an empty set for an embedder; with the key "vectors next" it is filled beside the current one."""
     with db.write():
         made = VectorSet(meta.increase(db, "vector sets"), identity, dimension, floor, unit=unit)
         _make(db, made)
@@ -164,7 +159,6 @@ def recreate(db: Database) -> None:
 
 
 def discard_unfinished(db: Database) -> None:
-    """Drop a set that is being filled."""
     if half := being_filled(db):
         with db.write():
             meta.drop(db, "vectors next")
@@ -183,10 +177,7 @@ def _drop(db: Database, old: VectorSet) -> None:
 
 
 def fill(db: Database, into: VectorSet, embed: Embed, limit: int = 256) -> int:
-    """Embed the next passages of a set; returns how many were read, 0 when it is complete, dropped or damaged.
-
-    Passages of files come last, because there may be very many.
-    """
+    """Embed the next passages of a set, those of files last; returns how many, 0 when none is left or it is damaged."""
     return _fill(db, into, into, embed, limit) or _fill(db, into, into.files, embed, limit)
 
 
@@ -243,11 +234,9 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
         near = _near_in_memory(db, vector_set, bits)
         found = cosines(db, vector_set, query, near or ())
     if near is None:
-        rowids = db.value(
-            f"""select json_group_array(rowid) from {vector_set.bits}
-                where e match vec_bit(?) and k = {NEAREST} and distance <= ?""",
-            (bits, distance_bound(db, vector_set, bits)),
-        )
+        sql = f"""select json_group_array(rowid) from {vector_set.bits}
+            where e match vec_bit(?) and k = {NEAREST} and distance <= ?"""
+        rowids = db.value(sql, (bits, distance_bound(db, vector_set, bits)))
         found = cosines(db, vector_set, query, json.loads(rowids))
     return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
 
@@ -289,7 +278,6 @@ def _near_in_memory(db: Database, vector_set: VectorSet, bits: bytes) -> list[in
 
 
 def _ends(db: Database, vector_set: VectorSet) -> tuple[int, int]:
-    """The first and the last id of a set, or 0."""
     table = vector_set.table
     first, last = db.row(f"select (select min(id) from {table}), (select max(id) from {table})") or (0, 0)
     return first or 0, last or 0
@@ -307,19 +295,15 @@ _samples: dict[tuple[str, str, int], list[int]] = {}
 
 
 def distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
-    """A distance that includes a few more than the NEAREST vectors, estimated from a sample of the set."""
+    """A distance that includes a few more than the NEAREST vectors, estimated from a sample of a large set."""
     first, last = _ends(db, vector_set)
-    count = last - first
-    if count < 20 * _SAMPLE:
-        return 8 * len(bits)
-    key = (db.path, vector_set.table, count >> 14)
-    if key not in _samples:
+    key, query = (db.path, vector_set.table, (last - first) >> 14), int.from_bytes(bits)
+    if last - first >= 20 * _SAMPLE and key not in _samples:
         chosen = random.sample(range(first, last + 1), _SAMPLE)
         rows = db.rows(f"select b.e from json_each(?) c cross join {vector_set.bits} b on b.rowid = c.value", (chosen,))
         _samples[key] = [int.from_bytes(e) for (e,) in rows]
-    query = int.from_bytes(bits)
-    distances = sorted((query ^ each).bit_count() for each in _samples[key])
-    existing = count * len(distances) // _SAMPLE  # some ids of a set have been deleted
+    distances = sorted((query ^ each).bit_count() for each in _samples.get(key, ()))
+    existing = (last - first) * len(distances) // _SAMPLE  # some ids of a set have been deleted
     if existing < 20 * _SAMPLE:
         return 8 * len(bits)
     return distances[min(len(distances) - 1, int(len(distances) * max(3 * NEAREST / existing, 0.002)))]

@@ -5,7 +5,7 @@ found by words first: their trigrams, which find parts of words and misspelt one
 the last passage that has them is noted. Segments are not merged during an import either, but all at once behind it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from agent_cli.store import meta
@@ -71,7 +71,6 @@ def trigrams_until(db: Database) -> int | None:
 
 
 def note_trigrams(db: Database, until: int | None) -> None:
-    """Note the last passage with trigrams; None: all have them."""
     if until is None:
         meta.drop(db, _UNTIL)
     else:
@@ -82,7 +81,7 @@ def begin_import(db: Database, last: int) -> None:
     """Leave the trigrams of all passages after the last one, and merging, until their words are found."""
     note_trigrams(db, last)
     meta.put(db, _IMPORT, "")
-    _configure(db, _IMPORTING)
+    configure(db, _IMPORTING)
 
 
 def is_importing(db: Database) -> bool:
@@ -90,7 +89,7 @@ def is_importing(db: Database) -> bool:
     return meta.get(db, _IMPORT) is not None
 
 
-def _configure(db: Database, settings: dict[str, int]) -> None:
+def configure(db: Database, settings: Mapping[str, int]) -> None:
     for index, name in names(db).items():
         for setting, value in settings.items():
             with meta.tolerate_damage(db, index):
@@ -98,13 +97,11 @@ def _configure(db: Database, settings: dict[str, int]) -> None:
 
 
 def count_without_trigrams(db: Database) -> int:
-    """How many passages have no trigrams yet."""
     until = trigrams_until(db)
     return 0 if until is None else int(db.value("select count(*) from passage where id > ?", (until,)))
 
 
 def add(db: Database, index: str, name: str, first: int, last: int) -> None:
-    """Index the passages of a range of ids."""
     columns = ", ".join(COLUMNS[index])
     with meta.tolerate_damage(db, index):
         db.execute(
@@ -115,16 +112,9 @@ def add(db: Database, index: str, name: str, first: int, last: int) -> None:
 
 
 def rebuild(db: Database, index: str, name: str) -> None:
-    """Index all passages again."""
     db.execute(f"insert into {name} ({name}) values ('rebuild')")
     if index == "trigrams":
         note_trigrams(db, None)
-
-
-def set_secure(db: Database, names: dict[str, str], secure: int) -> None:
-    for index, name in names.items():
-        with meta.tolerate_damage(db, index):
-            db.execute(f"insert into {name} ({name}, rank) values ('secure-delete', ?)", (secure,))
 
 
 def repair(db: Database, index: str) -> None:
@@ -172,7 +162,7 @@ def condense(db: Database, pages: int = 500) -> Iterator[None]:
             yield
     if is_importing(db):
         with db.write():
-            _configure(db, _USUALLY)
+            configure(db, _USUALLY)
             meta.drop(db, _IMPORT)
 
 
@@ -189,10 +179,7 @@ def has_page_terms(db: Database, words: Iterable[str]) -> bool:
 
 
 def rewrite(db: Database, how: str = "optimize") -> None:
-    """Rewrite the indexes: "optimize" merges their segments, "rebuild" indexes the passages again.
-
-    An index of one segment has nothing to merge: it is rebuilt.
-    """
+    """Rewrite the indexes: "optimize" merges their segments, of which one alone is rebuilt as all are by "rebuild"."""
     for index in DEFINITIONS:
         name = table(db, index)
         with meta.tolerate_damage(db, index):
@@ -213,15 +200,12 @@ _common: dict[tuple[str, str, bool], tuple[int, int]] = {}
 
 
 def count(db: Database, name: str, match: str, rows: int, files: bool) -> int:
-    """The number of rows of a table of words that match, of so many in all; of a common word in a large file as of
-    late."""
-    if db.in_memory or rows < _LARGE:
-        return _counted(db, name, match, rows, files)
+    """The number of rows that match, of so many in all; of a common word in a large file as of late."""
     key = db.path, match, files
     before, count = _common.get(key, (0, 0))
-    if abs(rows - before) > _CHANGED * rows:
+    if db.in_memory or rows < _LARGE or abs(rows - before) > _CHANGED * rows:
         count = _counted(db, name, match, rows, files)
-        if count >= _MIN_COUNTED:
+        if count >= _MIN_COUNTED and rows >= _LARGE and not db.in_memory:
             _common[key] = rows, count
     return count
 
