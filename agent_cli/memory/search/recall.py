@@ -573,8 +573,8 @@ def _least_promising(
         if is_message and id not in search.guessed:
             near = id, *places[id][1:]
             words = sum([share * held.get(each, 0.0) for share, each in zip(around, near, strict=True)])
-            meaning = sum([share * (cosines.get(each, floor) - floor) for share, each in zip(alike, near, strict=True)])
-            promise[id] = of_speaker(author, role) + words * (itself + spread * ranking.brevity(length)) + meaning
+            close = sum([share * (cosines.get(each, floor) - floor) for share, each in zip(alike, near, strict=True)])
+            promise[id] = of_speaker(author, role) + words * (itself + spread * ranking.brevity(length)) + close
             if search.times and search.times.holds_at(at):
                 promise[id] += weights["time"]
     return sorted(promise, key=promise.__getitem__, reverse=True)[READ:]
