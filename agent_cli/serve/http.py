@@ -93,7 +93,11 @@ class Gate:
     def _check_host(self, host: str) -> None:
         name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() and not host.endswith("]") else host
         name = name.strip("[]").lower().rstrip(".")
-        if name not in self._names and not (self._allow_remote and _is_address(name)):
+        known = name in self._names
+        if not known and self._allow_remote:
+            with suppress(ValueError):  # an address needs no look-up, and cannot be spoofed by DNS
+                known = bool(ipaddress.ip_address(name))
+        if not known:
             sentence = "this server is not reached under that name: use its address, or start it with --name"
             raise Refused(421, "host", sentence)
 
@@ -151,15 +155,6 @@ def _admitted(token: str, app: App, db: Database) -> Caller | None:
     return caller
 
 
-def _is_address(name: str) -> bool:
-    """Whether the name is an IP address: those need no look-up, and cannot be spoofed by DNS."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives the body at once, and then waits for the client to disconnect."""
     given = False
@@ -189,17 +184,14 @@ class _Connection(H11Protocol):
         super().connection_made(transport)
         self._opened_at = self.loop.time()
         if len(self.connections) > self.limits.connections:
-            self._make_room()
+            # The one that has waited longest for its request makes room; where all are in use, this one.
+            others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
+            waiting = [each for each in others if each._timer]
+            chosen = min(waiting, key=lambda each: each._opened_at, default=self)
+            chosen._stop_waiting()  # it is still listed until the loop has closed it
+            chosen.transport.abort()
         if not transport.is_closing():
             self._wait()
-
-    def _make_room(self) -> None:
-        """Close the connection that has waited longest for its request; where all are in use, this one."""
-        others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
-        waiting = [each for each in others if each._timer]
-        chosen = min(waiting, key=lambda each: each._opened_at, default=self)
-        chosen._stop_waiting()  # it is still listed until the loop has closed it
-        chosen.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -301,7 +293,6 @@ def application(state: ServerState) -> FastAPI:
 
 
 def _page(api: Mapping[str, Any]) -> str:
-    """HTML of an OpenAPI description."""
     info = api["info"]
     body = [f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>", f"<p>{escape(info['description'])}</p>"]
     for path, methods in api["paths"].items():

@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query
@@ -19,14 +18,13 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from agent_cli import clock, kinds
 from agent_cli.app import upkeep
-from agent_cli.app.app import App
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
-from agent_cli.memory.search import recall, vectors
+from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter, between_days
 from agent_cli.serve import responses
 from agent_cli.serve.responses import EventStream, Refused
@@ -157,7 +155,12 @@ def router(state: ServerState) -> APIRouter:
             fact_half_life=app.fact_half_life,
         )
         with state.pool.connection() as db:
-            found = recall.find(db, asked.q, allowed, now, asked.limit, _question_embedder(app, caller, db))
+            embedder = None
+            if caller.writes:
+                with suppress(StoreError):  # what was said last is indexed first; where it cannot be, the rest is found
+                    embedder = upkeep.prepare_search(app, db)
+            embedder = embedder or app.embedders.query_embedder(db, choose=False)
+            found = recall.find(db, asked.q, allowed, now, asked.limit, embedder)
         return SearchResult(query=clean(asked.q), verdict=found.verdict, hits=[_search_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
 
     @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of the log, for Prometheus")
@@ -192,37 +195,27 @@ async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGe
 
     `since`: after which event; None: from now on.
     """
+
+    def poll(db: Database) -> tuple[list[dict[str, Any]], int] | None:
+        """New events, and the number of the last; None once the caller has no more the same token for this memory."""
+        now = callers.get(db, caller.name)
+        admitted = now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
+        return records.events_after(db, caller.owner, at) if admitted else None
+
     at = await state.read(events.latest_number) if since is None else since
     last_sent = time.monotonic()
     yield responses.HEARTBEAT
-    while not state.stopping.is_set():
-        found, now, admitted = await state.read(partial(_poll, caller, at))
-        if not admitted:
-            return
-        for event in found:
-            yield responses.encode_event(event, id=event["id"])
-            last_sent = time.monotonic()
-        if time.monotonic() - last_sent > responses.HEARTBEAT_SECONDS:
-            yield responses.HEARTBEAT
+    while not state.stopping.is_set() and (polled := await state.read(poll)):
+        found, now = polled
+        pieces = [responses.encode_event(event, id=event["id"]) for event in found]
+        if not pieces and time.monotonic() - last_sent > responses.HEARTBEAT_SECONDS:
+            pieces = [responses.HEARTBEAT]
+        for piece in pieces:
+            yield piece
             last_sent = time.monotonic()
         if now == at:
             await asyncio.sleep(_POLL_SECONDS)
         at = now
-
-
-def _poll(caller: Caller, at: int, db: Database) -> tuple[list[dict[str, Any]], int, bool]:
-    """New events, the number of the last, and whether the caller still has the same token for the same memory."""
-    now = callers.get(db, caller.name)
-    admitted = now.revoked_at is None and (now.owner, now.hash) == (caller.owner, caller.hash)
-    return *records.events_after(db, caller.owner, at), admitted
-
-
-def _question_embedder(app: App, caller: Caller, db: Database) -> vectors.QueryEmbedder | None:
-    """What was said last is indexed first, where the file can be written; where it cannot, the rest is found."""
-    if caller.writes:
-        with suppress(StoreError):
-            return upkeep.prepare_search(app, db)
-    return app.embedders.query_embedder(db, choose=False)
 
 
 def _search_hit(hit: recall.Hit) -> SearchHit:

@@ -420,7 +420,7 @@ class ServerState:
         app.db.person = "http"
         self.pool = ConnectionPool(app.db)
         self.metrics = Metrics()
-        self.turns = TurnQueue(limits, self._report_busy)
+        self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy) if self._worker else None)
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
         self.streams: Counter[int] = Counter()  # how many of events each caller has open
         self.turns_by_key: dict[tuple[int, str], Turn] = {}  # those being made, by caller and key
@@ -457,18 +457,19 @@ class ServerState:
 
     async def close(self) -> None:
         """End the turns, then the jobs, then the conversations of callers, and let go of the file."""
+
+        def end() -> None:
+            if self._worker:
+                self._worker.end(_JOB_STOP_SECONDS)
+            self._reminding.join()
+            with suppress(AgentError), self.pool.connection() as db:  # what is left open is closed at the next start
+                for session in callers.open_sessions(db):
+                    closing.close(db, session, self.app.time, actor="program")
+            self.pool.close()
+
         self.stopping.set()
         await self.turns.close()
-        await asyncio.to_thread(self._close)
-
-    def _close(self) -> None:
-        if self._worker:
-            self._worker.end(_JOB_STOP_SECONDS)
-        self._reminding.join()
-        with suppress(AgentError), self.pool.connection() as db:  # what is left open is closed at the next start
-            for session in callers.open_sessions(db):
-                closing.close(db, session, self.app.time, actor="program")
-        self.pool.close()
+        await asyncio.to_thread(end)
 
     def app_of(self, caller: Caller) -> App:
         """The app with this caller as owner of all it reads and writes.
@@ -479,7 +480,14 @@ class ServerState:
         known = replace(caller, seen_at=None)
         if known not in self._apps:
             self._apps = {key: app for key, app in self._apps.items() if key.id != caller.id}
-            self._apps[known] = _app_for(self.app, caller)
+            if caller.mine:
+                if self.app.config.mcp:
+                    turns.servers(self.app)  # of tools: one set of them for all that may reach them, none started here
+                self._apps[known] = replace(self.app, scope=caller.scope)
+            else:
+                settings = replace(self.app.config, folders=[], feeds={}, mcp={})
+                loaded = replace(self.app.loaded, config=settings)
+                self._apps[known] = replace(self.app, scope=caller.scope, loaded=loaded, tool_servers=None)
         return self._apps[known]
 
     async def read(self, work: Callable[[Database], T]) -> T:
@@ -502,10 +510,6 @@ class ServerState:
                 self._health_at = time.monotonic()
         return self._health
 
-    def _report_busy(self, busy: bool) -> None:
-        if self._worker:
-            self._worker.touch(busy=busy)
-
 
 def _look(app: App, db: Database) -> dict[str, str]:
     found = dict.fromkeys(("database", "disk", "model"), OK)
@@ -525,12 +529,3 @@ def _look(app: App, db: Database) -> dict[str, str]:
         except AgentError:
             found["model"] = "no model server answers"
     return found
-
-
-def _app_for(app: App, caller: Caller) -> App:
-    if caller.mine:
-        if app.config.mcp:
-            turns.servers(app)  # of tools: one set of them for all that may reach them, and none is started by this
-        return replace(app, scope=caller.scope)
-    settings = replace(app.config, folders=[], feeds={}, mcp={})
-    return replace(app, scope=caller.scope, loaded=replace(app.loaded, config=settings), tool_servers=None)
