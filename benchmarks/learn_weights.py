@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from agent_cli.llm.embedded import EmbeddedEmbedder
-from agent_cli.llm.ollama import OllamaEmbedder
+from agent_cli.llm.engine import ServerEmbedder
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import ranking, recall, vectors
 from agent_cli.memory.search.candidates import Filter, Request
@@ -35,7 +36,7 @@ ROUNDS, ROUND_STEPS, ROUND_RATE, SHRINKING = 12, 400, 1.5, 0.002
 MOST = 1000  # more than there are candidates: all of them are looked at closely
 
 
-class Contextual(OllamaEmbedder):
+class Contextual(ServerEmbedder):
     """A served model, and beside it the words of the built-in table, as the program has them."""
 
     match_words = EmbeddedEmbedder().match_words
@@ -70,7 +71,7 @@ def run(options: Sequence[str]) -> bool:
     parser.add_argument("--model", help="a contextual embedder of the server at --host, in place of the built-in one")
     parser.add_argument("--host", default="127.0.0.1:11434", help="of Ollama")
     given = parser.parse_args(options)
-    embedder = Contextual(given.host, given.model) if given.model else EmbeddedEmbedder()
+    embedder = Contextual(OllamaEngine(given.host), given.model) if given.model else EmbeddedEmbedder()
     examples = [example for folder in given.data for example in _examples(folder, embedder)]
     names = list(ranking.WEIGHTS)
     print("left out while learning:")

@@ -88,24 +88,15 @@ def bare_name(model: str) -> str:
     return max((known for known in TRAITS if known in name), key=len, default=name)
 
 
-class ServerEmbedder(ABC):
-    """Turns texts into vectors of length 1, with a model of some server."""
+class ServerEmbedder:
+    """Turns texts into vectors of length 1, with a model of an engine."""
 
-    address: Address
-
-    def __init__(self, model: str):
-        self.model = model
+    def __init__(self, engine: "Engine", model: str):
+        self.model, self._engine = model, engine
         self._traits = traits(model)
         self._characters = min(_MAX_CHARACTERS, 4 * self._traits.tokens)
         self._dimension = 0
-
-    @abstractmethod
-    def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
-        """What the server sends as the vectors of the texts, in their order. Raises ServerFault, AgentError."""
-
-    @abstractmethod
-    def _version(self) -> str:
-        """The name, and what changes with the server's model. Raises AgentError."""
+        self._runs_here = False
 
     def embed_documents(self, texts: Sequence[str], cancel: Cancel | None = None) -> list[Vector | None]:
         return self.embed(texts, cancel, self._traits.document)
@@ -147,36 +138,36 @@ class ServerEmbedder(ABC):
 
     def identity(self) -> str:
         """Model name, version, dimension and prefixes: only vectors of one identity compare. Raises AgentError."""
-        return f"{self._version()} {self.dimension()} {self._traits.document!r} {self._traits.query!r}"
+        return f"{self._engine.version(self.model)} {self.dimension()} {self._traits.document!r} {self._traits.query!r}"
 
     def matches(self, identity: str) -> bool:
         """Whether the model still has this identity, without embedding anything. Raises AgentError."""
         prefixes = f" {self._traits.document!r} {self._traits.query!r}"
-        return identity.startswith(f"{self._version()} ") and identity.endswith(prefixes)
+        return identity.startswith(f"{self._engine.version(self.model)} ") and identity.endswith(prefixes)
 
     def _embed_batch(self, texts: list[str], cancel: Cancel) -> list[Vector | None]:
         try:
-            vectors = self._vectors(texts, cancel)
+            self._runs_here = self._runs_here or self._engine.runs_here(self.model, cancel)
+            vectors = self._engine.vectors(self.model, texts, cancel)
         except ServerFault as fault:
             bad_text = fault.status == 400 or "NaN" in fault.message
             if not bad_text or fault.kind in ("missing", "no embedding", "key"):
-                raise as_error(fault, self.model, self.address) from fault
+                raise as_error(fault, self.model, self._engine.address) from fault
             half = len(texts) // 2
             return (
                 (self._embed_batch(texts[:half], cancel) + self._embed_batch(texts[half:], cancel)) if half else [None]
             )
         if not isinstance(vectors, list) or len(vectors) != len(texts) or not all(map(_is_vector, vectors)):
             raise ModelFailed(f"the model server did not send {len(texts)} vectors for {len(texts)} texts")
-        return [_unit(vector) for vector in vectors]
+        lengths = [math.hypot(*vector) for vector in vectors]
+        return [
+            vector if abs(length - 1) < 1e-3 or not length else [number / length for number in vector]
+            for vector, length in zip(vectors, lengths, strict=True)
+        ]
 
 
 def _is_vector(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(number, int | float) for number in value)
-
-
-def _unit(vector: Vector) -> Vector:
-    length = math.hypot(*vector)
-    return vector if abs(length - 1) < 1e-3 or not length else [number / length for number in vector]
 
 
 _SMALL = re.compile(r"(?<![a-z0-9.])(?:\d{2,3}m|0\.\d+b)(?![a-z0-9])")
@@ -210,9 +201,15 @@ class Engine(ABC):
     name: ClassVar[str]  # as in the settings; the identity of its vectors begins with it
     start: ClassVar[str]  # how to start it, as the second half of a sentence
 
+    no_model: ClassVar[str] = ""  # what is said where it has none that can chat
+
     @property
     @abstractmethod
-    def url(self) -> str: ...
+    def address(self) -> Address: ...
+
+    @property
+    def url(self) -> str:
+        return self.address.url
 
     @abstractmethod
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
@@ -226,8 +223,20 @@ class Engine(ABC):
     def chat(self, model: str) -> ChatModel:
         """Raises ModelMissing for a model that must not be used."""
 
+    def embedder(self, model: str) -> ServerEmbedder:
+        return ServerEmbedder(self, model)
+
     @abstractmethod
-    def embedder(self, model: str) -> ServerEmbedder: ...
+    def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> Any:
+        """What it sends as the vectors of the texts, in their order. Raises ServerFault, AgentError."""
+
+    @abstractmethod
+    def version(self, model: str) -> str:
+        """The model's name, and what changes with it. Raises AgentError."""
+
+    def runs_here(self, model: str, cancel: Cancel) -> bool:
+        """Whether it is known that the model runs on the server itself. Raises ModelMissing where it does not."""
+        return True
 
     def loaded(self, models: Sequence[str]) -> list[str] | None:
         """Which of these models it has in memory; None when it does not say."""
@@ -237,9 +246,9 @@ class Engine(ABC):
         """The command that adds a model; empty where models are added otherwise."""
         return ""
 
-    @abstractmethod
     def missing(self, model: str = "") -> ModelMissing:
         """The error for a model that it does not have; without a name, for having none that can chat."""
+        return missing(model, self.address) if model else ModelMissing(f"the server at {self.url} {self.no_model}")
 
 
 def is_small(model: str) -> bool:

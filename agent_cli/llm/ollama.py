@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_cli.errors import ModelMissing, ModelUnavailable
+from agent_cli.errors import ModelUnavailable
 from agent_cli.llm import chat, engine, http
 from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, unmarked
 from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
@@ -177,27 +177,6 @@ def parse_keep_alive(value: str | int | None) -> str | int | None:
     return value
 
 
-class OllamaEmbedder(engine.ServerEmbedder):
-    """Turns texts into vectors of length 1; the model must run on the server itself."""
-
-    def __init__(self, host: str, model: str):
-        super().__init__(model)
-        self.address, self._host = http.parse_address(host), host
-        self._local = False
-
-    def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
-        self._local = self._local or is_local(self.address, self.model, cancel)
-        body = {"model": self.model, "input": texts, "truncate": True}
-        answer = http.fetch(self.address, "/api/embed", body, cancel=cancel)
-        return http.fields(answer).get("embeddings")
-
-    def _version(self) -> str:
-        tag = engine.find(self.model, list_tags(self._host, timeout=http.CONNECT_TIMEOUT))
-        if tag is None:
-            raise engine.missing(self.model, self.address)
-        return f"{tag.name} {tag.digest}"
-
-
 SUGGESTED = "qwen3:4b"
 
 
@@ -208,10 +187,11 @@ class OllamaEngine(Engine):
     keep_alive: str | int | None = None
     name = "ollama"
     start = http.OLLAMA.start
+    no_model = f"has no model of its own that can chat: run `ollama pull {SUGGESTED}`"
 
     @property
-    def url(self) -> str:
-        return http.parse_address(self.host).url
+    def address(self) -> Address:
+        return http.parse_address(self.host)
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         return list_tags(self.host, timeout)
@@ -220,8 +200,18 @@ class OllamaEngine(Engine):
         engine.refuse_cloud(model)
         return OllamaModel(model, self.host, self.settings, self.keep_alive)
 
-    def embedder(self, model: str) -> OllamaEmbedder:
-        return OllamaEmbedder(self.host, model)
+    def runs_here(self, model: str, cancel: Cancel) -> bool:
+        return is_local(self.address, model, cancel)
+
+    def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> Any:
+        body = {"model": model, "input": texts, "truncate": True}
+        return http.fields(http.fetch(self.address, "/api/embed", body, cancel=cancel)).get("embeddings")
+
+    def version(self, model: str) -> str:
+        tag = engine.find(model, self.listing(http.CONNECT_TIMEOUT))
+        if tag is None:
+            raise self.missing(model)
+        return f"{tag.name} {tag.digest}"
 
     def loaded(self, models: Sequence[str]) -> list[str] | None:
         try:
@@ -232,10 +222,3 @@ class OllamaEngine(Engine):
 
     def pull_command(self, model: str) -> str:
         return f"ollama pull {model}"
-
-    def missing(self, model: str = "") -> ModelMissing:
-        if model:
-            return engine.missing(model, http.parse_address(self.host))
-        return ModelMissing(
-            f"the server at {self.url} has no model of its own that can chat: run `ollama pull {SUGGESTED}`"
-        )

@@ -6,12 +6,12 @@ on. The context is what the server was started with; no request can change it.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_cli.errors import ConfigError, ModelMissing
+from agent_cli.errors import ConfigError
 from agent_cli.llm import chat, engine, http
 from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, broken, unmarked
 from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
@@ -152,22 +152,11 @@ def _names_tools(fault: ServerFault) -> bool:
     )
 
 
-class OpenAIEmbedder(engine.ServerEmbedder):
-    """Turns texts into vectors of length 1. Such a server does not say when a model has changed: its name must do."""
-
-    def __init__(self, model: str, find: Callable[[Cancel], Address]):
-        super().__init__(model)
-        self._find = find
-
-    def _vectors(self, texts: list[str], cancel: Cancel) -> Any:
-        body = {"model": self.model, "input": texts, "encoding_format": "float"}
-        self.address = self._find(cancel)
-        answer = http.fetch(self.address, "/embeddings", body, cancel=cancel)
-        data = http.objects(http.fields(answer).get("data"))
-        return [each.get("embedding") for each in sorted(data, key=lambda each: http.int_or_zero(each.get("index")))]
-
-    def _version(self) -> str:
-        return self.model.replace(" ", "%20")
+def vectors(address: Address, model: str, texts: Sequence[str], cancel: Cancel) -> list[Any]:
+    """What a server sends as the vectors of the texts, in their order. Raises ServerFault, AgentError."""
+    body = {"model": model, "input": texts, "encoding_format": "float"}
+    data = http.objects(http.fields(http.fetch(address, "/embeddings", body, cancel=cancel)).get("data"))
+    return [each.get("embedding") for each in sorted(data, key=lambda each: http.int_or_zero(each.get("index")))]
 
 
 KIND = ServerKind("a server that speaks /v1", "start it", "the setting host", "http://127.0.0.1:8080/v1")
@@ -189,14 +178,11 @@ class OpenAIEngine(Engine):
     settings: ChatSettings = ChatSettings()
     name = "openai"
     start = KIND.start
+    no_model = "has no chat model"
 
     @property
     def address(self) -> Address:
         return read_address(self.host, self.key, private_only=self.private_only)
-
-    @property
-    def url(self) -> str:
-        return self.address.url
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         server = self.address
@@ -216,13 +202,12 @@ class OpenAIEngine(Engine):
             engine.refuse_cloud(model)  # Ollama speaks /v1 too
         return OpenAIModel(model, self.address, self.settings)
 
-    def embedder(self, model: str) -> OpenAIEmbedder:
-        return OpenAIEmbedder(model, lambda cancel: self.address)
+    def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> list[Any]:
+        return vectors(self.address, model, texts, cancel)
 
-    def missing(self, model: str = "") -> ModelMissing:
-        if model:
-            return engine.missing(model, self.address)
-        return ModelMissing(f"the server at {self.url} has no chat model")
+    def version(self, model: str) -> str:
+        """Its name must do: such a server does not say when a model has changed."""
+        return model.replace(" ", "%20")
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:

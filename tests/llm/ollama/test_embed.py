@@ -9,7 +9,7 @@ import pytest
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm.engine import BATCH_SIZE, traits
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import OllamaEmbedder
+from agent_cli.llm.ollama import OllamaEngine
 from tests.llm.asking import nowhere
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
@@ -27,8 +27,12 @@ def server():
         yield it
 
 
+def embedder_of(server, model="nomic-embed-text"):
+    return OllamaEngine(server.host).embedder(model)
+
+
 def test_each_text_gets_a_vector_in_order(server):
-    one, two, again = OllamaEmbedder(server.host, "nomic-embed-text").embed(["dentist", "garden", "dentist"])
+    one, two, again = embedder_of(server).embed(["dentist", "garden", "dentist"])
 
     assert one == again != two
     assert math.isclose(math.hypot(*one), 1, rel_tol=1e-5)
@@ -36,7 +40,7 @@ def test_each_text_gets_a_vector_in_order(server):
 
 
 def test_documents_and_questions_get_the_prefixes_of_the_model(server):
-    embedder = OllamaEmbedder(server.host, "nomic-embed-text")
+    embedder = embedder_of(server)
     document, query = embedder.embed_documents(["dentist"])[0], embedder.embed_query("dentist")
 
     assert document == query  # by the same words: the test server looks through the prefix
@@ -66,7 +70,7 @@ def test_prefixes_are_known_by_the_name(model, prefixes):
 
 
 def test_many_texts_go_in_batches(server):
-    vectors = OllamaEmbedder(server.host, "nomic-embed-text").embed([f"word{n}" for n in range(BATCH_SIZE * 2 + 1)])
+    vectors = embedder_of(server).embed([f"word{n}" for n in range(BATCH_SIZE * 2 + 1)])
 
     assert len(vectors) == BATCH_SIZE * 2 + 1
     assert [len(body["input"]) for body in server.embeds] == [BATCH_SIZE, BATCH_SIZE, 1]
@@ -74,7 +78,7 @@ def test_many_texts_go_in_batches(server):
 
 
 def test_empty_texts_are_never_sent(server):
-    embedder = OllamaEmbedder(server.host, "nomic-embed-text")
+    embedder = embedder_of(server)
 
     assert embedder.embed(["", " \n"]) == [None, None]
     assert server.embeds == []
@@ -86,52 +90,55 @@ def test_bad_text_fails_alone(server):
     server.embed = lambda model, text: [math.nan] * 8 if "bad" in text else [1.0] + [0.0] * 7
     texts = ["good", "good", "bad", "good", "good", "good", "bad", "good"]
 
-    vectors = OllamaEmbedder(server.host, "nomic-embed-text").embed(texts)
+    vectors = embedder_of(server).embed(texts)
 
     assert [vector is None for vector in vectors] == [text == "bad" for text in texts]
 
 
 def test_long_texts_are_cut_by_characters(server):
-    list(OllamaEmbedder(server.host, "nomic-embed-text").embed(["x" * 5000]))
+    list(embedder_of(server).embed(["x" * 5000]))
     server.registry.add(Model("all-minilm", capabilities=("embedding",)))
-    list(OllamaEmbedder(server.host, "all-minilm").embed(["x" * 5000]))
+    list(embedder_of(server, "all-minilm").embed(["x" * 5000]))
 
     assert [len(body["input"][0]) for body in server.embeds] == [2000, 1024]
 
 
 def test_identity_changes_with_whatever_makes_vectors_differ(server):
-    identity = OllamaEmbedder(server.host, "nomic-embed-text").identity()
+    identity = embedder_of(server).identity()
 
     assert identity == f"nomic-embed-text:latest {NOMIC.digest} 8 'search_document: ' 'search_query: '"
-    assert OllamaEmbedder(server.host, "granite-embedding:30m").identity().endswith(" 4 '' ''")
+    assert embedder_of(server, "granite-embedding:30m").identity().endswith(" 4 '' ''")
 
 
 def test_missing_embedder_can_be_pulled(server):
-    for ask in (lambda: OllamaEmbedder(server.host, "nope").embed(["a"]), OllamaEmbedder(server.host, "nope").identity):
+    for ask in (
+        lambda: embedder_of(server, "nope").embed(["a"]),
+        embedder_of(server, "nope").identity,
+    ):
         with pytest.raises(ModelMissing, match="run `ollama pull nope`"):
             ask()
 
 
 def test_chat_model_cannot_embed(server):
     with pytest.raises(ModelMissing, match="cannot embed"):
-        OllamaEmbedder(server.host, "qwen3:8b").embed(["a"])
+        embedder_of(server, "qwen3:8b").embed(["a"])
 
 
 def test_cloud_embedder_is_refused_before_anything_is_sent(server):
     with pytest.raises(ModelMissing):
-        OllamaEmbedder(server.host, "nomic:cloud").embed(["a"])
+        embedder_of(server, "nomic:cloud").embed(["a"])
     assert server.requests == []
 
 
 def test_no_server_is_said():
     with nowhere() as host, pytest.raises(ModelUnavailable):
-        OllamaEmbedder(host, "nomic-embed-text").embed(["a"])
+        OllamaEngine(host).embedder("nomic-embed-text").embed(["a"])
 
 
 def test_cloud_embedder_under_an_innocent_name_never_sees_the_words():
     with OllamaServer(models=[Model("mine", ("embedding",), remote_host="https://ollama.com:443")]) as server:
         with pytest.raises(ModelMissing, match="somebody else's machine"):
-            OllamaEmbedder(server.host, "mine").embed(["a"])
+            embedder_of(server, "mine").embed(["a"])
         assert server.embeds == []
 
 
@@ -139,20 +146,20 @@ def test_cloud_embedder_under_an_innocent_name_never_sees_the_words():
 def test_answer_without_vectors_is_a_failure(server, body):
     server.play_embed(script.Failure(200, body))
     with pytest.raises(ModelFailed, match="did not send 1 vectors for 1 texts"):
-        OllamaEmbedder(server.host, "nomic-embed-text").embed(["a"])
+        embedder_of(server).embed(["a"])
 
 
 def test_failing_server_is_a_failure_with_its_words(server):
     server.play_embed(script.error(500, "llama-server process has terminated: signal: killed"))
     with pytest.raises(ModelFailed, match="signal: killed"):
-        OllamaEmbedder(server.host, "nomic-embed-text").embed(["a", "b"])
+        embedder_of(server).embed(["a", "b"])
 
 
 def test_old_not_a_number_error_halves_the_batch(server):
     nan = script.error(500, "failed to encode response: json: unsupported value: NaN")
     server.play_embed(nan, nan)
 
-    one, two = OllamaEmbedder(server.host, "nomic-embed-text").embed(["a", "b"])
+    one, two = embedder_of(server).embed(["a", "b"])
     assert one is None
     assert two is not None
 
@@ -163,5 +170,5 @@ def test_embedding_stops_at_once(server):
     threading.Timer(0.1, cancel).start()
     start = time.monotonic()
     with pytest.raises(Cancelled):
-        OllamaEmbedder(server.host, "nomic-embed-text").embed(["a"], cancel)
+        embedder_of(server).embed(["a"], cancel)
     assert time.monotonic() - start < 5
