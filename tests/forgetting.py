@@ -9,6 +9,7 @@ from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import due_times, periods
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.memory.search import index, recall_log, vectors
 from agent_cli.memory.search.recall import Hit
@@ -29,6 +30,20 @@ def traces(path, secret):
             pieces |= {encoded[n : n + 8].lower() for n in range(len(encoded) - 7)} | {encoded.lower()}
     held = b"".join(each.read_bytes().lower() for each in Path(path).parent.glob(Path(path).name + "*"))
     return sum(held.count(piece) for piece in pieces)
+
+
+def planned(db, *named):
+    """What goes with the rows that have these handles."""
+    return forget.planned(db, provenance.select_by_handle(db, "person", named))
+
+
+def about(db, words):
+    """What goes with a topic."""
+    return forget.planned(db, provenance.select_by_topic(db, "person", words), words)
+
+
+def erase(db, *named):
+    return erasure_receipt.erase(db, planned(db, *named), noon)
 
 
 def keep_period(db, grain, words, details, *sources, at=NOON, owner="person"):

@@ -74,17 +74,6 @@ def test_a_file_others_could_read_is_closed_to_them_and_a_folder_that_was_there_
     assert (mode(path), mode(path.parent)) == ("0o600", "0o755")
 
 
-def test_a_file_that_is_there_is_opened_again_with_its_rows(path):
-    first, _ = opened(path)
-    first.execute("insert into meta values ('colour', 'green')")
-    first.close()
-
-    again, _ = opened(path)
-
-    assert again.value("select value from meta where key = 'colour'") == "green"
-    again.close()
-
-
 @pytest.mark.parametrize(
     "sql", ["create table bookmark (url)", f"pragma user_version = {schema.VERSION + 1}"], ids=["another's", "newer"]
 )
@@ -103,37 +92,27 @@ def test_a_refused_file_keeps_its_bytes_its_mode_and_its_time(path, sql):
     assert (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns, os.listdir(path.parent)) == before
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/home/me/memory.db", ""),
-        ("/mnt/share/memory.db", "nfs4"),
-        ("/mnt/share/a/b/memory.db", "nfs4"),
-        ("/mnt/shared/memory.db", ""),
-        ("/mnt/share/disk/memory.db", ""),
-        ("/mnt/my share/memory.db", "cifs"),
-        ("/mnt/back\\slash/memory.db", "smb3"),
-        ("/mnt/host/c/memory.db", "9p"),
-        ("/mnt/guest/memory.db", "virtiofs"),
-        ("/mnt/ssh/memory.db", "fuse.sshfs"),
-        ("/mnt/twice/memory.db", ""),
-        ("/mnt/nfs/memory.db", ""),
-        ("/mnt/fuse/memory.db", ""),
-    ],
-)
-def test_a_network_file_system_is_known_by_the_innermost_mount(mounts, tmp_path, path, kind):
-    assert file.network_file_system(tmp_path / path, mounts) == kind
-
-
-def test_a_link_into_a_network_file_system_is_seen_through(mounts, tmp_path):
+def test_a_network_file_system_is_known_by_the_innermost_mount_also_through_a_link(mounts, tmp_path):
     link = tmp_path / "data"
     link.symlink_to("/mnt/share")
-
-    assert file.network_file_system(link / "memory.db", mounts) == "nfs4"
-
-
-def test_without_a_list_of_mounts_nothing_is_a_network(tmp_path):
-    assert file.network_file_system(tmp_path / "memory.db", tmp_path / "missing") == ""
+    for path, kind in {
+        "/home/me/memory.db": "",
+        "/mnt/share/memory.db": "nfs4",
+        "/mnt/share/a/b/memory.db": "nfs4",
+        "/mnt/shared/memory.db": "",
+        "/mnt/share/disk/memory.db": "",
+        "/mnt/my share/memory.db": "cifs",
+        "/mnt/back\\slash/memory.db": "smb3",
+        "/mnt/host/c/memory.db": "9p",
+        "/mnt/guest/memory.db": "virtiofs",
+        "/mnt/ssh/memory.db": "fuse.sshfs",
+        "/mnt/twice/memory.db": "",
+        "/mnt/nfs/memory.db": "",
+        "/mnt/fuse/memory.db": "",
+        link / "memory.db": "nfs4",
+    }.items():
+        assert (path, file.network_file_system(tmp_path / path, mounts)) == (path, kind)
+    assert file.network_file_system(tmp_path / "memory.db", tmp_path / "missing") == ""  # no list of mounts
 
 
 def test_on_a_network_the_journal_is_a_plain_one_and_told_once(path, tmp_path):
@@ -161,67 +140,42 @@ if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
-try:
-    file.open_file(Path(sys.argv[1]), datetime.now().astimezone(), print)
-except StoreError as error:
-    print(error)
+for path in map(Path, sys.argv[1:]):
+    try:
+        file.open_file(path, datetime.now().astimezone(), print)
+    except StoreError as error:
+        print(error)
 """
 
 
-def said_to_somebody(path):
-    """What a person without rights of the superuser is told."""
-    ran = subprocess.run([sys.executable, "-c", OPEN, str(path)], capture_output=True, text=True, timeout=30)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout
-
-
-@pytest.fixture
-def everyones():
-    """A folder that anybody may look into."""
+def test_what_may_not_be_written_or_looked_into_is_a_sentence_for_who_has_no_rights_of_the_superuser():
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
+        everyones = Path(folder)
+        everyones.chmod(0o755)
+        for name, rights in (("closed", 0o555), ("locked", 0o000)):
+            (everyones / name).mkdir()
+            (everyones / name).chmod(rights)
+        opened(everyones / "full.db")[0].close()
+        (everyones / "empty.db").touch()
+        for name in ("full.db", "empty.db"):
+            (everyones / name).chmod(0o444)
+        paths = [everyones / name for name in ("closed/a.db", "locked/deeper/a.db", "full.db", "empty.db")]
+        ran = subprocess.run([sys.executable, "-c", OPEN, *paths], capture_output=True, text=True, timeout=30)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    told = ran.stdout.splitlines()
+    assert told[:2] == [
+        f"{path}: the file cannot be created; check the permissions of its folder" for path in paths[:2]
+    ]
+    for path in paths[2:]:
+        assert any(line.startswith(f"{path}: the database cannot be ") for line in told)
 
 
-def test_a_folder_that_may_not_be_written_is_a_sentence(everyones):
-    path = everyones / "closed" / "memory.db"
-    path.parent.mkdir()
-    path.parent.chmod(0o555)
-
-    assert said_to_somebody(path) == f"{path}: the file cannot be created; check the permissions of its folder\n"
-
-
-def test_a_folder_that_may_not_be_made_or_looked_into_is_a_sentence(everyones):
-    closed = everyones / "closed"
-    closed.mkdir(0o500)
-    closed.chmod(0o000)
-    path = closed / "deeper" / "memory.db"
-
-    assert said_to_somebody(path) == f"{path}: the file cannot be created; check the permissions of its folder\n"
-
-
-@pytest.mark.parametrize("full", [True, False], ids=["with rows", "empty"])
-def test_a_file_that_may_not_be_written_is_a_sentence(everyones, full):
-    path = everyones / "memory.db"
-    if full:
-        opened(path)[0].close()
-    else:
-        path.touch()
-    path.chmod(0o444)
-
-    assert said_to_somebody(path).startswith(f"{path}: the database cannot be ")
-
-
-def test_a_folder_in_place_of_the_file_is_a_sentence(tmp_path):
-    with pytest.raises(StoreError, match=r"cannot be opened \(Is a directory\); name another with --db"):
-        opened(tmp_path)
-
-
-def test_a_file_in_place_of_the_folder_is_a_sentence(tmp_path):
+def test_a_folder_in_place_of_the_file_and_a_file_in_place_of_the_folder_is_a_sentence(tmp_path):
     (tmp_path / "data").touch()
-
-    with pytest.raises(StoreError, match=r"cannot be opened \(.*\); name another with --db"):
-        opened(tmp_path / "data" / "memory.db")
+    for place in (tmp_path, tmp_path / "data" / "memory.db"):
+        with pytest.raises(StoreError, match=r"cannot be opened \(.*\); name another with --db"):
+            opened(place)
 
 
 BOTH = """

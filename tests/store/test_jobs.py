@@ -29,35 +29,28 @@ def states(db):
     return [(row["id"], row["state"], row["attempts"], row["error"]) for row in jobs.listing(db, 10)]
 
 
-def test_one_job_waits_for_each_kind_and_subject(db):
+def test_one_job_waits_for_each_kind_and_subject_the_longest_waiting_comes_first_and_each_is_had_once(db):
     for _ in range(2):
         jobs.add(db, "summary", "s1", NOON)
-        jobs.add(db, "summary", "s2", NOON)
+        jobs.add(db, "summary", "s2", NOON - HOUR)
+        jobs.add(db, "summary", "s3", NOON + MINUTE)
 
-    assert [(row["kind"], row["subject"]) for row in jobs.listing(db, 10)] == [("summary", "s2"), ("summary", "s1")]
-
-
-def test_a_job_that_is_done_may_be_queued_again(db):
-    jobs.add(db, "summary", "s1", NOON)
-    jobs.finish(db, jobs.claim(db, NOON), NOON)
-    jobs.add(db, "summary", "s1", NOON)
-
-    assert states(db) == [("j2", "ready", 0, ""), ("j1", "done", 1, "")]
-
-
-def test_the_job_that_waited_longest_comes_first_and_each_is_had_once(db):
-    jobs.add(db, "summary", "s1", NOON)
-    jobs.add(db, "summary", "s2", NOON - HOUR)
-
-    assert [jobs.claim(db, NOON) for _ in range(3)] == [Job(2, "summary", "s2", 1), Job(1, "summary", "s1", 1), None]
-
-
-def test_a_job_that_is_not_due_waits(db):
-    jobs.add(db, "summary", "s1", NOON + MINUTE)
-
-    assert (jobs.any_due(db, NOON), jobs.claim(db, NOON)) == (False, None)
-    assert jobs.any_due(db, NOON + MINUTE)
-    assert jobs.claim(db, NOON + MINUTE) == Job(1, "summary", "s1", 1)
+    assert [row["subject"] for row in jobs.listing(db, 10)] == ["s3", "s2", "s1"]
+    first = jobs.claim(db, NOON)
+    assert [first, jobs.claim(db, NOON), jobs.claim(db, NOON)] == [
+        Job(2, "summary", "s2", 1),
+        Job(1, "summary", "s1", 1),
+        None,
+    ]
+    assert (jobs.any_due(db, NOON), jobs.any_due(db, NOON + MINUTE)) == (False, True)
+    jobs.finish(db, first, NOON)
+    jobs.add(db, "summary", "s2", NOON)  # what is done may be queued again
+    assert [(row["subject"], row["state"]) for row in jobs.listing(db, 10)] == [
+        ("s2", "ready"),
+        ("s3", "ready"),
+        ("s1", "running"),
+        ("s2", "done"),
+    ]
 
 
 CLAIM = """
@@ -101,12 +94,15 @@ def test_two_processes_never_hold_one_job_and_those_of_a_killed_one_are_free_at_
     assert freed == first
 
 
-def test_a_lease_ends(db):
+def test_a_lease_ends_with_its_time_or_its_process(db):
     jobs.add(db, "summary", "s1", NOON)
     jobs.claim(db, NOON)
 
     assert jobs.claim(db, NOON + jobs.LEASE - MINUTE) is None
+    assert not jobs.any_due(db, NOON)
     assert jobs.claim(db, NOON + jobs.LEASE) == Job(1, "summary", "s1", 2)
+    db.execute("update job set holder = ?", (f"{socket.gethostname()}/999999999/1",))
+    assert jobs.any_due(db, NOON)  # at once where the process has died
 
 
 def test_somebody_who_finishes_late_is_told_and_the_effect_does_not_happen(db):
@@ -122,23 +118,15 @@ def test_somebody_who_finishes_late_is_told_and_the_effect_does_not_happen(db):
 
     with pytest.raises(jobs.LeaseLost):
         finish(late, "late")
+    jobs.fail(db, late, "too late", later)
+    jobs.release(db, late)
+    assert states(db) == [("j1", "running", 2, "")]
     finish(other, "once")
     with pytest.raises(jobs.LeaseLost):
         jobs.finish(db, other, later)
 
     assert db.value("select value from meta where key = 'effect'") == "once"
     assert states(db) == [("j1", "done", 2, "")]
-
-
-def test_somebody_who_fails_late_changes_nothing(db):
-    jobs.add(db, "summary", "s1", NOON)
-    late = jobs.claim(db, NOON)
-    jobs.claim(db, NOON + jobs.LEASE)
-
-    jobs.fail(db, late, "too late", NOON + jobs.LEASE)
-    jobs.release(db, late)
-
-    assert states(db) == [("j1", "running", 2, "")]
 
 
 def test_each_failure_doubles_the_pause_and_the_fifth_parks_it_with_the_error(db):
@@ -157,6 +145,38 @@ def test_each_failure_doubles_the_pause_and_the_fifth_parks_it_with_the_error(db
     assert (jobs.any_due(db, NOON + 100 * HOUR), jobs.claim(db, NOON + 100 * HOUR)) == (False, None)
 
 
+@pytest.mark.parametrize("again", ["retried", "queued anew"])
+def test_a_parked_job_that_is_retried_or_queued_anew_has_all_its_attempts_again(db, again):
+    jobs.add(db, "summary", "s1", NOON)
+    for number in range(5):
+        jobs.fail(db, jobs.claim(db, NOON + number * HOUR), "no", NOON)
+    later = NOON + 9 * HOUR
+
+    if again == "retried":
+        jobs.retry(db, 1, later)
+    else:
+        jobs.add(db, "summary", "s1", later)
+
+    assert states(db) == [("j1", "ready", 0, "")]
+    for _ in range(9):  # nor does one that is put back lose any
+        job = jobs.claim(db, later)
+        assert job == Job(1, "summary", "s1", 1)
+        jobs.release(db, job)
+
+
+def test_only_what_waits_or_is_parked_can_be_retried(db):
+    def refused():
+        with pytest.raises(UsageError, match="no job j1 is waiting or parked; `agent jobs list` shows them all"):
+            jobs.retry(db, 1, NOON)
+
+    refused()
+    jobs.add(db, "summary", "s1", NOON)
+    job = jobs.claim(db, NOON)
+    refused()
+    jobs.finish(db, job, NOON)
+    refused()
+
+
 def test_a_job_whose_process_died_five_times_is_parked(db):
     jobs.add(db, "summary", "s1", NOON)
     for number in range(5):
@@ -164,48 +184,6 @@ def test_a_job_whose_process_died_five_times_is_parked(db):
 
     assert jobs.claim(db, NOON + 5 * jobs.LEASE) is None
     assert states(db) == [("j1", "parked", 5, "the process that ran it ended unexpectedly, five times")]
-
-
-def test_a_job_that_is_put_back_has_lost_no_attempt(db):
-    jobs.add(db, "summary", "s1", NOON)
-    for _ in range(9):
-        jobs.release(db, jobs.claim(db, NOON))
-
-    assert states(db) == [("j1", "ready", 0, "")]
-
-
-def test_retry_gives_a_parked_job_all_its_attempts_again(db):
-    jobs.add(db, "summary", "s1", NOON)
-    for number in range(5):
-        jobs.fail(db, jobs.claim(db, NOON + number * HOUR), "no", NOON)
-
-    jobs.retry(db, 1, NOON)
-
-    assert states(db) == [("j1", "ready", 0, "")]
-    assert jobs.claim(db, NOON) == Job(1, "summary", "s1", 1)
-
-
-def test_a_job_given_up_runs_again_when_there_is_a_new_reason(db):
-    jobs.add(db, "summary", "s1", NOON)
-    for n in range(5):
-        job = jobs.claim(db, NOON + n * HOUR)
-        jobs.fail(db, job, "no", NOON + n * HOUR)
-
-    jobs.add(db, "summary", "s1", NOON + 9 * HOUR)
-
-    assert jobs.claim(db, NOON + 9 * HOUR) == Job(1, "summary", "s1", 1)
-
-
-@pytest.mark.parametrize("end", ["missing", "running", "done"])
-def test_only_what_waits_or_is_parked_can_be_retried(db, end):
-    if end != "missing":
-        jobs.add(db, "summary", "s1", NOON)
-        job = jobs.claim(db, NOON)
-    if end == "done":
-        jobs.finish(db, job, NOON)
-
-    with pytest.raises(UsageError, match="no job j1 is waiting or parked; `agent jobs list` shows them all"):
-        jobs.retry(db, 1, NOON)
 
 
 def test_the_list_has_what_is_not_done_first(db):
@@ -224,14 +202,6 @@ def test_the_list_has_what_is_not_done_first(db):
         "finished_at": "2026-01-02T12:01:00.000Z",
         "error": "",
     }
-
-
-def test_work_of_a_process_that_died_counts_as_due(db):
-    jobs.add(db, "summary", "s1", NOON)
-    jobs.claim(db, NOON)
-    assert not jobs.any_due(db, NOON)
-    db.execute("update job set holder = ?", (f"{socket.gethostname()}/999999999/1",))
-    assert jobs.any_due(db, NOON)
 
 
 def test_what_was_done_long_ago_is_not_kept(db):

@@ -13,16 +13,9 @@ from agent_cli.memory.search import recall_log, word_tables
 from agent_cli.memory.search.recall import Hit
 from agent_cli.messages import Part, ToolCall, ToolResult
 from agent_cli.store import ids
-from tests.conftest import HERE, NOON, empty, noon
-from tests.forgetting import sync, traces
+from tests.conftest import HERE, NOON, noon
+from tests.forgetting import about, erase, planned, sync, traces
 from tests.recalling import STRANGER, find, say
-
-
-@pytest.fixture
-def file(tmp_path):
-    database = empty(tmp_path / "memory.db")
-    yield database
-    database.close()
 
 
 @pytest.fixture
@@ -35,18 +28,6 @@ def folder(tmp_path):
 def add(db, path):
     documents.add(db, HERE, str(path), noon)
     return sync(db)
-
-
-def planned(db, *handles):
-    return forget.planned(db, provenance.select_by_handle(db, "person", handles))
-
-
-def about(db, words):
-    return forget.planned(db, provenance.select_by_topic(db, "person", words), words)
-
-
-def erase(db, *handles):
-    return erasure_receipt.erase(db, planned(db, *handles), noon)
 
 
 def texts(db):
@@ -292,12 +273,6 @@ def test_of_very_many_sections_no_trace_is_left(file, folder):
     assert len(texts(file)) == 30
     for name in (word_tables.table(file, index) for index in ("words", "trigrams")):
         file.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
-
-
-def test_a_draft_is_named_and_forgotten_like_every_note(db, session):
-    made = notes.add(db, HERE, "Shall we meet at the alpaca farm?", noon, title="draft to Anna", origin="model")
-    assert about(db, "alpaca farm").counts == {"notes": 1}
-    assert erase(db, made.handle).clean
 
 
 def test_of_more_files_than_can_be_named_the_rest_is_counted(db, folder):

@@ -5,26 +5,15 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt, forget
 from agent_cli.memory.language import keywords
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
 from agent_cli.messages import Part
-from tests.conftest import HERE, NOON, empty, memory_of, noon
-from tests.forgetting import traces
+from tests.conftest import HERE, NOON, memory_of, noon
+from tests.forgetting import about, planned, traces
 from tests.recalling import STRANGER, handles, note, reply, say
 from tests.tables import for_each
-
-
-@pytest.fixture
-def file(tmp_path):
-    database = empty(tmp_path / "memory.db")
-    yield database
-    database.close()
-
-
-def planned(db, *named):
-    return forget.planned(db, provenance.select_by_handle(db, "person", named))
 
 
 def keep(db, statement):
@@ -61,7 +50,7 @@ def test_a_question_of_which_only_the_answer_is_erased_is_shown(file):
     say(file, session, "What can I cook today?")
     reply(file, session, "Soup.")
 
-    plan = forget.planned(file, provenance.select_by_topic(file, "person", "Kleinschmidt"), "Kleinschmidt")
+    plan = about(file, "Kleinschmidt")
 
     assert related(plan) == {"m1": "asks for m2"}
     assert erasure_receipt.erase(file, forget.with_related(file, plan, ["m1"]), noon).clean

@@ -27,31 +27,27 @@ def after(db, session):
     return row, log.notes(db, session), waiting, told
 
 
-def test_a_session_that_is_left_is_closed_with_an_extract_and_its_summary_queued(db, spoken):
+@pytest.mark.parametrize(
+    ("end", "actor", "queued"),
+    [
+        (lambda db, id: closing.close(db, id, noon), "person", [("summary", "s1")]),
+        (lambda db, id: close_with(db, id, "The cat is Mia."), "person", [("grain", "2026-01-02")]),
+        (lambda db, id: closing.end_one_shot(db, id, noon), "program", [("grain", "2026-01-02")]),
+        (lambda db, id: [log.erase(db, [1]), closing.close(db, id, noon, actor="program")], "program", []),
+    ],
+    ids=["left", "closed with its summary", "a single question", "nothing was said"],
+)
+def test_a_session_ends_without_its_jottings_and_queues_what_is_to_be_made_of_it(db, spoken, end, actor, queued):
+    end(db, spoken)
+
+    assert after(db, spoken) == ((1, None), [], queued, [("session closed", actor, "s1")])
+
+
+def test_a_session_that_is_left_has_an_extract_until_its_summary_is_made(db, spoken):
     closing.close(db, spoken, noon)
 
-    assert after(db, spoken) == ((1, None), [], [("summary", "s1")], [("session closed", "person", "s1")])
     made = summaries.of_session(db, spoken)
     assert (made.text, made.method) == ("My cat is Mia.", "extract")
-
-
-def test_one_that_is_closed_with_its_summary_queues_its_day_alone(db, spoken):
-    close_with(db, spoken, "The cat is Mia.")
-
-    assert after(db, spoken) == ((1, None), [], [("grain", "2026-01-02")], [("session closed", "person", "s1")])
-    assert summaries.of_session(db, spoken).text == "The cat is Mia."
-
-
-def test_one_in_which_nothing_was_said_gets_no_summary(db, session):
-    closing.close(db, session, noon, actor="program")
-
-    assert after(db, session) == ((1, None), [], [], [("session closed", "program", "s1")])
-
-
-def test_a_one_shot_is_over_without_a_summary_of_its_own_and_queues_its_day(db, spoken):
-    closing.end_one_shot(db, spoken, noon)
-
-    assert after(db, spoken) == ((1, None), [], [("grain", "2026-01-02")], [("session closed", "program", "s1")])
 
 
 def test_closing_is_whole_or_not_at_all(db, spoken):
@@ -85,21 +81,15 @@ def killed(db, kind):
 
 def test_what_a_killed_process_left_open_is_closed_and_gets_its_summary(db):
     chat, once = killed(db, "chat"), killed(db, "ask")
+    lives = sessions.start(db, HERE, NOON)
 
     closing.close_abandoned(db, noon)
 
+    assert sessions.get(db, lives, HERE.owner).closed_at is None
     assert [sessions.get(db, id, HERE.owner).closed_at is not None for id in (chat, once)] == [True, True]
     assert [entry.finish for entry in log.history(db, chat)] == ["stop", "interrupted"]
     queued = {(row["kind"], row["subject"]) for row in jobs.listing(db, 9)}
     assert queued == {("summary", f"s{chat}"), ("grain", "2026-01-02")}
-
-
-def test_a_session_that_lives_is_not_swept(db, session):
-    log.add_user_message(db, session, HERE, [Part("I like tea", "typed")], NOON)
-
-    closing.close_abandoned(db, noon)
-
-    assert sessions.get(db, session, HERE.owner).closed_at is None
 
 
 def test_a_session_to_which_nothing_was_added_is_not_summarised_again(db, session):
@@ -136,6 +126,7 @@ def answered(db, session):
 
 def test_a_session_left_alone_is_closed_and_summarised_once_whoever_notices_first(db, spoken):
     answered(db, spoken)
+    closing.close_silent(db, at(10**6), timedelta())  # without a limit
     closing.close_silent(db, at(29), LATER)
     assert after(db, spoken)[2:] == ([], [])
 
@@ -156,24 +147,13 @@ def test_one_taken_up_again_is_not_closed_because_it_is_old(db, spoken):
     assert sessions.get(db, spoken, "person").closed_at is not None
 
 
-def test_one_that_is_still_being_answered_is_not_closed(db, spoken):
-    log.open_reply(db, spoken, HERE, "m", NOON)
-
-    closing.close_silent(db, at(300), LATER)
-
-    assert sessions.get(db, spoken, "person").closed_at is None
-
-
 def test_one_whose_question_still_waits_for_its_answer_is_closed_only_when_its_process_has_died(db, spoken):
+    reply = log.open_reply(db, spoken, HERE, "m", NOON)
+    closing.close_silent(db, at(300), LATER)
+    log.erase(db, [reply])
     closing.close_silent(db, at(300), LATER)
     assert sessions.get(db, spoken, "person").closed_at is None
 
     db.execute("update session set holder = ?", (f"{socket.gethostname()}/999999999/1",))
     closing.close_silent(db, at(301), LATER)
     assert sessions.get(db, spoken, "person").closed_at is not None
-
-
-def test_without_a_limit_nothing_is_closed(db, spoken):
-    closing.close_silent(db, at(10**6), timedelta())
-
-    assert sessions.get(db, spoken, "person").closed_at is None

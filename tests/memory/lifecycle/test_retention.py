@@ -13,7 +13,7 @@ from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import retention
 from agent_cli.memory.planner import schedules, tasks
 from agent_cli.memory.search import index, recall, word_tables
@@ -21,10 +21,9 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Part
-from agent_cli.store import jobs, schema
-from agent_cli.store.db import Database
+from agent_cli.store import jobs
 from tests import forgetting, years
-from tests.conftest import HERE, NOON, memory_of
+from tests.conftest import HERE, empty, memory_of
 from tests.tables import for_each
 from tests.years import ZONE, at
 
@@ -37,42 +36,35 @@ def now():
     return NOW
 
 
-def opened():
-    db = Database()
-    db.prepare()
-    schema.reconcile(db, NOON)
+def opened(first):
+    db = empty()
+    years.live(db, first, NOW)
     return db
 
 
 @pytest.fixture(scope="module")
-def three_years():
-    db = opened()
-    years.live(db, FIRST, NOW)
-    yield db
-    db.close()
+def files():
+    """Three years, and a season: from the end of a year to the middle of March."""
+    made = {"lived": opened(FIRST), "season": opened(date(2025, 12, 15))}
+    yield made
+    for db in made.values():
+        db.close()
 
 
-@pytest.fixture
-def lived(three_years, db):
-    for _ in three_years.copy_into(db):
+def copy_of(made, db):
+    for _ in made.copy_into(db):
         pass
     return db
 
 
-@pytest.fixture(scope="module")
-def three_months():
-    """From the end of a year to the middle of March."""
-    db = opened()
-    years.live(db, date(2025, 12, 15), NOW)
-    yield db
-    db.close()
+@pytest.fixture
+def lived(files, db):
+    return copy_of(files["lived"], db)
 
 
 @pytest.fixture
-def season(three_months, db):
-    for _ in three_months.copy_into(db):
-        pass
-    return db
+def season(files, db):
+    return copy_of(files["season"], db)
 
 
 def run(db, table, time=now):
@@ -110,41 +102,29 @@ def every(grain, after):
     return {each.key for each in found if at(each.end, 0) > after and each.end <= NOW.date()}
 
 
-@pytest.mark.parametrize(
-    ("preset", "working", "day", "week", "month", "quarter", "year"),
-    [
-        ("short", (2026, 3, 13), (2026, 2, 13), (2026, 2, 1), (2025, 9, 15), (2025, 3, 15), (2024, 3, 15)),
-        ("medium", (2026, 3, 10), (2026, 1, 14), (2025, 12, 21), (2025, 3, 15), (2024, 3, 15), (2022, 3, 15)),
-        ("long", (2026, 3, 5), (2025, 11, 15), (2025, 9, 28), (2024, 3, 15), (2022, 3, 15), (2018, 3, 15)),
-    ],
-)
-def test_each_preset_removes_what_is_older_than_it_says_and_nothing_else(
-    lived, preset, working, day, week, month, quarter, year
-):
-    before = summary_texts(lived)
+LIMITS = {  # of each grain, what ended by then goes
+    "short": ((2026, 3, 13), (2026, 2, 13), (2026, 2, 1), (2025, 9, 15), (2025, 3, 15), (2024, 3, 15)),
+    "medium": ((2026, 3, 10), (2026, 1, 14), (2025, 12, 21), (2025, 3, 15), (2024, 3, 15), (2022, 3, 15)),
+    "long": ((2026, 3, 5), (2025, 11, 15), (2025, 9, 28), (2024, 3, 15), (2022, 3, 15), (2018, 3, 15)),
+}
+
+
+@pytest.mark.parametrize("preset", LIMITS)
+def test_each_preset_removes_what_is_older_than_it_says_and_nothing_else(lived, preset):
+    before, said = summary_texts(lived), messages(lived)
+    assert (run(lived, {}), messages(lived)) == ({}, said)  # while it is off
 
     run(lived, {"preset": preset})
 
+    working, *coarser = (at(date(*limit), 12) for limit in LIMITS[preset])
     days = {FIRST + timedelta(days=n) for n in range((NOW.date() - FIRST).days + 1)}
-    assert messages(lived) == {each for each in days if at(each, 10, 1) >= at(date(*working), 12)} | (
-        {each for each in days if each.weekday() == 6 and at(each, 15, 1) >= at(date(*working), 12)} & days
-        if at(NOW.date(), 15) < NOW
-        else set()
-    )
-    kept = {each for each in days if at(each + timedelta(days=1), 0) > at(date(*day), 12)}
-    assert of_sessions(lived) == kept
-    for grain, limit in (("day", day), ("week", week), ("month", month), ("quarter", quarter), ("year", year)):
-        assert keys(lived, grain) == every(grain, at(date(*limit), 12)), grain
+    assert messages(lived) == {each for each in days if at(each, 10, 1) >= working}
+    assert of_sessions(lived) == {each for each in days if at(each + timedelta(days=1), 0) > coarser[0]}
+    assert {grain: keys(lived, grain) for grain in periods.UNITS} == {
+        grain: every(grain, limit) for grain, limit in zip(periods.UNITS, coarser, strict=True)
+    }
     after = summary_texts(lived)
     assert after == {id: row for id, row in before.items() if id in after}
-
-
-def test_while_it_is_off_nothing_goes(lived):
-    before = summary_texts(lived), messages(lived)
-
-    assert run(lived, {}) == {}
-    assert retention.plan(lived, retention.policy({}), NOW) == []
-    assert (summary_texts(lived), messages(lived)) == before
 
 
 def test_what_would_go_is_what_goes(lived):
@@ -180,91 +160,75 @@ def test_a_summary_stays_as_long_as_what_it_was_made_of_is_still_to_go(season):
 
 
 @for_each(
-    ("table", "moment"),
+    ("age", "now", "moment"),
     [
-        ("48h", "2026-03-13T12:00:00+01:00"),
-        ("3w", "2026-02-22T12:00:00+01:00"),
-        ("1mo", "2026-02-15T12:00:00+01:00"),
-        ("9 q", "2023-12-15T12:00:00+01:00"),
-        ("2y", "2024-03-15T12:00:00+01:00"),
-        ("9999y", "0002-01-01T00:00:00+01:00"),
+        ("48h", NOW, "2026-03-13T12:00:00+01:00"),
+        ("3w", NOW, "2026-02-22T12:00:00+01:00"),
+        ("1mo", NOW, "2026-02-15T12:00:00+01:00"),
+        ("1mo", datetime(2026, 3, 31, 9, tzinfo=ZONE), "2026-02-28T09:00:00+01:00"),
+        ("9 q", NOW, "2023-12-15T12:00:00+01:00"),
+        ("2y", NOW, "2024-03-15T12:00:00+01:00"),
+        ("9999y", NOW, "0002-01-01T00:00:00+01:00"),
     ],
 )
-def test_an_age_is_counted_back_by_the_calendar(table, moment):
-    limit = retention.policy({"working": table})["working"]
-
-    assert limit.before(NOW).isoformat() == moment
+def test_an_age_is_counted_back_by_the_calendar(age, now, moment):
+    assert retention.policy({"working": age})["working"].before(now).isoformat() == moment
 
 
-def test_a_month_before_a_long_one_ends_with_its_last_day():
-    limit = retention.policy({"month": "1mo"})["month"]
-
-    assert limit.before(datetime(2026, 3, 31, 9, tzinfo=ZONE)) == datetime(2026, 2, 28, 9, tzinfo=ZONE)
-    assert (str(limit), str(retention.policy(SHORT)["working"])) == ("1 month", "48 hours")
-
-
-def test_what_the_setting_cannot_mean_is_told():
+def test_an_age_is_told_in_words_and_one_that_is_none_is_refused():
+    assert [str(retention.policy({"month": age})["month"]) for age in ("1mo", "48h")] == ["1 month", "48 hours"]
     with pytest.raises(ConfigError, match="retention: day = '30x' must be"):
         retention.policy({"day": "30x"})
 
 
-def hold_up(db, how, day):
-    """Let the conversation of a day not be taken in, in one of many ways; gives that session."""
-    stored = at(day, 10)
-    session = db.value("select id from session where kind = 'chat' and started_at = ?", (clock.utc(stored),))
-    summary = summaries.of_session(db, session)
-    whole = (Source("session", session),)
-    with db.write():
-        match how:
-            case "its summary is missing":
-                summaries.erase(db, [summary.id])
-            case "the day is missing":
-                summaries.erase(db, [summaries.of_period(db, HERE.owner, day.isoformat()).id])
-            case "the day was made before its summary":
-                years.keep(db, periods.containing(day, "day"), whole, at(day, 10, 30))
-            case "the day does not name it":
-                years.keep(db, periods.containing(day, "day"), (), NOW)
-                years.keep(db, periods.containing(day, "week"), (Source("summary", 1),), NOW)
-            case "the day is to be made anew":
-                jobs.add(db, "grain", day.isoformat(), NOW)
-            case "it is to be summarised" | "it is to be read for facts" | "it is to be looked back at":
-                kind = {"summarised": "summary", "facts": "learn", "at": "reflect"}[how.split()[-1]]
-                jobs.add(db, kind, f"s{session}", NOW)
-            case "it could not be read for facts":
-                first = db.value("select min(id) from message where session_id = ?", (session,))
-                jobs.add(db, "learn", f"m{first}", NOW)
-            case "it was taken up again":
-                sessions.reopen(db, session, HERE.owner, NOW)
-            case "it has an unfinished reply":
-                log.open_reply(db, session, HERE, "m", at(day, 10, 5))
-    return session
+def queue(kind, subject):
+    return lambda db, session: jobs.add(db, kind, subject.format(session=session), NOW)
 
 
-@pytest.mark.parametrize(
-    ("how", "why"),
-    [
-        ("its summary is missing", "not summarised"),
-        ("the day is missing", "not summarised"),
-        ("the day was made before its summary", "not summarised"),
-        ("the day does not name it", "not summarised"),
-        ("the day is to be made anew", "not summarised"),
-        ("it is to be summarised", "not summarised"),
-        ("it is to be read for facts", "not summarised"),
-        ("it could not be read for facts", "not summarised"),
-        ("it is to be looked back at", "not summarised"),
-        ("it was taken up again", "open"),
-        ("it has an unfinished reply", "open"),
-    ],
-)
-def test_no_message_goes_that_the_next_grain_has_not_taken_in(db, how, why):
+def make_day(whole, moment):
+    """Make the summary of the day again, of the session or of nothing, at a moment."""
+
+    def make(db, session):
+        sources = (Source("session", session),) if whole else ()
+        years.keep(db, periods.containing(HELD, "day"), sources, moment)
+        if not whole:
+            years.keep(db, periods.containing(HELD, "week"), (Source("summary", 1),), NOW)
+
+    return make
+
+
+HELD = date(2026, 3, 6)
+HOLDING_UP = {  # ways in which the conversation of a day is not taken in, and what is said of it
+    "its summary is missing": lambda db, session: summaries.erase(db, [summaries.of_session(db, session).id]),
+    "the day is missing": lambda db, _: summaries.erase(db, [summaries.of_period(db, "person", HELD.isoformat()).id]),
+    "the day was made before its summary": make_day(True, at(HELD, 10, 30)),
+    "the day does not name it": make_day(False, NOW),
+    "the day is to be made anew": queue("grain", HELD.isoformat()),
+    "it is to be summarised": queue("summary", "s{session}"),
+    "it is to be read for facts": queue("learn", "s{session}"),
+    "it is to be looked back at": queue("reflect", "s{session}"),
+    "it could not be read for facts": lambda db, session: jobs.add(
+        db, "learn", f"m{db.value('select min(id) from message where session_id = ?', (session,))}", NOW
+    ),
+    "it is open": lambda db, session: sessions.reopen(db, session, HERE.owner, NOW),
+    "it has an open reply": lambda db, session: log.open_reply(db, session, HERE, "m", at(HELD, 10, 5)),
+}
+
+
+@pytest.mark.parametrize("how", HOLDING_UP)
+def test_no_message_goes_that_the_next_grain_has_not_taken_in(db, how):
     years.live(db, date(2026, 3, 2), NOW)
-    held = hold_up(db, how, date(2026, 3, 6))
+    began = clock.utc(at(HELD, 10))
+    held = db.value("select id from session where kind = 'chat' and started_at = ?", (began,))
+    with db.write():
+        HOLDING_UP[how](db, held)
 
     planned = retention.plan(db, retention.policy({"working": "48h"}), NOW)
     run(db, {"working": "48h"})
 
+    why = "open" if "open" in how else "not summarised"
     assert [(each.handle, each.kept_because) for each in planned if each.kept_because] == [(f"s{held}", why)]
-    assert messages(db) - {date(2026, 3, 13), date(2026, 3, 14), date(2026, 3, 15)} == {date(2026, 3, 6)}
+    assert messages(db) - {date(2026, 3, 13), date(2026, 3, 14), date(2026, 3, 15)} == {HELD}
 
 
 @pytest.mark.parametrize("grain", ["week", "month"])
@@ -287,29 +251,8 @@ def test_nothing_goes_that_a_coarser_summary_does_not_name(season):
     run(season, SHORT)
 
     assert {"2026-W02", "2026-W03"} <= keys(season, "week")
-    assert {key for key in keys(season, "day") if key < "2026-02"} == {
-        "2026-01-01",
-        "2026-01-02",
-        "2026-01-03",
-        "2026-01-04",
-        "2026-01-26",
-        "2026-01-27",
-        "2026-01-28",
-        "2026-01-29",
-        "2026-01-30",
-        "2026-01-31",
-    }
-
-
-def test_hidden_and_imported_conversations_go_like_all_others(season):
-    hidden, imported = season.row("select min(id), max(id) from session where started_at < '2026-03-01'")
-    sessions.change(season, hidden, hidden_at=clock.utc(NOW))
-    with season.write():
-        season.execute("update session set source = 'elsewhere', external_id = '1' where id = ?", (imported,))
-
-    run(season, SHORT)
-
-    assert min(messages(season)) == date(2026, 3, 14)
+    kept = {f"2026-01-{day:02}" for day in (*range(1, 5), *range(26, 32))}
+    assert {key for key in keys(season, "day") if key < "2026-02"} == kept
 
 
 def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
@@ -325,15 +268,21 @@ def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
     assert min(messages(season)) == date(2026, 1, 5)
 
 
-def test_what_is_pinned_stays(season):
+def test_what_is_pinned_stays_and_nothing_else_however_it_came(season):
     session = season.value("select min(id) from session")
     sessions.change(season, session, pinned=True)
     pinned = summaries.of_period(season, HERE.owner, "2025-12-20").id
     summaries.pin(season, pinned, True)
+    hidden, imported = season.row(
+        "select min(id), max(id) from session where started_at between '2026-01' and '2026-03'"
+    )
+    with season.write():
+        season.execute("update session set hidden_at = '' where id = ?", (hidden,))
+        season.execute("update session set source = 'elsewhere', external_id = '1' where id = ?", (imported,))
 
     run(season, SHORT)
 
-    assert min(messages(season)) == date(2025, 12, 15)
+    assert sorted(messages(season))[:2] == [date(2025, 12, 15), date(2026, 3, 14)]
     assert (min(of_sessions(season)), min(keys(season, "day"))) == (date(2025, 12, 15), "2025-12-20")
     assert "2025-12-15" not in keys(season, "day")
 
@@ -480,8 +429,7 @@ def test_what_retention_left_can_be_forgotten(season):
     run(season, SHORT)
     session = season.value("select session_id from summary where session_id is not null order by id limit 1")
 
-    plan = forget.planned(season, provenance.select_by_handle(season, HERE.owner, [f"s{session}"]))
-    forget.erase(season, plan, now)
+    forget.erase(season, forgetting.planned(season, f"s{session}"), now)
 
     assert season.value("select count(*) from session where id = ?", (session,)) == 0
     assert summaries.of_session(season, session) is None
@@ -496,7 +444,7 @@ def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot
     said = log.add_user_message(season, session, HERE, [Part("My piano is out of tune.", "typed")], NOW)
     sessions.change(season, session, closed_at=clock.utc(NOW), holder=None)
 
-    forget.erase(season, forget.planned(season, provenance.select_by_handle(season, HERE.owner, [f"m{said}"])), now)
+    forget.erase(season, forgetting.planned(season, f"m{said}"), now)
 
     assert season.value("select count(*) from message where session_id = ?", (session,)) == 0
     assert summaries.of_session(season, session).text == before
@@ -512,7 +460,7 @@ def test_a_session_without_messages_is_named_by_its_summary(season):
     assert summaries.of_session(season, session).text.startswith(named.removesuffix("…"))
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(lived, three_years):
+def test_a_run_that_is_killed_goes_on_where_it_was(lived, files):
     limits = retention.policy(SHORT)
     for _ in range(4):
         broken = retention.run(lived, limits, now)
@@ -520,9 +468,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(lived, three_years):
         broken.close()
     run(lived, SHORT)
 
-    whole = opened()
-    for _ in three_years.copy_into(whole):
-        pass
+    whole = copy_of(files["lived"], empty())
     run(whole, SHORT)
     for table in ("message", "summary", "summary_source", "session"):
         assert lived.rows(f"select * from {table}") == whole.rows(f"select * from {table}"), table
@@ -584,33 +530,27 @@ def test_a_job_that_was_queued_before_it_was_switched_off_removes_nothing(season
     assert summary_texts(season) == before
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('preset = "tiny"', 'must have "short", "medium" or "long" as preset'),
-        ('hour = "1d"', "must not hold hour: there are preset, working, day, week, month, quarter, year"),
-        ("day = 30", 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
-        ('day = "0d"', 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
-        ('day = "30 m"', 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'),
-    ],
-)
-def test_a_wrong_setting_is_told_with_its_line(tmp_path, text, said):
+HOW_LONG = 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'
+
+
+def test_a_wrong_setting_is_told_with_its_line(tmp_path):
     file = tmp_path / "config.toml"
-    file.write_text(f'model = "m"\n[retention]\n{text}\n')
-
-    with pytest.raises(ConfigError) as told:
-        settings_file.load(file, {})
-
-    assert str(told.value).startswith(f"{file}, line 2: retention = {{")
-    assert str(told.value).endswith(said)
+    for text, said in {
+        'preset = "tiny"': 'must have "short", "medium" or "long" as preset',
+        'hour = "1d"': "must not hold hour: there are preset, working, day, week, month, quarter, year",
+        **dict.fromkeys(("day = 30", 'day = "0d"', 'day = "30 m"'), HOW_LONG),
+    }.items():
+        file.write_text(f'model = "m"\n[retention]\n{text}\n')
+        with pytest.raises(ConfigError) as told:
+            settings_file.load(file, {})
+        assert str(told.value).startswith(f"{file}, line 2: retention = {{")
+        assert str(told.value).endswith(said)
 
 
 @pytest.mark.parametrize("beside", [0, 240])
 def test_the_words_of_what_went_leave_the_file_and_the_indexes_stay_whole(tmp_path, beside):
     file = tmp_path / "memory.db"
-    db = Database(file)
-    db.prepare()
-    schema.reconcile(db, NOON)
+    db = empty(file)
     years.live(db, date(2026, 3, 1), at(date(2026, 3, 5), 9))
     day = date(2026, 3, 5)
     years.dream(db, day + timedelta(days=1), [years.chat(db, day, "The word is Xk7Qv2Rm9Tz4.")], {})

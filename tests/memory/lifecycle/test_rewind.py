@@ -21,6 +21,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, Part
+from tests import forgetting
 from tests.conftest import HERE, NOON, memory_of, noon
 from tests.turns import summarise
 
@@ -87,25 +88,19 @@ def test_a_session_of_which_all_is_taken_back_is_in_no_list_and_is_no_latest(db,
     assert summaries.of_session(db, session) is None
 
 
-def test_a_session_is_named_after_what_still_counts(db, session):
+def test_a_session_is_named_after_and_offered_by_what_still_counts(db, session):
     asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
+    assert handle_completion.handles(db, HERE.owner, ["session"], "gut") == [("s1", "The printer is called Gutenberg.")]
     take_back(db, session, asked)
+    assert handle_completion.handles(db, HERE.owner, ["session"], "s") == []
     exchange(db, session, "My router is a Zyxel.", "Noted.")
+    assert handle_completion.handles(db, HERE.owner, ["session"], "s") == [("s1", "My router is a Zyxel.")]
     assert [(row["title"], row["turns"]) for row in sessions.listing(db, HERE.owner, 5)] == [
         ("My router is a Zyxel.", 1)
     ]
     assert sessions.resolve(db, "Zyxel", HERE.owner).id == session
     assert "Gutenberg" not in transfer.to_markdown(db, sessions.get(db, session, HERE.owner))
     assert "Gutenberg" not in str(transfer.export_session(db, sessions.get(db, session, HERE.owner)))
-
-
-def test_a_session_is_offered_by_what_still_counts(db, session):
-    first = exchange(db, session, "My router is a Zyxel.", "Noted.")
-    assert handle_completion.handles(db, HERE.owner, ["session"], "zyx") == [("s1", "My router is a Zyxel.")]
-    take_back(db, session, first)
-    assert handle_completion.handles(db, HERE.owner, ["session"], "s") == []
-    exchange(db, session, "My cat is called Mia.", "Noted.")
-    assert handle_completion.handles(db, HERE.owner, ["session"], "s") == [("s1", "My cat is called Mia.")]
 
 
 def test_what_was_folded_away_with_it_is_folded_anew(db, session, last):
@@ -120,39 +115,27 @@ def test_what_was_folded_away_with_it_is_folded_anew(db, session, last):
 
 
 def test_a_summary_that_told_of_it_goes_and_what_was_made_of_that_is_made_again(db, session, last):
-    summarise(db, session, "The printer is called Gutenberg.")
-    day = periods.parse("2026-01-02")
+    def material():
+        return period_summaries.collect(db, HERE.owner, periods.parse("2026-01-02"), 1000)
+
+    told = "The printer is called Gutenberg."
+    summarise(db, session, told)
     with db.write():
-        period_summaries.save(
-            db,
-            period_summaries.collect(db, HERE.owner, day, 1000),
-            period_summaries.compose(
-                period_summaries.collect(db, HERE.owner, day, 1000), "The printer is called Gutenberg.", "model", "m"
-            ),
-            noon,
-        )
-    assert summaries.of_period(db, HERE.owner, "2026-01-02").text == "The printer is called Gutenberg."
+        made = period_summaries.compose(material(), told, "model", "m")
+        period_summaries.save(db, material(), made, noon)
+    assert summaries.of_period(db, HERE.owner, "2026-01-02").text == told
     take_back(db, session, last)
     assert summaries.of_session(db, session) is None
     assert summaries.of_period(db, HERE.owner, "2026-01-02") is None
     assert db.rows("select subject from job where kind = 'grain' and subject = '2026-01-02'") == [("2026-01-02",)]
-    material = period_summaries.collect(db, HERE.owner, day, 1000)
-    assert ["Gutenberg" in item.text for item in material.items] == [False]
+    assert ["Gutenberg" in item.text for item in material().items] == [False]
     closing.close(db, session, noon)
     assert "Gutenberg" not in summaries.of_session(db, session).text
-
-
-def test_a_day_of_which_all_was_taken_back_keeps_nothing_of_it(db, session):
-    asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
-    day = periods.parse("2026-01-02")
-    material = period_summaries.collect(db, HERE.owner, day, 1000)
-    with db.write():
-        period_summaries.save(
-            db, material, period_summaries.compose(material, "The printer is called Gutenberg.", "model", "m"), noon
-        )
-    take_back(db, session, asked)
-    material = period_summaries.collect(db, HERE.owner, day, 1000)
-    assert (material.items, material.orphaned, material.empty) == ((), (), True)
+    sessions.reopen(db, session, HERE.owner, NOON)
+    take_back(db, session, 1)
+    assert (material().items, material().orphaned, material().empty) == ((), (), True), (
+        "of all of a day nothing is kept"
+    )
 
 
 def test_sessions_that_were_told_of_it_are_told_anew(db, session, last):
@@ -211,12 +194,6 @@ def test_skills_proposed_since_are_withdrawn_and_others_stay(db, session, last):
     assert skills.propose(memory_of(db), skill.format("since")), "learned anew it may be proposed"
 
 
-def test_what_was_jotted_since_is_gone(db, session, last):
-    log.add_note(db, session, "the printer", NOON)
-    take_back(db, session, last)
-    assert log.notes(db, session) == []
-
-
 def replace_last(db, session, last, answer="", finish="stop", model="m"):
     """Ask the last question anew; the number of the message that takes its place."""
     asked = rewind.replace(db, session, HERE, [Part("Which printer?", "typed")], last, noon)
@@ -268,8 +245,8 @@ def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, l
     take_back(db, session, last)
     [row] = records.token_usage(db, HERE.owner, "session", 5)
     assert (row["answers"], row["tokens_in"]) == (2, 20)
-    plan = forget.planned(db, provenance.select_by_handle(db, HERE.owner, ["m3"]))
-    forget.erase(db, plan, noon)
+    assert 3 in provenance.select_by_topic(db, HERE.owner, "Gutenberg").rows["message"]
+    forget.erase(db, forgetting.planned(db, "m3"), noon)
     assert db.value("select count(*) from message where text like '%Gutenberg%'") == 0
     assert said(db, session) == ["My router is a Zyxel.", "Noted."]
 
@@ -294,8 +271,3 @@ def test_retention_takes_a_session_of_which_all_was_taken_back(db, session):
     db.execute("update job set state = 'done'")
     [item] = retention.plan(db, retention.policy({"working": "1d"}), NOON + timedelta(days=3))
     assert (item.count, item.kept_because) == (2, "")
-
-
-def test_forgetting_a_topic_reaches_it(db, session, last):
-    take_back(db, session, last)
-    assert 3 in provenance.select_by_topic(db, HERE.owner, "Gutenberg").rows["message"]
