@@ -6,7 +6,6 @@ as dates; here a word counts only with the preposition that makes it a time. All
 """
 
 import re
-from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from functools import partial
 from types import ModuleType
@@ -43,11 +42,10 @@ def of_question(question: str, now: datetime) -> Span | None:
     question = question[:_MAX_QUESTION]
     if not (date_phrases.may_hold_date(question) or _HINT.search(question)):
         return None  # most questions: no rule is compiled
-    today = _midnight(now)
-    for pattern, make in _RULES:
+    for pattern in _RULES:
         for match in pattern.finditer(question):
             try:
-                since, until = make(date_phrases.groups(match), today)
+                since, until = _days_named(date_phrases.groups(match), _midnight(now))
             except (ValueError, OverflowError, LookupError):
                 continue  # 31 February, the year 9999, a look-alike letter in a month
             return Span(since, until, match[0])
@@ -58,64 +56,39 @@ def _midnight(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _dated(parts: dict[str, str], today: datetime) -> _Bounds:
-    first, end = date_phrases.days(parts["date"], today, ahead=False)
-    return (None, first) if "before" in parts else (first, None if "after" in parts else end)
-
-
-def _relative(parts: dict[str, str], today: datetime) -> _Bounds:
-    """Raises ValueError for what is to come."""
-    if "ago" in parts:
-        days = _days_of_unit(parts)
-        around, slack = today - timedelta(days=date_phrases.number(parts["number"]) * days), days // 4
-        return around - timedelta(days=slack), around + timedelta(days=slack + 1)
+def _days_named(parts: dict[str, str], today: datetime) -> _Bounds:
+    """What the groups of a rule mean. Raises ValueError for what is to come or does not exist."""
+    if "date" in parts:
+        first, end = date_phrases.days(parts["date"], today, ahead=False)
+        return (None, first) if "before" in parts else (first, None if "after" in parts else end)
+    if "day" in parts:
+        first = date_phrases.weekday(today, parts["day"], -1)
+        return first, date_phrases.end_of("day", first)
+    if "week_number" in parts:  # of a year, or that began last
+        number, year = int(parts["week_number"]), int(parts.get("year", today.isocalendar()[0]))
+        monday = date.fromisocalendar(year, number, 1)
+        if "year" not in parts and monday > today.date():
+            monday = date.fromisocalendar(year - 1, number, 1)
+        first = today.replace(year=monday.year, month=monday.month, day=monday.day)
+        return first, first + timedelta(days=7)
+    if "quarter_number" in parts:  # of a year, or the last that began
+        month = int(parts["quarter_number"]) * 3 - 2
+        first = today.replace(year=int(parts.get("year", today.year - (month > today.month))), month=month, day=1)
+        return first, date_phrases.month(first, 3)
+    if "quarter" in parts:
+        first = date_phrases.month(today.replace(month=(today.month - 1) // 3 * 3 + 1), -3 if "last" in parts else 0)
+        return first, date_phrases.month(first, 3)
+    if "unit" in parts and "ahead" not in parts:
+        days = (1, 7, 30, 365)[date_phrases.index(parts["unit"], date_phrases.DAY_UNITS)]
+        few = 7 if days == 1 else 3
+        begin = today - timedelta(days=days * (date_phrases.number(parts["number"]) if "number" in parts else few))
+        slack = timedelta(days=days // 4)
+        one = timedelta(days=1)
+        return (begin - slack, begin + slack + one) if "ago" in parts else (begin, today + one)
     unit, first = date_phrases.relative_days(parts, today)
     if first > today or "until" in parts:
         raise ValueError
     return first, None if "since" in parts else date_phrases.end_of(unit, first)
-
-
-def _weekday(parts: dict[str, str], today: datetime) -> _Bounds:
-    first = date_phrases.weekday(today, parts["day"], -1)
-    return first, date_phrases.end_of("day", first)
-
-
-def _last_units(parts: dict[str, str], today: datetime) -> _Bounds:
-    """The last so many days, weeks, months or years, with today; a few are three, of days seven."""
-    days = _days_of_unit(parts)
-    few = 7 if days == 1 else 3
-    many = date_phrases.number(parts["number"]) if "number" in parts else few
-    return today - timedelta(days=many * days), today + timedelta(days=1)
-
-
-def _days_of_unit(parts: dict[str, str]) -> int:
-    return (1, 7, 30, 365)[date_phrases.index(parts["unit"], date_phrases.DAY_UNITS)]
-
-
-def _week(parts: dict[str, str], today: datetime) -> _Bounds:
-    """The calendar week of this number that began last, or that of a year. Raises ValueError."""
-    year = int(parts["year"]) if "year" in parts else today.isocalendar()[0]
-    day = date.fromisocalendar(year, int(parts["number"]), 1)
-    if "year" not in parts and day > today.date():
-        day = date.fromisocalendar(year - 1, int(parts["number"]), 1)
-    first = today.replace(year=day.year, month=day.month, day=day.day)
-    return first, first + timedelta(days=7)
-
-
-def _quarter(parts: dict[str, str], today: datetime) -> _Bounds:
-    """The present quarter, the last one, or one by its number, of a year or the last that began."""
-    first = today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1)
-    if "last" in parts:
-        first = date_phrases.month(first, -3)
-    elif "number" in parts:
-        begun = int(parts["number"]) * 3 - 2 <= today.month
-        year = int(parts["year"]) if "year" in parts else today.year - (not begun)
-        first = today.replace(year=year, month=int(parts["number"]) * 3 - 2, day=1)
-    return first, date_phrases.month(first, 3)
-
-
-def _rule(expression: str) -> Pattern:
-    return languages.pattern(languages.spaced(rf"\b{expression}"))
 
 
 _DAY, _YEAR = rf"(?P<date>{date_phrases.DAY_DATE})\b", rf"(?P<year>{date_phrases.YEAR})"
@@ -124,22 +97,25 @@ _OF_YEAR = rf"(?:,? (?:of )?{_YEAR})?"
 _UNITS = (
     rf"(?:<FEW>|(?P<number>{date_phrases.NUMBER})) (?P<unit>{'|'.join(date_phrases.DAY_UNITS)})|(?P<unit2>{_PLURAL})"
 )
-_RULES: tuple[tuple[Pattern, Callable[[dict[str, str], datetime], _Bounds]], ...] = (
-    (_rule(rf"(?P<before><UP_TO>) (?:the )?{_DAY}"), _dated),
-    (_rule(rf"(?P<after><SINCE_THEN>) (?:the )?{_DAY}"), _dated),
-    (_rule(_DAY), _dated),
-    (_rule(rf"<LAST_UNITS> (?:{_UNITS})\b"), _last_units),
-    *((date_phrases.relative(language), _relative) for language in languages.ALL),
-    (_rule(rf"(?:<IN_WEEK>) (?P<number>\d{{1,2}})\b{_OF_YEAR}(?! <OF_WHAT_FOLLOWS>)"), _week),
-    (_rule(rf"{_YEAR}-W(?P<number>\d\d)\b"), _week),
-    (
-        _rule(rf"(?:(?:(?P<last><LAST>)|<THIS>) <QUARTER>|(?:<IN_MONTH> )?Q(?P<number>[1-4])\b{_OF_YEAR})"),
-        _quarter,
-    ),
-    (_rule(rf"{_YEAR}-Q(?P<number>[1-4])\b"), _quarter),
-    (_rule(rf"<ON_DAY> (?P<day>{date_phrases.DAY})\b"), _weekday),
-    (_rule(rf"<IN_MONTH> (?P<date>{date_phrases.MONTH_DATE})\b"), _dated),
-    (_rule(rf"(?:(?P<date>{date_phrases.MONTH_OF_YEAR})|<IN_YEAR> (?P<date2>{date_phrases.YEAR}))\b"), _dated),
+_ABSOLUTE = (
+    rf"(?P<before><UP_TO>) (?:the )?{_DAY}",
+    rf"(?P<after><SINCE_THEN>) (?:the )?{_DAY}",
+    _DAY,
+    rf"<LAST_UNITS> (?:{_UNITS})\b",
+)
+_CALENDAR = (
+    rf"(?:<IN_WEEK>) (?P<week_number>\d{{1,2}})\b{_OF_YEAR}(?! <OF_WHAT_FOLLOWS>)",
+    rf"{_YEAR}-W(?P<week_number>\d\d)\b",
+    rf"(?:(?:(?P<last><LAST>)|<THIS>) (?P<quarter><QUARTER>)|(?:<IN_MONTH> )?Q(?P<quarter_number>[1-4])\b{_OF_YEAR})",
+    rf"{_YEAR}-Q(?P<quarter_number>[1-4])\b",
+    rf"<ON_DAY> (?P<day>{date_phrases.DAY})\b",
+    rf"<IN_MONTH> (?P<date>{date_phrases.MONTH_DATE})\b",
+    rf"(?:(?P<date>{date_phrases.MONTH_OF_YEAR})|<IN_YEAR> (?P<date2>{date_phrases.YEAR}))\b",
+)
+_RULES = (
+    *(languages.pattern(languages.spaced(rf"\b{each}")) for each in _ABSOLUTE),
+    *(date_phrases.relative(language) for language in languages.ALL),
+    *(languages.pattern(languages.spaced(rf"\b{each}")) for each in _CALENDAR),
 )
 
 # From when until when a statement is true. A month or a year counts whole: "since June 2025" begins with its first day,
