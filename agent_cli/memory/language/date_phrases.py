@@ -176,23 +176,30 @@ def relative(language: ModuleType) -> Pattern:
 def relative_days(parts: dict[str, str], today: datetime) -> tuple[str, datetime]:
     """The unit of time that a relative date means, and its first day. `parts`: its groups. Raises ValueError."""
     way = next((way for name, way in _WAYS.items() if name in parts), 0)
-    if "number" in parts:
-        unit = ("day", "week", "month", "year")[index(parts["unit"], DAY_UNITS)]
-        return unit, _first_day(unit, today, way * number(parts["number"]))
     if "slashed" in parts:
         first, second, year = map(int, parts["slashed"].split("/"))
         day_of_month, number_of_month = day_and_month(first, second, slashed=True)
         return "day", today.replace(year=year, month=number_of_month, day=day_of_month)
-    if "weekday" in parts and "week" in parts:
-        return "day", weekday(monday(today, way), parts["weekday"], 0)
     if "weekday" in parts:
-        return "day", weekday(today, parts["weekday"], way)
+        in_week = "week" in parts
+        return "day", weekday(monday(today, way) if in_week else today, parts["weekday"], 0 if in_week else way)
     if "named" in parts:
         named = month_number(parts["named"])
         years = -(named >= today.month) if way < 0 else named <= today.month
         return "month", today.replace(year=today.year + years, month=named, day=1)
-    unit = next((unit for unit in ("week", "weekend", "month", "year") if unit in parts), "day")
-    return unit, _first_day(unit, today, next((n for name, n in _DAYS_OFF.items() if name in parts), way))
+    if "number" in parts:
+        unit = ("day", "week", "month", "year")[index(parts["unit"], DAY_UNITS)]
+        count = way * number(parts["number"])
+    else:
+        unit = next((unit for unit in ("week", "weekend", "month", "year") if unit in parts), "day")
+        count = next((days for name, days in _DAYS_OFF.items() if name in parts), way)
+    if unit == "day":
+        return unit, today + timedelta(days=count)
+    if unit == "month":
+        return unit, month(today, count)
+    if unit == "year":
+        return unit, today.replace(year=today.year + count, month=1, day=1)
+    return unit, monday(today, count) + timedelta(days=5 if unit == "weekend" else 0)
 
 
 def day_and_month(first: int, second: int, *, slashed: bool) -> tuple[int, int]:
@@ -200,16 +207,6 @@ def day_and_month(first: int, second: int, *, slashed: bool) -> tuple[int, int]:
     locale = next((os.environ[name] for name in ("LC_ALL", "LC_TIME", "LANG") if os.environ.get(name)), "")
     month_first = slashed and second < 32 and (second > 12 or (first < 13 and locale.startswith("en_US")))
     return (second, first) if month_first else (first, second)
-
-
-def _first_day(unit: str, today: datetime, count: int) -> datetime:
-    if unit == "day":
-        return today + timedelta(days=count)
-    if unit == "month":
-        return month(today, count)
-    if unit == "year":
-        return today.replace(year=today.year + count, month=1, day=1)
-    return monday(today, count) + timedelta(days=5 if unit == "weekend" else 0)
 
 
 def end_of(unit: str, first: datetime) -> datetime:
@@ -225,12 +222,10 @@ Days = tuple[datetime, datetime]
 
 def days(words: str, today: datetime, *, ahead: bool) -> Days:
     """The days of a date; without a year the next ones, or the last ones that have begun. Raises ValueError."""
-    found = PARTS.fullmatch(words)
-    if found is None:
+    if (found := PARTS.fullmatch(words)) is None:
         raise ValueError(words)
-    parts = groups(found)
-    year = int(parts["year"]) if "year" in parts else None
-    day_of_month, months = int(parts["day"]) if "day" in parts else None, 1
+    parts, months = groups(found), 1
+    year, day_of_month = (int(parts[name]) if name in parts else None for name in ("year", "day"))
     if "iso" in parts:
         year, number, *day = map(int, parts["iso"].split("-"))
         day_of_month = day[0] if day else None
