@@ -47,9 +47,7 @@ _NAME = (  # capitalized, and not a pronoun
     rf"(?-i:(?!{languages.alternatives('NO_NAME')}\b){languages.alternatives('TITLE')}?"
     r"[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*(?: (?:von|van|de|der|la|le|di|[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*\.?)){0,3})"
 )
-_KIN = {
-    word: predicate or word for word, _, predicate in (each.partition(":") for each in sorted(languages.words("KIN")))
-}
+_KIN = {each.split(":")[0]: each.split(":")[-1] for each in sorted(languages.words("KIN"))}
 """How relations to the person are said, and their predicates."""
 _PREDICATES = dict(pair.split(":") for pair in languages.words("PREDICATES"))
 _SEARCH_WORDS: dict[str, str] = {}  # of a question, which a statement may express differently
@@ -71,18 +69,14 @@ _PLACES = {  # in the rules of a language
 }
 
 
-_SINGLE_VALUED = """
-    name lives_in works_at works_as studies_at comes_from email phone birthday born_on born_in age married_to
-    partner wife husband spouse girlfriend boyfriend mother father boss manager landlord doctor dentist drives
-    address_of address answers_at work_email work_phone license_plate blood_type shoe_size height username
+_SINGLE_VALUED = """name lives_in works_at works_as studies_at comes_from email phone birthday born_on born_in age
+    married_to partner wife husband spouse girlfriend boyfriend mother father boss manager landlord doctor dentist
+    drives address_of address answers_at work_email work_phone license_plate blood_type shoe_size height username
     timezone time_zone native_language operating_system os editor shell browser terminal theme keyboard_layout
-    currency diet router prefers.editor prefers.shell prefers.language prefers.browser prefers.units
-    prefers.theme prefers.color prefers.food prefers.drink prefers.font prefers.terminal prefers.keyboard
-    prefers.os prefers.operating_system prefers.band prefers.music prefers.book prefers.film prefers.movie
-    prefers.team prefers.season prefers.animal prefers.number prefers.programming_language prefers.search_engine
-    prefers.package_manager prefers.formatter prefers.linter prefers.test_framework prefers.database
-    prefers.framework prefers.currency prefers.date_format
-"""
+    currency diet router"""
+_PREFERRED = """editor shell language browser units theme color food drink font terminal keyboard os operating_system
+    band music book film movie team season animal number programming_language search_engine package_manager formatter
+    linter test_framework database framework currency date_format"""  # of each the person prefers one
 
 
 @frozen
@@ -168,9 +162,8 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
 
 def predicate(words: str) -> str:
     """The person's words for a relation as a predicate."""
-    slug = _KIN.get(words.casefold().strip()) or re.sub(
-        r"\W+", "_", unicodedata.normalize("NFC", words.casefold())
-    ).strip("_")
+    folded = words.casefold()
+    slug = _KIN.get(folded.strip()) or re.sub(r"\W+", "_", unicodedata.normalize("NFC", folded)).strip("_")
     return _PREDICATES.get(slug, slug)
 
 
@@ -182,16 +175,16 @@ def _rules() -> list[_SentenceRule]:
     for kind, language in product(("DATED_TRIPLES", "PLANNED_TRIPLES", "UNDATED_TRIPLES"), languages.ALL):
         for line in getattr(language, kind, "").strip("\n").splitlines():
             if not line.startswith("    "):
-                predicate, needed, words = line.split(" ", 2)
+                predicate, sort, words = line.split(" ", 2)
+                one_of = words.replace("<KIN>", _PLACES["<KIN>"]).split("|")
                 continue
-            opening = next(each for each in openings if line.strip().startswith(each))
             filled = line.strip()
+            opening = next(pattern for words, pattern in openings.items() if filled.startswith(words))
             for name, meant in _PLACES.items():
                 filled = filled.replace(name, meant)
-            one_of = words.replace("<KIN>", _PLACES["<KIN>"]).split("|")
             pattern = Pattern(languages.expand(filled), re.IGNORECASE, one_of)
-            shape = (kind != "UNDATED_TRIPLES", kind == "PLANNED_TRIPLES")
-            rules.append(_SentenceRule(openings[opening], pattern, predicate.strip("-"), needed, *shape))
+            dated, only_dated = kind != "UNDATED_TRIPLES", kind == "PLANNED_TRIPLES"
+            rules.append(_SentenceRule(opening, pattern, predicate.strip("-"), sort, dated, only_dated))
     return rules
 
 
@@ -257,7 +250,9 @@ def forms(predicate: str, single_valued: Set[str]) -> list[str]:
 
 def single_valued(settings: Mapping[str, str]) -> frozenset[str]:
     """The single-valued predicates: the ones above, changed by the settings ({predicate: "one" or "many"})."""
-    found = dict.fromkeys(_SINGLE_VALUED.split(), ONE) | dict(settings)
+    found = dict.fromkeys((*_SINGLE_VALUED.split(), *(f"prefers.{each}" for each in _PREFERRED.split())), ONE) | dict(
+        settings
+    )
     return frozenset(predicate for predicate, values in found.items() if values == ONE)
 
 
