@@ -241,13 +241,8 @@ def _keeps_dying(db: Database, schedule: Schedule) -> bool:
 
 def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | None, error: str = "") -> None:
     """Record how a claimed run ended, and when it is due next. Raises Lost. Runs in the caller's transaction."""
-    now = time()
-    done = db.execute(
-        """update schedule set running_since = null, holder = null, last_session = ?, error = ?, next_at = ?
-           where id = ? and holder = ? and running_since = ?""",
-        (session, text.one_line(error, 1000), _next(run, now), run.id, run.holder, run.running_since),
-    )
-    if not done:
+    result = {"last_session": session, "error": text.one_line(error, 1000), "next_at": _next(run, time())}
+    if not _release(db, run, result):
         raise LostRun
     kind = "schedule failed" if error else "schedule run"
     events.append(db, time, kind, run.handle, actor="program", session=session)
@@ -255,11 +250,18 @@ def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | Non
 
 def unclaim(db: Database, run: Schedule, time: clock.Clock) -> None:
     """Release a claimed run unfinished: it stays due."""
-    this_run = "id = ? and holder = ? and running_since = ?"
-    values = (run.id, run.holder, run.running_since)
     with db.write():
-        db.execute(f"update schedule set running_since = null, holder = null where {this_run}", values)
+        _release(db, run, {})
         events.append(db, time, "schedule stopped", run.handle, actor="program")
+
+
+def _release(db: Database, run: Schedule, columns: dict[str, Any]) -> int:
+    assignments = "".join(f", {name} = :{name}" for name in columns)
+    return db.execute(
+        f"""update schedule set running_since = null, holder = null{assignments}
+            where id = :run and holder = :holder and running_since = :since""",
+        {**columns, "run": run.id, "holder": run.holder, "since": run.running_since},
+    )
 
 
 def is_held(db: Database, run: Schedule) -> bool:
@@ -271,18 +273,16 @@ def is_held(db: Database, run: Schedule) -> bool:
 def change_zone(db: Database, owner: str, zone: str, now: datetime) -> None:
     """Recompute times that are not due yet in another zone, after the machine has moved."""
     later = "owner = ? and zone <> ? and next_at > ? and running_since is null"
-    for id, cron, stored in db.rows(
-        f"select id, cron, next_at from schedule where {later}", (owner, zone, clock.utc(now))
-    ):
+    query = f"select id, cron, next_at from schedule where {later}"
+    for id, cron, stored in db.rows(query, (owner, zone, clock.utc(now))):
         with db.write():
             values = (zone, clock.utc(next_time(cron, zone, now)), id, stored)
             db.execute("update schedule set zone = ?, next_at = ? where id = ? and next_at = ?", values)
 
 
 def next_due(db: Database, owner: str) -> datetime | None:
-    found = db.value(
-        "select min(next_at) from schedule where owner = ? and hidden_at is null and paused_at is null", (owner,)
-    )
+    waiting = "owner = ? and hidden_at is null and paused_at is null"
+    found = db.value(f"select min(next_at) from schedule where {waiting}", (owner,))
     return datetime.fromisoformat(found) if found else None
 
 
