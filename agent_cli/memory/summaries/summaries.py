@@ -227,12 +227,7 @@ def save_period(db: Database, owner: str, period: Period, made: NewSummary, last
 
 
 def _save(
-    db: Database,
-    earlier: Summary | None,
-    subject: dict[str, Any],
-    made: NewSummary,
-    last_at: str,
-    time: clock.Clock,
+    db: Database, earlier: Summary | None, subject: dict[str, Any], made: NewSummary, last_at: str, time: clock.Clock
 ) -> int:
     now = time()
     columns = {name: getattr(made, name) for name in ("text", "details", "method", "model")}

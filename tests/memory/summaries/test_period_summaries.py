@@ -115,11 +115,7 @@ def test_a_day_is_made_when_it_is_over_of_conversations_questions_and_facts(db, 
 
     day = kept(db, "2026-11-20")
     assert whole(db, "2026-11-20") == ["f1", "s1", "s2"]
-    assert (day.text, day.details, day.method) == (
-        "My cat Mia weighs 4 kg. The person has a cat, Mia.",
-        "",
-        "model",
-    )
+    assert (day.text, day.details, day.method) == ("My cat Mia weighs 4 kg. The person has a cat, Mia.", "", "model")
     told = {n: [each.handle for each in found] for n, found in summaries.sources(db, day.id).items() if n}
     assert told == {1: ["s1"], 2: ["f1"]}
     assert "## 09:00, a conversation\nMy cat Mia weighs 4 kg." in model.asked[-1]
