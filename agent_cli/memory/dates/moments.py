@@ -9,7 +9,6 @@ change. A time skipped in spring is moved forward by the gap (02:30 is 03:30), a
 autumn means the first.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta, tzinfo
@@ -93,20 +92,16 @@ def cron(rule: str, at: time) -> str:
             return f"{at.minute} {every} * * *"
         case _ if every != "*" or "BYSETPOS" in parts:
             raise UsageError("a schedule has no every other time, and no 29th to 31st of each month: name days")
-    days, weekdays = (parts.get(name, "*").replace("-1", "L") for name in ("BYMONTHDAY", "BYDAY"))
-    weekdays = re.sub(rf"([\dL]?)({'|'.join(DAY_CODES)})", _cron_day, weekdays)
-    return f"{at.minute} {at.hour} {days} {parts.get('BYMONTH', '*')} {weekdays}"
-
-
-def _cron_day(match: re.Match[str]) -> str:
-    """A day of the week, the nth of the month, or the last, as cron has them."""
-    number, nth = DAY_CODES.index(match[2]) + 1, match[1]
-    return f"{number}L" if nth == "L" else f"{number}#{nth}" if nth else str(number)
+    weekdays = []
+    for each in parts["BYDAY"].split(",") if "BYDAY" in parts else ():
+        number, nth = DAY_CODES.index(each[-2:]) + 1, each[:-2]  # the nth of the month, or the last
+        weekdays.append(f"{number}{'L' if nth == '-1' else nth and f'#{nth}'}")
+    day = parts.get("BYMONTHDAY", "*").replace("-1", "L")
+    return f"{at.minute} {at.hour} {day} {parts.get('BYMONTH', '*')} {','.join(weekdays) or '*'}"
 
 
 def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
-    """The first occurrence after `now`: the coming Friday for every other Friday. Raises UsageError when there is
-    none."""
+    """The first after `now`: the coming Friday for every other Friday. Raises UsageError when there is none."""
     if rule.startswith(_ELAPSED):
         start = now.astimezone(UTC).replace(tzinfo=None)
         return next(_occurrences(rule, start, zone, start + timedelta(seconds=1)))
@@ -128,8 +123,7 @@ def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurr
 
 def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence]:
     """The occurrences from the start up to now."""
-    start = datetime.fromisoformat(starts)
-    until = now.astimezone(UTC)
+    start, until = datetime.fromisoformat(starts), now.astimezone(UTC)
     return list(takewhile(lambda each: each.moment <= until, _occurrences(rule, start, zone, start)))
 
 

@@ -8,7 +8,6 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from agent_cli import text
 from agent_cli.memory.language import english, german
 from agent_cli.text import Pattern
 
@@ -64,11 +63,6 @@ def mentions(message: str, name: str) -> bool:
     """Whether a message contains one of the phrases of this name. Unlike a pattern it need not be compiled."""
     folded = message.casefold()
     return any(phrase in folded for phrase in phrases(name))
-
-
-def opens(message: str, name: str) -> bool:
-    """Whether the first word of a message is that of one of the phrases of this name."""
-    return not first_words(name).isdisjoint(text.words(message)[:1])
 
 
 @cache

@@ -25,30 +25,29 @@ _MAX_EMPTY_REPLY = 400  # characters
 _LONGEST_CLAUSE = 600  # characters of one that is rewritten
 LONGEST_TOPIC = 60  # characters
 
-_SAYING = languages.pattern(r"\b<SAYING>\b")
+_STATEMENT, _WISH, _ABOUT_PEOPLE, _EVERYDAY = (
+    languages.pattern(f"<{name}>") for name in ("STATEMENT_CLAUSE", "WISH", "ABOUT_PEOPLE", "EVERYDAY")
+)
+_SEEKING, _NEEDING, _LATER_QUESTION = (
+    languages.pattern(rf"\W*<{name}>\b") for name in ("SEEKING", "NEEDING", "LATER_QUESTION")
+)
+_SAYING, _NOT_OF_THE_PAST, _TIME, _IGNORANCE, _HOWEVER, _NOT_FORGET, _NO_PROMISE = (
+    languages.pattern(rf"\b<{name}>\b")
+    for name in ["SAYING", "NOT_OF_THE_PAST", "TIME_WORDS", "IGNORANCE", "HOWEVER", "NOT_FORGET", "NO_PROMISE"]
+)
 _ASKS_FOR_TIME = languages.pattern(r"\b(?:<ASKS_FOR_TIME>|<SAYING>)\b")
-_NOT_OF_THE_PAST = languages.pattern(r"\b<NOT_OF_THE_PAST>\b")
 _OPENING = languages.pattern(r"\W*+\b(?:<QUESTION_OPENING>|<VERB_FIRST>)\b")
-_SEEKING = languages.pattern(r"\W*<SEEKING>\b")
-_NEEDING = languages.pattern(r"\W*<NEEDING>\b")
-_LATER_QUESTION = languages.pattern(r"\W*<LATER_QUESTION>\b")
 _CLAUSE = Pattern(r"(?<=[,;:–—])\s+")
 _QUESTION_END = languages.pattern(r"(?<!\w)<QUESTION_END>\W*$")
 _INVERTED = languages.pattern(r"\b(?:<QUESTION_END>|<INVERSION>)\b|\?")
 _KEYWORDS = Pattern(r"\W*+(?:[a-zà-ɏ'’]+[ \t-]+){0,6}[a-zà-ɏ]+\W*", re.IGNORECASE)
-_TIME = languages.pattern(r"\b<TIME_WORDS>\b")
 _VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
-_STATEMENT = languages.pattern(r"<STATEMENT_CLAUSE>")
-_IGNORANCE = languages.pattern(r"\b<IGNORANCE>\b")
 _OFFER = languages.pattern(r"\W*\b<OFFER>\b")
 _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
-_HOWEVER = languages.pattern(r"\b<HOWEVER>\b")
-_WISH = languages.pattern("<WISH>")
 _RECALLING, _NEW_WANTED = languages.pattern(r"\b<RECALLING>"), languages.pattern(r"(?:\b|\A)<NEW_WANTED>")
-_ABOUT_PEOPLE = languages.pattern(r"<ABOUT_PEOPLE>")
-_EVERYDAY = languages.pattern(r"<EVERYDAY>")
 _INTRODUCTION = languages.pattern(
-    r"\A\W*+(?>(?:<PLEASE>)\b[,!]?\s+)+(?=<OWN_CLAUSE>)", hint=lambda sentence: languages.opens(sentence, "PLEASE")
+    r"\A\W*+(?>(?:<PLEASE>)\b[,!]?\s+)+(?=<OWN_CLAUSE>)",
+    hint=lambda sentence: not languages.first_words("PLEASE").isdisjoint(text.words(sentence)[:1]),
 )
 _NAMED_CLAUSE = r"(?-i:[A-ZÄÖÜ])[\w.-]+(?: (?-i:[A-ZÄÖÜ])[\w.-]+)? <VERB>"
 _CLAUSE_MARK = languages.pattern(  # two patterns, so that a sentence with one of the two compiles no more than that
@@ -62,7 +61,6 @@ _CLAIMS = {  # what a reply says was done, and how
     kind: Pattern(rf"\b(?!\W){languages.alternatives(name)}", re.IGNORECASE | re.MULTILINE)
     for kind, name in (("reminder", "REMINDER_CLAIMS"), ("saved", "PROMISES"), ("forgotten", "FORGETTING_CLAIMS"))
 }
-_NOT_FORGET, _NO_PROMISE = languages.pattern(r"\b<NOT_FORGET>\b"), languages.pattern(r"\b<NO_PROMISE>\b")
 _QUOTED_REPLY = Pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
 )
