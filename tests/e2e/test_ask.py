@@ -104,16 +104,13 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("code", ERRORS)
-def test_json_errors_are_one_object_on_standard_output(program, server, code):
-    exit_code, env, scripts = ERRORS[code]
-    server.play(*scripts)
-    ran = program("ask", "--json", *([] if code == "usage" else ["hi"]), env=env)
-    assert (ran.code, ran.err) == (exit_code, "")
-    assert ran.out.count("\n") == 1
-    assert set(ran.json) == {"schema", "error"}
-    assert (ran.json["schema"], ran.json["error"]["code"]) == (1, code)
-    assert len(ran.json["error"]["message"]) > 20
+def test_json_errors_are_one_object_on_standard_output(program, server):
+    for code, (exit_code, env, scripts) in ERRORS.items():
+        server.play(*scripts)
+        ran = program("ask", "--json", *([] if code == "usage" else ["hi"]), env=env)
+        assert (ran.code, ran.err, ran.out.count("\n")) == (exit_code, "", 1), code
+        assert (set(ran.json), ran.json["schema"], ran.json["error"]["code"]) == ({"schema", "error"}, 1, code)
+        assert len(ran.json["error"]["message"]) > 20
 
 
 def test_without_streaming_the_answer_is_printed_when_it_is_whole(program, server):

@@ -94,12 +94,11 @@ def test_stream_json_to_a_reader_that_has_gone_ends_in_silence_and_each_line_cam
     process.stderr.close()
 
 
-@pytest.mark.parametrize("form", ["--json", "--stream-json"])
-@pytest.mark.parametrize("wrong", [["--nope"], ["--timeout", "0"], ["--timeout"]], ids=str)
-def test_a_slip_on_the_command_line_is_an_error_in_json_too(program, form, wrong):
-    ran = program("ask", form, "hi", *wrong)
-    assert (ran.code, ran.err, ran.out.count("\n")) == (2, "", 1)
-    assert (ran.json["error"]["code"], wrong[0] in ran.json["error"]["message"]) == ("usage", True)
+def test_a_slip_on_the_command_line_is_an_error_in_json_too(program):
+    for form, *wrong in (["--json", "--nope"], ["--json", "--timeout", "0"], ["--stream-json", "--timeout"]):
+        ran = program("ask", form, "hi", *wrong)
+        assert (ran.code, ran.err, ran.out.count("\n")) == (2, "", 1)
+        assert (ran.json["error"]["code"], wrong[0] in ran.json["error"]["message"]) == ("usage", True)
 
 
 def test_a_question_about_json_is_answered_in_words(program, server):
@@ -167,10 +166,14 @@ def test_a_question_that_is_not_saved_is_answered_with_memory(knowing, server):
     assert knowing.rows("select count(*) from message union all select count(*) from session") == [(0,), (0,)]
 
 
-@pytest.mark.parametrize("options", [["ask", "--incognito"], ["--incognito", "ask"], ["--incognito"]], ids=str)
-def test_an_incognito_question_makes_no_file_and_reads_none(program, server, options):
-    ran = program(*options, *(["hi"] if "ask" in options else []), stdin="" if "ask" in options else "hi")
-    assert (ran.code, program.db.exists(), len(server.turns)) == (0, False, 1)
+def test_an_incognito_question_makes_no_file_and_reads_none(program, server):
+    for options, piped in (
+        (["ask", "--incognito", "hi"], ""),
+        (["--incognito", "ask", "hi"], ""),
+        (["--incognito"], "hi"),
+    ):
+        assert program(*options, stdin=piped).code == 0
+    assert (program.db.exists(), len(server.turns)) == (False, 3)
     program("notes", "add", "the router is a Fritzbox 7590 in the cellar")
     program("ask", "--incognito", "where is the router?")
     assert "Fritzbox" not in told(server)
@@ -179,23 +182,22 @@ def test_an_incognito_question_makes_no_file_and_reads_none(program, server, opt
     assert program.rows("select count(*) from message") == [(0,)]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--incognito", "-c"], "an incognito run is kept nowhere"),
-        (["ask", "--no-save", "--session", "s1", "hi"], "an incognito run is kept nowhere"),
-        (["ask", "--memory", "--no-memory", "hi"], "--memory and --no-memory exclude each other"),
-        (["ask", "--json", "-x", "hi"], "--json, --stream-json and -x exclude each other"),
-        (["ask", "--render", "--plain", "hi"], "--render and --plain exclude each other"),
-        (["--incognito", "notes", "add", "x"], "--incognito is for a conversation and for `agent ask`"),
-        (["--no-memory", "notes", "list"], "--no-memory is for a conversation and for `agent ask`"),
-        (["ask", "-i", "hi"], "-i goes on as a conversation, and the output is not a terminal"),
-        (["ask", "-i", "--json", "hi"], "-i goes on as a conversation: leave out"),
-        (["--color", "red"], "invalid value for '--color'"),
-    ],
-    ids=str,
-)
-def test_options_that_exclude_each_other_are_said(program, server, arguments, said):
-    ran = program(*arguments)
-    assert (ran.code, said in (ran.out if "--json" in arguments else ran.err)) == (2, True), ran
+EXCLUSIVE = {
+    "--incognito -c": "an incognito run is kept nowhere",
+    "ask --no-save --session s1 hi": "an incognito run is kept nowhere",
+    "ask --memory --no-memory hi": "--memory and --no-memory exclude each other",
+    "ask --json -x hi": "--json, --stream-json and -x exclude each other",
+    "ask --render --plain hi": "--render and --plain exclude each other",
+    "--incognito notes add x": "--incognito is for a conversation and for `agent ask`",
+    "--no-memory notes list": "--no-memory is for a conversation and for `agent ask`",
+    "ask -i hi": "-i goes on as a conversation, and the output is not a terminal",
+    "ask -i --json hi": "-i goes on as a conversation: leave out",
+    "--color red": "invalid value for '--color'",
+}
+
+
+def test_options_that_exclude_each_other_are_said(program, server):
+    for line, said in EXCLUSIVE.items():
+        ran = program(*line.split())
+        assert (ran.code, said in (ran.out if "--json" in line else ran.err)) == (2, True), ran
     assert server.turns == []

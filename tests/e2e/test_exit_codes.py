@@ -1,17 +1,12 @@
-"""Every exit code there is, from the real process. A script must be able to tell them apart."""
+"""The exit codes, from the real process: a script must be able to tell them apart.
 
-import signal
-from subprocess import DEVNULL
+Those of signals are in test_stop.py, that of an erasure which left traces in test_forget.py.
+"""
 
 import pytest
 
-from agent_cli.store.db import Database
 from tests.conftest import NOBODY
 from tests.ollama_server import script
-
-pytestmark = pytest.mark.usefixtures("scripts_decide")
-
-SLOW = script.pieces(*(script.Piece(f"{n} ", delay=0.1) for n in range(200)))
 
 CODES = {
     "an answer": (0, ["ask", "hi"], {}, []),
@@ -27,7 +22,6 @@ CODES = {
     "no database": (6, ["ask", "hi"], {"AGENT_DB": "/dev/null/memory.db"}, []),
     "too slow": (7, ["ask", "--timeout", "0.3", "hi"], {}, [script.silence(60, script.reply("late"))]),
 }
-SIGNALS = {signal.SIGINT: 130, signal.SIGPIPE: 141, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
 @pytest.fixture
@@ -35,36 +29,11 @@ def program(program, server):
     return program.use(server)
 
 
-@pytest.mark.parametrize("case", CODES)
-def test_how_a_command_ends_is_told_by_its_code(program, server, case):
-    code, arguments, env, played = CODES[case]
-    if case == "facts wait":
-        program("ask", "remember that my cat is called Mia")
-    server.play(*played)
-    assert program(*arguments, env=env).code == code
-
-
-def test_traces_that_are_left_have_a_code_of_their_own(program):
-    program("notes", "add", "the secret garden")
-    other = Database(program.db)
-    with other.snapshot():  # what was there before
-        assert program("forget", "n1", "--yes").code == 8
-    other.close()
-
-
-@pytest.mark.parametrize("sent", SIGNALS, ids=lambda sent: sent.name)
-def test_what_ended_an_answer_is_told_by_the_code(program, server, sent):
-    server.play(SLOW)
-    process = program.start("ask", "hi", stdin=DEVNULL)
-    assert process.stdout.read(1) == "0"
-    if sent == signal.SIGPIPE:
-        process.stdout.close()
-    else:
-        process.send_signal(sent)
-    process.wait(30)
-    assert process.returncode == SIGNALS[sent]
-    process.stderr.close()
-    process.stdout.close()
+def test_how_a_command_ends_is_told_by_its_code(program, server):
+    program("ask", "remember that my cat is called Mia")
+    for case, (code, arguments, env, played) in CODES.items():
+        server.play(*played)
+        assert program(*arguments, env=env).code == code, case
 
 
 def test_a_conversation_that_is_left_ends_well(program, terminal):

@@ -382,11 +382,6 @@ def test_a_skill_that_waits_for_a_yes_is_not_scheduled_and_the_way_to_it_is_said
     )
 
 
-def test_an_example_that_does_not_come_with_it_is_named(program):
-    ran = program("skills", "add", "--example", "evening-briefing")
-    assert (ran.code, ran.err) == (2, "agent: no example is called 'evening-briefing'; there are morning-briefing\n")
-
-
 OWN = "7 * * * * /bin/true\n"
 
 

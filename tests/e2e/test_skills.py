@@ -276,6 +276,7 @@ WRONG = [
         ["add", "deploy-site", "-d", "y", "z"],
         "there is a skill deploy-site already; `agent skills edit deploy-site` changes it",
     ),
+    (["add", "night", "--example"], "no example is called 'night'; there are morning-briefing"),
     (["import", "nowhere"], "there is no nowhere"),
     (["import", "~no-such-user/x"], "there is no ~no-such-user/x"),
     (["import", "x" * 300], f"{'x' * 300} cannot be read: File name too long"),
