@@ -90,17 +90,8 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     agent, here, _ = ask(private, looking, calls(("timeline", {"around": "m1"})), "Friday.")
 
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word not in shown(agent, here)] == []
-    assert offered(agent, here) == [
-        "search_memory",
-        "jot",
-        "read_jottings",
-        "search_notes",
-        "timeline",
-        "list_tasks",
-        "read_skill",
-        "calculate",
-        "summarize_today",
-    ]
+    readers = "search_memory jot read_jottings search_notes timeline list_tasks read_skill calculate summarize_today"
+    assert offered(agent, here) == readers.split()
     assert {each.handle for each in recall_log.recalled_for(here.db, 1)} == {"n1", "f1"}
     answers = [e.message.text for e in log.history(here.db, here.session) if e.message.role == "tool"]
     assert ["dentist" in answers[0], "n1 (" in answers[1], "4711" in answers[2]] == [True, True, True]
@@ -123,19 +114,14 @@ def test_without_memory_a_session_is_logged_and_shown_nothing_of_it(app):
     agent, here, _ = ask(replace(app, reads=False))
 
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
+    agent, before, _ = ask(app)  # a session in which memory was read shows nothing of it once it is not
+    assert [word for word in ("dentist appointment on", "4711") if word not in shown(agent, before)] == []
+    off = turns.tool_context(replace(app, reads=False), app.db, before.session)
+    assert [word for word in ("dentist appointment on", "4711") if word in shown(agent, off)] == []
+    agent = turns.agent(replace(app, reads=False), agent.model)
     assert {"save_note", "propose_fact"} <= set(agent.tools)
     assert not {"search_notes", "search_memory", "timeline", "summarize_today", "read_skill"} & set(agent.tools)
-    assert app.db.value("select count(*) from message where text = ?", (QUESTION,)) == 1
-
-
-def test_a_session_in_which_memory_was_read_shows_nothing_of_it_once_it_is_not(app):
-    agent, here, _ = ask(app)
-    assert [word for word in ("dentist appointment on", "4711") if word not in shown(agent, here)] == []
-
-    off = replace(app, reads=False)
-    assert [
-        word for word in ("dentist appointment on", "4711") if word in shown(agent, turns.tool_context(off, app.db, 2))
-    ] == []
+    assert app.db.value("select count(*) from message where text = ?", (QUESTION,)) == 2
 
 
 def test_what_is_said_is_not_read_for_facts_where_learning_is_off(app):
@@ -165,31 +151,16 @@ def test_a_file_in_which_nothing_was_ever_indexed_can_be_read(tmp_path):
     ]
 
 
-def test_a_model_that_keeps_something_in_an_incognito_conversation_is_told_that_nothing_is_kept(app):
-    keeping = calls(("save_note", {"text": "tea"}), ("propose_fact", {"statement": "I drink tea."}))
-    _, here, _ = ask(app.incognito(), keeping, "I cannot.")
-
-    said = "nothing was kept: the conversation is incognito; tell the person"
-    answers = [entry.message.text for entry in log.history(here.db, here.session) if entry.message.role == "tool"]
-    assert answers == [said, said]
-    assert here.db.value("select count(*) from note") == 0
-
-
 def test_a_model_that_would_change_what_is_to_be_done_in_an_incognito_conversation_changes_nothing(app):
     tasks.add(app.db, app.scope, "oil the door", None, app.time)
-    asked = calls(
-        ("create_reminder", {"text": "tea"}),
-        ("complete_task", {"task": "t1"}),
-        ("draft_message", {"to": "Anna", "text": "tea"}),
-    )
+    changing = [("create_reminder", {"text": "tea"}), ("complete_task", {"task": "t1"})]
+    writing = [("draft_message", {"to": "Anna", "text": "tea"}), ("save_note", {"text": "tea"})]
+    asked = calls(*changing, *writing, ("propose_fact", {"statement": "I drink tea."}))
     _, here, _ = ask(app.incognito(reads=True), asked, "I cannot.")
 
     said = "nothing was kept: the conversation is incognito; tell the person"
     answers = [entry.message.text for entry in log.history(here.db, here.session) if entry.message.role == "tool"]
-    assert answers == [said] * 3
-    for db in (app.db, here.db):
-        assert (
-            db.rows("select state from task where state = 'done' union select text from note where text = 'tea'") == []
-        )
-    assert here.db.value("select count(*) from task") == 0
-    assert app.db.rows("select text from task") == [("oil the door",)]
+    assert answers == [said] * 5
+    for db, open_tasks in ((app.db, [("oil the door", "open")]), (here.db, [])):
+        assert db.rows("select text, state from task") == open_tasks
+        assert db.rows("select text from note where text = 'tea'") == []

@@ -56,13 +56,8 @@ def test_what_was_said_becomes_a_proposal_and_is_read_once(db, talked):
     model = Answers(answer(operation()))
     assert worker.run_one(job_context(db, model))
     [fact] = facts.pending(db, "person")
-    assert (fact.statement, fact.quote, fact.message_id, fact.trust, fact.origin) == (
-        "I live in Graz",
-        "I live in Graz",
-        1,
-        "typed",
-        "model",
-    )
+    assert (fact.statement, fact.quote, fact.message_id) == ("I live in Graz", "I live in Graz", 1)
+    assert (fact.trust, fact.origin) == ("typed", "model")
     assert "PERSON: I live in Graz. What time is it?\nassistant: It is noon." in model.asked[0]
     assert (read_to(db), states(db)) == (2, [("s1", "done", 1, "")])
 
@@ -127,11 +122,7 @@ def test_of_a_long_conversation_each_piece_that_could_not_be_read_can_be_retried
     jobs.add(db, LEARN, "s1", NOON)
     while worker.run_one(job_context(db, Answers("no", "no again"))):
         pass
-    assert sorted(row[:2] for row in states(db) if row[1] == "parked") == [
-        ("m1", "parked"),
-        ("m3", "parked"),
-        ("m5", "parked"),
-    ]
+    assert sorted(subject for subject, state, *_ in states(db) if state == "parked") == ["m1", "m3", "m5"]
 
 
 def test_a_retry_reads_nothing_of_a_session_that_was_hidden_or_erased(db, talked):
@@ -142,14 +133,12 @@ def test_a_retry_reads_nothing_of_a_session_that_was_hidden_or_erased(db, talked
     assert (waiting(db), states(db)) == ([], [("m1", "done", 1, "")])
 
 
-def test_an_answer_read_at_the_second_try_counts(db, talked):
-    worker.run_one(job_context(db, Answers("no", answer(operation()))))
-    assert waiting(db) == [("I live in Graz", "pending", "insert")]
-
-
 def test_a_server_that_fails_is_asked_again_later(db, talked):
     worker.run_one(job_context(db, Answers(AgentError("it broke"))))
     assert (waiting(db), read_to(db), states(db)) == ([], 0, [("s1", "ready", 1, "it broke")])
+    jobs.retry(db, 1, NOON)
+    worker.run_one(job_context(db, Answers("no", answer(operation()))))  # read at the second try
+    assert waiting(db) == [("I live in Graz", "pending", "insert")]
 
 
 def test_without_a_model_it_waits_and_is_read_when_one_answers(db, talked):
@@ -234,15 +223,8 @@ def test_switched_off_nothing_is_read(db, talked):
 
 
 def test_no_state_in_an_answer_is_taken_over(db, talked):
-    forged = operation() | {
-        "state": "accepted",
-        "accepted": True,
-        "decided_at": "2026",
-        "origin": "typed",
-        "owner": "x",
-    }
-    worker.run_one(
-        job_context(db, Answers(json.dumps({"operations": [forged], "state": "accepted", "accept": ["f1"]})))
-    )
+    state = {"state": "accepted", "accepted": True, "decided_at": "2026", "origin": "typed", "owner": "x"}
+    forged = {"operations": [operation() | state], "state": "accepted", "accept": ["f1"]}
+    worker.run_one(job_context(db, Answers(json.dumps(forged))))
     [fact] = facts.pending(db, "person")
     assert (fact.state, fact.origin, fact.owner, fact.decided_at) == ("pending", "model", "person", None)

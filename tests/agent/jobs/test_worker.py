@@ -44,11 +44,8 @@ def closed(db, session):
 
 def states(db):
     """All jobs but those of days, which are due when the day is over."""
-    return [
-        (row["subject"], row["state"], row["attempts"], row["error"])
-        for row in jobs.listing(db, 10)
-        if row["kind"] != "grain"
-    ]
+    listed = [row for row in jobs.listing(db, 10) if row["kind"] != "grain"]
+    return [(row["subject"], row["state"], row["attempts"], row["error"]) for row in listed]
 
 
 def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
@@ -89,10 +86,8 @@ def test_a_session_taken_up_again_gets_no_summary_yet(db, closed):
 def test_a_model_that_fails_is_tried_again_later(db, closed):
     assert worker.run_one(job_context(db, model(Reply(say="The cat", fail="broken"))))
 
-    assert (summaries.of_session(db, closed).method, states(db)) == (
-        "extract",
-        [("s1", "ready", 1, "the script ends the answer here; what arrived is kept")],
-    )
+    why = "the script ends the answer here; what arrived is kept"
+    assert (summaries.of_session(db, closed).method, states(db)) == ("extract", [("s1", "ready", 1, why)])
 
 
 def test_a_cancelled_job_is_put_back_untried(db, closed):
@@ -256,9 +251,8 @@ def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(t
 
     worker.run_one(job_context(database))
 
-    assert states(database) == [
-        ("all", "ready", 1, "another process still reads data that was erased; this is tried again")
-    ]
+    why = "another process still reads data that was erased; this is tried again"
+    assert states(database) == [("all", "ready", 1, why)]
     reader.execute("rollback")
     jobs.retry(database, 1, NOON)
     worker.run_one(job_context(database))
