@@ -1,14 +1,14 @@
-"""`@frozen`: a frozen dataclass that costs next to nothing at import.
+"""`@frozen`: an immutable dataclass that costs next to nothing at import.
 
 `dataclass` generates and compiles six methods for each class, and a command imports eighty classes to use twenty: a
-third of a short run. Here five of the methods are shared by all classes, the fields are read when they are first asked
+third of a short run. Here three of the methods are shared by all classes, the fields are read when they are first asked
 for, and `__init__` is compiled when the first value of its class is created. Otherwise it is a dataclass: `fields`,
-`replace`, `asdict`, `field` and `match` work.
+`replace`, `asdict`, `field` and `match` work. That nobody changes a value is checked with the types.
 """
 
 import threading
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
@@ -80,27 +80,16 @@ def _comparison_key(cls: Any) -> Callable[[Any], Any]:
     return attrgetter(*names) if names else lambda _: ()
 
 
-def _refuse_change(self: Any, name: str, *value: object) -> None:
-    raise FrozenInstanceError(f"cannot change field {name!r}")
-
-
-_METHODS = {
-    "__repr__": _repr,
-    "__eq__": _eq,
-    "__hash__": _hash,
-    "__setattr__": _refuse_change,
-    "__delattr__": _refuse_change,
-}
+_METHODS = {"__repr__": _repr, "__eq__": _eq, "__hash__": _hash}
 
 
 def _init_on_first_use(cls: Any) -> Callable[..., None]:
     """An `__init__` that puts the compiled one in its place; two threads may call it at once."""
 
     def first(self: Any, *args: Any, **kwargs: Any) -> None:
-        made = cls.__dict__["__init__"]
-        if made is first:
-            made = cls.__init__ = _make_init(cls)
-        made(self, *args, **kwargs)
+        if cls.__dict__["__init__"] is first:
+            cls.__init__ = _make_init(cls)
+        cls.__dict__["__init__"](self, *args, **kwargs)
 
     return first
 
@@ -108,29 +97,19 @@ def _init_on_first_use(cls: Any) -> Callable[..., None]:
 def _make_init(cls: Any) -> Callable[..., None]:
     """The class's `__init__`, as dataclass would generate it."""
     names: dict[str, Any] = {"_made": MISSING}
-
-    def parameter(each: "Field[Any]") -> str:
-        """The field's parameter in source code; its default is added to `names`."""
+    parameters, keyword_only, body = ["self"], ["*"], [" pass"]
+    for each in fields(cls):
+        name, default, value = each.name, "", each.name
         if each.default is not MISSING:
-            names[f"_default_{each.name}"] = each.default
-            return f"{each.name}=_default_{each.name}"
-        if each.default_factory is not MISSING:
-            names[f"_make_{each.name}"] = each.default_factory
-            return f"{each.name}=_made"
-        return each.name
-
-    def argument(each: "Field[Any]") -> str:
-        if each.default_factory is MISSING:
-            return each.name
-        return f"_make_{each.name}() if {each.name} is _made else {each.name}"
-
-    init_fields = [each for each in fields(cls) if each.init]
-    parameters = ["self", *(parameter(each) for each in init_fields if not each.kw_only)]
-    if keyword_only := [parameter(each) for each in init_fields if each.kw_only]:
-        parameters += ["*", *keyword_only]
-    # Into the dictionary: a third of the time of object.__setattr__ for each field.
-    body = [" _values = self.__dict__", *(f" _values[{each.name!r}] = {argument(each)}" for each in init_fields)]
-    if hasattr(cls, "__post_init__"):
-        body.append(" self.__post_init__()")
-    exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(body), names)
+            names[f"_{name}"], default = each.default, f"=_{name}"
+        elif each.default_factory is not MISSING:
+            names[f"_{name}"], default, value = (
+                each.default_factory,
+                "=_made",
+                f"_{name}() if {name} is _made else {name}",
+            )
+        (keyword_only if each.kw_only else parameters).append(name + default)
+        body.append(f" self.{name} = {value}")
+    signature = ", ".join([*parameters, *(keyword_only if keyword_only[1:] else [])])
+    exec(f"def __init__({signature}):\n" + "\n".join(body), names)
     return names["__init__"]  # type: ignore[no-any-return]
