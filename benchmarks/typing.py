@@ -28,8 +28,7 @@ from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
 from agent_cli.repl.keyboard import keys
 from agent_cli.repl.shell import prompt_input
-from agent_cli.repl.shell.completion import PromptCompleter
-from agent_cli.repl.shell.prompt_input import PromptInput
+from agent_cli.repl.shell.prompt_input import PromptCompleter, PromptInput
 from benchmarks.quiet import percentile_95
 from benchmarks.world import PORTION, World
 

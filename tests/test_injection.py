@@ -37,7 +37,7 @@ from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.render.reply_lines import question
 from agent_cli.render.styles import Display
 from agent_cli.repl.keyboard.key_reader import LineReader
-from agent_cli.repl.shell.turn_renderer import TurnRenderer
+from agent_cli.repl.shell.shell import TurnRenderer
 from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server import script

@@ -153,6 +153,27 @@ class LineWrapper:
             self._style = style
 
 
+def in_lines(
+    spans: Iterable[StyledText],
+    width: int,
+    lead: str = "",
+    indent: int = 0,
+    shown: Callable[[str], str] = lambda style: "",
+    *,
+    breaks: bool = False,
+) -> list[str]:
+    """Spans behind a lead, in lines of at most `width` cells; `breaks`: words that are wider than a line too."""
+    chunks: list[str] = []
+    wrapper = LineWrapper(chunks.append, lambda: width, shown)
+    wrapper.begin(lead, indent)
+    for span in spans:
+        parts = [*pieces(span.text, max(1, width - indent))] if breaks else [span.text]
+        for part in parts:
+            wrapper.put(StyledText(part, span.style, span.kind if len(parts) == 1 else "wide"))
+    wrapper.end()
+    return "".join(chunks).removesuffix("\n").split("\n")
+
+
 _INDENT = 4  # blanks before the continuation of a line whose columns leave too little room
 _COLUMN = re.compile(r"(?<=\S) {2,}(?=\S)")
 _ARGUMENT = rf"(?: (?:--?[a-z][a-z-]*|{kinds.letters(kinds.KINDS)}\d+|[A-Z]{{2,}}|/[a-z]+)\b)*"
@@ -192,19 +213,12 @@ def _wrap_line(line: str, width: int) -> list[str]:
     else:
         lead = line[: len(line) - len(line.lstrip(" "))]
         indent = len(lead) + (_INDENT if columns else 0)
-    chunks: list[str] = []
-    wrapper = LineWrapper(chunks.append, lambda: width, lambda style: "")
-    wrapper.begin(lead, indent)
-    words, done = line[len(lead) :], 0
+    words, done, spans = line[len(lead) :], 0, list[StyledText]()
     for command in _COMMAND.finditer(words):
         if len(command[0]) <= 2 * width // 3:
-            for span in (*split_words(words[done : command.start()]), StyledText(command[0])):
-                wrapper.put(span)
+            spans += [*split_words(words[done : command.start()]), StyledText(command[0])]
             done = command.end()
-    for span in split_words(words[done:]):
-        wrapper.put(span)
-    wrapper.end()
-    return "".join(chunks).removesuffix("\n").split("\n")
+    return in_lines([*spans, *split_words(words[done:])], width, lead, indent)
 
 
 _GAP = 2  # blanks between two columns of a table

@@ -13,11 +13,11 @@ whose rows do not begin with a bar.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import groupby, zip_longest
 from typing import Any, TextIO
 
-from agent_cli.render.layout import MAX_WORD, WIDE, LineWrapper, StyledText, cell_width, pieces, split_words
+from agent_cli.render.layout import MAX_WORD, WIDE, LineWrapper, StyledText, cell_width, in_lines, split_words
 from agent_cli.render.reply_lines import PlainWriter, ReplyCleaner, SentenceWriter
 from agent_cli.render.styles import BLUE, BOLD, CODE, CYAN, DIM, GREEN, ITALIC, MAGENTA, RED, STRUCK, Display, styled
 from agent_cli.text import Pattern
@@ -168,51 +168,39 @@ _RULE = re.compile(r":?-+:?")
 _GAP = "  "
 _NARROWEST = 12  # cells to which a column may be wrapped
 
-Cell = list[StyledText]
+_SGR = re.compile(r"\x1b\[[\d;]*m")
 
 
-def _table_lines(rows: Sequence[str], width: int) -> list[Cell]:
-    """The lines of a table in Markdown `rows`, at most `width` cells wide; none where the rows are no table: the second
-    one gives the alignment of its columns. Where its columns do not fit, a line for each cell that is not empty."""
+def _table_lines(rows: Sequence[str], display: Display, style: str) -> list[str]:
+    """The lines of a table in Markdown `rows`; none where the rows are no table: the second one gives the alignment of
+    its columns. Where its columns do not fit, a line for each cell that is not empty."""
     if len(rows) < 2 or not all(_RULE.fullmatch(cell) for cell in _cells(rows[1])):
         return []
-    cells = [_cells(row) for row in rows]
+    cells, width = [_cells(row) for row in rows], display.width()
     count = max(map(len, cells))
     head, alignments, *body = [row + [""] * (count - len(row)) for row in cells]
     names, *table = [
-        [[*InlineParser(BOLD if row is head else "").feed(cell, final=True)] for cell in row] for row in (head, *body)
+        [[*InlineParser(_joined(BOLD if row is head else "", style)).feed(cell, final=True)] for cell in row]
+        for row in (head, *body)
     ]
-    widths = [max(3, *(_width(row[n]) for row in (names, *table))) for n in range(count)]
+    wrapped = partial(in_lines, shown=display.shown, breaks=True)
+    widths = [max(3, *(sum(cell_width(span.text) for span in row[n]) for row in (names, *table))) for n in range(count)]
     room = width - len(_GAP) * (count - 1)
-    lines: list[Cell] = []
+    lines: list[str] = []
     if sum(widths) > room and sum(min(each, _NARROWEST) for each in widths) > room:
         for row in table:
-            lines += [[]] if lines else []
+            lines += [""] if lines else []
             for name, cell in zip(names, row, strict=True):
-                lines += _wrapped([*name, StyledText(": "), *cell] if name else cell, width) if cell else []
+                named = [*name, StyledText(":", style), StyledText(" ", style, "space")] if name else []
+                lines += wrapped([*named, *cell], width) if cell else []
         return lines
     while sum(widths) > room:
         widths[widths.index(max(widths))] -= 1
     for row in (names, *table):
-        columns = [_wrapped(*each) for each in zip(row, widths, strict=True)]
-        lines += [_line(line, widths, alignments) for line in zip_longest(*columns, fillvalue=[])]
+        columns = [wrapped(*each) for each in zip(row, widths, strict=True)]
+        lines += [_line(line, widths, alignments) for line in zip_longest(*columns, fillvalue="")]
         if row is names:
-            lines.append([StyledText(_GAP.join("-" * each for each in widths))])
-    return lines
-
-
-def _wrapped(cell: Cell, width: int) -> list[Cell]:
-    lines, used = [Cell()], 0
-    for span in cell:
-        for word in split_words(span.text, span.style):
-            for piece in pieces(word.text, width):
-                cells = cell_width(piece)
-                if used + cells > width and lines[-1]:
-                    lines.append([])
-                    used = 0
-                if lines[-1] or word.kind != "space":
-                    lines[-1].append(StyledText(piece, word.style, word.kind))
-                    used += cells
+            lines.append(display.styled(_GAP.join("-" * each for each in widths), style))
     return lines
 
 
@@ -222,19 +210,13 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in _SEPARATOR.split(inner)]
 
 
-def _width(cell: Cell) -> int:
-    return sum(cell_width(span.text) for span in cell)
-
-
-def _line(row: Sequence[Cell], widths: list[int], alignments: list[str]) -> Cell:
-    line: Cell = []
+def _line(row: Sequence[str], widths: Sequence[int], alignments: Sequence[str]) -> str:
+    line = ""
     for n, (cell, width, alignment) in enumerate(zip(row, widths, alignments, strict=True)):
-        room = width - _width(cell)
+        room = width - cell_width(_SGR.sub("", cell))
         left = 0 if not alignment.endswith(":") else room // 2 if alignment.startswith(":") else room
-        line += [StyledText((_GAP if n else "") + " " * left), *cell, StyledText(" " * (room - left))]
-    while line and not line[-1].text.strip():
-        line.pop()
-    return line
+        line += (_GAP if n else "") + " " * left + cell + " " * (room - left)
+    return line.rstrip(" ")
 
 
 _STYLES = {
@@ -465,15 +447,12 @@ class MarkdownWriter:
 
     def _end_table(self) -> None:
         rows, self._rows = self._rows, []
-        if not (lines := _table_lines(rows, self._display.width())):
+        if lines := _table_lines(rows, self._display, self._style):
+            self._separate_from_previous()
+            self._written += [f"{line}\n" for line in lines]
+        else:
             for row in rows:
                 self._write_unwrapped(row)
-            return
-        self._separate_from_previous()
-        for line in lines:
-            for style, spans in groupby(line, lambda span: _joined(span.style, self._style)):
-                self._written.append(self._display.styled("".join(span.text for span in spans), style))
-            self._written.append("\n")
 
 
 AnswerWriter = MarkdownWriter | PlainWriter

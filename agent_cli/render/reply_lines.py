@@ -3,13 +3,9 @@ questions and prompt.
 
 The program's own lines begin with the sign of a role. A reply cannot write those signs: a tick, a cross and a prompt
 are shown as others of their kind, and a line of it that begins with a dot or a question mark, or is worded like one of
-the program, gets a bar in front of it. Whether it does follows from its first characters alone, so how the stream was
-cut into pieces makes no difference. What is stored, piped and copied stays as the model wrote it.
-
-The question whether a tool call may run shows its arguments as a person reads them. Every line of an argument is
-indented, wrapped lines too, and only the program begins a line at the margin. So no argument, however it is filled up
-with blanks, can look like the question or its keys. A long text is folded in its middle, and the line that says so
-stands further out than the text; `o` shows it all.
+the program, gets a bar in front of it, as its first characters decide. What is stored, piped and copied stays as the
+model wrote it. The question whether a tool call may run shows its arguments as a person reads them, each line indented:
+only the program begins a line at the margin. A long text is folded in its middle; `o` shows it all.
 """
 
 import json
@@ -125,8 +121,7 @@ def _value_lines(value: Any, width: int) -> list[str]:
     if isinstance(value, bool):
         return ["yes" if value else "no"]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    cut = len(text) - _MAX_TEXT
-    if cut > 0:
+    if (cut := len(text) - _MAX_TEXT) > 0:
         text = f"{text[: _MAX_TEXT // 2]}\n… {cut:,} characters are not shown …\n{text[-_MAX_TEXT // 2 :]}"
     lines = wrapped(_plain(text), width) if text.strip() else ["(empty)" if not text else "(blanks)"]
     return [piece for line in lines for piece in _pieces(line, width)]

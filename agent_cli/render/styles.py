@@ -9,6 +9,7 @@ drawing depends on a `Display` alone. `screen_reader`: whole sentences, nothing 
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, TextIO
 
@@ -43,11 +44,6 @@ def styled(text: str, style: str) -> str:
     return f"\x1b[{style}m{text}\x1b[m" if style else text
 
 
-def without_colours(style: str) -> str:
-    """The codes of a style that are no colours: weight and the like."""
-    return ";".join(code for code in style.split(";") if not _COLOUR.fullmatch(code))
-
-
 Color = Literal["auto", "always", "never"]
 
 _MIN_WIDTH = 20  # cells; below it nothing is worth wrapping
@@ -66,7 +62,8 @@ class Display:
 
     def shown(self, style: str) -> str:
         """What of a style is shown; empty: nothing."""
-        return style if self.colour else without_colours(style) if self.weight else ""
+        without_colours = ";".join(code for code in style.split(";") if not _COLOUR.fullmatch(code))
+        return style if self.colour else without_colours if self.weight else ""
 
     def styled(self, text: str, style: str) -> str:
         """The text in what is shown of a style."""
@@ -107,10 +104,9 @@ def with_theme(display: Display, theme: str) -> Display:
 
 
 def _terminal_width(stream: TextIO) -> int:
-    try:
+    columns = 0
+    with suppress(OSError, ValueError, AttributeError):  # no terminal, closed, or no file at all
         columns = os.get_terminal_size(stream.fileno()).columns
-    except (OSError, ValueError, AttributeError):  # no terminal, closed, or no file at all
-        columns = 0
     return max(_MIN_WIDTH, columns or _DEFAULT_WIDTH)
 
 

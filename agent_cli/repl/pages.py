@@ -30,7 +30,7 @@ from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
 from agent_cli.memory.search.recall_log import RecalledRow
 from agent_cli.render import layout
-from agent_cli.render.layout import LineWrapper, StyledText, cell_width, pieces, split_words, wrapped
+from agent_cli.render.layout import cell_width, split_words, wrapped
 from agent_cli.render.reply_lines import marked
 from agent_cli.render.styles import BOLD, DIM, DONE, FAILED, NEEDS_YOU, Display, bar, marked_words
 from agent_cli.store import ids
@@ -499,12 +499,4 @@ def indented(words: str, width: int | None, first: str, rest: str = "") -> list[
     """Text in lines of `width` cells, indented by `first` and `rest`; a word longer than a line is broken."""
     if width is None:
         return [first + words]
-    indent, chunks = len(rest or first), list[str]()
-    wrapper = LineWrapper(chunks.append, lambda: width, lambda style: "")
-    wrapper.begin(first, indent)
-    for word in split_words(words):
-        parts = [*pieces(word.text, max(1, width - indent))]
-        for part in parts:
-            wrapper.put(StyledText(part, kind=word.kind if len(parts) == 1 else "wide"))
-    wrapper.end()
-    return "".join(chunks).removesuffix("\n").split("\n")
+    return layout.in_lines(split_words(words), width, first, len(rest or first), breaks=True)

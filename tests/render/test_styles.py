@@ -17,5 +17,5 @@ def test_no_other_module_names_a_colour():
 
 
 def test_without_colours_weight_remains():
-    assert styles.without_colours("1;31") == "1"
-    assert styles.without_colours("36") == ""
+    assert styles.Display(weight=True).shown("1;31") == "1"
+    assert styles.Display(weight=True).shown("36") == ""

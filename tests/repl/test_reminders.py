@@ -17,7 +17,7 @@ from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Page
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.reminders import Reminders
-from agent_cli.repl.shell.completion import PromptCompleter
+from agent_cli.repl.shell.prompt_input import PromptCompleter
 from tests.conftest import noon, place
 
 

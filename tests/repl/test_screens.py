@@ -30,8 +30,7 @@ from agent_cli.render.styles import Display
 from agent_cli.repl.commands import session_commands
 from agent_cli.repl.commands.commands import registry
 from agent_cli.repl.keyboard import picker
-from agent_cli.repl.shell.shell import Shell
-from agent_cli.repl.shell.turn_renderer import LineBelow
+from agent_cli.repl.shell.shell import LineBelow, Shell
 from tests.cli.test_screens import STYLE
 from tests.pictures.screen import Window
 

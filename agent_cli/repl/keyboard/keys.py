@@ -128,7 +128,7 @@ class Pastes:
         self._collapsed: dict[str, str] = {}  # the large pastes, by placeholder
         self._count = 0
         self._known_pieces: dict[str, None] = {}
-        self._history_pieces: Mapping[str, Sequence[str]] = {}
+        self.history_pieces: Mapping[str, Sequence[str]] = {}  # of lines of earlier runs, by line
         self._previous_text, self._index = "", 0  # the line as last seen, and its index in the history
         self._burst, self.at_once = 0, False  # keys that came together; whether the line came faster than anyone types
 
@@ -159,11 +159,7 @@ class Pastes:
     def forget_others(self, line: str = "") -> None:
         """Drop all pastes but those of the current line."""
         self._collapsed = {placeholder: piece for placeholder, piece in self._collapsed.items() if placeholder in line}
-        self._known_pieces, self._history_pieces = dict.fromkeys([*self.pieces, *self._collapsed.values()]), {}
-
-    def load(self, lines: Mapping[str, Sequence[str]]) -> None:
-        """Take the pasted pieces of lines of earlier runs, by line."""
-        self._history_pieces = lines
+        self._known_pieces, self.history_pieces = dict.fromkeys([*self.pieces, *self._collapsed.values()]), {}
 
     def add_parts(self, parts: Sequence[Part]) -> None:
         """Note the parts of an earlier message: what was not typed then does not count as typed now."""
@@ -195,7 +191,7 @@ class Pastes:
         at = buffer.cursor_position
         if text[: max(0, at - 1)] + text[at:] != before:  # more than a key was typed
             appeared = [piece for piece in self._known_pieces if piece in text and piece not in before]
-            appeared += self._history_pieces.get(text, ())
+            appeared += self.history_pieces.get(text, ())
             self.pieces += [piece for piece in appeared if piece not in self.pieces]
         self._previous_text, self._index = text, buffer.working_index
 

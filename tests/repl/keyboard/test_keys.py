@@ -127,7 +127,7 @@ def test_what_is_sent(typist, typed, sent):
 @pytest.mark.parametrize(("typed", "sent"), PARTS.values(), ids=PARTS)
 def test_which_parts_of_what_is_sent_were_pasted(typist, typed, sent):
     """In `sent` typed and pasted parts take turns."""
-    typist.pastes.load({"see this text": ["this text"]})
+    typist.pastes.history_pieces = {"see this text": ["this text"]}
     parts = [Part(text, "pasted" if n % 2 else "typed") for n, text in enumerate(sent.split("|")) if text]
     assert typist.parts(*typed) == parts
 

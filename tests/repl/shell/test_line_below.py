@@ -7,7 +7,7 @@ import pytest
 
 from agent_cli.render import markdown
 from agent_cli.render.styles import Display
-from agent_cli.repl.shell.turn_renderer import LineBelow, Spinner
+from agent_cli.repl.shell.shell import LineBelow, Spinner
 
 ANSWER = "".join(f"word{n} " for n in range(60))
 ROWS = 12

@@ -26,9 +26,8 @@ from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
 from agent_cli.repl.commands import session_commands
 from agent_cli.repl.keyboard.keys import KeyAhead, typed_ahead
-from agent_cli.repl.shell import completion, prompt_input
-from agent_cli.repl.shell.completion import PromptCompleter, while_typing
-from agent_cli.repl.shell.prompt_input import PromptInput
+from agent_cli.repl.shell import prompt_input
+from agent_cli.repl.shell.prompt_input import PromptCompleter, PromptInput, while_typing
 from agent_cli.repl.shell.shell import Shell
 from tests import facts
 from tests.conftest import place
@@ -331,20 +330,20 @@ def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("alpha\n")
     (tmp_path / "b c.txt").write_text("beta")
     said = [Part('compare @a.txt, @"b c.txt" (@a.txt)', "typed")]
-    assert completion.attach(said) == [Part("alpha\n\n", "file", "a.txt"), Part("beta\n\n", "file", "b c.txt"), *said]
+    assert prompt_input.attach(said) == [Part("alpha\n\n", "file", "a.txt"), Part("beta\n\n", "file", "b c.txt"), *said]
 
 
 @pytest.mark.parametrize("words", ["mail me@a.txt", "@anna said so", "@types/node", "meet @ noon", "@", "@x" * 3000])
 def test_an_at_in_prose_is_text(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert completion.attach([Part(words, "typed")]) == [Part(words, "typed")]
+    assert prompt_input.attach([Part(words, "typed")]) == [Part(words, "typed")]
 
 
 def test_a_pasted_at_names_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert completion.attach([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
+    assert prompt_input.attach([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
 
 
 @pytest.mark.parametrize(
@@ -361,7 +360,7 @@ def test_a_file_that_cannot_be_sent_is_said_and_nothing_is(tmp_path, monkeypatch
     (tmp_path / "binary").write_bytes(b"\0\1")
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match=told):
-        completion.attach([Part(words, "typed")])
+        prompt_input.attach([Part(words, "typed")])
 
 
 @pytest.mark.parametrize(("typed", "found"), [("1", 1), ("s2", 2), ("printer", 2), ("", 2), ("\x03", None)])

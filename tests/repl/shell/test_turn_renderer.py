@@ -21,7 +21,7 @@ from agent_cli.agent.events import (
 from agent_cli.errors import Cancelled, ModelFailed
 from agent_cli.messages import Message, Receipt, ToolCall, ToolResult
 from agent_cli.render.styles import Display
-from agent_cli.repl.shell.turn_renderer import Spinner, TurnRenderer
+from agent_cli.repl.shell.shell import Spinner, TurnRenderer
 from tests.ollama_server import script
 from tests.tables import for_each
 
