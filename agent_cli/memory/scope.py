@@ -51,7 +51,7 @@ def _remote(config: Path) -> str:
         lines = config.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
-    found = re.search(r'(?ms)^\s*\[remote "origin"\](.*?)(?=^\s*\[|\Z)', lines)
+    found = re.search(r'(?ms)^[ \t]*\[remote "origin"\](.*?)(?=^[ \t]*\[|\Z)', lines)
     urls = re.findall(r"(?mi)^[ \t]*url[ \t]*=(.*)$", found[1]) if found else []
     url = re.sub(r"^\w+://", "", urls[-1].strip()) if urls else ""
     url = re.sub(r"^[^/@]*@", "", url)  # drop a user name or token before the host

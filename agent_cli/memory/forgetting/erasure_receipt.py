@@ -241,11 +241,9 @@ class HashMatcher(KeywordMatcher):
     def may_match(self, text: str) -> bool:
         return bool(text)
 
-    def _learn(self, words: Iterable[str]) -> None:
-        unknown = list(words)
-        for word, stems in zip(unknown, self._db.tokens_of(unknown), strict=True):
-            hashes = keyed_hash.digests(self._db, keywords.forms(word, stems))
-            self._known[word] = next((self._wanted[each] for each in hashes if each in self._wanted), "")
+    def keyword_of(self, forms: Sequence[str]) -> str:
+        hashes = keyed_hash.digests(self._db, forms)
+        return next((self._wanted[each] for each in hashes if each in self._wanted), "")
 
 
 def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: Sequence[Path] = ()) -> Receipt:

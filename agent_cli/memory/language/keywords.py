@@ -131,10 +131,14 @@ class KeywordMatcher:
         words = words_of(text)
         unknown = [word for word in words if word not in self._known and self.may_match(word)]
         for word, tokens in zip(unknown, self._stems(unknown), strict=True):
-            self._known[word] = next((self._forms[each] for each in forms(word, tokens) if each in self._forms), "")
+            self._known[word] = self.keyword_of(forms(word, tokens))
         found = {self._known[word] for word in words if self._known.get(word)}
         found.update(word for word in self._unspaced if word in text)
         return frozenset() if self._keywords.together and len(found) < len(self._keywords.words) else frozenset(found)
+
+    def keyword_of(self, forms: Sequence[str]) -> str:
+        """The keyword that is one of these forms of a word; empty when none is. A receipt knows only their hashes."""
+        return next((self._forms[each] for each in forms if each in self._forms), "")
 
 
 def forms(word: str, stems: Sequence[str]) -> list[str]:
