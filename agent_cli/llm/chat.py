@@ -1,7 +1,6 @@
-"""Chat with a model of a server: asked until it answers, and stopped at once.
+"""What is sent to a chat model, without what could pose as a role, and how its reply is made into chunks.
 
-What differs from server to server is the request, how its response is read, and what of a request its models may not
-support. A reply arrives as thinking, text and tool calls, in any server's format, and is made into chunks.
+A reply arrives as thinking, text and tool calls, in any server's format.
 
 In all that is sent, the tokens by which chat templates mark roles are broken. A server's tokenizer reads such a token
 as a boundary between roles wherever it stands: a note with `<|im_end|>` in it would end the person's message and could
@@ -16,15 +15,14 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import field
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from agent_cli import text
-from agent_cli.llm import engine, http, repair
-from agent_cli.llm.http import Address, ServerFault
-from agent_cli.llm.model import Cancel, Chunk, Done, Notice, Text, Thinking
+from agent_cli.llm import http, repair
+from agent_cli.llm.http import ServerFault
+from agent_cli.llm.model import Chunk, Thinking
 from agent_cli.messages import Message, ToolCall
 from agent_cli.text import Pattern, map_texts, visible
 from agent_cli.values import frozen
@@ -208,119 +206,3 @@ class Request:
     think: bool | str | None
     format: Mapping[str, Any] | None
     limit: int | None
-
-
-class ServerModel(ABC):
-    """A ChatModel. It remembers the fields of a request that are of no use with its model or its server."""
-
-    path: ClassVar[str]
-    limit_option: ClassVar[str]  # what the server calls the most tokens of a reply
-    thinking_field: ClassVar[str]  # of a message
-    tool_name_field: ClassVar[str]
-    parser: ClassVar[type[ReplyParser]]
-
-    def __init__(self, name: str, address: Address, settings: ChatSettings):
-        self.name = name
-        self._address = address
-        self._settings = settings
-        self._left_out: set[str] = set()  # names of fields
-        # Of a small model only the likeliest words make sense.
-        likeliest = {"temperature": 0} if engine.is_small(name) else {}
-        limit = {"num_predict": settings.answer_tokens} if settings.answer_tokens else {}
-        options: dict[str, Any] = {**limit, **likeliest, **settings.options}
-        self._options = {self.limit_option if key == "num_predict" else key: each for key, each in options.items()}
-
-    @abstractmethod
-    def _fields(self, request: Request) -> dict[str, Any]:
-        """The fields of the request that are the server's own."""
-
-    @staticmethod
-    @abstractmethod
-    def _call_fields(index: int, call: ToolCall) -> dict[str, Any]:
-        """The fields of a call besides its id."""
-
-    @abstractmethod
-    def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
-        """The fields that the fault names as not supported, and a sentence for the person, who need not know of all."""
-
-    def reply(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[dict[str, Any]] = (),
-        *,
-        think: bool | str | None = None,
-        format: Mapping[str, Any] | None = None,
-        limit: int | None = None,
-        cancel: Cancel | None = None,
-    ) -> Iterator[Chunk]:
-        """Stream one assistant message that ends with Done. Raises AgentError.
-
-        A request that failed is repeated once; one to a busy server, for some time.
-        """
-        cancel = Cancel() if cancel is None else cancel
-        request = Request(messages, tools, think, format, limit)
-        used_ids = {call.id for message in messages for call in message.calls}
-        time_left, pause, failed, busy = self._settings.patience, 0.5, False, False
-        started = False  # a text or a call was given out, so the request cannot be repeated
-        while True:
-            body = self._body(request)
-            parser = self.parser(self.name, tools if "tools" in body else (), used_ids)
-            try:
-                for chunk in self._read(body, parser, cancel):
-                    started = started or isinstance(chunk, Text | ToolCall)
-                    yield chunk
-                return
-            except ServerFault as caught:
-                fault = caught
-            fields, sentence = self._refused(fault, body)
-            if fields:
-                self._left_out |= fields
-                if sentence:
-                    yield Notice(sentence)
-            elif started:
-                break
-            elif fault.kind == "busy" and time_left > 0:
-                if not busy:
-                    yield Notice("the model server is busy; waiting for it")
-                wait = min(fault.retry_after or pause, time_left)
-                time_left, pause, busy = time_left - wait, min(2 * pause, 8.0), True
-                cancel.wait(wait)
-            elif not failed and (fault.kind in ("crash", "call") or (fault.kind == "cut" and fault.status == 0)):
-                failed = True
-                yield Notice("the model server failed once; asked again")
-            else:
-                break
-        yield from parser.flush(whole=False)
-        raise engine.as_error(fault, self.name, self._address, self._settings.num_ctx) from fault
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        """The request in the server's form."""
-        messages = [self.message_json(each) for each in request.messages]
-        body = {"model": self.name, "messages": messages, "stream": True, **self._fields(request)}
-        if request.tools:
-            body["tools"] = [{"type": "function", "function": unmarked(tool)} for tool in request.tools]
-        return {name: value for name, value in body.items() if name not in self._left_out}
-
-    @classmethod
-    def message_json(cls, message: Message) -> dict[str, Any]:
-        result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
-        if message.calls:
-            calls = enumerate(message.calls)
-            result["tool_calls"] = [{"id": broken(call.id), **cls._call_fields(index, call)} for index, call in calls]
-            if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
-                result[cls.thinking_field] = broken(message.thinking)
-        if message.role == "tool":
-            result |= unmarked({cls.tool_name_field: message.tool_name, "tool_call_id": message.call_id})
-        return result
-
-    def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
-        with closing(http.stream_lines(self._address, self.path, body, cancel=cancel)) as lines:
-            for line in lines:
-                for chunk in parser.feed(line):
-                    yield chunk
-                    if isinstance(chunk, Done):
-                        return
-        yield from parser.end()
-
-    def _without_tools(self) -> tuple[set[str], str]:
-        return {"tools"}, f"the model {self.name!r} cannot use tools; asked again without them"

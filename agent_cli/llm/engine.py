@@ -1,4 +1,4 @@
-"""What runs models: a kind of server, or a process of our own; the models that it lists, and embeddings from it.
+"""What runs models: a kind of server, or a process of our own; its models, asked until they answer, and embeddings.
 
 The rest of the program knows an engine by the protocol here, so that a conversation does not depend on which one it is.
 Most embedding models expect a prefix that says whether a text is a document or a query; servers add none, and recall
@@ -10,15 +10,20 @@ import math
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import chain
 from statistics import fmean, pstdev
 from typing import Any, ClassVar
 
 from agent_cli import text
 from agent_cli.errors import AgentError, ContextExceeded, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import http
+from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, broken, unmarked
 from agent_cli.llm.http import Address, ServerFault
-from agent_cli.llm.model import Cancel, ChatModel
+from agent_cli.llm.model import Cancel, ChatModel, Chunk, Done, Notice, Text
+from agent_cli.messages import Message, ToolCall
 from agent_cli.values import frozen
 
 BATCH_SIZE = 32
@@ -86,6 +91,96 @@ def bare_name(model: str) -> str:
     """The name in TRAITS that a model's name holds, be it a file's or with its publisher; else the name itself."""
     name = model.rpartition("/")[2].partition(":")[0].lower()
     return max((known for known in TRAITS if known in name), key=len, default=name)
+
+
+class ServerModel:
+    """A ChatModel of an engine. It remembers which fields of a request are of no use with its model."""
+
+    def __init__(self, engine: "Engine", name: str):
+        self.name, self._engine, self._address = name, engine, engine.address
+        self._runs_here = False
+        self._left_out: set[str] = set()  # names of fields
+        # Of a small model only the likeliest words make sense.
+        likeliest = {"temperature": 0} if is_small(name) else {}
+        limit = {"num_predict": engine.settings.answer_tokens} if engine.settings.answer_tokens else {}
+        options: dict[str, Any] = {**limit, **likeliest, **engine.settings.options}
+        self._options = {engine.limit_option if key == "num_predict" else key: each for key, each in options.items()}
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[dict[str, Any]] = (),
+        *,
+        think: bool | str | None = None,
+        format: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[Chunk]:
+        """Stream one assistant message that ends with Done. Raises AgentError.
+
+        A request that failed is repeated once; one to a busy server, for some time.
+        """
+        engine, cancel = self._engine, Cancel() if cancel is None else cancel
+        request = Request(messages, tools, think, format, limit)
+        used_ids = {call.id for message in messages for call in message.calls}
+        time_left, pause, failed, busy = engine.settings.patience, 0.5, False, False
+        started = False  # a text or a call was given out, so the request cannot be repeated
+        while True:
+            body = self._body(request)
+            parser = engine.parser(self.name, tools if "tools" in body else (), used_ids)
+            try:
+                for chunk in self._read(body, parser, cancel):
+                    started = started or isinstance(chunk, Text | ToolCall)
+                    yield chunk
+                return
+            except ModelUnavailable:
+                if started or failed or not engine.is_own_process:
+                    raise
+                failed = True  # it has ended since it was found
+                continue
+            except ServerFault as caught:
+                fault = caught
+            fields, sentence = engine.refused(fault, body)
+            if fields:
+                self._left_out |= fields
+                if sentence:
+                    yield Notice(sentence)
+            elif started:
+                break
+            elif fault.kind == "busy" and time_left > 0:
+                if not busy:
+                    yield Notice("the model server is busy; waiting for it")
+                wait = min(fault.retry_after or pause, time_left)
+                time_left, pause, busy = time_left - wait, min(2 * pause, 8.0), True
+                cancel.wait(wait)
+            elif not failed and (fault.kind in ("crash", "call") or (fault.kind == "cut" and fault.status == 0)):
+                failed = True
+                yield Notice("the model server failed once; asked again")
+            else:
+                break
+        yield from parser.flush(whole=False)
+        raise as_error(fault, self.name, self._address, engine.settings.num_ctx) from fault
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        """The request in the server's form."""
+        messages = [self._engine.message_json(each) for each in request.messages]
+        body = {"model": self.name, "messages": messages, "stream": True}
+        body |= self._engine.fields(request, self._options)
+        if request.tools:
+            body["tools"] = [{"type": "function", "function": unmarked(tool)} for tool in request.tools]
+        return {name: value for name, value in body.items() if name not in self._left_out}
+
+    def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
+        engine = self._engine
+        self._runs_here = self._runs_here or engine.runs_here(self.name, cancel)
+        self._address = engine.address_of(self.name, cancel)
+        with closing(http.stream_lines(self._address, engine.chat_path, body, cancel=cancel)) as lines:
+            for line in chain(lines, [None]):
+                for chunk in parser.end() if line is None else parser.feed(line):
+                    if isinstance(chunk, Done):
+                        yield replace(chunk, model=self.name) if engine.is_own_process else chunk  # it says the file
+                        return
+                    yield chunk
 
 
 class ServerEmbedder:
@@ -202,10 +297,17 @@ class Engine(ABC):
     start: ClassVar[str]  # how to start it, as the second half of a sentence
 
     no_model: ClassVar[str] = ""  # what is said where it has none that can chat
+    is_own_process: ClassVar[bool] = False  # of this program: it may have ended since it was found
+    private_only: bool  # whether a model that runs on somebody else's machine is refused
+    settings: ChatSettings
 
     @property
     @abstractmethod
     def address(self) -> Address: ...
+
+    def address_of(self, model: str, cancel: Cancel, *, embeds: bool = False) -> Address:
+        """Where the model answers. Raises AgentError."""
+        return self.address
 
     @property
     def url(self) -> str:
@@ -219,9 +321,11 @@ class Engine(ABC):
         """A model by its name. Raises ModelUnavailable."""
         return find(model, self.listing())
 
-    @abstractmethod
     def chat(self, model: str) -> ChatModel:
         """Raises ModelMissing for a model that must not be used."""
+        if self.private_only:
+            refuse_cloud(model)
+        return ServerModel(self, model)
 
     def embedder(self, model: str) -> ServerEmbedder:
         return ServerEmbedder(self, model)
@@ -249,6 +353,41 @@ class Engine(ABC):
     def missing(self, model: str = "") -> ModelMissing:
         """The error for a model that it does not have; without a name, for having none that can chat."""
         return missing(model, self.address) if model else ModelMissing(f"the server at {self.url} {self.no_model}")
+
+    # How its server is asked.
+
+    chat_path: ClassVar[str]
+    limit_option: ClassVar[str]  # what the server calls the most tokens of a reply
+    thinking_field: ClassVar[str]  # of a message
+    tool_name_field: ClassVar[str]
+    parser: ClassVar[type[ReplyParser]]
+
+    @abstractmethod
+    def fields(self, request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of the request that are the server's own."""
+
+    @abstractmethod
+    def call_fields(self, index: int, call: ToolCall) -> dict[str, Any]:
+        """The fields of a call besides its id."""
+
+    @abstractmethod
+    def refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
+        """The fields that the fault names as not supported, and a sentence for the person, who need not know of all."""
+
+    def message_json(self, message: Message) -> dict[str, Any]:
+        result: dict[str, Any] = {"role": message.role, "content": broken(message.content)}
+        if message.calls:
+            calls = enumerate(message.calls)
+            result["tool_calls"] = [{"id": broken(call.id), **self.call_fields(index, call)} for index, call in calls]
+            if message.thinking:  # a model continues from it after its calls, and needs it nowhere else
+                result[self.thinking_field] = broken(message.thinking)
+        if message.role == "tool":
+            result |= unmarked({self.tool_name_field: message.tool_name, "tool_call_id": message.call_id})
+        return result
+
+
+def without_tools(body: Mapping[str, Any]) -> tuple[set[str], str]:
+    return {"tools"}, f"the model {body['model']!r} cannot use tools; asked again without them"
 
 
 def is_small(model: str) -> bool:

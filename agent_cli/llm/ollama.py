@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_cli.errors import ModelUnavailable
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, unmarked
+from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, unmarked
 from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
 from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, Chunk, Done
@@ -133,42 +133,6 @@ class LineParser(ReplyParser):
         raise ServerFault("incomplete")
 
 
-class OllamaModel(ServerModel):
-    """A ChatModel that remembers that its model is local."""
-
-    path = "/api/chat"
-    limit_option = "num_predict"
-    thinking_field, tool_name_field = "thinking", "tool_name"
-    parser = LineParser
-
-    def __init__(self, name: str, host: str, settings: ChatSettings, keep_alive: str | int | None = None):
-        super().__init__(name, http.parse_address(host), settings)
-        self._options["num_ctx"] = settings.num_ctx
-        self._keep_alive = parse_keep_alive(keep_alive)
-        self._local = False
-
-    def _fields(self, request: Request) -> dict[str, Any]:
-        limit = {} if request.limit is None else {"num_predict": request.limit}
-        given = {"think": request.think, "format": request.format, "keep_alive": self._keep_alive}
-        asked = {name: value for name, value in given.items() if value is not None}
-        return {"truncate": False, "shift": False, "options": {**self._options, **limit}, **asked}
-
-    @staticmethod
-    def _call_fields(index: int, call: ToolCall) -> dict[str, Any]:
-        return {"function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})}}
-
-    def _read(self, body: Mapping[str, Any], parser: ReplyParser, cancel: Cancel) -> Iterator[Chunk]:
-        self._local = self._local or is_local(self._address, self.name, cancel)
-        yield from super()._read(body, parser, cancel)
-
-    def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
-        if fault.kind == "no tools" and "tools" in body:
-            return self._without_tools()
-        if fault.kind == "no thinking" and body.get("think"):
-            return {"think"}, f"the model {self.name!r} has no separate thinking; asked again without it"
-        return set(), ""
-
-
 def parse_keep_alive(value: str | int | None) -> str | int | None:
     """How long to keep the model loaded. A quoted number means seconds to a person and is an error to the server."""
     if isinstance(value, str):
@@ -187,6 +151,10 @@ class OllamaEngine(Engine):
     keep_alive: str | int | None = None
     name = "ollama"
     start = http.OLLAMA.start
+    private_only = True
+    chat_path, limit_option = "/api/chat", "num_predict"
+    thinking_field, tool_name_field = "thinking", "tool_name"
+    parser = LineParser
     no_model = f"has no model of its own that can chat: run `ollama pull {SUGGESTED}`"
 
     @property
@@ -195,10 +163,6 @@ class OllamaEngine(Engine):
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         return list_tags(self.host, timeout)
-
-    def chat(self, model: str) -> OllamaModel:
-        engine.refuse_cloud(model)
-        return OllamaModel(model, self.host, self.settings, self.keep_alive)
 
     def runs_here(self, model: str, cancel: Cancel) -> bool:
         return is_local(self.address, model, cancel)
@@ -222,3 +186,20 @@ class OllamaEngine(Engine):
 
     def pull_command(self, model: str) -> str:
         return f"ollama pull {model}"
+
+    def fields(self, request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
+        limit = {} if request.limit is None else {"num_predict": request.limit}
+        options = {**options, "num_ctx": self.settings.num_ctx, **limit}
+        given = {"think": request.think, "format": request.format, "keep_alive": parse_keep_alive(self.keep_alive)}
+        asked = {name: value for name, value in given.items() if value is not None}
+        return {"truncate": False, "shift": False, "options": options, **asked}
+
+    def call_fields(self, index: int, call: ToolCall) -> dict[str, Any]:
+        return {"function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})}}
+
+    def refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
+        if fault.kind == "no tools" and "tools" in body:
+            return engine.without_tools(body)
+        if fault.kind == "no thinking" and body.get("think"):
+            return {"think"}, f"the model {body['model']!r} has no separate thinking; asked again without it"
+        return set(), ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_cli.errors import ConfigError
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, ServerModel, broken, unmarked
+from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, broken, unmarked
 from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
 from agent_cli.llm.http import Address, ServerFault, ServerKind, wrong_server
 from agent_cli.llm.model import Cancel, Chunk, Done, Notice
@@ -114,14 +114,15 @@ class EventParser(ReplyParser):
 _OPTIONAL = ("stream_options", "chat_template_kwargs", "reasoning_effort", "response_format")
 
 
-class OpenAIModel(ServerModel):
-    path = "/chat/completions"
-    limit_option = "max_tokens"
+class V1Engine(Engine):
+    """What speaks /v1, be it a server or a process of our own."""
+
+    chat_path, limit_option = "/chat/completions", "max_tokens"
     thinking_field, tool_name_field = "reasoning_content", "name"
     parser = EventParser
 
-    def _fields(self, request: Request) -> dict[str, Any]:
-        fields: dict[str, Any] = {"stream_options": {"include_usage": True}, **self._options}
+    def fields(self, request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
+        fields: dict[str, Any] = {"stream_options": {"include_usage": True}, **options}
         if request.limit is not None:
             fields["max_tokens"] = request.limit
         if isinstance(request.think, bool):
@@ -133,30 +134,27 @@ class OpenAIModel(ServerModel):
             fields["response_format"] = {"type": "json_schema", "json_schema": schema}
         return fields
 
-    @staticmethod
-    def _call_fields(index: int, call: ToolCall) -> dict[str, Any]:
+    def call_fields(self, index: int, call: ToolCall) -> dict[str, Any]:
         function = {"name": broken(call.name), "arguments": json.dumps(unmarked(call.arguments))}
         return {"type": "function", "function": function}
 
-    def _refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
-        if "tools" in body and _names_tools(fault):
-            return self._without_tools()
+    def refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
+        # Ollama's sentence, and what llama.cpp and vLLM must be started with.
+        missing_option = re.search(r"--jinja|--enable-auto-tool-choice", fault.message.partition("tool")[2])
+        if "tools" in body and (fault.kind == "no tools" or missing_option):
+            return engine.without_tools(body)
         named = {name for name in _OPTIONAL if name in body and name in fault.message}
         return (named if fault.status in (400, 422, 501) else set()), ""
 
+    def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> list[Any]:
+        body = {"model": model, "input": texts, "encoding_format": "float"}
+        answer = http.fetch(self.address_of(model, cancel, embeds=True), "/embeddings", body, cancel=cancel)
+        data = http.objects(http.fields(answer).get("data"))
+        return [each.get("embedding") for each in sorted(data, key=lambda each: http.int_or_zero(each.get("index")))]
 
-def _names_tools(fault: ServerFault) -> bool:
-    """Whether the server refuses tools: Ollama's sentence, and what llama.cpp and vLLM must be started with."""
-    return fault.kind == "no tools" or bool(
-        re.search(r"--jinja|--enable-auto-tool-choice", fault.message.partition("tool")[2])
-    )
-
-
-def vectors(address: Address, model: str, texts: Sequence[str], cancel: Cancel) -> list[Any]:
-    """What a server sends as the vectors of the texts, in their order. Raises ServerFault, AgentError."""
-    body = {"model": model, "input": texts, "encoding_format": "float"}
-    data = http.objects(http.fields(http.fetch(address, "/embeddings", body, cancel=cancel)).get("data"))
-    return [each.get("embedding") for each in sorted(data, key=lambda each: http.int_or_zero(each.get("index")))]
+    def version(self, model: str) -> str:
+        """Its name must do: such a server does not say when a model has changed."""
+        return model.replace(" ", "%20")
 
 
 KIND = ServerKind("a server that speaks /v1", "start it", "the setting host", "http://127.0.0.1:8080/v1")
@@ -171,7 +169,7 @@ def read_address(host: str, key: str = "", *, private_only: bool = True) -> Addr
 
 
 @frozen
-class OpenAIEngine(Engine):
+class OpenAIEngine(V1Engine):
     host: str
     key: str = field(default="", repr=False)
     private_only: bool = True  # whether a server on the internet is refused
@@ -196,18 +194,6 @@ class OpenAIEngine(Engine):
         if not isinstance(data, list):
             raise wrong_server(server)
         return [_tag(each) for each in http.objects(data) if isinstance(each.get("id"), str)]
-
-    def chat(self, model: str) -> OpenAIModel:
-        if self.private_only:
-            engine.refuse_cloud(model)  # Ollama speaks /v1 too
-        return OpenAIModel(model, self.address, self.settings)
-
-    def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> list[Any]:
-        return vectors(self.address, model, texts, cancel)
-
-    def version(self, model: str) -> str:
-        """Its name must do: such a server does not say when a model has changed."""
-        return model.replace(" ", "%20")
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:

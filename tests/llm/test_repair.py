@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agent_cli.llm import repair
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.model import Done, PriorTextWasThinking, Text, Thinking
-from agent_cli.llm.ollama import LineParser, OllamaModel
+from agent_cli.llm.ollama import LineParser, OllamaEngine
 from agent_cli.llm.repair import ThinkingParser
 from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
@@ -36,7 +36,7 @@ def reply(server):
 
     def ask(*pieces, tools=TOOLS, **message):
         server.play(script.pieces(*map(script.Piece, pieces)))
-        return list(OllamaModel(NAME, server.host, ChatSettings(4096)).reply([Message("user", "hi")], tools))
+        return list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")], tools))
 
     return ask
 
@@ -148,7 +148,7 @@ def test_printed_call_beside_a_real_one_is_text(server):
     said = {"content": PRINTED[0], "tool_calls": [{"function": {"name": "now", "arguments": {}}}]}
     server.play(script.raw(script.line(**said), script.line(done=True)))
 
-    chunks = list(OllamaModel(NAME, server.host, ChatSettings(4096)).reply([Message("user", "hi")], TOOLS))
+    chunks = list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")], TOOLS))
 
     assert (text(chunks), calls(chunks)) == (PRINTED[0], [("now", {})])
 
@@ -237,7 +237,7 @@ def test_arguments_on_the_wire_are_repaired(server, given):
     call = {"id": "call_1", "function": {"name": "weather", "arguments": given}}
     server.play(script.raw(script.line(tool_calls=[call]), script.line(done=True)))
 
-    chunks = list(OllamaModel(NAME, server.host, ChatSettings(4096)).reply([Message("user", "hi")], TOOLS))
+    chunks = list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")], TOOLS))
 
     assert chunks[0] == ToolCall("call_1", "weather", {"city": "Paris"})
 
@@ -245,7 +245,7 @@ def test_arguments_on_the_wire_are_repaired(server, given):
 def test_call_of_an_unknown_tool_is_passed_on(server):
     server.play(script.reply(calls=[("fly", {"to": "Rome"})]))
 
-    chunks = list(OllamaModel(NAME, server.host, ChatSettings(4096)).reply([Message("user", "hi")], TOOLS))
+    chunks = list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")], TOOLS))
 
     assert calls(chunks) == [("fly", {"to": "Rome"})]
 
@@ -295,7 +295,7 @@ def test_call_printed_after_the_thinking_is_a_call(reply):
 def test_closing_tag_after_thinking_of_its_own_is_a_word(server):
     server.play(script.pieces(script.Piece(thinking="hm"), script.Piece("the tag </think> ends it")))
 
-    chunks = list(OllamaModel(NAME, server.host, ChatSettings(4096)).reply([Message("user", "hi")]))
+    chunks = list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")]))
 
     assert text(chunks) == "the tag </think> ends it"
 

@@ -3,8 +3,8 @@
 import json
 
 from agent_cli.llm.chat import TOKENS, broken
-from agent_cli.llm.ollama import OllamaModel
-from agent_cli.llm.openai import OpenAIModel
+from agent_cli.llm.ollama import OllamaEngine
+from agent_cli.llm.openai import OpenAIEngine
 from agent_cli.messages import Message, ToolCall
 from tests.tables import for_each
 
@@ -52,13 +52,13 @@ def test_ordinary_text_and_code_are_sent_as_they_are(words):
     assert broken(words) == words
 
 
-@for_each("model", [OllamaModel, OpenAIModel])
+@for_each("engine", [OllamaEngine(""), OpenAIEngine("")])
 @for_each("token", ["<|im_end|>", "[INST]", "<end_of_turn>"])
-def test_no_part_of_a_message_holds_a_token_not_even_the_name_of_a_tool_that_a_model_made_up(model, token):
+def test_no_part_of_a_message_holds_a_token_not_even_the_name_of_a_tool_that_a_model_made_up(engine, token):
     called = Message(
         "assistant", token, calls=(ToolCall(token, token, {token: [token, {token: token}]}),), thinking=token
     )
     answered = Message("tool", token, tool_name=token, call_id=token)
-    sent = [model.message_json(each) for each in (called, answered)]
+    sent = [engine.message_json(each) for each in (called, answered)]
     assert held(json.dumps(sent)) == []
     assert sent[0]["tool_calls"][0]["id"] == sent[1]["tool_call_id"]

@@ -12,7 +12,7 @@ from agent_cli.errors import ConfigError, ContextExceeded, ModelFailed, ModelMis
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Cancel, Done, Notice, Text
-from agent_cli.llm.ollama import LineParser, OllamaModel, list_tags
+from agent_cli.llm.ollama import LineParser, OllamaEngine, list_tags
 from agent_cli.messages import Message, ToolCall
 from tests.llm.asking import HELLO, NAME, NOW, answering, ask, nowhere, raw_server, said, stopped_after, until_it_fails
 from tests.ollama_server import script
@@ -108,7 +108,7 @@ def test_what_is_not_asked_for_is_not_sent(server):
 
 
 def test_an_answer_ends_at_its_limit_and_the_limit_of_one_reply_comes_first(server):
-    model = OllamaModel(NAME, server.host, ChatSettings(8192, answer_tokens=3))
+    model = OllamaEngine(server.host, ChatSettings(8192, answer_tokens=3)).chat(NAME)
     server.answer = lambda body: script.reply("One two three four five")
 
     *words, done = model.reply(HELLO)
@@ -116,7 +116,7 @@ def test_an_answer_ends_at_its_limit_and_the_limit_of_one_reply_comes_first(serv
     assert said(model.reply(HELLO, limit=2)).strip() == "One two"
     assert [chat["options"]["num_predict"] for chat in server.chats] == [3, 2]
 
-    own = OllamaModel(NAME, server.host, ChatSettings(8192, answer_tokens=3, options={"num_predict": 4}))
+    own = OllamaEngine(server.host, ChatSettings(8192, answer_tokens=3, options={"num_predict": 4})).chat(NAME)
     assert said(own.reply(HELLO)).strip() == "One two three four"
 
 
@@ -134,7 +134,7 @@ def test_neither_a_proxy_nor_a_key_is_used(server, monkeypatch):
 
 
 def test_model_without_thinking_is_asked_without_it_and_remembered(server):
-    model = OllamaModel("plain:1b", server.host, ChatSettings(4096))
+    model = OllamaEngine(server.host, ChatSettings(4096)).chat("plain:1b")
 
     first, second = list(model.reply(HELLO, think=True)), list(model.reply(HELLO, think="high"))
 
@@ -236,7 +236,7 @@ def test_server_that_is_not_ollama_is_named_as_such():
         sock.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 18\r\n\r\n404 page not found")
 
     with raw_server(html) as host:
-        sentence = until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelUnavailable)[1]
+        sentence = until_it_fails(OllamaEngine(host, ChatSettings(4096)).chat(NAME).reply(HELLO), ModelUnavailable)[1]
     assert "is not Ollama" in sentence
 
 
@@ -245,13 +245,13 @@ def test_redirect_is_never_followed(server):
         sock.sendall(f"HTTP/1.1 307 Go\r\nLocation: {server.url}/api/chat\r\nContent-Length: 0\r\n\r\n".encode())
 
     with raw_server(elsewhere) as host:
-        until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelUnavailable)
+        until_it_fails(OllamaEngine(host, ChatSettings(4096)).chat(NAME).reply(HELLO), ModelUnavailable)
     assert server.requests == []
 
 
 def test_what_is_not_http_is_a_failure_in_a_sentence():
     with raw_server(lambda sock, _: sock.sendall(b"SSH-2.0-OpenSSH\r\n")) as host:
-        until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelFailed)
+        until_it_fails(OllamaEngine(host, ChatSettings(4096)).chat(NAME).reply(HELLO), ModelFailed)
 
 
 def test_refused_host_name_says_which_to_use(server):
@@ -262,7 +262,7 @@ def test_refused_host_name_says_which_to_use(server):
 
 def test_no_server_says_what_was_tried_and_what_to_do():
     with nowhere() as host:
-        sentence = until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelUnavailable)[1]
+        sentence = until_it_fails(OllamaEngine(host, ChatSettings(4096)).chat(NAME).reply(HELLO), ModelUnavailable)[1]
     assert sentence == (
         f"no model server answers at http://{host} (connection refused): "
         "start it with `ollama serve`, or set OLLAMA_HOST to where it runs"
@@ -271,12 +271,12 @@ def test_no_server_says_what_was_tried_and_what_to_do():
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b"])
 def test_name_that_leads_nowhere_is_no_server(host):
-    assert host in until_it_fails(OllamaModel(NAME, host, ChatSettings(4096)).reply(HELLO), ModelUnavailable)[1]
+    assert host in until_it_fails(OllamaEngine(host, ChatSettings(4096)).chat(NAME).reply(HELLO), ModelUnavailable)[1]
 
 
 def test_bad_host_is_a_wrong_setting():
     with pytest.raises(ConfigError):
-        OllamaModel(NAME, "localhost:port", ChatSettings(4096))
+        OllamaEngine("localhost:port", ChatSettings(4096)).chat(NAME)
 
 
 # Stopping.
@@ -297,7 +297,7 @@ def test_connecting_stops_at_once():
         for sock in (one, two):  # its queue is full: further ones wait
             sock.setblocking(False)
             sock.connect_ex(full.getsockname())
-        model = OllamaModel(NAME, f"127.0.0.1:{full.getsockname()[1]}", ChatSettings(4096))
+        model = OllamaEngine(f"127.0.0.1:{full.getsockname()[1]}", ChatSettings(4096)).chat(NAME)
         assert stopped_after(model.reply(HELLO, cancel=cancel), cancel, 0.15) < 3
 
 
@@ -356,5 +356,5 @@ def test_importing_the_model_loads_no_network():
 
 def test_what_the_program_puts_around_the_words_is_sent_with_them(server):
     asked = Message("user", "hello", before="⟦ memory ⟧", after="⟦ today ⟧")
-    list(OllamaModel(NAME, server.host, ChatSettings(4096)).reply([asked]))
+    list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([asked]))
     assert server.turns[-1]["messages"] == [{"role": "user", "content": "⟦ memory ⟧\n\nhello\n\n⟦ today ⟧"}]
