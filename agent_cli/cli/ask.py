@@ -44,7 +44,6 @@ from agent_cli.errors import AgentError, Cancelled, ModelUnavailable, StoreError
 from agent_cli.llm.chat import broken
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Failure, Part, ToolCall, join_parts
@@ -212,7 +211,7 @@ def _take_keyboard() -> None:
 
 
 @contextmanager
-def _resumed(app: App, chosen: Session, invocation: Invocation) -> Iterator[int]:
+def _resumed(app: App, chosen: sessions.Session, invocation: Invocation) -> Iterator[int]:
     """The number of a session that is reopened for one question, and then left as it was."""
     session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time(), app.terminal).id
     if invocation.latest:
@@ -412,7 +411,7 @@ def _print_code(transcript: Transcript) -> None:
 
 
 def _show_request(
-    app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], chosen: Session | None
+    app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], chosen: sessions.Session | None
 ) -> None:
     agent = turns.agent(app, _model(app, invocation), instructions=asked.system)
     shown = turns.preview(app, app.db, agent, chosen.id if chosen else None, parts, "ask")

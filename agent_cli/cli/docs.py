@@ -13,7 +13,6 @@ from agent_cli.cli.invocation import Decision, Invocation, noun
 from agent_cli.cli.options import AsJson, argument, flag
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_sync, documents
-from agent_cli.memory.documents.documents import Section
 from agent_cli.memory.scope import short_path
 from agent_cli.store import ids
 
@@ -94,7 +93,7 @@ def show(app_: App, handle: str = argument("As in d12."), as_json: AsJson = Fals
     output.lines(f"\n{each.text if each.id == section.id else _excerpt(each, section)}" for each in around)
 
 
-def _excerpt(section: Section, shown: Section) -> str:
+def _excerpt(section: documents.Section, shown: documents.Section) -> str:
     """The end of a section before the shown one, or the beginning of one after it."""
     cut = section.text
     if len(cut) > _EXCERPT:

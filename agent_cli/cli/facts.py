@@ -21,12 +21,10 @@ from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, fact_files, facts
-from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import secrets
 from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.review import review as queue
-from agent_cli.memory.review.review import ENDS, visible_line
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import ids
 from agent_cli.terminal import edited
@@ -163,7 +161,7 @@ def _queue(app_: App, words: str, details: dict[str, Any]) -> None:
             output.say(f"nothing new in “{claim.statement}”: it is known, waits already, or was rejected or forgotten")
 
 
-def _receipt(adopted: Adopted, now: datetime, verb: str = "saved") -> str:
+def _receipt(adopted: adoption.Adopted, now: datetime, verb: str = "saved") -> str:
     fact, dates = adopted.fact, adoption.format_dates(adopted.fact, now)
     if adopted.new and fact.operation == "delete":
         return adoption.ended_receipt(adopted, now)
@@ -235,7 +233,7 @@ def restore(app_: App, handles: list[str]) -> None:
     for fact in chosen:
         if fact.hidden_at is None:
             raise UsageError(f"{fact.handle} is not hidden")
-    shown = [f"{each.handle} “{visible_line(each.statement)}”" for each in chosen]
+    shown = [f"{each.handle} “{queue.visible_line(each.statement)}”" for each in chosen]
     consent.obtain(app_, _question("restore", shown, len(chosen)), "nothing was restored")
     for fact in _together(app_, chosen, adoption.restore):
         ended = f"; it was true until {fact.local_day(fact.valid_to)}" if fact.valid_to else ""
@@ -265,12 +263,12 @@ def _question(verb: str, shown: list[str], count: int, after: str = "") -> str:
 
 def _proposal_lines(app_: App, fact: Fact) -> Iterator[str]:
     """All of what a yes accepts, what was read before it, and what it ends."""
-    yield f"{fact.handle} “{visible_line(fact.statement)}”"
+    yield f"{fact.handle} “{queue.visible_line(fact.statement)}”"
     if proposal := queue.read(app_.memory, ("fact", fact.id)):
         if proposal.read:
             yield f"  proposed after reading {proposal.read}"
         for each in proposal.known:
-            if each.outcome == ENDS:
+            if each.outcome == queue.ENDS:
                 yield f"  ends {each.handle} “{each.statement}”"
 
 

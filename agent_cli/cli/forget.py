@@ -12,8 +12,6 @@ from agent_cli.cli.options import AsJson, Until, argument, flag, option
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
-from agent_cli.memory.forgetting.erasure_receipt import Receipt
-from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.language.keywords import NO_KEYWORDS
 
 app = group()
@@ -90,7 +88,7 @@ def command(
     _report(erasure_receipt.erase(app_.db, plan, app_.time, terminal.drafts()), as_json, plan)
 
 
-def _plan(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> ErasurePlan:
+def _plan(app_: App, handles: list[str], about: str, since: str | None, until: str | None) -> forget.ErasurePlan:
     db, owner = app_.db, app_.scope.owner
     if handles and (about or since or until):
         raise UsageError("name rows by their handles, or by a topic and a time: not both at once")
@@ -100,14 +98,14 @@ def _plan(app_: App, handles: list[str], about: str, since: str | None, until: s
     return forget.planned(db, chosen, about, None if about else NO_KEYWORDS)
 
 
-def _show(plan: ErasurePlan, as_json: bool) -> None:
+def _show(plan: forget.ErasurePlan, as_json: bool) -> None:
     if as_json:
         output.put_json(plan.described())
     else:
         output.lines([*plan.format_lines(), *plan.format_related()])
 
 
-def _confirmed(app_: App, plan: ErasurePlan, yes: bool, as_json: bool, ask: bool) -> ErasurePlan:
+def _confirmed(app_: App, plan: forget.ErasurePlan, yes: bool, as_json: bool, ask: bool) -> forget.ErasurePlan:
     """Show what will be erased and what else says the same, and ask for a yes; returns what the person chose.
 
     Raises AgentError without a yes.
@@ -135,7 +133,9 @@ def _resume(app_: App, topic_words: str, as_json: bool) -> None:
     _report(receipt, as_json)
 
 
-def _report(receipt: Receipt, as_json: bool, plan: ErasurePlan | None = None, *, erased: bool = True) -> None:
+def _report(
+    receipt: erasure_receipt.Receipt, as_json: bool, plan: forget.ErasurePlan | None = None, *, erased: bool = True
+) -> None:
     """Print the receipt; `erased`: not only searched. Raises TracesLeft, or ends with its exit code."""
     if as_json:
         files = list(plan.files) if plan else []

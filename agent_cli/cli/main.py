@@ -21,7 +21,6 @@ from typer.core import TyperGroup
 from agent_cli import CHILD
 from agent_cli.cli import output, usage
 from agent_cli.cli.invocation import Invocation, group
-from agent_cli.cli.usage import COMMANDS
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.text import nearest, one_line, without_surrogates
 
@@ -75,14 +74,14 @@ class LazyGroup(TyperGroup):
     """The commands of the table, imported on demand; the one place where errors are printed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        return list(usage.COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return _command(cmd_name) if cmd_name in COMMANDS else None
+        return _command(cmd_name) if cmd_name in usage.COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            if near := nearest(args[0], COMMANDS):
+        if args and args[0] not in usage.COMMANDS and not args[0].startswith("-"):
+            if near := nearest(args[0], usage.COMMANDS):
                 raise UsageError(f"there is no command {args[0]!r}; did you mean {near}?")
             question = one_line(" ".join(args), 60)
             raise UsageError(f'there is no such command; a question is asked with `agent ask`: agent ask "{question}"')
@@ -96,7 +95,7 @@ class LazyGroup(TyperGroup):
             return super().make_context(*args, **kwargs)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[-1] in ("-r", "--resume") and not set(args) & set(COMMANDS):
+        if args and args[-1] in ("-r", "--resume") and not set(args) & set(usage.COMMANDS):
             args = [*args, ""]  # `start` reports the missing session
         return super().parse_args(ctx, in_front(args, self, ctx))
 

@@ -13,8 +13,6 @@ from agent_cli.clock import local
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.planner import notes, tasks
-from agent_cli.memory.planner.notes import Note
-from agent_cli.memory.planner.tasks import Task
 from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.terminal import edited
@@ -111,15 +109,15 @@ def restore(app_: App, handles: list[str]) -> None:
         output.say(f"restored {note.handle} “{note.name}”")
 
 
-def _note(app_: App, handle: str) -> Note:
+def _note(app_: App, handle: str) -> notes.Note:
     return notes.get(app_.db, ids.number("note", handle), app_.scope.owner)
 
 
-def _list(found: list[Note], as_json: bool, empty: str) -> None:
-    def row(note: Note) -> dict[str, str]:
+def _list(found: list[notes.Note], as_json: bool, empty: str) -> None:
+    def row(note: notes.Note) -> dict[str, str]:
         return {"id": note.handle, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}", "name": note.name}
 
-    output.listing(found, as_json, Note.describe, row, empty)
+    output.listing(found, as_json, notes.Note.describe, row, empty)
 
 
 remind_app = group()
@@ -263,7 +261,7 @@ def restore_tasks(app_: App, handles: TaskHandles) -> None:
     _change(app_, "restore", handles)
 
 
-def _task(app_: App, handle: str) -> Task:
+def _task(app_: App, handle: str) -> tasks.Task:
     return tasks.get(app_.db, ids.number("task", handle), app_.scope.owner)
 
 

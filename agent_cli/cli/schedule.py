@@ -25,7 +25,6 @@ from agent_cli.cli.invocation import Decision, noun
 from agent_cli.cli.options import AsJson, Hidden, Yes, argument, flag, option
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.planner import schedules
-from agent_cli.memory.planner.schedules import Schedule
 from agent_cli.store import ids
 from agent_cli.values import frozen
 
@@ -101,7 +100,7 @@ def list_(app_: App, as_json: AsJson = False, hidden: Hidden = False) -> None:
     output.listing(
         found,
         as_json,
-        Schedule.describe,
+        schedules.Schedule.describe,
         lambda each: {
             "id": each.handle,
             "cron": each.cron,
@@ -181,19 +180,19 @@ def _change(app_: App, handles: list[str], done: Literal["hidden", "restored", "
 app.command(cls=Decision)(schedule_run.run)
 
 
-def _schedule(app_: App, handle: str) -> Schedule:
+def _schedule(app_: App, handle: str) -> schedules.Schedule:
     return schedules.get(app_.db, ids.number("schedule", handle), app_.scope.owner)
 
 
-def _short(each: Schedule) -> str:
+def _short(each: schedules.Schedule) -> str:
     return f"{each.handle} “{text.one_line(each.name, 60)}”"
 
 
-def _when(stored: str, each: Schedule) -> str:
+def _when(stored: str, each: schedules.Schedule) -> str:
     return f"{schedules.to_zone(stored, each.zone):%a %Y-%m-%d %H:%M}"
 
 
-def _state(each: Schedule, now: datetime) -> str:
+def _state(each: schedules.Schedule, now: datetime) -> str:
     if each.paused_at:
         return "paused"
     if each.running:
@@ -202,11 +201,11 @@ def _state(each: Schedule, now: datetime) -> str:
     return f"{_when(each.next_at, each)}{' (due)' if missed else ''}"
 
 
-def _last(each: Schedule) -> str:
+def _last(each: schedules.Schedule) -> str:
     return f"{_when(each.last_at, each)}: {each.error or 'went well'}" if each.last_at else "not run yet"
 
 
-def _warn_unless_run(app_: App, found: list[Schedule]) -> None:
+def _warn_unless_run(app_: App, found: list[schedules.Schedule]) -> None:
     """Print a note when schedules wait and nothing runs them."""
     last = schedules.last_look(app_.db)
     seen = last is not None and abs(app_.time() - last) <= _RUNNER_SEEN

@@ -20,7 +20,6 @@ from agent_cli import atomic_file
 from agent_cli.agent.jobs.worker import TIME_LIMIT
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
-from agent_cli.app.turns import Outcome
 from agent_cli.cli import ask
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import argument, flag, option
@@ -234,7 +233,7 @@ def _short(schedule: Schedule) -> str:
     return f"{schedule.handle} {one_line(schedule.name, 40)}"
 
 
-def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> Outcome:
+def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> turns.Outcome:
     """Run the turn of a schedule within the time that a run may take.
 
     The steps of a skill are instructions and not part of the request: the log would repeat them for every run. Raises
@@ -277,7 +276,7 @@ def _deliver(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:
     return write_file(file_path(schedule.target_path, app.time()), answer)
 
 
-def _problem(outcome: Outcome) -> str:
+def _problem(outcome: turns.Outcome) -> str:
     """What the person should know about a run that gave an answer; empty when nothing."""
     problems, turn = [], outcome.transcript
     if turn.model == "offline" and turn.notices:

@@ -22,7 +22,6 @@ from agent_cli.cli.options import AsJson, Limit, PeriodUnit, Until, argument, fl
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall, recall_log, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, between_days
-from agent_cli.memory.search.recall import Hit, RecallResult
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.text import clean, one_line
 
@@ -101,7 +100,7 @@ def _given(typed: datetime | None, counted: float | None) -> list[float]:
     return [each for each in (typed.timestamp() if typed else None, counted) if each is not None]
 
 
-def _print(app_: App, query: str, hits: Sequence[Hit], explain: bool) -> None:
+def _print(app_: App, query: str, hits: Sequence[recall.Hit], explain: bool) -> None:
     display = output.look()
     if hits and display and not explain:
         from agent_cli.repl import pages  # a pipe needs none of it
@@ -116,11 +115,11 @@ def _print(app_: App, query: str, hits: Sequence[Hit], explain: bool) -> None:
             output.say(f"       {hit.score:.3f} = {legs}")
 
 
-def _as_json(found: RecallResult, explain: bool) -> dict[str, Any]:
+def _as_json(found: recall.RecallResult, explain: bool) -> dict[str, Any]:
     return {"verdict": found.verdict, "hits": [_hit(hit, explain) for hit in found.hits]}
 
 
-def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
+def _hit(hit: recall.Hit, explain: bool) -> dict[str, Any]:
     row = {
         "kind": kinds.BY_NAME[hit.kind].shown,
         "id": hit.handle,

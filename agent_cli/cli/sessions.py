@@ -21,7 +21,6 @@ from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.review import review
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -134,7 +133,7 @@ def restore(app_: App, handles: list[str]) -> None:
         output.say(f"restored {session.handle}")
 
 
-def _note_change(app_: App, session: Session, change: str) -> None:
+def _note_change(app_: App, session: sessions.Session, change: str) -> None:
     """Have the summaries of its days made again, and note what was done in the log."""
     period_summaries.queue_session(app_.db, session.id, app_.time())
     events.append(app_.db, app_.time, f"session {change}", session.handle, actor="person")
@@ -185,7 +184,7 @@ def _report(done: transfer.ImportResult, one: str, many: str) -> None:
     report_skipped(done.broken, one, many)
 
 
-def _session(app_: App, handle: str) -> Session:
+def _session(app_: App, handle: str) -> sessions.Session:
     return sessions.resolve(app_.db, handle, app_.scope.owner)
 
 

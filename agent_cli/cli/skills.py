@@ -16,11 +16,9 @@ from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit
 from agent_cli.errors import UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.skills import skills
-from agent_cli.memory.skills.skills import MERGED, Skill
 from agent_cli.messages import Origin
 from agent_cli.store import ids
 from agent_cli.terminal import edited
-from agent_cli.text import counted, one_line
 from agent_cli.tools.memory_tools import MAX_STEPS
 
 app = noun("How things are done.")
@@ -47,22 +45,22 @@ def list_(
     """List skills by name."""
     if pending + every + hidden > 1:
         raise UsageError("say one of --pending, --all and --hidden")
-    states = (ACCEPTED, PENDING, REJECTED, MERGED, EXPIRED) if every else (PENDING if pending else ACCEPTED,)
+    states = (ACCEPTED, PENDING, REJECTED, skills.MERGED, EXPIRED) if every else (PENDING if pending else ACCEPTED,)
     limited = pending or every or hidden
     output.listing(
         skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden),
         as_json,
-        Skill.describe,
+        skills.Skill.describe,
         _row,
         "there are no such skills" if limited else "there are no skills; `agent skills add NAME` adds one",
         "mark",
     )
 
 
-def _row(skill: Skill) -> dict[str, str]:
+def _row(skill: skills.Skill) -> dict[str, str]:
     changes = f", changes {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
     mark = "" if skill.state == ACCEPTED else f"{skill.state}{changes}"
-    return {"id": skill.handle, "mark": mark, "name": skill.name, "what": one_line(skill.description, 160)}
+    return {"id": skill.handle, "mark": mark, "name": skill.name, "what": text.one_line(skill.description, 160)}
 
 
 @app.command()
@@ -102,7 +100,7 @@ def show(
         ("changes", f"{skill.describe()['changes']}{base}" if skill.target_id else ""),
         ("origin", f"{skill.origin}{f', made from {skill.trust}' if skill.trust != skill.origin else ''}"),
         ("changed", skill.local_day(skill.changed_at)),
-        ("files", ", ".join(map(one_line, skills.file_texts(skill.files)))),
+        ("files", ", ".join(map(text.one_line, skills.file_texts(skill.files)))),
     ]
     output.fields([row for row in rows if row[1]], 8)
     output.say()
@@ -110,7 +108,7 @@ def show(
     _note_altered(skill.name, words)
 
 
-def _versions(app_: App, skill: Skill, as_json: bool) -> None:
+def _versions(app_: App, skill: skills.Skill, as_json: bool) -> None:
     former = skills.former(app_.db, skill)
     if as_json:
         changes = [(each.was["version"], each.change, each.actor, each.at, each.was["text"]) for each in former]
@@ -290,7 +288,7 @@ def import_(
     if not paths:  # of one name the project's
         files = list({file.parent.name: file for file in reversed(files)}.values())[::-1]
     if accept:
-        consent.obtain(app_, f"accept {counted(len(files), 'skill')} as they are?", "nothing was imported")
+        consent.obtain(app_, f"accept {text.counted(len(files), 'skill')} as they are?", "nothing was imported")
     memory = app_.memory.in_one_batch()
     new = broken = 0
     for file in files:
@@ -298,9 +296,9 @@ def import_(
             new += _import(memory, file, accept)
         except UsageError as error:
             broken += 1
-            output.note(f"{one_line(str(file), _PATH_WIDTH)} was skipped: {error}")
+            output.note(f"{text.one_line(str(file), _PATH_WIDTH)} was skipped: {error}")
     waits = "" if accept or not new else " (agent skills review)"
-    output.say(f"imported {counted(new, 'skill')}, {'accepted' if accept else 'pending'}{waits}")
+    output.say(f"imported {text.counted(new, 'skill')}, {'accepted' if accept else 'pending'}{waits}")
     report_skipped(broken, "file", "files")
 
 
@@ -310,7 +308,7 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     skill = skills.import_skill(memory, words, files, accepted=accept)
     if skill is None:
         reason = f"{skills.parse(words).name} is known, waits already, or was rejected, hidden or forgotten"
-        output.note(f"nothing new in {one_line(str(file), _PATH_WIDTH)}: {reason}")
+        output.note(f"nothing new in {text.one_line(str(file), _PATH_WIDTH)}: {reason}")
         return False
     target = f", a change to {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
     version = f", version {skill.version}" if skill.version > 1 else ""
@@ -319,12 +317,12 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     _note_altered(skill.name, words)
     if left:
         more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
-        names = ", ".join(one_line(each) for each in left[:_FILES_NAMED])
+        names = ", ".join(text.one_line(each) for each in left[:_FILES_NAMED])
         output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
     return True
 
 
-def find_skill(app_: App, name: str, *, hidden: bool = False) -> Skill:
+def find_skill(app_: App, name: str, *, hidden: bool = False) -> skills.Skill:
     """The skill of a name or handle. Raises UsageError when there is none.
 
     Of several with one name an accepted one (with `hidden`, a hidden one) comes first, and a pending one last.
@@ -340,7 +338,7 @@ def find_skill(app_: App, name: str, *, hidden: bool = False) -> Skill:
         return others[-1]
 
 
-def _short(skill: Skill) -> str:
+def _short(skill: skills.Skill) -> str:
     return f"{skill.handle} “{skill.name}”"
 
 

@@ -20,7 +20,6 @@ from agent_cli.cli.options import AsJson, Limit, PeriodUnit, argument, flag, opt
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
-from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.lifecycle import retention
 from agent_cli.memory.lifecycle.retention import HAS_SOURCES, NOT_SUMMARISED, OPEN, PINNED, SESSION, WORKING
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -168,7 +167,7 @@ def _summary(app_: App, name: str) -> Summary:
     raise UsageError(f"there is no summary of {period.key} yet; `agent summaries rebuild {period.key}` makes it now")
 
 
-def _period(app_: App, name: str) -> Period:
+def _period(app_: App, name: str) -> periods.Period:
     """The period named by its words or by the handle of its summary. Raises UsageError."""
     if not re.fullmatch(r"[ys]\d+", name.strip().lower()):
         return periods.from_words(name, app_.time())
@@ -177,7 +176,7 @@ def _period(app_: App, name: str) -> Period:
     raise UsageError(_SESSION_REFUSED)
 
 
-def _with_related(app_: App, requested: list[Period]) -> list[Period]:
+def _with_related(app_: App, requested: list[periods.Period]) -> list[periods.Period]:
     """The shorter periods they are made from, themselves, and the longer ones that have ended or have a summary."""
     owner, now = app_.scope.owner, app_.time()
     below = {each for period in requested for each in period_summaries.parts_with_messages(app_.db, owner, period)}
@@ -187,7 +186,7 @@ def _with_related(app_: App, requested: list[Period]) -> list[Period]:
     )
 
 
-def _all_periods(app_: App, unit: PeriodUnit | None) -> list[Period]:
+def _all_periods(app_: App, unit: PeriodUnit | None) -> list[periods.Period]:
     now = app_.time()
     days = period_summaries.active_days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
     found = {periods.containing(day, "day") for day in days}

@@ -28,7 +28,6 @@ from agent_cli.render.layout import Verbatim, wrapped
 from agent_cli.render.styles import BOLD, DIM, Display
 from agent_cli.repl import commands as folder
 from agent_cli.repl.conversation import Conversation
-from agent_cli.text import Pattern, nearest
 from agent_cli.values import frozen
 
 
@@ -149,7 +148,7 @@ GROUPS = (  # what commands are for, and the modules in which they stand
     ("Model", "who answers, and what it sees", "request_commands"),
     ("Program", "settings, checks and records", "setting_commands commands"),
 )
-_SHELL_COMMAND = Pattern(r"“[^“”]*”|`agent ([^`\n]+)`", words=("`agent ",))  # quoted words are not the program's
+_SHELL_COMMAND = text.Pattern(r"“[^“”]*”|`agent ([^`\n]+)`", words=("`agent ",))  # quoted words are not the program's
 
 
 @cache
@@ -181,7 +180,7 @@ def find(line: str, is_skill: Callable[[str], bool] = lambda name: False) -> tup
         if argument and found.usage == found.name:
             raise unexpected(found.name, argument)
         return found, argument
-    similar = " or ".join(sorted(candidates)) or nearest(typed, names)
+    similar = " or ".join(sorted(candidates)) or text.nearest(typed, names)
     raise UsageError(f"there is no {typed}; {f'did you mean {similar}?' if similar else '/help lists them all'}")
 
 

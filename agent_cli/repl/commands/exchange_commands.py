@@ -24,7 +24,6 @@ from agent_cli.app import models
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log
-from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part, Receipt
@@ -141,7 +140,7 @@ def btw(conversation: Conversation, argument: str) -> Work:
     return conversation.ask_beside(_argument(conversation, argument))
 
 
-def _asked(conversation: Conversation, n: int = 1) -> Entry:
+def _asked(conversation: Conversation, n: int = 1) -> log.Entry:
     """The n-th last message of the person. Raises UsageError."""
     found = log.nth_last(conversation.app.db, conversation.id, "user", n) if conversation.id and n else None
     if found is None:
@@ -186,7 +185,7 @@ def raw(conversation: Conversation, argument: str) -> str:
     return Verbatim(marked(_answer(conversation, argument).message.text.strip()))
 
 
-def _answer(conversation: Conversation, argument: str) -> Entry:
+def _answer(conversation: Conversation, argument: str) -> log.Entry:
     """The last answer or the n-th last. Raises UsageError."""
     if argument and not (argument.isdecimal() and int(argument)):
         raise UsageError(f"{argument!r} is not the number of an answer: 1 is the last, 2 the one before")

@@ -8,7 +8,6 @@ from agent_cli.app import turns, upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
-from agent_cli.memory.forgetting.forget import ErasurePlan
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
 from agent_cli.memory.search.candidates import Filter
@@ -146,7 +145,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         erasure_receipt.erase(app.db, plan, app.time, terminal.drafts())
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
-    def confirmed(plan: ErasurePlan, lines: Sequence[str]) -> Question:
+    def confirmed(plan: forget.ErasurePlan, lines: Sequence[str]) -> Question:
         def decided(answer: str) -> str:
             if answer != "yes":
                 return "nothing was erased"

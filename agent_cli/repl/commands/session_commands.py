@@ -15,7 +15,6 @@ from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.dates import periods
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
@@ -26,15 +25,13 @@ from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Leave, Result, Resumed, Screen, command
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import picker
-from agent_cli.repl.keyboard.picker import PickerList, PickerRow
 from agent_cli.store import ids
-from agent_cli.text import clean, one_line
 
 _OFFERED = 300  # sessions
 _NOTHING = "no session in the list has these words; Enter looks for them in all that was said"
 
 
-async def choose(app: App) -> Session | None:
+async def choose(app: App) -> sessions.Session | None:
     """The session to resume; None when the person leaves. Raises UsageError when there is no session."""
     rows = sessions.listing(app.db, app.scope.owner, _OFFERED)
     if not rows:
@@ -44,21 +41,21 @@ async def choose(app: App) -> Session | None:
     width = max(len(pages.last_said(row, now)) for row in rows)
     lines = [pages.session_line(row, now, width) for row in rows]
     choices = [
-        PickerRow(row["id"], line, line.casefold(), (row["id"], row["id"][1:]))
+        picker.PickerRow(row["id"], line, line.casefold(), (row["id"], row["id"][1:]))
         for row, line in zip(rows, lines, strict=True)
     ]
 
     def preview(handle: str, width: int) -> Sequence[str]:  # the last question and its answer, each on a line
         id = ids.number("session", handle)
         said = [("you", log.nth_last(app.db, id, "user", 1)), ("agent", log.nth_last(app.db, id, "assistant", 1))]
-        return [cut(one_line(f"{who}: {each.message.text}", width), width) for who, each in said if each]
+        return [cut(text.one_line(f"{who}: {each.message.text}", width), width) for who, each in said if each]
 
-    offered = PickerList("which one?", choices, _NOTHING, preview, elsewhere=True)
+    offered = picker.PickerList("which one?", choices, _NOTHING, preview, elsewhere=True)
     while typed := await picker.choose(offered):
         try:
             return sessions.resolve(app.db, typed, app.scope.owner)
         except UsageError as error:
-            print(clean(str(error)), flush=True)
+            print(text.clean(str(error)), flush=True)
     return None
 
 
@@ -95,7 +92,7 @@ def resume(conversation: Conversation, argument: str) -> Result:
     """
     app = conversation.app
 
-    def resumed(session: Session) -> Result:
+    def resumed(session: sessions.Session) -> Result:
         conversation.resume(session)
         return Resumed(session, conversation.unfinished())
 
