@@ -74,25 +74,17 @@ def test_a_vague_word_is_no_time(words):
 
 @for_each(
     ("words", "why"),
-    [
-        ("yesterday", "is past"),
-        ("every day at 8am and 8pm", "“at 8am and 8pm” are two times: write one task for each"),
-        ("today at 9", "Friday 20 Nov 2026, 09:00 is past: name a time in the future"),
-        ("2020-01-01", "Wednesday 1 Jan 2020, 09:00 is past: name a time in the future"),
-        ("31 Feb", "there is no 31 Feb"),
-        ("on 31 february", "there is no 31 february: name another day"),
-        ("2 days ago", "2 days ago is past: name a time in the future"),
-        ("31.2.", "there is no 31.2."),
-        ("at 26", "26 is not a time of day"),
-        ("13pm", "13pm is not a time of day"),
-        ("gibberish", "'gibberish' cannot be understood as a time"),
-        ("every monday until christmas", "cannot be understood as a time"),
-        ("in 9999 years", "is too far away"),
-        ("31.12.9999 23:59", "too far away"),
-        ("every 31 february", "February has no day 31"),
-        ("every 0 days", "is not possible"),
-        ("every minute", "is too often"),
-    ],
+    columns("""
+        yesterday → is past | every day at 8am and 8pm → “at 8am and 8pm” are two times: write one task for each
+        today at 9 → Friday 20 Nov 2026, 09:00 is past: name a time in the future
+        2020-01-01 → Wednesday 1 Jan 2020, 09:00 is past: name a time in the future | 31 Feb → there is no 31 Feb
+        on 31 february → there is no 31 february: name another day
+        2 days ago → 2 days ago is past: name a time in the future | 31.2. → there is no 31.2.
+        at 26 → 26 is not a time of day | 13pm → 13pm is not a time of day
+        gibberish → 'gibberish' cannot be understood as a time
+        every monday until christmas → cannot be understood as a time | in 9999 years → is too far away
+        31.12.9999 23:59 → too far away | every 31 february → February has no day 31 | every 0 days → is not possible
+        every minute → is too often"""),
 )
 def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
     with pytest.raises(UsageError) as refused:

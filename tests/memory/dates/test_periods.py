@@ -40,13 +40,6 @@ def test_a_period_is_made_of_finer_ones_without_a_gap_or_a_day_told_twice(day, g
     assert all(whole in periods.enclosing(part) for part in parts)
 
 
-@given(day=DAYS, grain=some.sampled_from(UNITS))
-def test_whatever_a_period_is_a_part_of_is_made_of_it(day, grain):
-    part = periods.containing(day, grain)
-
-    assert all(part in periods.parts(whole) for whole in periods.enclosing(part))
-
-
 @for_each("told", ["", "2026-13", "2026-02-30", "2025-W53", "2026-Q5", "26", "0000", "9999", "2026-W00", "last"])
 def test_what_is_no_period_is_refused_in_words(told):
     with pytest.raises(UsageError):
