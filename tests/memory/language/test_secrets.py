@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from agent_cli.memory.language import secrets
-from tests.tables import for_each, listed
+from tests.tables import columns, for_each, listed
 
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE\n-----END OPENSSH PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5NXgL0n3I9PlFUP0THsR8U"
@@ -18,41 +18,38 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5NXg
     [
         (f"here:\n{PEM}\nkeep it", "here:\n[masked: private key]\nkeep it"),
         (PEM.partition("-----END")[0].strip(), "[masked: private key]"),
-        ("use AKIAIOSFODNN7EXAMPLE now", "use [masked: API key] now"),
         ("ghp_" + "a1B2" * 9, "[masked: API key]"),
-        ("github_pat_11ABCDEFG0abcdefghijkl_mnop", "[masked: API key]"),
-        ("glpat-abcDEF123456789012345.", "[masked: API key]."),
-        ("xoxb-123456789012-abcdefGHIJKL", "[masked: API key]"),
-        ("sk_live_4eC39HqLyjWDarjtT1zdp7dc", "[masked: API key]"),
         ("sk-ant-api03-AbCdEf0123456789abcdef", "[masked: API key]"),
         ("sk-proj-AbCdEf0123456789abcdef", "[masked: API key]"),
-        ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "[masked: API key]"),
-        ("npm_abcdefghijklmnopqrstuvwxyz0123456789", "[masked: API key]"),
-        ("pypi-AgEIcHlwaS5vcmcCJDAxMjM0NTY3ODktYWJjZC1lZmdo", "[masked: API key]"),
-        ("hf_abcdefghijABCDEFGHIJabcdefghijABCD", "[masked: API key]"),
         (f"token: {JWT}", "token: [masked: token]"),
-        ("Authorization: Bearer abcDEF123456789012345", "Authorization: Bearer [masked: token]"),
-        ("API_KEY=abcd1234efgh5678", "API_KEY=[masked: API key]"),
-        ('the api key is "abcd1234efgh5678"', 'the api key is "[masked: API key]"'),
-        ("postgres://me:s3cret@db.example.org/x", "postgres://me:[masked: password]@db.example.org/x"),
-        ("my password is hunter2", "my password is [masked: password]"),
-        ("The wifi password is: swordfish.", "The wifi password is: [masked: password]."),
-        ("the password for the router is Sommer2024!", "the password for the router is [masked: password]"),
-        ("Das Passwort ist geheim123!", "Das Passwort ist [masked: password]"),
-        ("Kennwort lautet „Rot Grün“.", "Kennwort lautet „[masked: password]“."),
-        ("password=hunter2 user=me", "password=[masked: password] user=me"),
-        ("My PIN is 1234.", "My PIN is [masked: PIN]."),
-        ("passphrase: correct horse battery staple", "passphrase: [masked: password]"),
-        ("card 4111 1111 1111 1111, please", "card [masked: card number], please"),
-        ("5555555555554444", "[masked: card number]"),
-        ("Amex 3782 822463 10005", "Amex [masked: card number]"),
-        ("DE89 3704 0044 0532 0130 00 AND MORE", "[masked: IBAN] AND MORE"),
-        ("iban at611904300234573201 please", "iban [masked: IBAN] please"),
-        ("my number is 536-90-4399", "my number is [masked: ID number]"),
-        ("AHV 756.9217.0769.85", "AHV [masked: ID number]"),
-        ("Sozialversicherungsnummer 1234 010180", "Sozialversicherungsnummer [masked: ID number]"),
-        ("Meine Steuer-ID ist 36 574 261 809 übrigens", "Meine Steuer-ID ist [masked: ID number] übrigens"),
-        ("my passport number is P1234567 and mine", "my passport number is [masked: ID number] and mine"),
+        *columns("""
+        use AKIAIOSFODNN7EXAMPLE now → use [masked: API key] now
+        github_pat_11ABCDEFG0abcdefghijkl_mnop → [masked: API key]
+        glpat-abcDEF123456789012345. → [masked: API key]. | xoxb-123456789012-abcdefGHIJKL → [masked: API key]
+        sk_live_4eC39HqLyjWDarjtT1zdp7dc → [masked: API key]
+        AIzaSyA1234567890abcdefghijklmnopqrstuv → [masked: API key]
+        npm_abcdefghijklmnopqrstuvwxyz0123456789 → [masked: API key]
+        pypi-AgEIcHlwaS5vcmcCJDAxMjM0NTY3ODktYWJjZC1lZmdo → [masked: API key]
+        hf_abcdefghijABCDEFGHIJabcdefghijABCD → [masked: API key]
+        Authorization: Bearer abcDEF123456789012345 → Authorization: Bearer [masked: token]
+        API_KEY=abcd1234efgh5678 → API_KEY=[masked: API key]
+        the api key is "abcd1234efgh5678" → the api key is "[masked: API key]"
+        postgres://me:s3cret@db.example.org/x → postgres://me:[masked: password]@db.example.org/x
+        my password is hunter2 → my password is [masked: password]
+        The wifi password is: swordfish. → The wifi password is: [masked: password].
+        the password for the router is Sommer2024! → the password for the router is [masked: password]
+        Das Passwort ist geheim123! → Das Passwort ist [masked: password]
+        Kennwort lautet „Rot Grün“. → Kennwort lautet „[masked: password]“.
+        password=hunter2 user=me → password=[masked: password] user=me | My PIN is 1234. → My PIN is [masked: PIN].
+        passphrase: correct horse battery staple → passphrase: [masked: password]
+        card 4111 1111 1111 1111, please → card [masked: card number], please
+        5555555555554444 → [masked: card number] | Amex 3782 822463 10005 → Amex [masked: card number]
+        DE89 3704 0044 0532 0130 00 AND MORE → [masked: IBAN] AND MORE
+        iban at611904300234573201 please → iban [masked: IBAN] please
+        my number is 536-90-4399 → my number is [masked: ID number] | AHV 756.9217.0769.85 → AHV [masked: ID number]
+        Sozialversicherungsnummer 1234 010180 → Sozialversicherungsnummer [masked: ID number]
+        Meine Steuer-ID ist 36 574 261 809 übrigens → Meine Steuer-ID ist [masked: ID number] übrigens
+        my passport number is P1234567 and mine → my passport number is [masked: ID number] and mine"""),
     ],
 )
 def test_a_secret_is_masked_and_nothing_else(text, masked):
@@ -103,24 +100,9 @@ def test_a_secret_cut_in_two_is_masked_in_both_pieces():
 
 _PARTS = some.sampled_from(
     [
-        "password is ",
-        "PIN ",
-        "hunter2",
-        "4111111111111111",
-        "sk-",
-        "-----BEGIN PRIVATE KEY-----",
-        "\n",
-        '"',
-        " ",
-        ":",
-        "AKIAIOSFODNN7EXAMPLE",
-        "DE89370400440532013000",
-        "://",
-        "@",
-        "[masked: password]",
-        "ß",
-        "key=",
-        "abcd1234efgh5678",
+        *("\n", '"', " ", "PIN ", "password is ", "sk-", "-----BEGIN PRIVATE KEY-----"),
+        *listed("""hunter2 | 4111111111111111 | : | AKIAIOSFODNN7EXAMPLE | DE89370400440532013000 | :// | @
+        [masked: password] | ß | key= | abcd1234efgh5678"""),
     ]
 )
 
