@@ -6,7 +6,7 @@ from agent_cli.llm import embedded
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import PERSON, Scope
-from agent_cli.memory.search import index, recall
+from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Message, Part
 from agent_cli.store import ids
@@ -52,6 +52,19 @@ def session_of(db, scope=HERE, at=NOON):
 
 def catch_up(db):
     while index.refresh(db):
+        pass
+
+
+def embed(db, floor=None):
+    """The index up to date, and a vector of each passage."""
+    catch_up(db)
+    made = vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), floor or EMBEDDED.similarity_floor)
+    fill(db, made)
+    return made
+
+
+def fill(db, made, embed_documents=None):
+    while vectors.fill(db, made, embed_documents or EMBEDDED.embed_documents):
         pass
 
 

@@ -7,9 +7,9 @@ import pytest
 from agent_cli.agent import prompt_recall
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import recall_log, vectors
+from agent_cli.memory.search import recall_log
 from tests.conftest import empty, memory_of, noon
-from tests.recalling import EMBEDDED, catch_up, find, note, reply, say, session_of, take_in
+from tests.recalling import EMBEDDED, catch_up, embed, find, note, reply, say, session_of, take_in
 from tests.tables import for_each
 from tests.turns import summarise
 
@@ -211,10 +211,7 @@ def test_what_neither_holds_a_word_nor_is_close_in_meaning_is_not_told_as_perhap
         session = session_of(db)
         for number, words in enumerate(TALK):
             take_in(db, session, words, ("Nate", "Joanna")[number % 2])
-        catch_up(db)
-        among = vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
-        vectors.fill(db, among, EMBEDDED.embed_documents)
-
+        embed(db)
         found = find(db, asked, meaning=EMBEDDED)
         assert (found.verdict, [hit.text for hit in found.hits]) == ("maybe", [telling])
 

@@ -4,7 +4,7 @@ import pytest
 
 from agent_cli.memory.search import passage_context, recall, vectors
 from tests.conftest import HERE
-from tests.recalling import EMBEDDED, STRANGER, catch_up, day, handles, reply, say, session_of
+from tests.recalling import EMBEDDED, STRANGER, day, embed, handles, reply, say, session_of
 
 MANY = recall.READ - 10  # so that those beside them are too many
 
@@ -31,13 +31,6 @@ def others(db):
         say(db, session, f"The train was late on day {number}")
 
 
-def embed(db, floor):
-    catch_up(db)
-    made = vectors.create(db, EMBEDDED.identity(), EMBEDDED.dimension(), floor)
-    while vectors.fill(db, made, EMBEDDED.embed_documents):
-        pass
-
-
 def exchanges(db, one, other, number=MANY, **more):
     """So many sessions in which one is said, and then the other."""
     for each in range(number):
@@ -61,7 +54,7 @@ def test_what_is_near_by_its_meaning_is_read_before_what_only_has_a_common_word(
     say(db, session_of(db), "The doctor moved to another street")
     exchanges(db, "I see the river and the mill and the bridge", "It was a fine walk")
     said = say(db, session_of(db), "Dentist appointment on Friday at 3pm")
-    embed(db, 0.15)
+    embed(db)
 
     assert said in handles(db, "When do I see the doctor?", limit=2 * MANY, meaning=EMBEDDED)
     assert left_out[0]
@@ -70,7 +63,7 @@ def test_what_is_near_by_its_meaning_is_read_before_what_only_has_a_common_word(
 def test_of_what_only_vectors_find_the_nearest_few_bring_what_stands_beside_them(db, others, monkeypatch):
     for number in range(2 * recall.VECTORS):
         exchanges(db, f"Dentist appointment on day {number}", "Fine", 1)
-    embed(db, 0.15)
+    embed(db)
     question, asked, neighbours = "When do I see the doctor?", [], passage_context.neighbours
 
     def watched(db, ids, alone):
