@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.planner import schedules
+from agent_cli.memory.planner import rows, schedules
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events
 from tests.conftest import HERE, NOON, noon
@@ -264,3 +264,12 @@ def test_when_a_runner_last_looked_is_kept_once_a_minute(db):
     assert schedules.last_look(db) == NOON
     schedules.record_look(db, NOON + timedelta(seconds=60))
     assert schedules.last_look(db) == NOON + timedelta(minutes=1)
+
+
+def test_an_erased_schedule_is_gone_and_what_it_was_running_lands_nowhere(db):
+    add(db)
+    claimed = schedules.claim(db, "person", NOON, 1)
+    rows.erase(db, "schedule", [1])
+    assert schedules.listing(db, "person") == []
+    with pytest.raises(schedules.LostRun):
+        schedules.finish(db, claimed, noon, session=None)
