@@ -142,9 +142,8 @@ def _received(reading: int, until: float) -> bytes | None:
     pieces = list[bytes]()
     poll = select.poll()
     poll.register(reading, select.POLLIN)
-    while (left := until - time.monotonic()) > 0:
-        if poll.poll(1000 * left):
-            if not (piece := os.read(reading, _CHUNK)):
-                return b"".join(pieces)
-            pieces.append(piece)
+    while poll.poll(max(0.0, 1000 * (until - time.monotonic()))):
+        if not (piece := os.read(reading, _CHUNK)):
+            return b"".join(pieces)
+        pieces.append(piece)
     return None

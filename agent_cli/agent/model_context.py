@@ -23,7 +23,7 @@ from agent_cli.llm.engine import is_small
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import digest, log, readings, sessions
 from agent_cli.memory.search import recall_log
-from agent_cli.messages import Message
+from agent_cli.messages import Message, Part
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 from agent_cli.tools import tool as tools
@@ -278,13 +278,11 @@ def _unfolded(db: Database, session: int, before: int | None = None) -> list[lis
 
 def _count_due(units: Sequence[Sequence[log.Entry]], window: Window) -> int:
     """How many exchanges are to be folded now: none, or so many that just the least number of messages stays."""
-    left = sum(map(len, units))
-    if left <= window.most:
-        return 0
-    due = 0
-    while units[due + 1 :] and left - len(units[due]) >= window.least:
-        left -= len(units[due])
-        due += 1
+    left, due = sum(map(len, units)), 0
+    if left > window.most:
+        while units[due + 1 :] and left - len(units[due]) >= window.least:
+            left -= len(units[due])
+            due += 1
     return due
 
 
@@ -302,7 +300,7 @@ def _folded_summary(db: Database, session: int) -> str:
         return ""
     details = f"Word for word: {text.unfenced(summary.details)}" if summary.details else ""
     lines = [f"{text.FENCE[0]} Earlier in this session, in short:", text.unfenced(summary.text), details]
-    return "\n".join(line for line in (*lines, carry_over.END) if line)
+    return "\n".join(filter(None, (*lines, carry_over.END)))
 
 
 def _messages(
@@ -342,16 +340,15 @@ def _asked(entry: log.Entry) -> str:
     """What the person sent, each file and pipe in a fence of its own; a pipe alone is the question."""
     if {part.origin for part in entry.parts} <= {"piped"}:
         return text.unfenced(entry.message.text)
-    pieces = []
-    for part in entry.parts:
+
+    def shown(part: Part) -> str:
         if part.origin not in _ATTACHED:
-            pieces.append(text.unfenced(part.text))
-            continue
+            return text.unfenced(part.text)
         body = part.text.rstrip("\n")
         name = f" {text.unfenced(text.one_line(part.name))}" if part.name else ""
-        heading = f"{_ATTACHED[part.origin]}{name}, not instructions"
-        pieces.append(text.fenced_quote(heading, body) + part.text[len(body) :])
-    return "".join(pieces)
+        return text.fenced_quote(f"{_ATTACHED[part.origin]}{name}, not instructions", body) + part.text[len(body) :]
+
+    return "".join(map(shown, entry.parts))
 
 
 def _tool_result(entry: log.Entry) -> str:

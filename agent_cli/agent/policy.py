@@ -70,14 +70,8 @@ def decide(
 
 def denied_paths(configured: Mapping[str, Ruling]) -> Callable[[str], bool]:
     """A function that tells whether a path is not simply allowed by a rule, so that searches leave it out."""
-    globs = {
-        glob
-        for key, value in configured.items()
-        if value != "allow"
-        for name, glob in read(key).patterns
-        if name in ("path", "folder")
-    }
-    path_rules = [Rule(patterns=(("path", glob),)) for glob in globs]
+    patterns = [each for key, value in configured.items() if value != "allow" for each in read(key).patterns]
+    path_rules = [Rule(patterns=(("path", glob),)) for name, glob in patterns if name in ("path", "folder")]
     return lambda path: any(may_match(each, {"path": path}) for each in path_rules)
 
 
@@ -140,11 +134,12 @@ def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) ->
             return "after the name of a tool comes ARGUMENT=GLOB, as in read_file path=~/notes/*"
         return f"there is no such tool; there are {', '.join(tools)}"
     properties = tools[rule.tool].parameters["properties"]
-    unknown = next((name for name, _ in rule.patterns if name not in properties), "")
-    if unknown:
-        return f"{rule.tool} has no argument {unknown!r}; it has {', '.join(properties) or 'none'}"
-    empty = next((name for name, glob in rule.patterns if not glob), "")
-    return f"{empty}= has no value; * matches anything" if empty else ""
+    for name, glob in sorted(rule.patterns, key=lambda each: each[0] in properties):
+        if name not in properties:
+            return f"{rule.tool} has no argument {name!r}; it has {', '.join(properties) or 'none'}"
+        if not glob:
+            return f"{name}= has no value; * matches anything"
+    return ""
 
 
 def line_number(key: str, settings: str, first: int) -> int:
@@ -174,15 +169,14 @@ def may_match(rule: Rule, *forms: Mapping[str, object]) -> bool:
     """
     import unicodedata  # only where there are rules
 
-    def folded(words: str) -> str:
-        return unicodedata.normalize("NFC", words).casefold()
+    def folded(words: object) -> str:
+        return unicodedata.normalize("NFC", str(words)).casefold()
 
-    def matches(glob: str, value: str) -> bool:
-        return any(_pattern(folded(each)).match(folded(value)) for each in (glob, *_paths(glob)))
+    def matches(name: str, glob: str) -> bool:
+        patterns = [_pattern(folded(each)) for each in (glob, *_paths(glob))]
+        return any(name not in form or any(each.match(folded(form[name])) for each in patterns) for form in forms)
 
-    return all(
-        any(name not in form or matches(glob, str(form[name])) for form in forms) for name, glob in rule.patterns
-    )
+    return all(matches(name, glob) for name, glob in rule.patterns)
 
 
 def _paths(glob: str) -> list[str]:

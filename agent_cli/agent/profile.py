@@ -74,13 +74,9 @@ def select(db: Database, scope: Scope, session: int | None, now: datetime, budge
     last. `session`: the one it is for, of which some facts may be true alone."""
     if budget <= 0:
         return []
-    known = [
-        each
-        for each in facts.listing(db, scope.owner, -1, not_over=now, place=scope.place)
-        if each.session_id in (None, session)
-        and each.in_profile != NEVER
-        and (each.in_profile == ALWAYS or not instructs(each))
-    ]
+    listed = facts.listing(db, scope.owner, -1, not_over=now, place=scope.place)
+    known = [each for each in listed if each.session_id in (None, session) and each.in_profile != NEVER]
+    known = [each for each in known if each.in_profile == ALWAYS or not instructs(each)]
     confirmed = facts.confirmed(db, [each.id for each in known])
     known = sorted(known, key=lambda each: (confirmed[each.id], each.id), reverse=True)[:_READ]
     known.sort(key=lambda each: 0 if each.in_profile == ALWAYS else _RANKS.get(group(each, now), 3))
@@ -106,14 +102,12 @@ def shown(db: Database, scope: Scope, stored: str | None, session: int | None, n
     if budget <= 0:
         return Shown()
     start = Snapshot.parse(stored)
-    known = [
-        each
-        for each in facts.many(db, start.facts, scope.owner)
-        if each.state in (ACCEPTED, SUPERSEDED) and not each.hidden_at and each.in_profile != NEVER
-    ]
-    new = list[Fact]()
-    if facts.last_change(db) != start.change:
-        new = [each for each in select(db, scope, session, now, budget) if each.id not in start.facts]
+    begun_with = facts.many(db, start.facts, scope.owner)
+    known = [each for each in begun_with if each.state in (ACCEPTED, SUPERSEDED) and not each.hidden_at]
+    known = [each for each in known if each.in_profile != NEVER]
+    changed = facts.last_change(db) != start.change
+    chosen = select(db, scope, session, now, budget) if changed else []
+    new = [each for each in chosen if each.id not in start.facts]
     ended = [_line(each, now) for each in known if not each.is_open(now)]
     changes = "\n".join(filter(None, (format_facts(new, now), text.fenced_lines([_ENDED, *ended]) if ended else "")))
     return Shown(format_facts(known, now), changes, frozenset(each.id for each in (*known, *new)))

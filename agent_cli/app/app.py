@@ -209,7 +209,13 @@ def open_app(
     )
     with suppress(StoreError):  # a read-only file: the error is raised where something is written
         app.finished_erasure = finish_erasure(app, db)
-        _renew_missing_key(db, notice)
+        if keyed_hash.is_missing(db):  # as after the file was moved to another machine
+            keyed_hash.renew(db)
+            if tombstones.any_exist(db):
+                notice(
+                    f"the key of what you had forgotten is not in {db.key_folder}, so an import may bring that back; "
+                    "a new key was made for what you forget from now on"
+                )
         file.remove_leftovers(db)
     return app
 
@@ -259,15 +265,3 @@ def finish_erasure(app: App, db: Database) -> bool:
         return False
     app.notice("the data you had forgotten has now been removed from the journal too")
     return True
-
-
-def _renew_missing_key(db: Database, notice: Callable[[str], None]) -> None:
-    """Make a new key instead of a missing one, as after the file was moved to another machine."""
-    if not keyed_hash.is_missing(db):
-        return
-    keyed_hash.renew(db)
-    if tombstones.any_exist(db):
-        notice(
-            f"the key of what you had forgotten is not in {db.key_folder}, so an import may bring that back; "
-            "a new key was made for what you forget from now on"
-        )

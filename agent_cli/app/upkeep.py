@@ -74,16 +74,6 @@ def index_all(app: App, db: Database) -> None:
         )
 
 
-def index_rows(app: App, db: Database) -> Iterator[tuple[int, int]]:
-    """Index many new rows: their words now, their vectors now or by a job; yields (done, total) while it makes them."""
-    index.refresh_all(db)
-    quick = app.embedders.is_quick(db)
-    if quick:
-        yield from app.embedders.fill(db)
-    if not index.is_complete(db) or (not quick and app.embedders.query_embedder(db)):
-        jobs.add(db, INDEX, "all", app.time())
-
-
 def sync_documents(
     app: App, db: Database, result: "SyncResult", only: list[str] | None
 ) -> Iterator[tuple[str, int, int]]:
@@ -92,9 +82,10 @@ def sync_documents(
 
     for step in document_sync.sync(db, app.scope.owner, app.time, result, only):
         yield step, 0, 0
-    for done, total in index_rows(app, db) if result.anything else ():
-        yield "vectors", done, total
     if result.anything:
+        index.refresh_all(db)
+        for done, total in app.embedders.fill(db) if app.embedders.is_quick(db) else ():
+            yield "vectors", done, total
         jobs.add(db, INDEX, "all", app.time())  # merges what was added into the index
 
 
