@@ -85,19 +85,16 @@ class InlineParser:
             after = text[at + 1 : at + 2]
             if not (after or final):
                 raise _Incomplete
-            return (
-                (at + 2, split_words(after, style))
-                if after and after in "*_`~#|"
-                else (at + 1, [StyledText(mark, style)])
-            )
+            if after and after in "*_`~#|":
+                return at + 2, split_words(after, style)
+            return at + 1, [StyledText(mark, style)]
         run = _RUN.match(text, at)
         assert run
         delimiter, inner = run[0], run.end()
         if inner == len(text) and not final and len(delimiter) < _WINDOW:
             raise _Incomplete
-        close = (
-            _find_closing(text, inner, delimiter, at + _WINDOW, final) if self._opens(delimiter, text[inner:]) else -1
-        )
+        opens = self._opens(delimiter, text[inner:])
+        close = _find_closing(text, inner, delimiter, at + _WINDOW, final) if opens else -1
         if close < 0:
             return inner, split_words(delimiter, style)
         content, end = text[inner:close], close + len(delimiter)

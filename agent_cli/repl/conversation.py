@@ -78,11 +78,12 @@ class Conversation:
     def turn(self, parts: Sequence[Part], *, instead: int | None = None, model: ChatModel | None = None) -> Work:
         """Work that answers a message. `instead`: the id of the message that it replaces, with all after it. `model`:
         answers this message only."""
-        ended = ""  # the handle of the session when it was closed after a long silence: this begins another
+        ended = ""  # what is said when the session was closed after a long silence: this begins another
         if not instead:
             closing.close_silent(self.app.db, self.app.time, self.app.close_after)
             if (session := self.session) and session.closed_at is not None:
-                ended = session.handle
+                ended = f"{session.handle} was closed after a long silence; this begins a new session"
+                ended += f" (/resume {session.handle})"
                 self._reset()
         id = self.ensure_session()
         self.waiting = "searching memory"
@@ -90,9 +91,7 @@ class Conversation:
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             with closed_after(self.app.db.another_connection()) as db:
                 if ended:
-                    yield Noticed(
-                        f"{ended} was closed after a long silence; this begins a new session (/resume {ended})"
-                    )
+                    yield Noticed(ended)
                 context = replace(turns.tool_context(self.app, db, id), excluded=self.excluded)
                 try:
                     asked = Question(context, parts, approve, cancel, replaced_message=instead)

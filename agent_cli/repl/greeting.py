@@ -196,14 +196,9 @@ class ModelOffer:
         self._offered = {**numbered, "y": numbered["1"]}
         width = max(map(len, names))
         listed = [f"  {number}  {name:<{width}}{sizes.get(name, '')}".rstrip() for number, name in enumerate(names, 1)]
-        return "\n".join(
-            [
-                f"The server at {engine.url} has no model that can chat. These would do:",
-                *listed,
-                f"Type y and Enter to fetch {names[0]} now, or the number of another one. Notes, facts and search work "
-                "without a model.",
-            ]
-        )
+        head = f"The server at {engine.url} has no model that can chat. These would do:"
+        ask = f"Type y and Enter to fetch {names[0]} now, or the number of another one."
+        return "\n".join([head, *listed, f"{ask} Notes, facts and search work without a model."])
 
     def absence_known(self) -> bool:
         """Whether the person was told before that no server answers, and how to start one; from now on they were."""
@@ -220,10 +215,8 @@ class ModelOffer:
     def _try_small(self, cancel: Cancel, approve: Approve) -> Iterator[Event]:
         models.use_local(self._app, local.SMALL)
         self._server_absent = False
-        yield Noticed(
-            f"{local.SMALL} answers in this session; /set engine local keeps it, and /set model FILE.gguf takes "
-            "a better one"
-        )
+        further = "/set engine local keeps it, and /set model FILE.gguf takes a better one"
+        yield Noticed(f"{local.SMALL} answers in this session; {further}")
 
     def _download(self, name: str, cancel: Cancel, approve: Approve) -> Iterator[Event]:
         config, step = self._app.config, ""

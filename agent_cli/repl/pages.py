@@ -341,39 +341,34 @@ def proposal_lines(
     proposal: Proposal, place: tuple[int, int], now: datetime, width: int | None, *, more: bool = False
 ) -> list[StyledLine]:
     """A proposal in lines of at most `width` cells (None: unlimited), without its keys; `more`: how it is filed too."""
-    left, right = (
-        f"{NEEDS_YOU.sign} {proposal.kind.capitalize()} {place[0]} of {place[1]} · {proposal.handle}",
-        origin(proposal, now),
-    )
+
+    def drawn(texts: Iterable[str], style: str, first: str = "    ") -> list[StyledLine]:
+        return [(line, style) for words in texts for line in indented(words, width, first, "    ")]
+
+    left = f"{NEEDS_YOU.sign} {proposal.kind.capitalize()} {place[0]} of {place[1]} · {proposal.handle}"
+    right = origin(proposal, now)
     room = (width or 0) - cell_width(left) - cell_width(right)
     head = [left + " " * room + right] if room >= 2 else [left, *indented(right, width, "    ")]
     return [
         *((line, "") for line in ([f"{left} · {right}"] if width is None else head)),
-        *((line, NEEDS_YOU.style) for words in tainted(proposal) for line in indented(words, width, "  ! ", "    ")),
+        *drawn(tainted(proposal), NEEDS_YOU.style, "  ! "),
         *diff_lines(proposal, width),
-        *((line, DIM) for words in _source(proposal, more=more) for line in indented(words, width, "    ")),
-        *((line, "") for words in _consequences(proposal, "y", "b") for line in indented(words, width, "  ~ ", "    ")),
+        *drawn(_source(proposal, more=more), DIM),
+        *drawn(_consequences(proposal, "y", "b"), "", "  ~ "),
     ]
 
 
 def diff_lines(proposal: Proposal, width: int | None) -> list[StyledLine]:
     """What would be removed, in the colour of a failure, and what would be added, in that of what is done."""
-    if proposal.body:
-        return [
-            *((line, BOLD) for line in indented(proposal.heading, width, "    ")),
-            *(
-                (line, _STYLES.get(each[0], ""))
-                for each in proposal.body
-                for line in indented(each[2:].expandtabs(4), width, f"  {each[0]} ", "      ")
-            ),
-        ]
-    pairs = [
-        ("=" if each.outcome == LATER else "-", f"{each.statement} (since {each.day}, {each.handle})")
-        for each in proposal.known
-    ]
-    pairs.append(("~" if proposal.operation == "delete" else "+", f"{proposal.statement}{_dates(proposal)}"))
-    return [
-        (line, _STYLES.get(sign, "")) for sign, words in pairs for line in indented(words, width, f"  {sign} ", "    ")
+    heading = [(line, BOLD) for line in indented(proposal.heading, width, "    ")] if proposal.body else []
+    pairs = [(each[0], each[2:].expandtabs(4)) for each in proposal.body]
+    if not pairs:
+        known = [(each.outcome, f"{each.statement} (since {each.day}, {each.handle})") for each in proposal.known]
+        pairs = [("=" if outcome == LATER else "-", words) for outcome, words in known]
+        pairs.append(("~" if proposal.operation == "delete" else "+", f"{proposal.statement}{_dates(proposal)}"))
+    rest = "      " if proposal.body else "    "
+    return heading + [
+        (line, _STYLES.get(sign, "")) for sign, words in pairs for line in indented(words, width, f"  {sign} ", rest)
     ]
 
 
@@ -457,11 +452,8 @@ def handles(proposal: Proposal, *fates: str) -> str:
 def key_lines(offered: Iterable[str], proposal: Proposal, width: int) -> list[str]:
     """The offered keys, mostly on one line: in a narrow window without the names of those that decide nothing."""
     yes = "end it" if proposal.operation == "delete" else "replace" if handles(proposal) else "keep"
-    keys = [
-        (key, yes if key == "y" else name, short)
-        for _, key, name, short, _ in CHOICES
-        if key in _IN_LINE and key in offered
-    ]
+    shown = [each for each in CHOICES if each[1] in _IN_LINE and each[1] in offered]
+    keys = [(key, yes if key == "y" else name, short) for _, key, name, short, _ in shown]
     whole = "  ".join(["", *(f"{key} {name}" for key, name, _ in keys), "? help"])
     if cell_width(whole) <= width:
         return [whole]

@@ -1,8 +1,5 @@
 """The first conversation at a server that has nothing to talk to."""
 
-import socket
-import threading
-
 import pytest
 
 from agent_cli.agent.events import Noticed, Progressed
@@ -110,22 +107,6 @@ def test_without_a_server_the_small_model_can_be_tried_on_a_typed_y(offer):
     assert len(offer(host="127.0.0.1:9", model="qwen3:8b").check().splitlines()) == 1, "a model was named"
 
 
-@pytest.mark.parametrize("told", ['{"models": [{"name": 5, "details": 5}]}', '{"models": [{"capabilities": {}}, 7]}'])
-def test_a_model_that_cannot_be_understood_is_none(offer, told):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve():
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65536)
-                connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(told)}\r\n\r\n{told}".encode())
-
-        answering = threading.Thread(target=serve)
-        answering.start()
-        assert "These would do" in offer(host=f"127.0.0.1:{listener.getsockname()[1]}").check()
-        answering.join()
-
-
 def test_a_first_run_from_nothing_to_an_answer(program, server, terminal):
     program.env["OLLAMA_HOST"] = server.host
     shell = terminal().wait("y and Enter to fetch qwen3:4b now").wait_prompt()
@@ -139,10 +120,3 @@ def test_a_first_run_from_nothing_to_an_answer(program, server, terminal):
     shell.enter("y").wait("going on where it stopped").wait("qwen3:4b is here and answers from now on").wait_prompt()
     shell.enter("hi again").wait("Hello.").wait_prompt()
     assert "%" not in shell.text.rsplit("is here", 1)[1]
-
-
-def test_a_single_question_names_the_line_to_run(program, server):
-    program.env["OLLAMA_HOST"] = server.host
-    ran = program("ask", "hi")
-    assert (ran.code, ran.out) == (4, "")
-    assert "run `ollama pull qwen3:4b`" in ran.err

@@ -14,18 +14,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from prompt_toolkit import filters
 from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import (
-    Condition,
-    emacs_insert_mode,
-    emacs_mode,
-    has_completions,
-    has_selection,
-    vi_insert_mode,
-    vi_navigation_mode,
-)
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
@@ -232,12 +224,12 @@ def end_lost_pastes(input: Input) -> None:
     parser.feed = feed_in_time
 
 
-@Condition
+@filters.Condition
 def _line_is_empty() -> bool:
     return not get_app().current_buffer.text
 
 
-@Condition
+@filters.Condition
 def _no_key_follows() -> bool:  # at once: Esc followed by another key is Alt
     return not get_app().key_processor.input_queue
 
@@ -257,7 +249,7 @@ def bindings(
     _bind_menu_and_vi(keys)
     last_stop = 0.0
 
-    @keys.add("?", filter=_line_is_empty & _no_key_follows & ~vi_navigation_mode)
+    @keys.add("?", filter=_line_is_empty & _no_key_follows & ~filters.vi_navigation_mode)
     def _(event: KeyPressEvent) -> None:
         run_in_terminal(lambda: say(HELP))
 
@@ -277,7 +269,7 @@ def bindings(
             run_in_terminal(lambda: say("press Ctrl-C again to leave, or Ctrl-D"))
 
     @keys.add("c-x", "c-e")
-    @keys.add("c-g", filter=~has_selection)
+    @keys.add("c-g", filter=~filters.has_selection)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
 
@@ -291,20 +283,20 @@ def bindings(
 
         run_in_terminal(edit_draft)
 
-    @keys.add("escape", "escape", filter=_line_is_empty & ~has_completions)
+    @keys.add("escape", "escape", filter=_line_is_empty & ~filters.has_completions)
     def _(event: KeyPressEvent) -> None:
         line, parts = last()
         pastes.add_parts(parts)
         event.current_buffer.document = Document(pastes.collapsed(line))
 
-    @keys.add("escape", filter=has_completions & _no_key_follows, eager=True)
+    @keys.add("escape", filter=filters.has_completions & _no_key_follows, eager=True)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.cancel_completion()
 
     @keys.add("c-r")
     @keys.add("c-s")
-    @keys.add("/", filter=vi_navigation_mode)
-    @keys.add("?", filter=vi_navigation_mode)
+    @keys.add("/", filter=filters.vi_navigation_mode)
+    @keys.add("?", filter=filters.vi_navigation_mode)
     def _(event: KeyPressEvent) -> None:
         search()
 
@@ -329,7 +321,7 @@ def _bind_line(keys: KeyBindings, pastes: Pastes) -> None:
         else:
             buffer.validate_and_handle()
 
-    @keys.add("escape", "enter", filter=emacs_mode)
+    @keys.add("escape", "enter", filter=filters.emacs_mode)
     @keys.add("c-j")
     @keys.add(NEWLINE)
     def _(event: KeyPressEvent) -> None:
@@ -364,13 +356,13 @@ def _bind_menu_and_vi(keys: KeyBindings) -> None:
         if buffer.document == document:
             buffer.complete_next() if state else buffer.start_completion(insert_common_part=True)
 
-    @keys.add("tab", filter=(emacs_insert_mode | vi_insert_mode) & ~has_completions)
+    @keys.add("tab", filter=(filters.emacs_insert_mode | filters.vi_insert_mode) & ~filters.has_completions)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         event.app.create_background_task(complete(buffer, buffer.document))  # behind one that typing has just begun
 
-    @keys.add("c", "w", filter=vi_navigation_mode)
-    @keys.add("c", "W", filter=vi_navigation_mode)
+    @keys.add("c", "w", filter=filters.vi_navigation_mode)
+    @keys.add("c", "W", filter=filters.vi_navigation_mode)
     def _(event: KeyPressEvent) -> None:
         buffer, whole = event.current_buffer, event.key_sequence[-1].key == "W"
         document = buffer.document

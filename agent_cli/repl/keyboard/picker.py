@@ -63,9 +63,9 @@ class PickerList:
     previewed: int = 2
     elsewhere: bool = False
 
-    def matching(self, typed: str, among: Sequence[PickerRow] | None = None) -> Sequence[PickerRow]:
+    def matching(self, typed: str) -> Sequence[PickerRow]:
         """The rows that have all typed words; first the one that is named by them."""
-        found, named = self.rows if among is None else among, typed.strip().casefold()
+        found, named = self.rows, typed.strip().casefold()
         for word in named.split():
             found = [each for each in found if word in each.searched]
         return sorted(found, key=lambda each: named not in each.names) if named else found
@@ -103,7 +103,7 @@ class Screen:
         self._offered = offered
         self._typed = Buffer(multiline=False)
         self._typed.on_text_changed += lambda _: self._filter()
-        self._found, self._at, self._words = offered.rows, 0, ""
+        self._found, self._at = offered.rows, 0
 
     def application(self) -> "Application[str]":
         rows, preview = max(3, min(_SHOWN, len(self._offered.rows))), 1 + self._offered.previewed
@@ -143,10 +143,7 @@ class Screen:
         return keys
 
     def _filter(self) -> None:
-        words, before = self._typed.text, self._words
-        narrower = bool(before) and words.startswith(before)  # more letters: fewer rows
-        self._found = self._offered.matching(words, self._found if narrower else None)
-        self._at, self._words = 0, words
+        self._found, self._at = self._offered.matching(self._typed.text), 0
 
     def _heading(self) -> StyleAndTextTuples:
         found, rows = len(self._found), len(self._offered.rows)

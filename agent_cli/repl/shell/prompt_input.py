@@ -51,7 +51,7 @@ from agent_cli.render.styles import PROMPT, YOU
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Command
 from agent_cli.repl.keyboard import keys, picker
-from agent_cli.repl.keyboard.key_reader import END, STOP, KeyReader, LineReader
+from agent_cli.repl.keyboard.key_reader import END, ENTER, ESC, STOP, KeyReader, LineReader
 from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern, clean, one_line, visible, without_surrogates
@@ -61,19 +61,12 @@ _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the re
 _INDENT = "  "  # of the lines of a message after its first
 _RECENT = 20  # messages among which the person's last one is searched
 _PLAIN = "bg:default fg:default"
+_PLAINLY = ("completion-menu", "completion-menu.completion", "completion-menu.meta.completion")
+_CHOSEN = ("completion-menu.completion.current", "completion-menu.meta.completion.current")
 _MENU_STYLE = Style.from_dict(  # the terminal's own colours; what is chosen is shown in reverse
-    {
-        "completion-menu": _PLAIN,
-        "completion-menu.completion": _PLAIN,
-        "completion-menu.completion.current": f"{_PLAIN} reverse",
-        "completion-menu.meta.completion": _PLAIN,
-        "completion-menu.meta.completion.current": f"{_PLAIN} reverse",
-        "scrollbar.background": _PLAIN,
-        "scrollbar.button": _PLAIN,
-    }
+    dict.fromkeys((*_PLAINLY, "scrollbar.background", "scrollbar.button"), _PLAIN)
+    | dict.fromkeys(_CHOSEN, f"{_PLAIN} reverse")
 )
-
-
 _MAX_LINES = 2000
 _TIMEOUT = 0.5  # seconds that a key may wait for another process
 
@@ -198,29 +191,21 @@ class PromptInput:
         self._asking = False
         return line
 
-    async def answer(self, question: str, stop: Callable[[], None] = lambda: None) -> str:
-        """The line typed after the question was drawn, in lower case; empty after Esc, Ctrl-D or Ctrl-C, which calls
-        `stop` too."""
-        with self._dumb or KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n"), _write) as reader:
+    async def answer(self, question: str, stop: Callable[[], None] = lambda: None, *, key: bool = False) -> str:
+        """The line, or the `key`, typed once the question stands there, in lower case; empty after Esc, Ctrl-D or
+        Ctrl-C, which calls `stop` too."""
+        repeated = question if key else ""
+        with self._dumb or KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n{repeated}"), _write) as reader:
             reader.discard_typed()
-            typed = await reader.read_line(question)
+            if key and not self._dumb:
+                _write(question)
+                typed = await reader.read_key()
+                _write(f"{typed if len(typed) == 1 else ''}\n")
+            else:
+                typed = await reader.read_line(question)
         if typed == STOP:
             stop()
-        return "" if typed in (STOP, END) else typed.strip().lower()
-
-    async def key(self, question: str, stop: Callable[[], None]) -> str:
-        """The key pressed alone once the question stands there; empty after Esc, Enter, Ctrl-D or Ctrl-C, which calls
-        `stop` too."""
-        if self._dumb:
-            return await self.answer(question, stop)
-        with KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n{question}"), _write) as reader:
-            reader.discard_typed()
-            _write(question)
-            pressed = await reader.read_key()
-            _write(f"{pressed if len(pressed) == 1 else ''}\n")
-        if pressed == STOP:
-            stop()
-        return pressed.lower() if len(pressed) == 1 else ""
+        return "" if typed in (STOP, END, ENTER, ESC) else typed.strip().lower()
 
     def interrupt(self) -> None:
         """Handle Ctrl-C as if it had been pressed in the prompt, if it is shown."""

@@ -318,7 +318,7 @@ class Shell:
 
         async def key(question: str, offered: str) -> str:
             _print(f"{reply_lines.styled(question, self.display)}\n")
-            return await self._prompt.key(reply_lines.styled(offered, self.display), stop)
+            return await self._prompt.answer(reply_lines.styled(offered, self.display), stop, key=True)
 
         folded = reply_lines.is_folded(call, width)
         answer = await key(reply_lines.question(call, width), reply_lines.MORE if folded else reply_lines.QUESTION)

@@ -73,6 +73,11 @@ async def until(true):
     raise AssertionError
 
 
+def with_keyboard(sit):
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        return asyncio.run(sit(keyboard))
+
+
 def at_prompt(app, person):
     """Let somebody sit at the shell; `person(keyboard, line)`."""
 
@@ -86,8 +91,7 @@ def at_prompt(app, person):
         keyboard.send_text("\x04")
         assert await running == 0
 
-    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        asyncio.run(sit(keyboard))
+    with_keyboard(sit)
 
 
 @pytest.mark.parametrize("pressed", ["/memo\t", "\t"], ids=["with the word", "after it"])
@@ -139,8 +143,7 @@ def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(
         await asyncio.gather(asking, return_exceptions=True)
         line.keep_draft()
 
-    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        asyncio.run(sit(keyboard))
+    with_keyboard(sit)
     assert log.recent_prompts(app.db, app.scope.owner, 9) == ["half a thou"]
 
 
@@ -161,8 +164,7 @@ def test_esc_esc_brings_the_line_that_replaces_the_last_message_without_its_file
         keyboard.send_text("\r")
         sent.extend(line.pastes.parts(await asking))
 
-    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        asyncio.run(sit(keyboard))
+    with_keyboard(sit)
     assert sent == [Part("/edit m1 see @a.txt ", "typed"), Part("pasted words", "pasted"), Part("!", "typed")]
 
 
@@ -203,8 +205,7 @@ def searched(app, *pieces, ahead=()):
             await press(keyboard, line, piece)
         return line.pastes.parts(await asking)
 
-    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        return asyncio.run(sit(keyboard))
+    return with_keyboard(sit)
 
 
 LEAVES = ("\x03", "\x1b", "\x07")
@@ -333,17 +334,12 @@ def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
     assert prompt_input.attach(said) == [Part("alpha\n\n", "file", "a.txt"), Part("beta\n\n", "file", "b c.txt"), *said]
 
 
-@pytest.mark.parametrize("words", ["mail me@a.txt", "@anna said so", "@types/node", "meet @ noon", "@", "@x" * 3000])
-def test_an_at_in_prose_is_text(tmp_path, monkeypatch, words):
+def test_an_at_in_prose_and_a_pasted_one_are_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("alpha")
-    assert prompt_input.attach([Part(words, "typed")]) == [Part(words, "typed")]
-
-
-def test_a_pasted_at_names_no_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.txt").write_text("alpha")
-    assert prompt_input.attach([Part("see @a.txt", "pasted")]) == [Part("see @a.txt", "pasted")]
+    prose = ("mail me@a.txt", "@anna said so", "@types/node", "meet @ noon", "@", "@x" * 3000)
+    for part in (*(Part(words, "typed") for words in prose), Part("see @a.txt", "pasted")):
+        assert prompt_input.attach([part]) == [part]
 
 
 @pytest.mark.parametrize(
