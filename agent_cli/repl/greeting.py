@@ -79,7 +79,8 @@ def incognito(app: App) -> str:
 def resumed(app: App, session: Session) -> str:
     """How much the model sees of a resumed session."""
     seen = model_context.visible(app.db, session.id, app.window)
-    whole, shown = log.count_spoken(app.db, session.id), log.count_spoken(app.db, session.id, seen[0]) if seen else 0
+    whole = log.count(app.db, session.id, spoken=True)
+    shown = log.count(app.db, session.id, seen[0], spoken=True) if seen else 0
     if not whole:
         return f"{session_name(app.db, session)} goes on"
     if shown == whole:

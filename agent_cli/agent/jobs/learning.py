@@ -183,7 +183,8 @@ def _is_shown(db: Database, session: int, new: Sequence[Entry]) -> bool:
     folded = digest.rolling(db, session)
     before = folded.up_to if folded else 0
     imported = any(part.origin == "import" for each in log.history(db, session, after=before) for part in each.parts)
-    return new[0].id > before and sessions.unlearned_to(db, session) <= before and not imported
+    unlearned = sessions.read_position(db, session, "unlearned_to")
+    return new[0].id > before and unlearned is not None and unlearned[1] <= before and not imported
 
 
 def _others(db: Database, scope: Scope, session: int, new: Sequence[Entry]) -> list[str]:

@@ -53,8 +53,10 @@ class WeightedSentence:
 def transcript(entries: Sequence[log.Entry], characters: int) -> str:
     """The messages of person and assistant, a line each, at most this long; long messages lose their middle first."""
     spoken = [entry for entry in entries if log.is_spoken(entry) and entry.message.text]
-    said = [(_speaker(entry), " ".join(entry.message.text.split())) for entry in spoken]
-    return _fitting(said, characters, 12)[:characters]
+    roles = {"user": _PERSON, "assistant": _ASSISTANT}
+    who = [text.one_line(entry.author, 40) or roles[entry.message.role] for entry in spoken]
+    words = [" ".join(entry.message.text.split()) for entry in spoken]
+    return _fitting([*zip(who, words, strict=True)], characters, 12)[:characters]
 
 
 def shorten(words: str, characters: int) -> str:
@@ -90,11 +92,14 @@ def sentences(transcript: str) -> list[WeightedSentence]:
         for line in transcript.splitlines()
         for piece in text.sentences(line.partition(": ")[2])
     ]
-    frequency = Counter(word for _, piece in spoken for word in _content_words(piece))
-    return [
-        WeightedSentence(speaker, text.with_full_stop(piece), _weight(speaker, piece, frequency), place)
-        for place, (speaker, piece) in enumerate(spoken)
-    ]
+    words = [[word for word in text.words(piece) if word not in STOP_WORDS and len(word) > 2] for _, piece in spoken]
+    frequency = Counter(word for each in words for word in each)
+    weighted = []
+    for place, ((speaker, piece), each) in enumerate(zip(spoken, words, strict=True)):
+        weight = sum(frequency[word] for word in each) / max(1, len(each)) * (1.0 if speaker == _ASSISTANT else 1.5)
+        weight *= 1.3 if any(character.isdigit() for character in piece) else 1.0
+        weighted.append(WeightedSentence(speaker, text.with_full_stop(piece), weight, place))
+    return weighted
 
 
 def narration(sentences: Sequence[WeightedSentence]) -> str:
@@ -119,23 +124,6 @@ def _without_request(sentence: str) -> str:
     """What a sentence such as "Remember that I live in Graz." states, else the sentence."""
     asked = capture.capture([Part(sentence, "typed")])
     return text.capitalised(text.with_full_stop(asked[0].statement)) if len(asked) == 1 else sentence
-
-
-def _speaker(entry: log.Entry) -> str:
-    return text.one_line(entry.author, 40) or (_PERSON if entry.message.role == "user" else _ASSISTANT)
-
-
-def _content_words(piece: str) -> list[str]:
-    return [word for word in text.words(piece) if word not in STOP_WORDS and len(word) > 2]
-
-
-def _weight(speaker: str, piece: str, frequency: Counter[str]) -> float:
-    words = _content_words(piece)
-    if not words:
-        return 0.0
-    weight = sum(frequency[word] for word in words) / len(words)
-    weight *= 1.0 if speaker == _ASSISTANT else 1.5
-    return weight * (1.3 if any(character.isdigit() for character in piece) else 1.0)
 
 
 @frozen

@@ -239,18 +239,14 @@ def roles(db: Database, messages: Sequence[int]) -> dict[int, str]:
     return dict(db.rows("select id, role from said where id in (select value from json_each(?))", (messages,)))
 
 
-def count(db: Database, session: int) -> int:
-    return int(db.value("select count(*) from said where session_id = ?", (session,)))
+def count(db: Database, session: int, first: int = 0, *, spoken: bool = False) -> int:
+    """The number of messages from one on; `spoken`: of those with text of person and model."""
+    which = "role in ('user', 'assistant') and text <> ''" if spoken else "true"
+    return int(db.value(f"select count(*) from said where session_id = ? and id >= ? and {which}", (session, first)))
 
 
 def last_message(db: Database, session: int) -> int:
     return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
-
-
-def count_spoken(db: Database, session: int, first: int = 0) -> int:
-    """The number of messages with text of person and model, from a message on."""
-    spoken = "role in ('user', 'assistant') and text <> ''"
-    return int(db.value(f"select count(*) from said where session_id = ? and id >= ? and {spoken}", (session, first)))
 
 
 def undo_from(db: Database, session: int, first: int, now: datetime, by: int | None = None) -> list[int]:

@@ -151,7 +151,8 @@ def release(db: Database, id: int) -> None:
 
 
 def read_position(db: Database, id: int, column: str = "read_to") -> tuple[Scope, int] | None:
-    """(scope, last message read) for facts, or for skills (`reflected_to`); None when it is hidden or deleted."""
+    """(scope, last message read) for facts, or for skills (`reflected_to`), or said while nothing was to be learned
+    (`unlearned_to`); None when it is hidden or deleted."""
     row = db.row(f"select owner, place, {column} from session where id = ? and hidden_at is null", (id,))
     return (Scope(row[0], row[1]), row[2]) if row else None
 
@@ -166,11 +167,6 @@ def skip_learning(db: Database, id: int, message: int) -> None:
     """Record that nothing is learned from the messages up to this one."""
     with db.write():
         set_read_position(db, id, message, "read_to", "reflected_to", "unlearned_to")
-
-
-def unlearned_to(db: Database, id: int) -> int:
-    """The last message that was said while learning was off; 0 when there is none."""
-    return int(db.value("select unlearned_to from session where id = ?", (id,)) or 0)
 
 
 def latest(db: Database, owner: str) -> Session | None:

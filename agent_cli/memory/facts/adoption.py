@@ -92,7 +92,12 @@ def add(memory: MemoryContext, claim: Claim) -> Adopted:
                 restated = facts.change(memory, each, "edited", **facts.stated(claim, memory.time()))
                 return accept(memory, restated)
             if each.is_open(memory.time()):
-                return _add_to_known(memory, each, claim)
+                facts.add_source(memory.db, each, claim.message, claim.quote, memory.time())
+                stated = _stored(spans.Span(claim.valid_from, claim.valid_to))
+                if stated.items() <= asdict(each).items():
+                    return Adopted(each, new=False)
+                replaced = _redate(memory, each, stated)
+                return Adopted(facts.get(memory.db, each.id, each.owner), False, replaced, dated=True)
             if _has_ended(each, claim):
                 return Adopted(each, new=False)
         state = SUPERSEDED if claim.operation == "delete" else ACCEPTED
@@ -238,16 +243,6 @@ def _stored(stated: spans.Span) -> dict[str, str]:
     """The dates that are stated, as columns."""
     dates = {"valid_from": stated.since, "valid_to": stated.until}
     return {column: clock.utc(moment) for column, moment in dates.items() if moment}
-
-
-def _add_to_known(memory: MemoryContext, known: Fact, claim: Claim) -> Adopted:
-    """Add a claim to the fact that says the same: as a source, and its dates where they differ."""
-    facts.add_source(memory.db, known, claim.message, claim.quote, memory.time())
-    stated = _stored(spans.Span(claim.valid_from, claim.valid_to))
-    if stated.items() <= asdict(known).items():
-        return Adopted(known, new=False)
-    replaced = _redate(memory, known, stated)
-    return Adopted(facts.get(memory.db, known.id, known.owner), False, replaced, dated=True)
 
 
 def _check_length(statement: str) -> None:
@@ -538,16 +533,6 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
     return found
 
 
-def choose_contradictions(found: Sequence[Contradiction], handles: str) -> list[Contradiction]:
-    """Those with these handles, or all that need no choice. Raises UsageError where a choice is needed."""
-    known = [each for each in found if each.known]
-    wanted = [each for each in known if (each.known.handle in handles.split() if handles else not each.is_choice)]  # type: ignore[union-attr]
-    if known and not wanted:
-        commands = " or ".join(dict.fromkeys(f"{_COMMAND} {each.known.handle}" for each in known if each.known))
-        raise UsageError(f"say which fact is meant: {commands}")
-    return wanted
-
-
 def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
     """What a claim contradicts or ends."""
     over = _ended_by(memory, claim.statement, session)
@@ -584,9 +569,17 @@ def _answer(claim: Claim) -> str:
     return f"{what} ({clock.format_day(clock.utc(since), clock.offset(since))})" if since else what
 
 
-def accept_contradictions(memory: MemoryContext, found: Sequence[Contradiction]) -> list[str]:
-    """Add the claims as facts and end those they contradict, for a person at the prompt; a receipt for each."""
-    claims = {(each.claim.statement, each.claim.place): each.claim for each in found if each.known}
+def accept_contradictions(memory: MemoryContext, found: Sequence[Contradiction], handles: str = "") -> list[str]:
+    """Add the claims as facts and end those they contradict, for a person at the prompt; a receipt for each.
+
+    `handles`: of the facts that are meant; else all that need no choice. Raises UsageError where a choice is needed.
+    """
+    known = [(each, each.known.handle) for each in found if each.known]
+    chosen = [each for each, handle in known if (handle in handles.split() if handles else not each.is_choice)]
+    if known and not chosen:
+        commands = " or ".join(dict.fromkeys(f"{_COMMAND} {handle}" for _, handle in known))
+        raise UsageError(f"say which fact is meant: {commands}")
+    claims = {(each.claim.statement, each.claim.place): each.claim for each in chosen}
     with memory.changing() as memory:
         adopted = [add(memory, each) for each in claims.values()]
         return [receipt(each, memory.time(), at_prompt=True) for each in adopted]

@@ -16,7 +16,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.conversations import lineage as conversations
 from agent_cli.memory.documents import lineage as documents
-from agent_cli.memory.facts import lineage as facts
+from agent_cli.memory.facts import facts
 from agent_cli.memory.lineage import Copy, ErasedLine, ErasureRequest, Owner, Table, Walk
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search import lineage as search
@@ -30,7 +30,7 @@ from agent_cli.values import frozen
 # Rows derive from rows of earlier owners, so that one pass reaches all. They are erased in the opposite order,
 # referring rows first.
 _FOLDERS = (
-    *(conversations.MESSAGES, documents.DOCUMENTS, facts.FACTS, skills.SKILLS, summaries.SUMMARIES),
+    *(conversations.MESSAGES, documents.DOCUMENTS, facts.LINEAGE, skills.SKILLS, summaries.SUMMARIES),
     conversations.SESSION_ROWS,
 )
 _OWNED_TABLES = {table.name for owner in (*_FOLDERS, search.INDEXES) for table in owner.tables}

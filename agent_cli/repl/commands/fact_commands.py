@@ -96,8 +96,7 @@ def update(conversation: Conversation, argument: str) -> str:
     found = adoption.contradictions(replace(app.memory, time=lambda: said_at), conversation.id, last.id, last.parts)
     if not any(each.known for each in found):
         return "your last message says nothing against what is known; /remember TEXT keeps a fact"
-    chosen = adoption.choose_contradictions(found, argument)
-    return Receipt("\n".join(adoption.accept_contradictions(app.memory, chosen)))
+    return Receipt("\n".join(adoption.accept_contradictions(app.memory, found, argument)))
 
 
 @command(

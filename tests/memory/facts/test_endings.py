@@ -245,10 +245,10 @@ def test_now_asks_which_of_several_facts_it_replaces(db, session):
         "f2 says “I use zsh as my shell” · /update f2 keeps what you just said in its place",
     ]
     with pytest.raises(UsageError, match="/update f1 or /update f2"):
-        adoption.choose_contradictions(found, "")
+        adoption.accept_contradictions(memory_of(db, NOW), found)
     with pytest.raises(UsageError, match="/update f1 or /update f2"):
-        adoption.choose_contradictions(found, "f3")
-    [line] = adoption.accept_contradictions(memory_of(db, NOW), adoption.choose_contradictions(found, "f1"))
+        adoption.accept_contradictions(memory_of(db, NOW), found, "f3")
+    [line] = adoption.accept_contradictions(memory_of(db, NOW), found, "f1")
     assert "in place of f1" in line
     assert [each.id for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [4, 3, 2]
 

@@ -57,7 +57,7 @@ def found(db, words):
 def test_it_stays_in_the_log_and_is_said_no_more(db, session, last):
     assert take_back(db, session, last) == [3, 4]
     assert said(db, session) == ["My router is a Zyxel.", "Noted."]
-    assert (log.count(db, session), log.count_spoken(db, session)) == (2, 2)
+    assert (log.count(db, session), log.count(db, session, spoken=True)) == (2, 2)
     assert db.value("select count(*) from message where text like '%Gutenberg%'") == 1
     assert log.nth_last(db, session, "user", 1).message.text == "My router is a Zyxel."
     assert take_back(db, session, last) == [], "twice is once"
