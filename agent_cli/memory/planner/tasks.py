@@ -153,7 +153,7 @@ def due(db: Database, owner: str, now: datetime, until: datetime | None = None) 
 
 def next_moment(db: Database, owner: str, now: datetime, interval: timedelta) -> datetime | None:
     """When the next reminder is due, possibly in the past; None when there is none."""
-    found = [at for each in due(db, owner, now) if (at := _reminder_time(each, now, interval))]
+    found = [_reminder_time(each, now, interval) for each in due(db, owner, now)]
     query = f"select min({_AT}) from task where {_OPEN} and {_AT} > :now"
     if later := db.value(query, {"owner": owner, "now": clock.utc(now)}):
         found.append(datetime.fromisoformat(later))
@@ -163,10 +163,14 @@ def next_moment(db: Database, owner: str, now: datetime, interval: timedelta) ->
 def claim_due(db: Database, owner: str, time: clock.Clock, interval: timedelta) -> list[Reminder]:
     """The reminders to show now, the earliest first, marked so that no other program shows them."""
     now = time()
-    if not _ready(db, owner, now, interval):
+
+    def ready() -> list[Task]:
+        return [each for each in due(db, owner, now) if _reminder_time(each, now, interval) <= now]
+
+    if not ready():
         return []  # without waiting for writers
     with db.write():
-        return [_mark_reminded(db, each, time, now) for each in _ready(db, owner, now, interval)]
+        return [_mark_reminded(db, each, time, now) for each in ready()]
 
 
 def reminded_since(db: Database, owner: str, since: str, now: datetime) -> list[Reminder]:
@@ -237,9 +241,9 @@ def format_due(task: Task, now: datetime) -> str:
     moment = format_moment(_local(task.due_at, tz), now)
     label = "due" if task.due_at <= clock.utc(now) else "next"
     repeats = f"{text.one_line(task.due_words, 60)}, {label} " if task.repeats else ""
-    snoozed = task.snoozed_to if (task.snoozed_to or "") > max(task.due_at, clock.utc(now)) else None
-    later = f" (snoozed until {format_moment(_local(snoozed, tz), now)})" if snoozed else ""
-    return f"{repeats}{moment}{later}"
+    if (task.snoozed_to or "") > max(task.due_at, clock.utc(now)):
+        return f"{repeats}{moment} (snoozed until {format_moment(_local(task.snoozed_to or '', tz), now)})"
+    return f"{repeats}{moment}"
 
 
 def receipt(task: Task, now: datetime) -> str:
@@ -256,16 +260,14 @@ def format_line(task: Task, now: datetime) -> str:
 
 def format_reminder(reminder: Reminder, now: datetime) -> str:
     """As in: reminder t4: call the dentist (due yesterday 15:00)."""
-    at = reminder.due
+    at, when = reminder.due, ""
     days = (now.astimezone(at.tzinfo).date() - at.date()).days
     if days in (0, 1):
         due = f"{'yesterday ' if days else ''}{at:%H:%M}"
     else:
         due = f"{at:%A %H:%M}" if days < 7 else f"{at.day} {at:%b %Y, %H:%M}"
-    if reminder.times > 1:
-        when = f" ({reminder.times} times since {due})"
-    else:
-        when = f" (due {due})" if now - reminder.due >= _ON_TIME else ""
+    if reminder.times > 1 or now - at >= _ON_TIME:
+        when = f" ({f'{reminder.times} times since' if reminder.times > 1 else 'due'} {due})"
     return f"reminder {reminder.task.handle}: {reminder.task.name}{when}"
 
 
@@ -281,8 +283,8 @@ def _clean_text(words: str) -> str:
 def _stored(due_time: DueTime | None) -> dict[str, Any]:
     if due_time is None:
         return {"told": "", "due_at": None, "zone": "", "repeats": "", "starts": ""}
-    due_at, zone, repeats = clock.utc(due_time.due), due_time.zone, due_time.repeats
-    return {"told": due_time.words, "due_at": due_at, "zone": zone, "repeats": repeats, "starts": due_time.starts}
+    same = {name: getattr(due_time, name) for name in ("zone", "repeats", "starts")}
+    return {"told": due_time.words, "due_at": clock.utc(due_time.due), **same}
 
 
 def _change(
@@ -302,15 +304,10 @@ def _local(stored: str, rules: tzinfo) -> datetime:
     return datetime.fromisoformat(stored).astimezone(rules)
 
 
-def _ready(db: Database, owner: str, now: datetime, interval: timedelta) -> list[Task]:
-    return [each for each in due(db, owner, now) if (_reminder_time(each, now, interval) or now) <= now]
-
-
-def _reminder_time(task: Task, now: datetime, interval: timedelta) -> datetime | None:
+def _reminder_time(task: Task, now: datetime, interval: timedelta) -> datetime:
     """When to remind of a due task: at once, after the interval, or at the next time of a repeating one if earlier."""
-    at = datetime.fromisoformat(task.comes_up or "")
     if task.reminded_at is None:
-        return at
+        return datetime.fromisoformat(task.comes_up or "")
     reminded = datetime.fromisoformat(task.reminded_at)
     if reminded > now:  # the clock was set back
         return now
