@@ -1,9 +1,8 @@
 """The life cycle of facts and skills, which are proposed and count only when the person accepts them.
 
-A proposal waits until the person accepts or rejects it, or expires. What was accepted can be changed, hidden and
-restored. Each change is recorded with the row as it was before, so that it can be shown and undone; changes made
-together are one batch, and are undone together. What differs between the kinds is in a `Proposals` value each, in
-facts/facts.py and skills/skills.py.
+A proposal waits until the person accepts or rejects it, or expires. Each change is recorded with the row as it was
+before, so that it can be shown and undone; changes made together are one batch, and are undone together. What differs
+between the kinds is in a `Proposals` value each, in facts/facts.py and skills/skills.py.
 """
 
 import json

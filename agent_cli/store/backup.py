@@ -1,9 +1,8 @@
 """Backups of the database, made while others write, verified, and restored; and what is saved of a damaged file.
 
-A backup is a snapshot: it is made in a read transaction, so that writers neither wait nor restart it. It is written
-under a temporary name beside its target, verified there, and moved into place in one step; a restore works the same
-way. The path of each backup is stored in the database, because forgetting must name every file that still holds a text.
-Here are also the size of the file and its compaction.
+A backup is a snapshot, written under a temporary name beside its target, verified there, and moved into place in one
+step; a restore works the same way. The path of each backup is stored in the database, because forgetting must name
+every file that still holds a text. Here are also the size of the file and its compaction.
 
 A damaged file is only read. Rows are read by their ids: a range that cannot be read is halved until the rows are left
 that are lost. Bytes that are no text are replaced by marks. Derived data is not copied: the new file makes it again.

@@ -1,10 +1,9 @@
 """One connection to the SQLite file, and a worker thread that reads on another.
 
-Reads are plain; every write is inside `with db.write():`. Values are bound; several ids or names are bound as one JSON
-array, for `in (select value from json_each(?))`. A connection belongs to one thread; another thread opens its own with
-`db.another_connection()`, for a database in memory only when it has a name (`open_shared_memory`). Writers of one
-process queue on a lock, writers of several on SQLite's, where they retry after a random 1-20 ms for up to 15 s: longer
-pauses make the slowest wait four times as long, and shorter ones starve one process among eight.
+Reads are plain; every write is inside `with db.write():`. Values are bound; several ids or names as one JSON array, for
+`in (select value from json_each(?))`. A connection belongs to one thread; another opens its own with
+`db.another_connection()`. Writers of one process queue on a lock, writers of several on SQLite's, where they retry
+after a random 1-20 ms for up to 15 s: longer pauses make the slowest wait four times as long.
 """
 
 import errno

@@ -1,10 +1,8 @@
 """The audit log of every action: sessions, messages, replies, calls, permissions, writes, decisions.
 
-It holds ids, kinds and hashes, never text, so forgetting is complete.
-
-It is a chain: each event holds a hash of itself and of the hash before it, so that an event is found that was changed,
-taken out or put in by other means (`broken_link`). Who can write the file can also make the whole chain anew. What was
-salvaged from a damaged file has no links of its own; the first one behind it holds it all.
+It holds ids, kinds and hashes, never text, so forgetting is complete. It is a chain: each event holds a hash of itself
+and of the hash before it, so that an event is found that was changed, taken out or put in by other means
+(`broken_link`). What was salvaged from a damaged file has no links of its own; the first one behind it holds it all.
 """
 
 import json

@@ -1,10 +1,9 @@
 """Hashes of texts with a secret key: equal texts can be recognised, and who has only the file can guess none.
 
-Short texts come back from their hashes by trying, so the key lies apart from the file and its backups: in the person's
-state folder, a file for each key, which only the owner can read. The database names its key by a hash of it. Where the
-key is missing, because the file was moved to another machine, a new one is made: what was erased before is then no
-longer recognised when an import brings it again. A database without such a folder, as in memory, holds its key itself,
-and so does one whose folder cannot be written, which `agent doctor` says.
+The key lies apart from the file and its backups: in the person's state folder, a file for each key, which only the
+owner can read; the database names it by a hash. Where it is missing, because the file was moved to another machine, a
+new one is made, and what was erased before is no longer recognised in an import. A database without such a folder, or
+whose folder cannot be written, holds its key itself.
 """
 
 import os

@@ -1,13 +1,11 @@
 """Brings a file up to `schema.sql`.
 
-The schema is declared once, complete. A file is compared with it and gets the missing tables, columns, indexes,
-triggers and views in one transaction. So there is no chain of versions, and a partly updated file can always be
-completed. What the schema is after that is stored too, so that a file from which something has gone is noticed when it
-is opened.
+A file is compared with the whole schema and gets the missing tables, columns, indexes, triggers and views in one
+transaction, so a partly updated file can always be completed. What the schema is after that is stored too, so that a
+file from which something has gone is noticed when it is opened.
 
-A change that moves data is a migration: it has a name, runs once per file, and is recorded in it. It runs inside the
-transaction that creates new tables and columns, before indexes and triggers are created, so it sees both the old rows
-and the new columns. In a new file the migrations are only recorded.
+A change that moves data is a migration: it runs once per file, after new tables and columns and before new indexes and
+triggers, and is recorded. In a new file the migrations are only recorded.
 """
 
 import re

@@ -1,10 +1,9 @@
 """The erasure receipt: the database files and known backups are searched byte by byte for erased text.
 
-Out of reach are freed blocks of the disk, swap and unknown copies. When something is left, the check can be repeated,
-for instance after a backup that was named is deleted. For this not the erased words are stored, only their hashes, and
-only for as long as something is left, when the words stand in the clear there anyway; their key lies apart from the
-database (keyed_hash.py). Each word of the file and of its backups is hashed and compared. Parts of words, freed pages
-of a backup and compressed indexes cannot be compared with a hash; for these the person names the words again.
+Out of reach are freed blocks of the disk, swap and unknown copies. When something is left, the check can be repeated.
+For this only hashes of the words are stored, while something is left and the words stand in the clear there anyway;
+their key lies apart from the database (keyed_hash.py). Parts of words, freed pages of a backup and compressed indexes
+cannot be compared with a hash: for these the person names the words again.
 """
 
 import json

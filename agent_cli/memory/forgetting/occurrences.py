@@ -1,10 +1,8 @@
-"""Finds where certain words and lines stand in the rows of the file.
+"""Finds where certain words and lines stand in the rows of the file, compared word by word.
 
 Before an erasure: the rows that only repeat erased text (prompts, recall records, errors of jobs, results of tools) and
 are erased too, and what else says the same; other messages, notes and facts with the same text stay, and the person
 decides. After it: what is left, by handles of rows and names of folders, callers and backups.
-
-Every text is compared word by word, so that a search for one of the words finds no more than is found here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

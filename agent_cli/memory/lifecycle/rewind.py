@@ -1,8 +1,7 @@
 """Takes back a message and all later ones of its session: they stay in the log, but are no longer used.
 
 They are not shown, sent, searched, summarised or learned from; only forgetting and token counts still include them.
-Summaries and proposals made from them are dropped. Accepted facts stay, because the person confirmed them. Reminders
-that the model made are hidden, so that asking again does not set them twice.
+Summaries and proposals made from them are dropped. Accepted facts stay; reminders that the model made are hidden.
 
 A message may replace those taken back. Only its answer makes that final: when the model fails or the program is killed,
 `closing.recover` restores them.

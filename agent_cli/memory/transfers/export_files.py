@@ -1,16 +1,12 @@
 """Reads the exports of ChatGPT and Claude as sessions.
 
-Both send a .zip with conversations.json in it, or several when large (conversations-000.json and so on). The archive,
-the unpacked folder or the file itself may be given. Nothing is unpacked to the disk, and of an array that is too large
-for memory (ten years are a gigabyte) one conversation is read at a time.
+Both send a .zip with conversations.json in it, or several when large. The archive, the unpacked folder or the file may
+be given. Nothing is unpacked to the disk, and of an array that is too large for memory (ten years are a gigabyte) one
+conversation is read at a time.
 
-A conversation of ChatGPT is a tree of messages: regenerating and editing leave branches behind. The branch last shown
-is imported, the one that leads to `current_node`. Hidden messages (instructions, context about the person) and the
-model's thoughts are left out; pictures and files leave a mark in their place.
-
-A message of Claude has its text twice, plain and as blocks; the blocks are newer and complete. Text files are in the
-export and become parts of the message; other files leave a mark. When messages know their parents, the branch last
-shown is read.
+Regenerating and editing leave branches behind: the one last shown is imported. Of ChatGPT, hidden messages and the
+model's thoughts are left out; pictures and files leave a mark. A message of Claude has its text twice, plain and as
+blocks, which are newer and complete; text files in the export become parts of it.
 """
 
 import io

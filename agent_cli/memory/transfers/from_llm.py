@@ -1,11 +1,8 @@
 """Reads the log of the program llm (logs.db) as sessions.
 
-Two schemas are known, and one file may hold both: `responses`, a row for each prompt and its answer, to which columns
-were added over the years; and since version 0.32 `turns`, which point into chains of `messages` made of `parts`. A row
-of either becomes the same two messages with the same ids, so that nothing is imported twice after an update of llm.
-
-SQLite stores any bytes as text. Texts are therefore fetched as bytes and decoded here: an invalid one costs its own
-conversation only.
+One file may hold two schemas: `responses`, a row for each prompt and its answer; and since version 0.32 `turns`, which
+point into chains of `messages` made of `parts`. A row of either becomes the same messages with the same ids, so that
+nothing is imported twice after an update. SQLite stores any bytes as text: an invalid one costs its own conversation.
 """
 
 import json
