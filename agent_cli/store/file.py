@@ -35,7 +35,11 @@ class ForeignFile:
         columns = """select t.name, json_group_array(c.name) from sqlite_schema t, pragma_table_info(t.name) c
                      where t.type = 'table' group by t.name"""
         try:
-            how = "mode=ro&immutable=1" if _is_closed_wal(file) else "mode=ro"
+            # To read a file in WAL mode (bytes 18 and 19) that nobody has open, SQLite would create a WAL file beside it
+            # and leave it there, unless it is opened as immutable.
+            with file.open("rb") as opened:
+                is_closed = opened.read(20)[18:] == b"\2\2" and not file.with_name(f"{file.name}-wal").exists()
+            how = "mode=ro&immutable=1" if is_closed else "mode=ro"
             self._connection = apsw.Connection(f"file:{quote(str(file.absolute()))}?{how}", flags=flags)
             self.tables = {name: set(json.loads(names)) for name, names in self._connection.execute(columns)}
         except (apsw.Error, OSError) as error:
@@ -50,15 +54,6 @@ class ForeignFile:
 
     def close(self) -> None:
         self._connection.close()
-
-
-def _is_closed_wal(file: Path) -> bool:
-    """Whether the file is in WAL mode (bytes 18 and 19) and nobody has it open.
-
-    To read such a file SQLite would create a WAL file and leave it behind, unless it is opened as immutable.
-    """
-    with file.open("rb") as opened:
-        return opened.read(20)[18:] == b"\2\2" and not file.with_name(f"{file.name}-wal").exists()
 
 
 _IN_PROGRESS = "backup in progress"

@@ -8,7 +8,7 @@ import json
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -133,7 +133,3 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
                 before = (before + fresh)[-overlap:] if overlap else b""
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error.strerror}), so it cannot be searched") from error
-
-
-def total_size(paths: Sequence[Path]) -> int:
-    return sum(path.stat().st_size for path in paths if path.exists())

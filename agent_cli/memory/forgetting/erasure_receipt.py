@@ -141,7 +141,7 @@ def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
     database_files = traces.files(db.path)
     known = [each for each in backup.known_copies(db) if Path(each) != Path(db.path)]
     copies = traces.files("", [*known, *map(str, file.leftovers(db))])  # with the files of killed backups
-    size = traces.total_size([*database_files, *copies])
+    size = sum(path.stat().st_size for path in [*database_files, *copies])
     wanted = SearchTerms(wanted.lines, wanted.words.union(() if named_words.together else named_words.words))
     pieces = _search_terms(wanted, size)
     forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}

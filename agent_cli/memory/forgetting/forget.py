@@ -173,7 +173,13 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
         _refuse_unfinished(db, walk)
         if db.change_counter() != version:
             copies = find_again()
-        _delete(db, walk, copies, time)
+        for copy in provenance.COPIES:
+            copy.erase(db, copies.rows[copy.name])
+        for table in provenance.TABLES.values():
+            texts = table.texts(db, table.remembered, walk.losing_words(table.name))
+            tombstones.add(db, texts, time(), walk.request.owner)
+        for owner in reversed(provenance.OWNERS):  # referring rows first; rows leave the index before their text goes
+            owner.erase(db, walk, time)
         index.drop_unused(db)
         _rebuild(db, walk, time)
         tombstones.count_erasure(db)
@@ -206,17 +212,6 @@ def _refuse_unfinished(db: Database, walk: Walk) -> None:
     for id in lineage.column(db, unfinished, walk.losing_words("message"))[:1]:
         if sessions.is_open_elsewhere(db, id):
             raise UsageError(f"s{id} is being answered in another terminal: stop it there, or wait until it is done")
-
-
-def _delete(db: Database, walk: Walk, copies: Copies, time: clock.Clock) -> None:
-    """Delete referring rows before the rows they refer to. Owners remove a row from the index before its text."""
-    for copy in provenance.COPIES:
-        copy.erase(db, copies.rows[copy.name])
-    for table in provenance.TABLES.values():
-        texts = table.texts(db, table.remembered, walk.losing_words(table.name))
-        tombstones.add(db, texts, time(), walk.request.owner)
-    for owner in reversed(provenance.OWNERS):
-        owner.erase(db, walk, time)
 
 
 def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:

@@ -92,21 +92,18 @@ def select_by_topic(
     if topic:
         index.refresh_all(db, math.inf)
     first, last = (datetime.fromisoformat(moment).timestamp() if moment else None for moment in (since, until))
-    found = {table.name: {*_literal(db, table, owner, topic, since, until)} for table in TABLES.values()}
+    values = {"owner": owner, "topic": topic.casefold(), "since": since, "until": until, "home": f"{Path.home()}/"}
+    found: dict[str, set[int]] = {}
+    for table in TABLES.values():
+        literal = f"""select id from {table.name} where owner = :owner and {table.time} >= coalesce(:since, '')
+                      and {table.time} < coalesce(:until, 'a') and ({table.mentions})"""
+        rows = db.rows(literal, values) if table.mentions and (topic or table.dated) else ()
+        found[table.name] = {id for (id,) in rows}
     for kind, id in recall.all_with_words(db, topic, Filter(owner, since=first, until=last)):
         found[kind].add(id)
-    rows = {name: tuple(sorted(ids)) for name, ids in found.items() if ids}
-    mentioned = {name: rows.pop(name, ()) for name in _PARTIAL} if topic else {}
-    return ErasureRequest(rows, mentioned, owner, topic)
-
-
-def _literal(db: Database, table: Table, owner: str, topic: str, since: str | None, until: str | None) -> list[int]:
-    if not table.mentions or not (topic or table.dated):
-        return []
-    sql = f"""select id from {table.name} where owner = :owner and {table.time} >= coalesce(:since, '')
-              and {table.time} < coalesce(:until, 'a') and ({table.mentions})"""
-    values = {"owner": owner, "topic": topic.casefold(), "since": since, "until": until, "home": f"{Path.home()}/"}
-    return [id for (id,) in db.rows(sql, values)]
+    selected = {name: tuple(sorted(ids)) for name, ids in found.items() if ids}
+    mentioned = {name: selected.pop(name, ()) for name in _PARTIAL} if topic else {}
+    return ErasureRequest(selected, mentioned, owner, topic)
 
 
 HANDLE = rf"({kinds.letters(kinds.FORGETTABLE)})(\d{{1,18}})(?:\.(\d{{1,6}}))?"  # m9.2: a sentence of a message
