@@ -35,8 +35,8 @@ class ForeignFile:
         columns = """select t.name, json_group_array(c.name) from sqlite_schema t, pragma_table_info(t.name) c
                      where t.type = 'table' group by t.name"""
         try:
-            # To read a file in WAL mode (bytes 18 and 19) that nobody has open, SQLite would create a WAL file beside it
-            # and leave it there, unless it is opened as immutable.
+            # To read a file in WAL mode (bytes 18 and 19) that nobody has open, SQLite would create a WAL file beside
+            # it, unless it is opened as immutable.
             with file.open("rb") as opened:
                 is_closed = opened.read(20)[18:] == b"\2\2" and not file.with_name(f"{file.name}-wal").exists()
             how = "mode=ro&immutable=1" if is_closed else "mode=ro"

@@ -21,7 +21,15 @@ from agent_cli.store import meta
 from agent_cli.store.db import Database
 
 Steps = Mapping[str, Callable[[Database], None]]
-STEPS: Steps = {}  # no released version has left data that must be moved
+
+
+def set_terminals(db: Database) -> None:
+    """Single questions from before the terminal was kept are continued by `-c` like those that were typed."""
+    if not db.value("select 1 from session where terminal is not null"):
+        db.execute("update session set terminal = '' where kind = 'ask' and owner = 'person'")
+
+
+STEPS: Steps = {"typed before": set_terminals}
 
 
 def pending_migrations(db: Database, steps: Steps) -> list[str]:

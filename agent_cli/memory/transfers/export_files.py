@@ -54,7 +54,9 @@ def _read_sessions(
                 number += 1
                 place = f"conversation {number}"
                 if not isinstance(conversation, dict):
-                    yield ExternalSession(place, 1, partial(_fail, "it is not a JSON object"))
+                    broken = isinstance(conversation, BrokenElement)
+                    why = str(conversation) if broken else "it is not a JSON object"
+                    yield ExternalSession(place, 1, partial(_fail, why))
                     continue
                 for theirs, command in others.items() if number == 1 and key not in conversation else ():
                     if theirs in conversation:
@@ -156,20 +158,24 @@ _CHUNK = 1 << 20
 _ARRAY_START = re.compile(r'\s*(?:\{\s*"conversations"\s*:\s*)?\[\s*')  # some exports wrap the array in an object
 _SEPARATOR = re.compile(r"[\s,]*")
 _TAIL = 16  # characters at the end of the buffer that may be half a token or escape
+_OVERLAP = 4096  # characters within which the start of an element fits
 _decode = json.JSONDecoder().raw_decode
 
 
 class BrokenElement(ValueError):
-    """An element that cannot be read, nor anything after it."""
+    """An element that cannot be read: raised when nothing after it can be either, else yielded in its place."""
 
 
 def elements(read: Callable[[int], str]) -> Iterator[Any]:
-    """The elements; `read` gives so many characters, fewer only at the end. Raises BrokenElement."""
+    """The elements; `read` gives so many characters, fewer only at the end. Raises BrokenElement.
+
+    After a broken element it goes on where another one begins with the same two keys as the first.
+    """
     buffer, at_end = read(_CHUNK), False
     begin = _ARRAY_START.match(buffer)
     if begin is None:
         raise BrokenElement("it is not a JSON array of conversations")
-    at = begin.end()
+    at, start = begin.end(), None
     while True:
         at = _SEPARATOR.match(buffer, at).end()  # type: ignore[union-attr]  # matches nothing, too
         if buffer.startswith("]", at):
@@ -178,23 +184,51 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
             element, end = _decode(buffer, at)
         except json.JSONDecodeError as error:
             # Where the error is before the end of the buffer, to read more would not help.
-            if error.pos < len(buffer) - _TAIL and not error.msg.startswith("Unterminated string"):
-                raise BrokenElement(f"it is not JSON ({error.msg})") from error
-            if at_end:
+            cut = error.pos >= len(buffer) - _TAIL or error.msg.startswith("Unterminated string")
+            if cut and at_end:
                 raise BrokenElement("the file ends in the middle of it") from error
-            if len(buffer) - at >= limits.MAX_LINE:
-                raise BrokenElement(f"it has more than {limits.MAX_LINE:,} characters") from error
-            if 2 * limits.json_memory(buffer) > limits.MEMORY:  # it is tried next with twice as much
-                raise BrokenElement(limits.TOO_MUCH_MEMORY) from error
-            buffer, at = buffer[at:], 0
-            more = read(max(_CHUNK, len(buffer)))
-            buffer, at_end = buffer + more, not more
+            limit = _exceeded(buffer, at) if cut else f"it is not JSON ({error.msg})"
+            if not limit:
+                buffer, at = buffer[at:], 0
+                more = read(max(_CHUNK, len(buffer)))
+                buffer, at_end = buffer + more, not more
+                continue
+            if start is None:
+                raise BrokenElement(limit) from error
+            yield BrokenElement(limit)
+            buffer, at = _skip_to_next(buffer[at + 1 :], start, read)
             continue
         except (ValueError, RecursionError) as error:
             deep = isinstance(error, RecursionError)
             raise BrokenElement(limits.TOO_DEEP if deep else "it holds a number of thousands of digits") from error
         yield element
+        start = start or _start_pattern(element)
         buffer, at = (buffer[end:], 0) if end > _CHUNK else (buffer, end)
+
+
+def _start_pattern(element: Any) -> re.Pattern[str] | None:
+    """A pattern of how elements like this one begin, after a comma."""
+    keys = [re.escape(json.dumps(key)) for key in element] if isinstance(element, dict) else []
+    if len(keys) < 2:
+        return None
+    return re.compile(rf',\s*(?=\{{\s*{keys[0]}\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*,\s*{keys[1]}\s*:)')
+
+
+def _skip_to_next(buffer: str, start: re.Pattern[str], read: Callable[[int], str]) -> tuple[str, int]:
+    """(buffer, position of the next element in it); the end of the array when there is none."""
+    while not (found := start.search(buffer)):
+        more = read(_CHUNK)
+        if not more:
+            return "]", 0
+        buffer = buffer[-_OVERLAP:] + more
+    return buffer, found.end()
+
+
+def _exceeded(buffer: str, at: int) -> str:
+    """The limit that an element hits which is not whole yet; it is tried next with twice as much."""
+    if len(buffer) - at >= limits.MAX_LINE:
+        return f"it has more than {limits.MAX_LINE:,} characters"
+    return limits.TOO_MUCH_MEMORY if 2 * limits.json_memory(buffer) > limits.MEMORY else ""
 
 
 _SKIPPED = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
@@ -205,10 +239,7 @@ def _chatgpt_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
     nodes = conversation.get("mapping")
     if not isinstance(nodes, dict):
         raise ValueError("it has no messages (mapping)")
-    # The branch shown; when it is unknown, the one of the last message without an answer.
-    current, ends = conversation.get("current_node"), [id for id, node in nodes.items() if not _get(node, "children")]
-    leaf = current if isinstance(current, str) and current in nodes else ([*nodes, *ends] or [""])[-1]
-    path = _path_to({id: _get(node, "parent") for id, node in nodes.items()}, leaf)
+    path = _path_to({id: _get(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes))
     found = [(id, _get(nodes[id], "message")) for id in path]
     messages = [(each.get("create_time"), _chatgpt_message(each, id)) for id, each in found if isinstance(each, dict)]
     id = conversation.get("conversation_id") or conversation.get("id")
@@ -217,6 +248,15 @@ def _chatgpt_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
 
 def _get(node: Any, key: str) -> Any:
     return node.get(key) if isinstance(node, dict) else None
+
+
+def _leaf(conversation: dict[str, Any], nodes: dict[str, Any]) -> str:
+    """The end of the branch shown; when unknown, the last message without an answer."""
+    current = conversation.get("current_node")
+    if isinstance(current, str) and current in nodes:
+        return current
+    ends = [id for id, node in nodes.items() if not _get(node, "children")]
+    return ends[-1] if ends else next(reversed(nodes), "")
 
 
 def _chatgpt_message(node_message: dict[str, Any], id: str) -> dict[str, Any] | None:

@@ -138,15 +138,22 @@ def test_broken_chatgpt_conversations_are_told_with_their_place_and_the_others_i
     ]
 
 
-def test_an_export_that_breaks_off_or_is_no_json_is_imported_as_far_as_it_goes(db, take):
-    one, two = (json.dumps(exports.chatgpt(*ONE, id=f"c{n}")) for n in (1, 2))
-    broken = two.replace('"author"', "author", 1)
-    for told, done, why in (
-        (f"[{one}, {two}"[:-200], (1, 3), "the file ends in the middle of it"),
-        (f"[{one}, {broken}, {two}]", (0, 0), "it is not JSON (Expecting property name enclosed in double quotes)"),
-    ):
-        complaint = f"what follows conversation 1 in conversations.json was skipped: {why}"
-        assert take(told) == (done, [complaint])
+def test_an_export_that_breaks_off_is_imported_as_far_as_it_goes(db, take):
+    told = json.dumps([exports.chatgpt(*ONE), exports.chatgpt(*ONE, id="c2")])
+    assert take(told[:-200]) == (
+        (1, 3),
+        ["what follows conversation 1 in conversations.json was skipped: the file ends in the middle of it"],
+    )
+
+
+@pytest.mark.parametrize("piece", [1000, 1 << 20])
+def test_behind_a_conversation_that_is_no_json_the_others_are_imported(db, take, monkeypatch, piece):
+    monkeypatch.setattr(export_files, "_CHUNK", piece)
+    one, two, three = (json.dumps(exports.chatgpt(*ONE, id=f"c{n}", title=f"T {n}")) for n in (1, 2, 3))
+    for number, damaged in enumerate((two[:-40], two.replace('"author"', "author", 1), two.replace("}", "", 1))):
+        done, told = take(f"[{one}, {damaged}, {three.replace('c3', f'd{number}')}]")
+        assert done == ((2, 6) if not number else (1, 3))
+        assert [line.split("(")[0] for line in told] == ["conversation 2 was skipped: it is not JSON "]
 
 
 def test_what_was_forgotten_is_not_brought_back(db, take):
