@@ -126,22 +126,19 @@ EVERYDAY = r"""(?:liv|mov|us|mak|tak|giv|com|hav|lov|lik|writ|driv|clos|chang|in
 
 # Dates: the names in the order of the calendar, and the words around a date that say how it counts.
 MONTHS = "january february march april may june july august september october november december"
-DAYS = "monday tuesday wednesday thursday friday saturday sunday"
-SHORT_DAYS = "mon tues? wed thu(?:rs?)? fri sat sun"
+DAYS, SHORT_DAYS = "monday tuesday wednesday thursday friday saturday sunday", "mon tues? wed thu(?:rs?)? fri sat sun"
 TIME_UNITS = "seconds?|secs? minutes?|mins? hours?|hrs?|h days? weeks? months? years?"
-HOW_OFTEN = "hourly daily weekly monthly yearly|annually"
-NTH = "first|1st second|2nd third|3rd fourth|4th last"
+HOW_OFTEN, NTH = "hourly daily weekly monthly yearly|annually", "first|1st second|2nd third|3rd fourth|4th last"
 _TO_TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 NUMBERS = {"twenty": 20, **{word: number for number, word in enumerate(_TO_TWELVE, 1)}}
 INDEFINITE, ORDINAL = "a|an", r"(?:st|nd|rd|th)?(?: of)?"
 SEASONS = "spring summer autumn|fall winter"  # of the northern half of the world
 PART_OF_DAY = r"(?:the )?(?:week|weekend|morning|afternoon|evening|night) of"
-BEFORE_DATE = r"the(?: year)?"
+BEFORE_DATE, AT = r"the(?: year)?", r"in|on|during|last|next|this|by"
 EARLY, MIDDLE, LATE = r"early|(?:the )?(?:beginning|start) of", r"mid|(?:the )?middle of", r"late|(?:the )?end of"
 SINCE, UNTIL = r"(?:ever )?since", r"until|till|up to|through|(?:which |that )?(?:ends|expires) (?:in|on)"
 FROM = r"from|as of|starting(?: from| in| on)?|beginning(?: in| on)?|between"
 TO, ONWARDS = r"to|until|till|through|and|[-–]", r"on|onwards?|forward"
-AT = r"in|on|during|last|next|this|by"
 NOW = r"now|currently|nowadays|these days|at the moment"
 LATELY = r"again|today|yesterday|recently|last (?:week|month|year)"
 PAST_TIME = r"""(?:the )?day before yesterday|yesterday|earlier today|last (?:night|week|weekend|month|year|(?:mon|tues
@@ -201,8 +198,7 @@ UP_TO, SINCE_THEN = r"before|until", r"after|since"
 ON_DAY, IN_MONTH, IN_YEAR = r"last|past|on", r"in|during|last|this", r"in|during"
 LAST_UNITS = r"(?:(?:in|over|during|within|for) )?(?:the )?(?:last|past|previous)"
 FEW, QUARTER = r"(?:a )?few|couple(?: of)?|several", r"quarter"
-IN_WEEK = r"(?:in|during) (?:the )?(?:calendar )?week"
-OF_WHAT_FOLLOWS = r"of (?!(?:19|20)\d\d)"
+IN_WEEK, OF_WHAT_FOLLOWS = r"(?:in|during) (?:the )?(?:calendar )?week", r"of (?!(?:19|20)\d\d)"
 LAST, THIS = r"last|past|previous", r"this"
 SAYING = r"""tell|told|say|said|talk\w*|speak|spoken?|discuss\w*|mention\w*|chat\w*|conversations?|messages?|notes?
     |noted|wrote|written"""
@@ -219,13 +215,12 @@ CLOCK, DAY_ENDING = r"o['’]clock", r"day"
 AT_TIME, AT_HOUR, IN_PART = r"at|by|until", r"at", r"in the|this|at"
 ARTICLE_OF_DATE, OF_MONTH, NTH_ENDING = r"the ", r"of ", r"st|nd|rd|th"
 ON_DATE, DUE_ON = r"on|by|until|till", r"on|by|until"
-COMING = r"(?P<next>next)|this|coming"
-NEXT_WEEK = r"next week"
+NEXT_WEEK, COMING = r"next week", r"(?P<next>next)|this|coming"
 NEXT_PERIOD = r"next (?:(?P<next_week>week)|(?P<next_month>month)|(?P<next_year>year))"
 WEEKEND = r"(?:(?:on|at) )?(?:(?:the|this|next|coming) )?weekend"
 TODAY = r"today|(?P<tonight>tonight)|this(?= (?:morning|afternoon|evening|night))"
 TOMORROW, DAY_AFTER_TOMORROW = r"tom+or+ow|tmrw", r"(?:the )?day after tomorrow"
-OF_THIS_MONTH = r"of (?:the|this) month"
+OF_THIS_MONTH, OF_EACH_MONTH = r"of (?:the|this) month", r"of (?:the|every|each) month"
 ABOUT, FROM_NOW, AND = r"about ", r"from now", r"and"
 HALF, AND_A_HALF, ONE_AND_A_HALF = r"half an?", r"and a half", r"(?:an?|one) and a half"
 A_COUPLE_OF = r"(?:a )?couple of"
@@ -235,9 +230,7 @@ REMIND_ME = r"(?:please )?remind me\b\s*(?:(?:to|that|about)(?:\s+|$))?|(?:me )?
 
 # What is done again and again.
 EVERY, OTHER = r"every|each", r"other|second|2nd"
-OF_EACH_MONTH = r"of (?:the|every|each) month"
-WORKDAYS = r"(?:every|each) (?:weekday|workday|working day)s?|weekdays"
-WEEKENDS = r"(?:every|each) weekend|weekends"
+WORKDAYS, WEEKENDS = r"(?:every|each) (?:weekday|workday|working day)s?|weekdays", r"(?:every|each) weekend|weekends"
 BETWEEN_DAYS, ON_REPEATED, LAST_DAY = r"and|or", r"on(?: an?)?", r"(?:the )?last day"
 
 
@@ -287,9 +280,8 @@ COUNTING = r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|se
 NO_LONGER = r"no longer|(?:not|no|never|\w+n['’]t)\b.*\b(?:any ?more|any longer)"
 # what is cut from a sentence with NO_LONGER, so that what was true is left
 NEGATED = r"""no longer|any ?more|any longer|(?:do|does|did)(?:n['’]t| not)|not|no|never"""
-STOPPED = r"stopped|gave up|given up|giving up"
+SOLD, STOPPED = r"sold|got rid of|gave away", r"stopped|gave up|given up|giving up"
 LEFT = r"(?:left|quit|broke up with)(?: my job (?:at|with))?"  # where or with whom the person lives, works, studies
-SOLD = r"sold|got rid of|gave away"
 INSTEAD = r"instead of|rather than|in place of"
 HABIT = r"(?:us|driv|rid|wear)(?:e|ing)?"  # with "now" it mostly replaces what the person did so before
 SWITCHED = r"switch(?:ed)? from (?P<old>.+?) to (?P<new>.+)"
@@ -371,8 +363,7 @@ FIRST_PERSON = r"i|i'm|i've|i'd|i'll|my|mine|me|myself|we|our|ours|(?-i:us)"
 ME = r"I(?:['’]ve)?|the (?:person|user)|person|user"
 I_AM = r"I['’]?m|(?:I(?:['’]ve)?|the (?:person|user)|person|user) (?:am|is)"
 IS, WE, TITLE = r"is", r"we", r"Dr\. |Mr\.? |Mrs\.? |Prof\. "
-MY = r"my|(?:the )?(?:person|user)['’]s"
-STILL = r"now|currently|still|also|just|really|recently|have|has"
+MY, STILL = r"my|(?:the )?(?:person|user)['’]s", r"now|currently|still|also|just|really|recently|have|has"
 NO_NAME = r"""I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Everybody|Nobody|Someone|Today|Now|The|My
     |A|An|In|On|Our|His|Her|Its|Their|Your"""
 ARTICLE, INDEFINITE_ARTICLE = r"the|an?", r"an?"
@@ -393,8 +384,7 @@ PRONOUNS = """it this that these those them him her me you us so too how what th
     nothing"""
 NO_PLACES = """home school university night day work peace fear sin hiding hope city town country suburbs village house
     flat apartment middle area north south east west past future present bank company hospital myself"""
-NO_OBJECT = r"to|that|how|when|being|doing"
-JOINING = r"and|or|with"
+NO_OBJECT, JOINING = r"to|that|how|when|being|doing", r"and|or|with"
 NO_JOB = r"at|for|in|and|or|well|much|hard|bit|little|lot|few"
 NATIONALITY = r"""(?<=\w{3})(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim
     |Jew|Vegan"""
@@ -561,13 +551,11 @@ NO_PROMISE = r"""not|can't|cannot|couldn't|won't|don't|haven't|unable|never|if y
 SECRET_LABELS = "pass|pwd|secret|token|key|phrase"
 NUMBER_LABELS = "pin|puk|tan|cvv|cvc|ssn|social s|tax|insurance n|pass|national id|id card|id-card|licen"
 SECRET_IS, SECRET_OF = r"is|was|are", r"for|of|to|on|at|from"
-PASSWORD = r"pass(?:word|wd|phrase|code)|\bpwd"
-SEED_PHRASE = r"passphrase|(?:seed|recovery)[ -]?(?:phrase|words)"
-PIN_NUMBER = r"code|number"
+PASSWORD, SEED_PHRASE = r"pass(?:word|wd|phrase|code)|\bpwd", r"passphrase|(?:seed|recovery)[ -]?(?:phrase|words)"
+PIN_NUMBER, ORDER_NUMBER = r"code|number", r"order|invoice|tracking|ticket|parcel|isbn|imei|ean|customer"
 ID_NUMBER = r"""ssn|social security(?: (?:number|no\.?|nr\.?))?|national insurance (?:number|no\.?)
     |(?:tax|taxpayer)[ -]?(?:id|identification)(?: (?:number|no\.?))?|national id(?: (?:number|no\.?))?
     |passport[ -]?(?:number|no\.?)|id[ -]card (?:number|no\.?)|driv(?:er'?s|ing) licen[cs]e (?:number|no\.?)"""
-ORDER_NUMBER = r"order|invoice|tracking|ticket|parcel|isbn|imei|ean|customer"
 NO_PASSWORD = """a an the not no in on at by with to too very still always never same different correct incorrect
     invalid wrong right weak strong long short safe secure required needed optional missing empty known unknown here
     there below above also only now again good bad fine important hard easy simple ready old new mine yours his hers
@@ -575,8 +563,7 @@ NO_PASSWORD = """a an the not no in on at by with to too very still always never
 NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:ed|ing|able|ible|ly)$"
 
 # How the person is called, and what tells that a sentence is about them.
-SELF_NAMES = "person|i|me|you|user|the person|the user"
-OF_SELF = r"i|my|me|mine|myself"
+SELF_NAMES, OF_SELF = "person|i|me|you|user|the person|the user", r"i|my|me|mine|myself"
 SELF_INTRODUCTION = r"i['’]m|i am|my name|i was born"
 # of what should outlast a conversation
 DURABLE = r"""i|my|we|our|decid\w+|prefer\w*|always|never|must|call(?:ed)? me|name|birthday|allerg\w+|live|work"""

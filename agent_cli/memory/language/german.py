@@ -114,12 +114,11 @@ NUMBERS = {"eins": 1, "zwanzig": 20, **{word: number for number, word in enumera
 INDEFINITE, ORDINAL = "einem|einer", r"\.?"
 SEASONS = "frühling|frühjahr sommer herbst winter"
 PART_OF_DAY = r"(?:der |die )?(?:woche|wochenende|morgen|vormittag|mittag|nachmittag|abend|nacht) (?:vom|des)"
-BEFORE_DATE = r"(?:de[ms] )?jahr(?:e?s)?|de[mnrs]"
+BEFORE_DATE, AT = r"(?:de[ms] )?jahr(?:e?s)?|de[mnrs]", r"in|im|am|letzte[nrs]?|nächste[nrs]?|diese[nrsm]?"
 EARLY, MIDDLE, LATE = r"anfang|beginn", r"mitte", r"ende"
 SINCE, UNTIL = r"seit", r"bis(?: zum| zur)?"
 FROM = r"ab|von|vom|zwischen"
 TO, ONWARDS = r"bis(?: zum| zur)?|und", r"an|weg"
-AT = r"in|im|am|letzte[nrs]?|nächste[nrs]?|diese[nrsm]?"
 NOW = r"jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile"
 LATELY = r"wieder|heute|gestern|neulich|seit kurzem|letzte[ns]? (?:woche|monat|jahr)"
 PAST_TIME = r"""(?:vor)?gestern|(?:letzte|vorige|vergangene)[nrs]? (?:nacht|woche|wochenende|monat|jahr|(?:mon|diens
@@ -134,8 +133,7 @@ CHANGE = r"""\b(?:ich|wir)\b(?:(?!\b(?:ich|wir)\b).){0,200}\b(?:gezogen|umgezoge
 FUTURE = r"""\b(?:werden?|wird|demnächst|bald|nächste\w*|ziehe[nt]?|zieht|übersied(?:le|eln)|fangen?|beginnen?
     |starten?)\b"""
 FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
-DURATION = r"seit"
-PERFECT = r"seit"
+DURATION, PERFECT = r"seit", r"seit"
 PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .{0,100}ge\w+(?:t|en))\b"
 PAST_TENSE = r"\b(?:hat|habe|haben|war|waren|wurde\w*)\b"
 
@@ -180,8 +178,7 @@ UP_TO, SINCE_THEN = r"vor(?: dem)?|bis(?: zum)?", r"nach(?: dem)?|seit(?: dem)?"
 ON_DAY, IN_MONTH, IN_YEAR = r"letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|am", r"in|im", r"im jahr"
 LAST_UNITS = r"(?:(?:in|während) )?(?:de[nr] )?(?:letzten|vergangenen|vorigen)"
 FEW, QUARTER = r"paar", r"quartals?|vierteljahr"
-IN_WEEK = r"(?:in |während )?(?:der )?(?:kw|kalenderwoche)|in (?:der )?woche"
-OF_WHAT_FOLLOWS = r"(?:des|der|von)\b"
+IN_WEEK, OF_WHAT_FOLLOWS = r"(?:in |während )?(?:der )?(?:kw|kalenderwoche)|in (?:der )?woche", r"(?:des|der|von)\b"
 LAST, THIS = r"(?:letzte|vergangene|vorige)[nrsm]?", r"diese[nrsm]?"
 SAYING = r"""erzählt\w*|gesagt|sagten?|gesprochen|sprachen|geredet|besprochen|mitgeteilt|erwähnt|notiert|notizen
     |geschrieben|gespräche?|nachrichten"""
@@ -197,8 +194,7 @@ CLOCK, DAY_ENDING = r"uhr(?: \d\d)?", r"tag"
 AT_TIME, AT_HOUR, IN_PART = r"um|bis|gegen|zu", r"um", r"am|in der|zu"
 NTH_ENDING = r"\."
 ON_DATE, DUE_ON = r"bis|am|den", r"am"
-COMING = r"(?:de[nmr] )?(?:(?P<next>nächste)|kommende|diese)[nrsm]?"
-NEXT_WEEK = r"nächste woche"
+NEXT_WEEK, COMING = r"nächste woche", r"(?:de[nmr] )?(?:(?P<next>nächste)|kommende|diese)[nrsm]?"
 NEXT_PERIOD = r"(?:im )?nächste[ns]? (?:(?P<next_week>woche)|(?P<next_month>monat)|(?P<next_year>jahr))"
 WEEKEND = r"(?:am )?(?:(?:de[nmr] )?(?:nächste|kommende|diese)[nrsm]? )?wochenende"
 TODAY = r"heute"
@@ -212,8 +208,7 @@ REMIND_ME = r"(?:bitte )?erinnere? mich\b\s*(?:(?:an|daran,? dass)(?:\s+|$))?"
 # What is done again and again.
 EVERY, OTHER = r"jede[nrsm]?|alle", r"zweite[nrs]?"
 OF_EACH_MONTH = r"im monat|(?:des|jedes) monats"
-WORKDAYS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags"
-WEEKENDS = r"jede[nrsm]? wochenende"
+WORKDAYS, WEEKENDS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags", r"jede[nrsm]? wochenende"
 BETWEEN_DAYS, ON_REPEATED = r"und", r"am"
 
 VERB = r"""(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst
@@ -234,8 +229,7 @@ SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|
 
 # Asking to remember or to forget something.
 MEMORY_WORDS = "merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"
-POLITE_END = r"bitte|danke"
-PLEASE = r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
+POLITE_END, PLEASE = r"bitte|danke", r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
 DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"
 REMEMBER = rf"""(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich
     |{DO_NOT_FORGET}|denke?\s+(?:bitte\s+)?da?ran|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte
@@ -258,21 +252,18 @@ FORGETTABLE = r"""(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(
 # Doubts and ends: a sentence with one states nothing that is true now.
 DOUBT = r"""wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht|wahrscheinlich|wohl|früher|fast
     |glaube|hoffe"""
-NEGATION = r"nicht|kein\w*|nie|niemals|nimmer|ohne"
-NEGATING = r"nicht|nichts|kein\w*|nie|niemals|niemand\w*|weder|ohne"
+NEGATION, NEGATING = r"nicht|kein\w*|nie|niemals|nimmer|ohne", r"nicht|nichts|kein\w*|nie|niemals|niemand\w*|weder|ohne"
 COUNTING = r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf"
 NO_LONGER = r"nicht (?:mehr|länger)|kein\w*\b.*\bmehr|nimmer"
 NEGATED = r"nicht (?:mehr|länger)|nicht|mehr|nimmer|kein\w*"
-STOPPED = r"aufgehört|höre auf|aufgegeben"
+SOLD, STOPPED = r"verkauft|hergegeben", r"aufgehört|höre auf|aufgegeben"
 LEFT = r"verlassen|gekündigt|getrennt"  # where or with whom the person lives, works, studies
-SOLD = r"verkauft|hergegeben"
 INSTEAD = r"anstatt|statt|anstelle von|an stelle von"
 HABIT = r"benutze|nutze|verwende|fahre|trage"
 SWITCHED = r"von (?P<old>.+?) (?:auf|zu) (?P<new>.+?) (?:umgestiegen|gewechselt)"
 CLAUSE_OPENING = r"und|aber|also|dann|denn|sondern|deshalb|darum"
 OWN_CLAUSE = rf"(?:ich|wir)\b|(?:jetzt|nun) \w+ (?:ich|wir)\b|(?:meine?|unsere?) (?:[\w-]+ ){{1,4}}?{VERB}"
-OPINION = r"kann|könnte|weiß|verstehe|erinnere|glaube|sehe|höre|denke|geht"
-SELF = r"ich|wir"
+SELF, OPINION = r"ich|wir", r"kann|könnte|weiß|verstehe|erinnere|glaube|sehe|höre|denke|geht"
 SMALL_TALK = r"""hallo|hi|hey|servus|moin|grüß (?:dich|gott|euch)|grüezi|tach|guten (?:morgen|tag|abend)|gute nacht
     |morgen|abend|nochmals?|noch ?mal|wieder|zusammen|wie geht(?:'s| es)?(?: (?:dir|ihnen|euch))?|alles gut
     |danke(?: (?:dir|ihnen|schön|sehr))?|vielen (?:lieben )?dank|herzlichen dank|dankeschön|besten dank|merci|ok|okay
@@ -335,8 +326,7 @@ FIRST_PERSON = r"ich|mein\w*|mir|mich|wir|unser\w*|uns"
 ME = r"ich|die Person|der (?:Nutzer|Benutzer|Anwender)"
 I_AM = r"(?:ich|die Person|der (?:Nutzer|Benutzer|Anwender)) (?:bin|ist)"
 IS, WE, TITLE = r"ist", r"wir", r"Frau |Herr "
-MY = r"mein(?:e|en|em|er|es)?"
-STILL = r"jetzt|nun|derzeit|gerade|auch|immer noch|gerne?|sehr"
+MY, STILL = r"mein(?:e|en|em|er|es)?", r"jetzt|nun|derzeit|gerade|auch|immer noch|gerne?|sehr"
 NO_NAME = r"""Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Meine?|Eine?|Im|Am|Unsere?|Seine?
     |Ihre?|Alles|Dieses|Jenes|Etwas|Nichts|Als|Bis|Morgen"""
 ARTICLE, INDEFINITE_ARTICLE = r"der|die|das|den|dem|des|eine?|einen|einem|einer", r"ein(?:e[nmrs]?)?"
@@ -358,9 +348,7 @@ SCHOOL = r"\w*(?:schule|gymnasium|kindergarten|universität|akademie|verein|inte
 THINGS = r"blutgruppe|schuhgröße|zeitzone|muttersprache|größe"
 PRONOUNS = "es das dies ihn sie dich mich uns euch etwas alles so wie was hier dort"
 NO_PLACES = """stadt nähe haus wohnung dorf mitte land zentrum firma schule krankenhaus mir mich arbeit hause urlaub"""
-NO_OBJECT = r"dass|zu"
-JOINING = r"und|oder|mit"
-NO_JOB = r"bei|für|und|oder|bisschen|wenig"
+NO_OBJECT, JOINING, NO_JOB = r"dass|zu", r"und|oder|mit", r"bei|für|und|oder|bisschen|wenig"
 NATIONALITY = r"(?<=\w{4})(?:in|er|eur|ist|ent|ant)"
 NO_POSSESSION = r"termin|frage|idee|problem"
 SEARCH_WORDS = """lives_in=wohne,wohnt,wohnst,lebe,lebt,lebst,daheim,gezogen,umgezogen,ziehe,ziehen
@@ -509,21 +497,18 @@ NO_PROMISE = r"""nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls|möchtest du|so
 # Secrets.
 SECRET_LABELS, NUMBER_LABELS = "kennwort", "svnr|sozialv|sv-n|steuer|ausweis|führers"
 SECRET_IS, SECRET_OF = r"ist|war|lautet|lautete|heißt", r"von|vom|für|zu|zum|zur|bei|im|am"
-PASSWORD = r"passwort|kennwort"
-SEED_PHRASE = r"wiederherstellungs[ -]?(?:phrase|words)"
-PIN_NUMBER = r"nummer|nr\.?"
+PASSWORD, SEED_PHRASE = r"passwort|kennwort", r"wiederherstellungs[ -]?(?:phrase|words)"
+PIN_NUMBER, ORDER_NUMBER = r"nummer|nr\.?", r"bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
 ID_NUMBER = r"""svnr|sv-?(?:nummer|nr\.?)|sozialversicherungs(?:nummer|nr\.?)|steuer-?(?:id|nummer
     |identifikationsnummer|identnummer|idnr\.?)|(?:reise)?pass[ -]?(?:nummer|nr\.?)|(?:personal)?ausweis(?:nummer
     |nr\.?)|führerschein(?:nummer|nr\.?)"""
-ORDER_NUMBER = r"bestell\w*|auftrag\w*|rechnung\w*|sendung\w*|kunden\w*"
 NO_PASSWORD = """nicht falsch richtig das der die dem den ein eine einen im zu sehr immer noch nie sicher unsicher lang
     kurz schwach stark abgelaufen weg leer gleich anders neu alt bekannt unbekannt hier dort nur jetzt wieder gut
     schlecht einfach mein dein sein ihr unser kein keine notwendig nötig"""
 NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:lich|bar|iert|ert)$|(?<![a-zäöü])(?>[a-zäöü]*?ge)[a-zäöü]{2,}+(?<=t)$"
 
 # The person, and skills.
-SELF_NAMES = "ich"
-OF_SELF = r"ich|mein\w*|mir|mich"
+SELF_NAMES, OF_SELF = "ich", r"ich|mein\w*|mir|mich"
 SELF_INTRODUCTION = r"ich bin|mein name|ich wurde|ich heiße"
 DURABLE = r"ich|mein\w*|wir|unser\w*|entschied\w*|lieber|immer|nie|heiße?|wohne|arbeite"
 WEAK_WORDS = "machen mache brauche neu neue zeit tag heute woche hilf hilfe schreib schreibe gib zeig mach"
