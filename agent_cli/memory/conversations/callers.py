@@ -143,11 +143,7 @@ def save_request(
     hash: str = "",
     message: int | None = None,
 ) -> None:
-    """Record that a request with this key is being answered in a session, in place of a failed try.
-
-    `hash`: of the request; none for a name of a session, which is `callers.NAMED` and the name. Runs in the caller's
-    transaction.
-    """
+    """Record that a request with this key is answered in a session, or (NAMED and a name) what a session is called."""
     db.execute(
         """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, ?, ?, ?, ?)
            on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,

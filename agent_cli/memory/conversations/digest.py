@@ -103,11 +103,7 @@ def sentences(transcript: str) -> list[WeightedSentence]:
 
 
 def narration(sentences: Sequence[WeightedSentence]) -> str:
-    """Sentences as a text in the person's words: `What do I like? I like tea. The assistant answered: “Noted.”`
-
-    Each sentence of the assistant's stands in quotation marks, so that none is taken for the person's where only a part
-    of the text is read.
-    """
+    """Sentences as a text in the person's words; those of the assistant stand in quotation marks."""
     pieces, before = list[str](), ""
     for each in sorted(sentences, key=lambda each: each.place):
         if each.speaker == _PERSON:

@@ -153,10 +153,7 @@ _OF_SESSIONS = (
 
 
 def _derive_of_sessions(db: Database, walk: Walk) -> None:
-    """Add the rows of erased sessions, and the rolling summaries of sessions that lose messages.
-
-    Also openings that carried over text of such a session, or of one whose summary is erased.
-    """
+    """Add what belongs to sessions that are erased or lose messages, and openings that carried over text of such."""
     shorter = {*walk["session"], *walk.staying("session")}
     walk.add("rolling", shorter)
     messages = walk.losing_words("message")

@@ -159,11 +159,8 @@ def _read_in_turn(db: Database, message: int, *, alone: bool = False) -> Reading
 
 
 def _recalled(db: Database, message: int) -> Iterator[Reading | None]:
-    """What memory kept of files, pipes and tools, and the model was shown with a message.
-
-    For a reply that was recalled, what it was given counts, and so on, but each question once and the nearest only:
-    replies rest on earlier replies without end.
-    """
+    """What memory kept of files, pipes and tools, and the model was shown with a message; and with the replies it was
+    shown, each question once and the nearest only, since replies rest on earlier replies without end."""
     questions = [message]
     for asked in questions:
         for kind, row in db.rows("select kind, row from recollection where message_id = ? order by id", (asked,)):

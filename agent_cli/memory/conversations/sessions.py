@@ -185,10 +185,7 @@ def last_here(db: Database, scope: Scope, terminal: str) -> Session | None:
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete sessions whose messages are erased. Runs in the caller's transaction.
-
-    A session that a running process has open is emptied but stays, because that process will write to it.
-    """
+    """Delete sessions; one that a running process has open, which will write to it, is emptied but stays."""
     for id in found:
         held_by = db.value("select holder from session where id = ?", (id,))
         if held_by and holder.is_alive(held_by):

@@ -3,17 +3,13 @@
 Only a person accepts. A claim from a model, a pipe, a file or an import waits for approval, and one that was rejected
 is not proposed again. A claim that repeats a known fact is added to it as a source, and so are its dates. "I no longer
 live in Wels", "I drink tea instead of coffee" or "ich rauche nicht mehr" end facts, found by rules: by their triple, or
-because a fact about the person has all the words.
+because a fact about the person has all the words. What the person types may contradict facts: that is shown below the
+reply and adopted on request. What is merely similar is left to the review.
 
 Where a predicate has one value at a time, each ends where the next one begins. Dates decide, not the order in which the
 person says things: who moved to Wels in March 2026 and says afterwards that they moved to Linz in June 2025 lives in
-Wels. Without a date, a value was true when it was said, and what was said later comes after it. A value that begins in
-the future ends the present one on that day and not before. Which facts a fact replaced is read from the batches of its
-history. Receipts are what the program reports about a new fact; they never come from a model.
-
-What the person types may contradict facts, which is shown below the reply and adopted on request. That is found by
-rules alone, without a model: a typed sentence, outside quotations and code, that a rule parses into a triple with a
-single-valued predicate, or that says that something is over. What is merely similar is left to the review.
+Wels. Without a date, a value was true when it was said. A value that begins in the future ends the present one on that
+day. Which facts a fact replaced is read from the batches of its history.
 """
 
 import re
@@ -71,10 +67,7 @@ class Adopted:
 
 
 def claim(statement: str, origin: Origin, now: datetime | None = None, **details: Any) -> Claim:
-    """A claim made from a sentence: secrets masked, dates absolute, and with a triple where a rule can parse it.
-
-    Dates are read at the time it was learned, else at `now`, else when the claim becomes a fact.
-    """
+    """A claim made from a sentence: secrets masked, and dates absolute at the time it was learned, else at `now`."""
     words, moment = secrets.mask(statement.strip()), details.get("learned") or now
     words = spans.resolve(words, moment) if moment else words
     made = Claim(words, origin, triple=triples.parse(words), **details)
@@ -316,11 +309,7 @@ def replaced(db: Database, fact: Fact, *, by: bool = False) -> list[Fact]:
 
 
 def in_order(found: Sequence[Fact]) -> list[Fact]:
-    """Values in the order in which they became true.
-
-    Those with a date are ordered by it. One without a date was true when it was said: it stands behind the last one
-    that was said before it and had begun by then.
-    """
+    """Values in the order in which they became true; one without a date when it was said, after what had begun then."""
     said = sorted(found, key=lambda each: (each.learned_at, each.id))
     places: dict[int, tuple[str, int]] = {}
     for number, each in enumerate(said):
@@ -570,10 +559,7 @@ def _answer(claim: Claim) -> str:
 
 
 def accept_contradictions(memory: MemoryContext, found: Sequence[Contradiction], handles: str = "") -> list[str]:
-    """Add the claims as facts and end those they contradict, for a person at the prompt; a receipt for each.
-
-    `handles`: of the facts that are meant; else all that need no choice. Raises UsageError where a choice is needed.
-    """
+    """Adopt what contradicts these facts, or all that need no choice; a receipt for each. Raises UsageError."""
     known = [(each, each.known.handle) for each in found if each.known]
     chosen = [each for each, handle in known if (handle in handles.split() if handles else not each.is_choice)]
     if known and not chosen:

@@ -122,11 +122,7 @@ def _is_export(path: Path) -> bool:
 def import_lines(
     memory: MemoryContext, lines: Iterable[str], source: str, complain: Callable[[str], None], *, accepted: bool = False
 ) -> tuple[int, int]:
-    """Import facts as proposals or as accepted; returns how many are new and how many lines were invalid.
-
-    Importing twice adds nothing, and restores nothing that was rejected, ended or forgotten. A proposal, pending or
-    expired, is accepted when the same line is imported as accepted. One undo reverts the whole import.
-    """
+    """Import facts, once and nothing that was rejected or forgotten; how many are new, and how many lines invalid."""
     new = broken = 0
     memory, db = memory.in_one_batch(), memory.db
     rows = ((number, line) for number, line in enumerate(lines, 1) if line.strip())

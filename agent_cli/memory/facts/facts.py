@@ -101,11 +101,7 @@ def listing(
     as_of: datetime | None = None,
     not_over: datetime | None = None,
 ) -> list[Fact]:
-    """Facts, the newest first.
-
-    `as_of`: what was true at that moment, whatever has replaced it since; where only an end is known, and it was past
-    when it was said, at any time before. `not_over`: without those that have ended by then.
-    """
+    """Facts, the newest first. `as_of`: what was true then, whatever has replaced it; `not_over`: what is not over then."""
     moment, ends_after = (clock.utc(each) if each else None for each in (as_of, not_over))
     where = f"""owner = ?1 and state in (select value from json_each(?2))
           and hidden_at is {"not null" if hidden else "null"} and (?3 is null or place in ('', ?3))
@@ -270,11 +266,7 @@ def _write_marks(db: Database, id: int, statement: str) -> None:
 
 
 def _rarest_marks(db: Database, statement: str) -> list[int]:
-    """The rarest marks of a statement, as many as are needed that every similar statement shares one of them.
-
-    A set with a Jaccard index of t or more to a set of n contains at least t n of its members, so it contains one of
-    any n - t n + 1 of them (prefix filtering: Chaudhuri, Ganti, Kaushik, 2006).
-    """
+    """So many of the rarest marks that any similar statement has one (prefix filtering: Chaudhuri and others, 2006)."""
     marks = _marks(statement)
     needed = len(marks) - math.ceil(SIMILARITY * len(marks)) + 1
     query = """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))

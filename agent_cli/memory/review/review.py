@@ -247,10 +247,7 @@ def waiting_notice(waiting: Iterable[ProposalKey]) -> str:
 
 
 def changed_since_opened(db: Database, session: int, owner: str, command: str) -> list[str]:
-    """What changed in memory since a session was opened, and how many proposals wait; none when nothing changed.
-
-    As lines, `+ f12 …`, `~ f3 …`, `- f4 …`. A change that was reverted is not shown. `command`: that of the review.
-    """
+    """What changed since a session was opened, as `+ f12 …`, `~ f3 …`, `- f4 …`, and how many proposals wait."""
     opened = db.value("select max(started_at, coalesce(opened_at, '')) from session where id = ?", (session,))
     found = [change for kind in _COMPARED for change in _changes_since(db, kind, owner, opened)]
     lines = [f"{sign} {words}" for wanted in "+~-" for sign, words in found if sign == wanted]

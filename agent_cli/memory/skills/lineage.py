@@ -61,10 +61,7 @@ Wording = Mapping[str, Any]
 
 
 def _derive(db: Database, walk: Walk) -> None:
-    """Find what is erased of the skills learned in sessions that lose messages, and of those that mention the topic.
-
-    A skill that stays reverts to an earlier wording, or keeps its present one and loses former versions.
-    """
+    """Find what is erased of the skills learned in sessions that lose messages, and of those that mention the topic."""
     sessions = sorted({*walk["session"], *walk.staying("session")})
     proposed = lineage.column(db, "select id from skill where state <> 'accepted' and session_id {ids}", sessions)
     erased = {*walk["skill"], *proposed}
@@ -125,10 +122,7 @@ def describe_shortened(db: Database, walk: Walk) -> list[str]:
 
 
 def _revert(db: Database, skill: int, was: Wording, time: clock.Clock) -> None:
-    """Revert a skill to a former wording, without recording the present one.
-
-    It is hidden when another skill has its former name by now. Runs in the caller's transaction.
-    """
+    """Revert a skill to a former wording without a record; it is hidden where another has that name by now."""
     columns = ("name", "description", "text", "files", "version", "origin", "trust", "session_id")
     now, other = clock.utc(time()), skills.called(db, was["owner"], was["name"])
     hidden = {"hidden_at": now} if other and other.id != skill else {}
@@ -150,10 +144,7 @@ def _content(wording: Wording) -> tuple[str, str]:
 def _lost(
     wordings: Sequence[Wording], wanted: SearchTerms, sessions: set[int], is_about: Callable[[str], bool]
 ) -> set[tuple[str, str]]:
-    """The contents about the topic, and those with erased words from the first one that was learned in the sessions.
-
-    Contents from before that one have another source, and may have been restored since.
-    """
+    """The contents about the topic, and those with erased words from the first one on that was learned in the sessions."""
     lost, before, learned = set[tuple[str, str]](), set[tuple[str, str]](), False
     for each in wordings:
         words = "\n".join((each["name"], each["description"], each["text"], *skills.file_texts(each["files"]).values()))

@@ -70,11 +70,8 @@ def find(db: Database, owner: str, question: str, vector: Sequence[float] | None
 def _stems(
     db: Database, question: str, rows: Sequence[tuple[int, str, str]]
 ) -> tuple[dict[int, tuple[set[str], set[str]]], dict[str, float]]:
-    """For each skill the question's stems in its name and in its whole text; and the weight of each stem.
-
-    A stem weighs by its inverse document frequency: 1 for one of a single skill. Of scripts without spaces, pairs of
-    characters stand for stems.
-    """
+    """The question's stems in the name and the text of each skill, and their weights by inverse document frequency; of
+    scripts without spaces, pairs of characters."""
     asked = question if len(question) <= _HEAD + _TAIL else f"{question[:_HEAD]} {question[-_TAIL:]}"
     weights: dict[str, float] = {}
     for word in terms.content_words(asked):

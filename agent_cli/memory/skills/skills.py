@@ -213,11 +213,9 @@ def propose(
     base: int | None = None,
     files: str | None = None,
 ) -> Skill | None:
-    """Queue a skill, or a change to the skill of its name, for review.
+    """Queue a skill, or a change to one; None when it is known, was rejected or forgotten. Raises UsageError.
 
-    None when its text is known, pending, rejected or forgotten. Secrets in a model's text are masked. `base`: the
-    version of the known skill that the change was made from. `files`: JSON; None: those of the known skill. Raises
-    UsageError like `add`.
+    `base`: the version that the change was made from. `files`: JSON; None: those of the known skill.
     """
     file = parse(secrets.mask(text) if origin == "model" else text)
     db, owner = memory.db, memory.scope.owner
@@ -250,11 +248,7 @@ def accept(memory: MemoryContext, skill: Skill) -> Skill:
 
 
 def import_skill(memory: MemoryContext, words: str, files: str = "{}", *, accepted: bool = False) -> Skill | None:
-    """Import a skill with its files, or a change to one, as a proposal or as accepted; None when it says nothing new.
-
-    Nothing is restored that was rejected, hidden or forgotten. A pending proposal with the same text is accepted when
-    `accepted` is set. Raises UsageError like `parse`.
-    """
+    """Import a skill with its files, or a change to one; None when it says nothing new. Raises UsageError."""
     with memory.db.write():
         proposal = propose(memory, words, origin="file", files=files)
         if not accepted:
@@ -391,10 +385,7 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def read_folder(path: Path) -> tuple[str, list[str]]:
-    """The files of a skill beside its SKILL.md, as JSON, and the names of what stands there and is not one of them.
-
-    Links are not followed. Raises UsageError where the files are too many or too large.
-    """
+    """The files beside a SKILL.md as JSON, and the names of all else there. Raises UsageError when they are too many."""
     if path.name == FILE_NAME:
         with suppress(OSError):  # a folder may be readable without being listable
             beside = sorted(each for each in path.parent.iterdir() if each.name != path.name)
@@ -448,10 +439,7 @@ def whole(skill: Skill) -> dict[str, bytes]:
 
 
 def write_files(folder: Path, written: Sequence[Skill], *, force: bool = False) -> Iterator[tuple[Path, bool]]:
-    """Write each skill with its files as NAME/SKILL.md; yields each path, and whether it was written.
-
-    Raises UsageError, with nothing written, where a different file exists.
-    """
+    """Write skills as NAME/SKILL.md; yields each path, and whether it is new. Raises UsageError where others exist."""
     folder = Path(os.path.expanduser(folder))
     targets = [(folder / each.name / path, content) for each in written for path, content in whole(each).items()]
     try:
