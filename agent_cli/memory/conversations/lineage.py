@@ -10,8 +10,6 @@ from agent_cli.memory.lineage import Copy, CutMessage, ErasureRequest, Owner, Ta
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 
-_ERASED = "(erased)"
-
 _MESSAGES = (
     Table(
         "session",
@@ -83,7 +81,7 @@ def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     tombstones.add(db, (tombstones.message_form(at, text) for at, text in messages), time(), walk.request.owner)
     for id, cut in walk.partial["message"].items():
         spans = text.sentence_spans(db.value("select text from message where id = ?", (id,)))
-        log.cut(db, id, [spans[number - 1] for number in sorted(cut.removed)], _ERASED)
+        log.cut(db, id, [spans[number - 1] for number in sorted(cut.removed)])
     log.erase(db, walk["message"])
     sessions.erase(db, walk["session"])
 
@@ -95,28 +93,14 @@ def cut_messages(db: Database, request: ErasureRequest) -> dict[int, CutMessage]
         sentences = dict(enumerate((words[first:last] for first, last in text.sentence_spans(words)), 1))
         removed = {number: each for number, each in sentences.items() if number in request.sentences[id]}
         left = "\n".join(each for number, each in sentences.items() if number not in removed)
-        found[id] = CutMessage(left if left.replace(_ERASED, "").strip() else "", removed)
+        found[id] = CutMessage(left if left.replace(log.ERASED, "").strip() else "", removed)
     return found
 
 
 _BLANKED = (
     Copy("titles", "title", "session", "title", sessions.blank_titles),
-    Copy(
-        "quotations elsewhere",
-        "quotation elsewhere",
-        "message",
-        _QUOTING,
-        lambda db, found: log.blank(db, found, (), _ERASED),
-        looks_for="sentences",
-    ),
-    Copy(
-        "calls elsewhere",
-        "call elsewhere",
-        "tool_call",
-        "arguments",
-        lambda db, found: log.blank(db, (), found, _ERASED),
-        looks_for="lines",
-    ),
+    Copy("quotations elsewhere", "quotation elsewhere", "message", _QUOTING, log.blank, "sentences"),
+    Copy("calls elsewhere", "call elsewhere", "tool_call", "arguments", log.blank_calls, "lines"),
 )
 MESSAGES = Owner(_MESSAGES, _erase, _derive, _BLANKED)
 
@@ -158,13 +142,11 @@ def _derive_of_sessions(db: Database, walk: Walk) -> None:
     walk.add("rolling", shorter)
     messages = walk.losing_words("message")
     walk.add("answered", lineage.column(db, "select id from answered where message_id {ids}", messages))
-    summarised = lineage.column(
-        db,
-        "select session_id from summary where session_id is not null and id {ids}",
-        (*walk["summary"], *walk.staying("summary")),
-    )
+    summaries = (*walk["summary"], *walk.staying("summary"))
+    of_sessions = "select session_id from summary where session_id is not null and id {ids}"
+    summarised = lineage.column(db, of_sessions, summaries)
     handles = [ids.handle("session", id) for id in sorted(shorter | {*summarised})]
-    handles += [ids.handle("summary", id) for id in (*walk["summary"], *walk.staying("summary"))]
+    handles += [ids.handle("summary", id) for id in summaries]
     walk.add("openings", {*sessions.opened_with(db, handles)} - {*walk["session"]})
 
 

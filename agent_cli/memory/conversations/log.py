@@ -26,6 +26,7 @@ from agent_cli.values import frozen
 
 NOTE_TOOLS = ("jot", "read_jottings")
 MAX_PROMPTS = 5000  # for each owner; older ones are deleted
+ERASED = "(erased)"  # stands for what is cut out of a message
 INTERRUPTED = "interrupted"  # the result of a call that a crash left open
 _LAST = 50  # messages at the end of a session; one reply has fewer calls
 _AT_ONCE = 50  # imported messages in a statement, which begins a journal of its own: a third of the time of one by one
@@ -303,19 +304,22 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from message where id in (select value from json_each(?))", (found,))
 
 
-def blank(db: Database, messages: Sequence[int], calls: Sequence[int], with_: str) -> None:
-    """Blank what tools and the offline model said, what replies thought, and arguments, in the caller's transaction."""
-    by_tool, by_model = encode_parts([Part(with_, "tool")]), encode_parts([Part(with_, "model")])
+def blank(db: Database, messages: Sequence[int]) -> None:
+    """Blank what tools and the offline model said, and what replies thought. Runs in the caller's transaction."""
+    by_tool, by_model = encode_parts([Part(ERASED, "tool")]), encode_parts([Part(ERASED, "model")])
     db.execute(
         """update message set thinking = '', text = iif(role = 'tool' or model = 'offline', ?2, text),
              parts = iif(model = 'offline', ?4, iif(role = 'tool', ?3, parts))
            where id in (select value from json_each(?1))""",
-        (messages, with_, by_tool, by_model),
+        (messages, ERASED, by_tool, by_model),
     )
+
+
+def blank_calls(db: Database, calls: Sequence[int]) -> None:
     db.execute("update tool_call set arguments = '{}' where id in (select value from json_each(?))", (calls,))
 
 
-def cut(db: Database, id: int, spans: Sequence[tuple[int, int]], with_: str) -> None:
+def cut(db: Database, id: int, spans: Sequence[tuple[int, int]]) -> None:
     """Replace spans of the text of a message, and drop what was thought before it. Runs in the caller's transaction."""
     text, encoded = db.row("select text, parts from message where id = ?", (id,)) or ("", "[]")
     parts, start = list[Part](), 0
@@ -324,11 +328,11 @@ def cut(db: Database, id: int, spans: Sequence[tuple[int, int]], with_: str) -> 
         for first, last in reversed(spans):
             if first < end and last > start:  # the mark stands in the part in which the span begins
                 before, after = max(0, first - start), last - start
-                shorter = shorter[:before] + (with_ if first >= start else "") + shorter[after:]
+                shorter = shorter[:before] + (ERASED if first >= start else "") + shorter[after:]
         parts.append(Part(shorter, part.origin, part.name))
         start = end
     for first, last in reversed(spans):
-        text = text[:first] + with_ + text[last:]
+        text = text[:first] + ERASED + text[last:]
     db.execute("update message set text = ?, parts = ?, thinking = '' where id = ?", (text, encode_parts(parts), id))
 
 

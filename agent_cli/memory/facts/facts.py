@@ -101,7 +101,7 @@ def listing(
     as_of: datetime | None = None,
     not_over: datetime | None = None,
 ) -> list[Fact]:
-    """Facts, the newest first. `as_of`: what was true then, whatever has replaced it; `not_over`: what is not over then."""
+    """Facts, the newest first. `as_of`: what was true then, whatever has replaced it; `not_over`: not over then."""
     moment, ends_after = (clock.utc(each) if each else None for each in (as_of, not_over))
     where = f"""owner = ?1 and state in (select value from json_each(?2))
           and hidden_at is {"not null" if hidden else "null"} and (?3 is null or place in ('', ?3))

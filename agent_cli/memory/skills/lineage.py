@@ -144,7 +144,7 @@ def _content(wording: Wording) -> tuple[str, str]:
 def _lost(
     wordings: Sequence[Wording], wanted: SearchTerms, sessions: set[int], is_about: Callable[[str], bool]
 ) -> set[tuple[str, str]]:
-    """The contents about the topic, and those with erased words from the first one on that was learned in the sessions."""
+    """The contents about the topic, and those with erased words from the first one on that the sessions taught."""
     lost, before, learned = set[tuple[str, str]](), set[tuple[str, str]](), False
     for each in wordings:
         words = "\n".join((each["name"], each["description"], each["text"], *skills.file_texts(each["files"]).values()))

@@ -385,7 +385,7 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def read_folder(path: Path) -> tuple[str, list[str]]:
-    """The files beside a SKILL.md as JSON, and the names of all else there. Raises UsageError when they are too many."""
+    """The files beside a SKILL.md as JSON, and the names of all else there. Raises UsageError for too many."""
     if path.name == FILE_NAME:
         with suppress(OSError):  # a folder may be readable without being listable
             beside = sorted(each for each in path.parent.iterdir() if each.name != path.name)
