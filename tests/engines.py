@@ -82,7 +82,6 @@ OLLAMA_ALONE = {
     "e2e/test_stop.py::test_a_reader_that_was_*": "the output",
     "e2e/test_stop.py::test_errors_*": "the output",
     "e2e/test_summaries.py::test_a_summary_is_pinned_*": "which summaries are kept",
-    "e2e/test_summaries.py::test_hiding_*": "which summaries are kept",
     "e2e/test_summaries.py::test_what_cannot_be_done_*": "what a command takes",
     "e2e/test_tasks.py::*": "tasks",
     "e2e/test_time.py::*": "clock and zone",

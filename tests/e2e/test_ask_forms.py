@@ -107,10 +107,7 @@ def test_a_question_about_json_is_answered_in_words(program, server):
 
 
 def test_json_names_what_was_used_and_has_all_that_was_said(knowing, server):
-    played = (
-        script.reply("Let me see.", calls=[("read_jottings", {})]),
-        script.reply("In the cellar."),
-    )
+    played = (script.reply("Let me see.", calls=[("read_jottings", {})]), script.reply("In the cellar."))
     server.play(*played, *played, *played)
     as_json = knowing("ask", "--json", "where is the router?").json
     assert [(each["kind"], each["id"]) for each in as_json["used"]] == [("note", "n1")]

@@ -13,9 +13,10 @@ from tests.terminal import EDIT_DRAFT
 CHILD = {"AGENT_CHILD": "1"}
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_it_cannot_change_what_is_read_and_where_words_go(program):
+    (program.work / "secrets").mkdir()
+    (program.work / "secrets" / "keys.txt").write_text("hunter2")
+    for command in (
         "config set host evil.example:80",
         "config set editor evil",
         "config set rules.save_note allow",
@@ -24,14 +25,10 @@ CHILD = {"AGENT_CHILD": "1"}
         "docs rm secrets",
         "schedule add @daily --prompt x --to-command true",
         "schedule run --due",
-    ],
-)
-def test_it_cannot_change_what_is_read_and_where_words_go(program, command):
-    (program.work / "secrets").mkdir()
-    (program.work / "secrets" / "keys.txt").write_text("hunter2")
-    ran = program(*command.split(), env={**CHILD, "AGENT_EDITOR": "true"})
-    assert (ran.code, ran.out) == (2, "")
-    assert "the assistant started this process" in ran.err
+        "schedule install --yes --by systemd",
+    ):
+        ran = program(*command.split(), env={**CHILD, "AGENT_EDITOR": "true"})
+        assert (ran.code, ran.out, "the assistant started this process" in ran.err) == (2, "", True), command
     assert program("docs", "list", "--json").json == []
     assert program("config", "show", "--json").json == program("config", "show", "--json", env=CHILD).json
 

@@ -77,10 +77,7 @@ def test_with_nothing_to_continue_in_terminal_or_folder_it_says_so(asks, program
     elsewhere.mkdir()
     assert asks("which tea?", folder=elsewhere)[0] == 0
     assert asks("-c", "and then?", folder=elsewhere)[0] == 0
-    assert asks("-c", "and why?")[::2] == (
-        2,
-        f"agent: {nothing}; the latest elsewhere is s1 “which tea?” (-r s1)\n",
-    )
+    assert asks("-c", "and why?")[::2] == (2, f"agent: {nothing}; the latest elsewhere is s1 “which tea?” (-r s1)\n")
 
 
 def test_a_terminal_continues_its_own_whichever_the_folder(asks, program, tmp_path, server):

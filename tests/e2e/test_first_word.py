@@ -1,6 +1,5 @@
 """How soon the first word comes: what a server with one slot must read, whatever runs behind a conversation."""
 
-import json
 import os
 import subprocess
 import threading
@@ -64,33 +63,6 @@ def test_a_conversation_that_goes_on_is_not_interrupted_by_other_prompts(talks, 
     talks("jobs", "run", "--until-idle")
     assert set(jobs(talks).values()) <= {"done", "ready"}
     assert jobs(talks)["summary"] == "done"
-
-
-def test_what_was_said_while_learning_was_off_is_not_shown_to_the_learner(talks, server, terminal):
-    shell = terminal(AGENT_IDLE_SECONDS="0.3").wait_prompt()
-    shell.enter("/memory read").wait("memory read").wait_prompt()
-    shell.enter("we have a boat").wait("Fine.").wait_prompt()
-    shell.enter("/memory on").wait("memory on").wait_prompt()
-    shell.enter("we live in Graz").wait("Fine.", times=2).wait_prompt()
-    shell.enter("/exit")
-    assert shell.ended() == 0
-    talks("jobs", "run", "--until-idle")
-
-    [asked] = [body for body in server.turns if facts.are_asked_for(body)]
-    assert "Graz" in json.dumps(asked)
-    assert "boat" not in json.dumps(asked)
-
-
-def test_nothing_is_proposed_from_what_stands_beside_the_new_messages(talks, server, terminal):
-    """The learner sees the whole conversation, and proposes from what is new in it, and never from a tool's result."""
-    file = talks.work / "orders.txt"
-    file.write_text("I own a golden castle in Wonderland")
-    talks.finds = answer(operation(statement="I own a golden castle in Wonderland", quote=""))
-    server.play(script.reply(calls=[("read_file", {"path": str(file)})]), script.reply("It speaks of a golden castle."))
-    assert talks("ask", "What does the file say?", env={"AGENT_FOLDERS": json.dumps([str(talks.work)])}).code == 0
-    talks("jobs", "run", "--until-idle")
-    assert [facts.are_asked_for(body) for body in server.turns] == [False, False, True]
-    assert talks.rows("select statement from fact") == []
 
 
 def test_a_question_in_another_process_ends_a_background_request_at_once(talks, server):

@@ -15,7 +15,7 @@ from tests import forgetting, warm
 from tests.conftest import NOON, Ran
 from tests.e2e.test_crash import POWERLESS
 from tests.forgetting import traces
-from tests.terminal import CTRL_D, ENTER
+from tests.terminal import ENTER
 
 pytestmark = pytest.mark.usefixtures("scripts_decide")
 
@@ -250,23 +250,6 @@ def test_the_prompt_asks_before_it_erases(program, terminal):
     shell.read(0.5)
     assert "swordfish" not in shell.text.rsplit("\n", 1)[-1]
     shell.type("\x03").wait_prompt().enter("/forget m9").wait("there is no message m9").wait_prompt()
-
-
-def test_a_pasted_forget_is_text(program, terminal):
-    shell = terminal().wait_prompt().enter("/note milk").wait("saved n1").wait_prompt()
-    shell.type("\x1b[200~/forget n1\x1b[201~").wait_for_line("/forget n1").type(ENTER).wait_prompt()
-    assert "to be erased" not in shell.text
-    assert program.rows("select text from note") == [("milk",)]
-
-
-def test_lines_come_back_with_the_arrow_keys_in_the_next_session(program, terminal):
-    shell = terminal().wait_prompt().enter("first line").wait_prompt()
-    shell.enter(" kept out").wait_prompt().enter("first line").wait_prompt().enter("/help").wait_prompt()
-    shell.type(CTRL_D)
-    shell.ended()
-    assert program.rows("select text from prompt order by id") == [("first line",), ("/help",)]
-    again = terminal().wait_prompt()
-    again.type(UP).wait_for_line("❯ /help").type(UP).wait_for_line("❯ first line")
 
 
 def test_a_short_fact_that_another_message_tells_is_not_said_to_be_gone(program):

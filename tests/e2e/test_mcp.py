@@ -96,15 +96,6 @@ def test_one_that_hangs_costs_nothing_and_is_not_started_unless_its_tool_is_call
     assert not begun.exists()
 
 
-def test_at_the_keyboard_it_is_asked_for(engram, server, terminal, tried):
-    shutil.copy(tried[1], engram.db)
-    shutil.copytree(tried[1].parent / ".local", engram.home / ".local", dirs_exist_ok=True)
-    server.play(ADD, FIVE)
-    shell = terminal().wait_prompt().enter("2 + 3?").wait("engram__add")
-    shell.wait("one  2").wait("anything else no:").type("y").wait("It is five.").wait_prompt().enter("/exit")
-    assert shell.ended() == 0
-
-
 def test_one_at_an_address_answers_too_and_one_that_is_gone_ends_no_turn(program, server):
     program.use(server)
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL

@@ -25,10 +25,7 @@ def test_without_a_server_a_named_model_is_an_error_that_says_what_was_tried(pro
 def test_without_a_server_memory_answers_and_one_line_says_so(program):
     nothing = "No model server answers, and nothing in memory matches your message."
     assert program("ask", "where", "is", "the", "key") == Ran(3, f"{nothing}\n", f"agent: {NOBODY}\n")
-    assert program.rows(LOG) == [
-        ("user", "where is the key", "stop", ""),
-        ("assistant", nothing, "stop", "offline"),
-    ]
+    assert program.rows(LOG) == [("user", "where is the key", "stop", ""), ("assistant", nothing, "stop", "offline")]
 
 
 def test_without_a_server_memory_quotes_what_it_holds(program):
@@ -129,13 +126,3 @@ def test_auto_takes_the_newest_model_and_keeps_to_it(program):
         assert program("-v", "ask", "hi").err.startswith("agent: using newer:1b; -m or /model chooses another\n")
         assert program("-m", "older:1b", "ask", "hi").code == 0
         assert program("ask", "--json", "hi").json["model"] == "newer:1b"
-
-
-@pytest.mark.parametrize("profile", ["v024", "v012_9"])
-def test_older_servers_answer_and_call_tools_as_well(program, profile):
-    with OllamaServer(models=[CHAT], profile=profile) as server:
-        program.use(server)
-        calls = [("search_notes", {"query": "tea"}), ("search_notes", {"query": "milk"})]
-        server.play(script.reply(calls=calls), script.reply("None."))
-        assert program("ask", "any notes?") == Ran(0, "None.\n", "")
-        assert program.rows("select count(*), count(distinct answers) from message where role = 'tool'") == [(2, 2)]

@@ -97,19 +97,7 @@ def test_a_rule_of_the_person_allows_the_call(program, server):
     assert ran == Ran(0, "Let me note that.\n\nSaved.\n", "agent: saved n1 “Milk”\n")
     assert program.rows("select text, title, origin from note") == [("Buy milk", "Milk", "model")]
     written = "select kind, actor, subject from event where kind like 'call %' or kind like 'note %' order by id"
-    assert program.rows(written) == [
-        ("call allowed by rule", "program", "save_note"),
-        ("note written", "model", "n1"),
-    ]
-
-
-def test_a_rule_of_the_person_forbids_a_call(program, server):
-    server.play(script.reply(calls=[("search_notes", {"query": "x"})]), script.reply("I do not know."))
-    said = "agent: the model wanted to call search_notes; a rule denied it\n"
-    assert program("ask", "what?", env={"AGENT_RULES": '{search_notes = "deny"}'}) == Ran(0, "I do not know.\n", said)
-    assert program.rows("select text, failed from message where role = 'tool'") == [
-        ("refused: a rule of the person's does not allow this call", 1)
-    ]
+    assert program.rows(written) == [("call allowed by rule", "program", "save_note"), ("note written", "model", "n1")]
 
 
 def test_quiet_leaves_out_everything_but_the_answer_and_errors(program, server):

@@ -95,11 +95,7 @@ def test_two_runners_at_once_run_it_once(program):
 
 @pytest.mark.parametrize(
     ("end", "code", "said"),
-    [
-        (signal.SIGKILL, -9, ""),
-        (signal.SIGTERM, 143, STOPPED),
-        (signal.SIGINT, 130, f"{STOPPED}agent: stopped\n"),
-    ],
+    [(signal.SIGKILL, -9, ""), (signal.SIGTERM, 143, STOPPED), (signal.SIGINT, 130, f"{STOPPED}agent: stopped\n")],
 )
 def test_a_run_that_is_ended_in_the_middle_is_made_up(program, end, code, said):
     slow = program.script(
@@ -150,9 +146,7 @@ def test_what_a_command_complains_of_is_kept_and_shown(program):
     add(program, "--to-command", "sendmail", "me@example.org")
     told = "sendmail ended with 75: no route[31m to host"
     assert due(program) == Ran(
-        1,
-        "",
-        f"agent: c1 Say good morning failed: {told}\nagent: 1 of 1 failed; `agent schedule list` says why\n",
+        1, "", f"agent: c1 Say good morning failed: {told}\nagent: 1 of 1 failed; `agent schedule list` says why\n"
     )
     assert told in program("schedule", "list", env={"AGENT_NOW": NEXT}).out
     assert program("schedule", "run", "--now", "c1") == Ran(1, "", f"agent: {told}\n")
@@ -187,12 +181,7 @@ def test_words_of_a_schedule_are_nobodys_own_and_are_read_for_no_facts(program):
     assert program.rows("select kind from job where kind in ('learn', 'reflect')") == []
 
 
-def test_the_assistant_adds_and_runs_no_schedule(program):
-    add(program)
-    child = {"AGENT_CHILD": "1"}  # as in every process it starts
-    for words in (["add", "@daily", "--prompt", "x"], ["run", "--due"], ["install", "--yes", "--by", "systemd"]):
-        ran = program("schedule", *words, env=child)
-        assert (ran.code, "only you can say yes" in ran.err) == (2, True), words
+def test_an_incognito_run_adds_no_schedule(program):
     assert program("--incognito", "schedule", "add", "@daily", "--prompt", "x").code == 2
 
 

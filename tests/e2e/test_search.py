@@ -234,14 +234,6 @@ def test_a_question_goes_to_the_model_with_what_memory_holds(filled, server):
         assert sum(each["legs"].values()) == pytest.approx(each["score"])
 
 
-def test_a_question_of_which_nothing_is_known_goes_alone(filled, server):
-    filled.use(server)
-    assert filled("ask", "Which submarine sank near Murmansk?").code == 0
-
-    assert "out of date:" not in server.turns[-1]["messages"][-1]["content"]
-    assert "nothing was recalled" in filled("why").out
-
-
 def test_why_before_anything_was_asked_is_refused(program):
     assert program("why").code == 2
 
@@ -322,34 +314,3 @@ def test_a_damaged_index_of_another_kind_stops_nothing_and_is_mended(alone, garb
     assert (ran.code, ran.err) == (0, "")
     assert ran.json["hits"][0]["id"] == "n3"
     assert alone("search", "when do I see the doctor?", "--json").json["hits"][0]["id"] == "n1"
-
-
-def test_damage_that_no_search_notices_is_found_by_doctor_and_mended(filled):
-    damage(filled, "delete from words_1_docsize where id = 1")
-
-    found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
-    assert found == {
-        "id": "indexes",
-        "ok": False,
-        "found": "damaged: words",
-        "fix": "agent jobs run --until-idle",
-    }
-    assert filled("jobs", "run", "--until-idle").code == 0
-    found = {row["id"]: row for row in filled("doctor", "--json").json}["indexes"]
-    assert (found["ok"], found["found"]) == (True, "sound, 0 rows wait to be indexed")
-
-
-def test_the_session_searches_and_tells_why(filled, server, terminal):
-    filled.use(server)
-    screen = terminal().wait_prompt()
-    screen.enter("/search dentist").wait("dentist appointment Friday 3pm").wait_prompt()
-    screen.enter("When is the dentist?").wait("You said").wait_prompt()
-    screen.enter("/why").wait("n1, 02 January 2026").wait_prompt()
-
-
-def test_without_a_server_a_request_for_advice_is_answered_with_what_bears_on_it(program, scripts_decide):
-    program("facts", "add", "I am vegetarian")
-    program("--model", "offline", "ask", "hello")
-    program("jobs", "run", "--until-idle")
-    assert "(f1): “I am vegetarian”" in program("--model", "offline", "ask", "what shall I cook tonight?").out
-    assert "(f1)" not in program("--model", "offline", "ask", "what is the capital of France?").out

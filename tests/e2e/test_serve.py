@@ -4,8 +4,7 @@ import json
 import re
 import signal
 import socket
-import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from threading import Event
 
 import httpx
@@ -109,33 +108,6 @@ def test_official_client_talks_over_two_processes_and_the_second_knows_the_first
     bodies = [request.body for request in server.requests if request.body and request.body.get("messages")]
     assert said(bodies[1]) == ["I am building a boat.", "What am I building?"]
     assert "The end of the previous session" in str(bodies[2])
-
-
-def test_a_caller_waits_for_no_lock_longer_than_a_turn_may_take(program, server):
-    program.use(server)
-    server.answer = heard
-    headers = {"Authorization": f"Bearer {token(program, 'bot')}"}
-
-    with running(program, "--timeout", "1") as (_, address), httpx.Client(headers=headers, timeout=30) as client:
-        assert client.post(f"{address}/chat", json={"message": "hi"}).status_code == 200
-        with closing(sqlite3.connect(program.db)) as other:
-            other.execute("begin immediate")
-            late = client.post(f"{address}/chat", json={"message": "are you there?"})
-            assert (late.status_code, late.json()["error"]["code"]) == (504, "timeout")
-            assert late.elapsed.total_seconds() < 5
-            assert client.get(f"{address}/health").status_code == 200
-        assert client.post(f"{address}/chat", json={"message": "and now?"}).json()["answer"] == "heard: and now?"
-
-
-def test_a_message_of_many_blanks_keeps_nobody_waiting(program, server):
-    program.use(server)
-    server.answer = heard
-    headers = {"Authorization": f"Bearer {token(program, 'bot')}"}
-    words = f"remember that I{' ' * 100_000}live in Graz"
-
-    with running(program, "--timeout", "10") as (_, address), httpx.Client(headers=headers, timeout=30) as client:
-        told = client.post(f"{address}/chat", json={"message": words}).json()
-    assert told["receipts"] == ["f1 waits for your yes: “I live in Graz” (agent --as bot facts review)"]
 
 
 def user(words):

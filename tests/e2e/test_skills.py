@@ -244,9 +244,7 @@ def test_an_export_writes_over_nothing_else(program):
     file = program.work / "out" / "deploy-site" / "SKILL.md"
     file.write_text("mine")
     assert program("skills", "export", "--to", "out") == Ran(
-        2,
-        "",
-        "agent: out/deploy-site/SKILL.md exists already with other content; say --force to write over it\n",
+        2, "", "agent: out/deploy-site/SKILL.md exists already with other content; say --force to write over it\n"
     )
     assert file.read_text() == "mine"
     assert program("skills", "export", "deploy-site", "--to", "out", "--force").code == 0
@@ -281,10 +279,7 @@ WRONG = [
     (["import", "~no-such-user/x"], "there is no ~no-such-user/x"),
     (["import", "x" * 300], f"{'x' * 300} cannot be read: File name too long"),
     (["import", "."], ". holds no SKILL.md, and no folder with one"),
-    (
-        ["import", ".", "--accept"],
-        "--accept accepts every file without a review: say --yes as well, or leave it out",
-    ),
+    (["import", ".", "--accept"], "--accept accepts every file without a review: say --yes as well, or leave it out"),
     (["export"], "name the one skill to print, or say with --to where to write them all"),
     (["rm", "deploy-site", "k9"], "there is no skill 'k9'; `agent skills list` shows them all"),
     (

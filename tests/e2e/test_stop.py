@@ -73,12 +73,11 @@ def test_a_signal_ends_the_answer_in_order_and_what_came_is_kept(ask, program, s
     server.wait_until_idle()
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_in_the_silence_before_the_answer_ends_it_at_once(ask, program, server, sent, code):
+def test_a_signal_in_the_silence_before_the_answer_ends_it_at_once(ask, program, server):
     process = ask(SILENT)
-    process.send_signal(sent)
+    process.send_signal(signal.SIGTERM)
     began = time.monotonic()
-    assert ended(process).code == code
+    assert ended(process).code == 143
     assert time.monotonic() - began < 10
     assert kept(program) == [ASKED]
     server.wait_until(lambda: server.counters.cancelled == 1)
@@ -89,18 +88,6 @@ def test_ctrl_c_with_json_is_an_error_object(ask):
     process.send_signal(signal.SIGINT)
     ran = ended(process)
     assert ran == Ran(130, '{"schema": 1, "error": {"code": "cancelled", "message": "stopped"}}\n', "")
-
-
-def test_the_next_question_knows_what_was_cut_off(ask, program, server):
-    process = ask(SLOW)
-    seen(process, "one two")
-    process.send_signal(signal.SIGINT)
-    process.wait(30)
-    assert program("ask", "--session", "s1", "go on").code == 0
-    said = server.turns[-1]["messages"][2]
-    assert said["role"] == "assistant"
-    assert said["content"].startswith("one two")
-    assert said["content"].endswith(" ⟦ cut off here: cancelled ⟧")
 
 
 def test_a_time_limit_ends_the_answer_and_what_came_is_kept(program, server):
@@ -168,18 +155,3 @@ def test_every_word_is_on_disk_before_it_is_shown(ask, program):
         assert text.startswith(read)
         assert finish is None
     process.kill()
-
-
-def test_a_killed_answer_is_marked_when_its_session_goes_on(ask, program, server):
-    process = ask(SLOW)
-    seen(process, "one two")
-    process.kill()
-    process.wait(30)
-    assert program.rows("select finish from message order by id") == [("stop",), (None,)]
-    assert program("ask", "--session", "s1", "go on").code == 0
-    assert program.rows("select finish from message order by id") == [
-        ("stop",),
-        ("interrupted",),
-        ("stop",),
-        ("stop",),
-    ]

@@ -159,15 +159,3 @@ def test_a_rebuild_that_is_stopped_leaves_what_is_done(program, talk, server):
     assert (process.returncode, out, err) == (130, "made 1 summary\n", "agent: stopped\n")
     assert program.rows("select period, text from summary") == [("2026-01-02", "Mia weighs 4 kg.")]
     assert program("summaries", "rebuild", "2026-W01").err == "agent: 2026-W01 is made\n"
-
-
-def test_hiding_a_conversation_takes_it_out_of_its_day(program, talk, server):
-    server.play(script.reply("Mia weighs 4 kg. Graz was asked for."), script.reply("All of it."))
-    program("jobs", "run", "--until-idle")
-    at(program, 6, 13)("sessions", "rm", "s1")
-    server.play(script.reply("Graz was asked for."), script.reply("Graz."))
-    program("jobs", "run", "--until-idle")
-    assert program.rows("select period, text from summary order by id") == [
-        ("2026-01-02", "Graz was asked for."),
-        ("2026-W01", "Graz."),
-    ]

@@ -117,10 +117,7 @@ def test_a_zone_without_a_name_and_a_time_that_is_past_are_met_with_sense(progra
     program.env |= {**at(SATURDAY), "TZ": "CET-1CEST,M3.5.0,M10.5.0/3"}
     assert program("remind", "call", "at", "21:00").out == "kept t1 “call”, Saturday 28 Mar 2026, 21:00\n"
     refused = program("remind", "--at", "2020-01-01", "call")
-    assert (refused.code, refused.err) == (
-        2,
-        "agent: Wednesday 1 Jan 2020, 09:00 is past: name a time in the future\n",
-    )
+    assert (refused.code, refused.err) == (2, "agent: Wednesday 1 Jan 2020, 09:00 is past: name a time in the future\n")
 
 
 def due(program):

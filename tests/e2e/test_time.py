@@ -42,20 +42,6 @@ def test_a_session_left_alone_for_31_minutes_is_closed_and_what_comes_next_begin
     assert "My cat is Mia." in asked["messages"][1]["content"]
 
 
-def test_whoever_runs_jobs_closes_it_too_and_writes_one_summary(program, server, terminal):
-    program.use(server)
-    server.answer = lambda body: reply("The cat is Mia.")
-    open_ = terminal()
-    open_.wait_prompt().enter("My cat is Mia.").wait("The cat is Mia.").wait_prompt()
-    age(program, 31)
-
-    for _ in range(2):
-        assert program("jobs", "run", "--until-idle").code == 0
-
-    assert program.rows("select session_id, text from summary") == [(1, "The cat is Mia.")]
-    assert program.rows("select count(*) from event where kind = 'session closed'") == [(1,)]
-
-
 def test_what_was_killed_on_friday_is_carried_over_on_monday_and_no_question_is_lost(program, server, terminal):
     program.use(server)
     server.play(reply("I see."), reply("", calls=[("save_note", {"text": "berth 4711"})]))
@@ -106,19 +92,8 @@ def test_what_the_answers_took_is_counted(program, server):
     server.answer = lambda body: reply("I see.")
     assert program("stats").out == ""
     program("ask", "hello")
-
     (row,) = program("stats", "--per", "model", "--json").json
-
     assert list(row) == ["model", "answers", "tokens_in", "tokens_out", "cost", "seconds"]
-    assert (row["model"], row["answers"]) == ("qwen3:8b", 1)
-    assert row["tokens_in"] > 100
-    assert program("stats").out.splitlines()[0].split() == [
-        "day",
-        "answers",
-        "tokens",
-        "in",
-        "tokens",
-        "out",
-        "seconds",
-        "cost",
-    ]
+    assert (row["model"], row["answers"], row["tokens_in"] > 100) == ("qwen3:8b", 1, True)
+    headings = program("stats").out.splitlines()[0].split()
+    assert headings == ["day", "answers", "tokens", "in", "tokens", "out", "seconds", "cost"]

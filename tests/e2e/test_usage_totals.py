@@ -46,14 +46,6 @@ def test_http_counts_all_requests_in_every_form(tmp_path, server):
         assert events(bot.post("/v1/chat/completions", {**question, **options}))[-1]["usage"] == usage
 
 
-def test_a_turn_that_nobody_watches_counts_all_requests(tmp_path, server):
-    app = opened(tmp_path, server)
-    play_a_turn_with_a_tool_call(server)
-    outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule")
-    assert outcome.transcript.usage == TOTAL
-    app.db.close()
-
-
 def test_a_request_that_was_answered_with_nothing_counts_too(tmp_path, server):
     app = opened(tmp_path, server)
     server.play(

@@ -55,10 +55,6 @@ def test_notes_need_no_address(program):
     assert program("notes", "add", "tea", env={"AGENT_HOST": ""}).code == 0
 
 
-def test_auto_takes_the_model_that_chats(program):
-    assert program("ask", "--json", "hi", env={"AGENT_MODEL": "auto"}).json["model"] == CHAT.name
-
-
 def test_models_are_pulled_by_ollama_alone(program):
     ran = program("models", "pull", "qwen3:4b")
     assert (ran.code, "agent config set engine ollama" in ran.err) == (2, True)
