@@ -65,9 +65,8 @@ class AnsweredRequest:
 def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, writes: bool = True) -> tuple[Caller, str]:
     """Add a caller, or let a revoked one in again; returns it with its token. Raises UsageError for a name in use."""
     if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} is not a valid name of a caller: use lower-case letters and digits, as in home-server"
-        )
+        needed = "use lower-case letters and digits, as in home-server"
+        raise UsageError(f"{name!r} is not a valid name of a caller: {needed}")
     import secrets  # rarely needed
 
     token, now = secrets.token_urlsafe(32), time()
@@ -123,32 +122,21 @@ def record_visit(db: Database, caller: Caller, time: clock.Clock) -> None:
 
 def open_sessions(db: Database) -> list[int]:
     """Open conversations of callers that no turn holds."""
-    rows = db.rows(
-        """select id from session where closed_at is null and kind = 'chat' and holder is null
-             and place between 'http:' and 'http;' order by id"""
-    )
-    return [id for (id,) in rows]
+    query = """select id from session where closed_at is null and kind = 'chat' and holder is null
+               and place between 'http:' and 'http;' order by id"""
+    return [id for (id,) in db.rows(query)]
 
 
 # Idempotent requests, names of sessions, and transcripts by which a session is recognised.
 
 
-def save_request(
-    db: Database,
-    caller: Caller,
-    key: str,
-    session: int,
-    time: clock.Clock,
-    *,
-    hash: str = "",
-    message: int | None = None,
-) -> None:
+def save_request(db: Database, caller: Caller, key: str, session: int, time: clock.Clock, *, hash: str = "") -> None:
     """Record that a request with this key is answered in a session, or (NAMED and a name) what a session is called."""
     db.execute(
-        """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, ?, ?, ?, ?)
+        """insert into answered (owner, key, hash, session_id, at) values (?, ?, ?, ?, ?)
            on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,
-              message_id = excluded.message_id, lines = '{}', at = excluded.at""",
-        (caller.owner, _key(caller, key), hash, session, message, clock.utc(time())),
+              message_id = null, lines = '{}', at = excluded.at""",
+        (caller.owner, _key(caller, key), hash, session, clock.utc(time())),
     )
 
 
@@ -160,11 +148,9 @@ def find_request(db: Database, caller: Caller, key: str) -> AnsweredRequest | No
 
 def finish_request(db: Database, caller: Caller, key: str, message: int, lines: str = "{}") -> None:
     """Record the reply of a request, and the program's lines beside it as a JSON object."""
+    values = (message, lines, caller.owner, _key(caller, key))
     with db.write():
-        db.execute(
-            "update answered set message_id = ?, lines = ? where owner = ? and key = ?",
-            (message, lines, caller.owner, _key(caller, key)),
-        )
+        db.execute("update answered set message_id = ?, lines = ? where owner = ? and key = ?", values)
 
 
 def blank_lines(db: Database, found: Sequence[int]) -> None:
@@ -175,13 +161,12 @@ def record_transcript(
     db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock
 ) -> None:
     """Record the transcript of a session up to this message, so that its continuation is recognized."""
+    like, key = _key(caller, _TRANSCRIPT), _transcript_key(db, transcript)
+    former = "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?"
     with db.write():
-        like = _key(caller, _TRANSCRIPT)
-        db.execute(
-            "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?",
-            (session, caller.owner, len(like), like),
-        )
-        save_request(db, caller, _transcript_key(db, transcript), session, time, message=message)
+        db.execute(former, (session, caller.owner, len(like), like))
+        save_request(db, caller, key, session, time)
+        finish_request(db, caller, key, message)
 
 
 def find_by_transcript(db: Database, caller: Caller, transcript: str) -> AnsweredRequest | None:

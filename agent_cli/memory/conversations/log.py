@@ -8,6 +8,7 @@ is kept across sessions.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from datetime import datetime
@@ -367,15 +368,14 @@ def undecided_calls(db: Database, session: int) -> tuple[ToolCall, ...]:
     if not results:
         return ()
     reply = history(db, session, last=1, before=results[0].id)[0]
-    decided = events.subjects_since(db, clock.local(reply.at, reply.utc_offset), "call ", session)
+    decided = Counter(events.subjects_since(db, clock.local(reply.at, reply.utc_offset), "call ", session))
+    interrupted = {each.message.call_id for each in results if each.failed and each.message.text == INTERRUPTED}
     found = []
     for call in reply.message.calls:
-        if call.name in decided:
-            decided.remove(call.name)
-        else:
+        decided[call.name] -= 1
+        if decided[call.name] < 0 and call.id in interrupted:
             found.append(call)
-    interrupted = {each.message.call_id for each in results if each.failed and each.message.text == INTERRUPTED}
-    return tuple(call for call in found if call.id in interrupted)
+    return tuple(found)
 
 
 def reopen_calls(db: Database, session: int, calls: Sequence[ToolCall], time: clock.Clock) -> None:

@@ -32,8 +32,7 @@ _APPROVED = ("read_skill",)
 _CARRIED = re.compile(r"\(([sy])(\d+)(?=[),])")  # handles of the sessions and summaries that an opening tells of
 _NOTE = "a note"
 _MAX_QUESTIONS = 50  # whose recalled memories are followed
-_MIN_LENGTH = 4  # characters of a meaningful quote
-_MAX_LENGTH = 600
+_QUOTED = range(4, 601)  # characters of a meaningful quote
 
 
 @frozen
@@ -62,7 +61,7 @@ def trust(parts: Sequence[Part], start: int, end: int) -> Origin:
 def find(entries: Iterable[Entry], quote: str) -> Quote | None:
     """The quote in the first message of the person that contains it, ignoring differences in blanks; else None."""
     words = quote.strip().strip('"“”„«»').split()
-    if not _MIN_LENGTH <= len("".join(words)) <= _MAX_LENGTH:
+    if len("".join(words)) not in _QUOTED:
         return None
     pattern = re.compile(r"\s+".join(map(re.escape, words)))
     for entry in entries:
@@ -121,9 +120,9 @@ def describe(db: Database, messages: Sequence[int]) -> tuple[str, int | None]:
     return "", None
 
 
-def describe_in_session(db: Database, session: int, until: str) -> tuple[str, int | None]:
+def describe_in_session(db: Database, session: int | None, until: str) -> tuple[str, int | None]:
     last = db.value("select max(id) from said where session_id = ? and at <= ?", (session, until)) or 0
-    found = _read_in_sessions(db, [session], last + 1)
+    found = _read_in_sessions(db, [session], last + 1) if session else None
     return (_description(db, found), found.message) if found else ("", None)
 
 

@@ -390,7 +390,7 @@ def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
         now = f" (it is version {target.version} now)" if target.version != skill.base else ""
         reach += f", made from version {skill.base}{now}"
     session = skill.session_id if skill.trust in readings.ORIGINS else None
-    read, message = readings.describe_in_session(memory.db, session, skill.at) if session else ("", None)
+    read, message = readings.describe_in_session(memory.db, session, skill.at)
     source: dict[str, Any] = {
         "origin": skill.origin,
         "trust": skill.trust,
