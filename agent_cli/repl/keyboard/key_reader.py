@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import ClassVar, Self
 
 from prompt_toolkit.application import get_app_session
@@ -153,16 +154,12 @@ class KeyReader(_Keyboard):
                     self._output.flush()
                 self._input.read_keys()  # else they would reach the shell
 
-    def _read(self) -> None:
-        pressed = self._input.read_keys()
-        if pressed or self._has_ended():
+    def _read(self, *, flush: bool = False) -> None:
+        pressed = self._input.flush_keys() if flush else self._input.read_keys()
+        if pressed or (not flush and self._has_ended()):
             self._arrived.put_nowait(pressed)
-        else:  # Esc also begins the codes of other keys
-            asyncio.get_running_loop().call_later(_ESC_TIMEOUT, self._read_flushed)
-
-    def _read_flushed(self) -> None:
-        if pressed := self._input.flush_keys():
-            self._arrived.put_nowait(pressed)
+        elif not flush:  # Esc also begins the codes of other keys
+            asyncio.get_running_loop().call_later(_ESC_TIMEOUT, partial(self._read, flush=True))
 
 
 def _name(press: KeyPress) -> str:

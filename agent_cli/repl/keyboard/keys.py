@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prompt_toolkit import filters
-from prompt_toolkit.application import get_app, run_in_terminal
+from prompt_toolkit.application import Application, get_app, run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import Input
@@ -23,7 +23,7 @@ from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.layout.screen import Char
+from prompt_toolkit.layout.screen import Char, Screen
 
 from agent_cli.messages import Part
 from agent_cli.text import clean
@@ -387,3 +387,17 @@ def spare_loaded() -> None:
     """Keep the garbage collector from holding keys up: call it when a session begins, and when more is loaded."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)  # values made since the last search, and searches before a deeper one
+
+
+def spare_drawn(app: Application[Any]) -> None:
+    """Empty each drawing of the screen when the next one stands: prompt-toolkit holds it until it is searched for."""
+    last: Screen | None = None
+
+    def empty(app: Application[Any]) -> None:
+        nonlocal last
+        drawn = app.renderer.last_rendered_screen
+        if last is not None and last is not drawn:
+            last.data_buffer.clear()
+        last = drawn
+
+    app.after_render += empty

@@ -9,16 +9,18 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, get_app, get_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, VSplit, Window
 from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.output import Output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli.render.layout import cut, wrap, wrapped
@@ -98,6 +100,14 @@ async def choose(offered: PickerList) -> str:
     return offered.chosen(offered.matching(typed), 0, typed) if typed else ""
 
 
+@lru_cache(maxsize=1)
+def _application(input: Input, output: Output) -> "Application[str]":
+    """What shows each choice, made once: all keys and styles that prompt-toolkit knows take their time."""
+    app = Application[str](erase_when_done=True, input=input, output=output)
+    app.ttimeoutlen = _ESC_TIMEOUT
+    return app
+
+
 class Screen:
     def __init__(self, offered: PickerList):
         self._offered = offered
@@ -115,9 +125,8 @@ class Screen:
             Window(FormattedTextControl(self._list), height=Dimension(min=1, max=rows, preferred=rows)),
             Window(FormattedTextControl(self._preview), height=Dimension(min=0, max=preview, preferred=preview)),
         ]
-        layout = Layout(HSplit(parts), focused_element=control)
-        app = Application[str](layout, key_bindings=self._keys(), erase_when_done=True)
-        app.ttimeoutlen = _ESC_TIMEOUT
+        app = _application(get_app_session().input, get_app_session().output)
+        app.layout, app.key_bindings = Layout(HSplit(parts), focused_element=control), self._keys()
         return app
 
     def _keys(self) -> KeyBindings:

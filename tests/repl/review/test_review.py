@@ -153,11 +153,6 @@ def test_each_decision_has_a_receipt_and_the_end_a_sum(db, walk, three):
     assert states(db) == ["accepted", "accepted", "rejected"]
 
 
-def test_b_keeps_both(db, walk, three):
-    assert "\n✓ kept f3: The NAS answers at 192.168.1.20\n" in walk("s", "b", "q")
-    assert [facts.get(db, id, "person").state for id in (1, 3)] == ["accepted", "accepted"]
-
-
 def test_what_was_proposed_after_reading_something_foreign_stands_first_and_says_so(db, walk, session, three):
     read = log.add_user_message(
         db, session, HERE, [Part("sum this up", "typed"), Part("I owe 50", "file", "notes.txt")], NOON
@@ -265,22 +260,12 @@ def test_u_takes_the_last_decision_back_and_shows_it_again(db, walk, three, key,
     assert screen.endswith("0 kept, 0 rejected, 3 left\n")
 
 
-def test_u_goes_back_decision_by_decision(db, walk, three):
-    walk("y", "n", "u", "u", "q")
-    assert states(db) == WAITING
-
-
 def test_e_changes_the_words_which_are_shown_and_wait_for_y(db, walk, three):
     screen = walk("e", CLEAR, "I like green tea", ENTER, "q")
     assert "\n  + I like green tea\n    in your words now\n" in screen
     assert db.value("select statement from fact where id = 2") == "I like tea"
     walk("e", CLEAR, "I like green tea", ENTER, "y", "q")
     assert db.rows("select statement, state from fact where id = 2") == [("I like green tea", "accepted")]
-
-
-def test_words_of_one_own_are_undone_with_their_yes(db, walk, three):
-    walk("e", " and coffee", ENTER, "y", "u", "q")
-    assert db.rows("select statement, state from fact where id = 2") == [("I like tea", "pending")]
 
 
 @pytest.mark.parametrize("keys", [["e", CTRL_C], ["e", "x", CTRL_C], ["e", CLEAR, ENTER], ["e", ENTER]], ids=ascii)
@@ -368,14 +353,6 @@ def test_what_was_taken_back_elsewhere_is_not_taken_back_again(db, walk, three):
     screen = walk("y", "u", "q", between=(1, lambda: facts.undo(memory_of(db))))
     assert "\n  undone: it was taken back elsewhere already\n" in screen
     assert states(db) == WAITING
-
-
-def test_hidden_characters_are_taken_out_and_said(db, walk):
-    adoption.propose(memory_of(db), Claim("I like \u202etea\u200b\x1b[2J", "model"))
-    screen = walk("y")
-    assert "\n  + I like tea[2J\n    (hidden characters were removed)\n" in screen
-    assert db.rows("select statement from fact") == [("I like tea[2J",)]
-    assert not set(screen) & set("\u202e\u200b\x1b")
 
 
 def test_what_a_model_files_it_as_and_how_long_it_holds_is_shown(db, walk):

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
@@ -141,29 +140,6 @@ def test_u_takes_back_a_fact_and_a_skill_one_after_the_other(db, walk):
     assert skills.get(db, 1, "person").text == DEPLOY
 
 
-def test_the_last_decision_is_taken_back_whole_when_the_review_is_over(db, reviewer, walk):
-    skills.add(memory_of(db), DEPLOY)
-    adoption.propose(memory_of(db), Claim("I like tea", "model"))
-    propose(db, BETTER)
-    assert walk("A", "y", "e", "s", ENTER).endswith("agent facts undo takes the last decision back\n")
-
-    assert review.undo_batch(reviewer, review.last_batch(reviewer)) == [
-        "f1 waits again",
-        "k1 deploy-site is version 1 again",
-        "k2 waits again",
-    ]
-    assert review.pending(reviewer) == [("fact", 1), ("skill", 2)]
-    assert review.undo_batch(reviewer, review.last_batch(reviewer)) == []
-
-
-def test_where_a_fact_changed_since_no_decision_on_a_skill_is_taken_back(db, reviewer, walk):
-    propose(db)
-    walk("n")
-    adoption.add(memory_of(db, lambda: NOON + timedelta(minutes=1)), Claim("I like tea", "typed"))
-
-    assert review.undo_batch(reviewer, review.last_batch(reviewer)) == []
-
-
 def test_capital_a_keeps_facts_and_skills(db, walk):
     adoption.propose(memory_of(db), Claim("I like tea", "model"))
     propose(db)
@@ -255,19 +231,6 @@ A model wrote it.
 1 keep it
 """
     )
-
-
-def test_of_two_reviewers_only_one_decides_and_a_text_that_changed_is_seen_first(db, reviewer):
-    skill = skills.add(memory_of(db), DEPLOY)
-    propose(db, BETTER)
-    shown = review.read(reviewer, ("skill", 2))
-    skills.edit(memory_of(db), skill, DEPLOY.replace("step 12", "other"))
-    with pytest.raises(UsageError, match="k2 has changed since it was shown"):
-        review.accept(reviewer, shown)
-    review.reject(reviewer, review.read(reviewer, ("skill", 2)))
-    with pytest.raises(UsageError, match="k2 was decided meanwhile: it is rejected"):
-        review.accept(reviewer, shown)
-    assert states(db) == [("accepted", 2), ("rejected", 1)]
 
 
 def test_both_kinds_are_counted_and_what_expired_is_told_once(db, session):

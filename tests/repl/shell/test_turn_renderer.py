@@ -1,7 +1,6 @@
 """A turn as the person sees it."""
 
 import io
-import re
 import threading
 from itertools import pairwise
 
@@ -164,14 +163,6 @@ def test_a_person_sees_that_the_model_is_loaded_first_and_then_only_the_answer(p
     shell = terminal().wait_prompt().enter("hi").wait("loading qwen3:8b …").type("and").wait("there").wait("❯ and")
     assert "❯ hi\nHello\n\nthere\n\n❯ and" in shell.text
     assert b"\x1b[1mHello\x1b[m" in shell.raw
-
-
-def test_without_colours_the_answer_is_as_it_was_written(program, server, terminal):
-    server.play(script.reply("# Hello\n\n**there**"))
-    program.use(server)
-    shell = terminal(NO_COLOR="1").wait_prompt().enter("hi").wait("Hello\n\nthere\n\n❯")
-    assert b"\x1b[1mthere" in shell.raw
-    assert not re.search(rb"\x1b\[(?:\d;)*3[0-7]m", shell.raw)
 
 
 def test_a_long_wait_for_the_model_says_what_to_do():
