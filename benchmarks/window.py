@@ -20,7 +20,7 @@ from agent_cli.app.app import App, open_app
 from agent_cli.memory.conversations import sessions
 from agent_cli.messages import Part
 from tests.conftest import CHAT
-from tests.ollama_server import context
+from tests.ollama_server import chat
 from tests.ollama_server.script import reply
 from tests.ollama_server.server import OllamaServer
 
@@ -99,7 +99,7 @@ def _text(request: Any) -> str:
 
 
 def _tokens(messages: Sequence[dict[str, Any]]) -> int:
-    return context.count(messages, None, 4.0)
+    return chat.count_tokens(messages, None)
 
 
 def _behind(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> int:
