@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from agent_cli.cli import usage
-from agent_cli.cli.main import COMMANDS
+from agent_cli.cli.usage import COMMANDS
 from agent_cli.config import settings_file
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
