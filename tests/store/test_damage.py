@@ -8,7 +8,7 @@ import pytest
 from agent_cli.errors import StoreError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import index
+from agent_cli.memory.search import index, vectors
 from agent_cli.messages import Part
 from agent_cli.store import backup, file, file_check, schema
 from agent_cli.store.db import Database
@@ -247,6 +247,17 @@ def test_an_index_whose_declaration_is_damaged_is_said_in_a_sentence_and_the_row
     assert "unrecognized option" in file_check.check(db).canonical[0]
     db.close()
     assert {each.table: each.lost for each in backup.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0
+
+
+def test_where_no_table_for_vectors_can_be_made_the_damage_is_said_in_a_sentence(path):
+    made(path).close()
+    with path.open("r+b") as raw:
+        raw.seek(32)
+        raw.write(b"\0\0\xff\xff" + b"\0\0\0\1")  # the first free page is one that is not there
+    db = reopened(path)
+    with pytest.raises(StoreError, match="the database is damaged; `agent db check` says where and what to do"):
+        vectors.create(db, "embedder", 64, 0.5)
+    db.close()
 
 
 def test_an_index_whose_name_has_one_letter_of_another_case_is_said_and_all_rows_are_saved(path, tmp_path):

@@ -154,6 +154,8 @@ def test_a_file_that_is_no_database_is_a_sentence(path):
 
     with pytest.raises(StoreError, match=r"memory\.db: this is not an SQLite database; name another file with --db"):
         Database(path).rows("select * from sqlite_schema")
+    with pytest.raises(StoreError, match="the database cannot be opened; check that its folder exists"):
+        Database(path.parent).rows("select 1 from sqlite_schema")
 
 
 def test_a_damaged_file_is_a_sentence(file, path):

@@ -70,10 +70,7 @@ def test_messages_that_share_its_rare_words_are_shown_with_how_many(file):
     plan = planned(file, "m1")
 
     assert plan.keywords.words == ("bartholomew", "purple", "elephant", "attic")
-    assert related(plan) == {
-        "m3": "shares 2 of 4 words: bartholomew, elephant",
-        "m4": "shares 1 of 4 words: attic",
-    }
+    assert related(plan) == {"m3": "shares 2 of 4 words: bartholomew, elephant", "m4": "shares 1 of 4 words: attic"}
     taken = forget.with_related(file, plan, ["m3", "m4"])
     receipt = erasure_receipt.erase(file, taken, noon)
     assert receipt.clean, receipt

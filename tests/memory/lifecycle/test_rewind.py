@@ -233,11 +233,7 @@ def test_what_waited_and_was_jotted_is_given_back_too(db, session, last):
     anew = adoption.propose(memory_of(db), replace(claim, message=asked))
     closing.recover(db, session, HERE, later)
     assert [facts.get(db, each.id, HERE.owner).state for each in (waits, anew)] == ["pending", "expired"]
-    assert [version.change for version in facts.history(db, waits.id)] == [
-        "proposed",
-        "withdrawn",
-        "proposed again",
-    ]
+    assert [version.change for version in facts.history(db, waits.id)] == ["proposed", "withdrawn", "proposed again"]
     assert log.notes(db, session) == ["the printer"]
 
 
