@@ -46,16 +46,14 @@ def token_usage(db: Database, owner: str, per: Per, limit: int) -> list[dict[str
             group by key having key is not null order by max(m.id) desc limit ?""",
         (owner, limit),
     )
+    kind, names = "session" if per == "session" else "message", (per, "answers", "tokens_in", "tokens_out")
     return [
         {
-            per: ids.handle("session" if per == "session" else "message", key) if isinstance(key, int) else key,
-            "answers": answers,
-            "tokens_in": tokens_in,
-            "tokens_out": tokens_out,
+            **dict(zip(names, (ids.handle(kind, key) if isinstance(key, int) else key, *counts), strict=True)),
             "cost": round(cost, 6),
             "seconds": round(seconds, 1),
         }
-        for key, answers, tokens_in, tokens_out, cost, seconds in rows
+        for key, *counts, cost, seconds in rows
     ]
 
 
@@ -122,19 +120,13 @@ def events_after(db: Database, owner: str, number: int, limit: int = 500) -> tup
             from event e where e.id > ? order by e.id limit ?""",
         (number, limit),
     )
-    seen = [
-        {
-            "id": ids.handle("event", id),
-            "kind": kind,
-            "actor": actor,
-            "session": ids.handle("session", session) if session else None,
-            "subject": subject,
-            "hash": hash,
-            "at": at,
-        }
-        for id, kind, actor, session, subject, hash, at, of in rows
-        if of == owner or (of is None and owner == PERSON)
-    ]
+    columns = ("id", "kind", "actor", "session", "subject", "hash", "at")
+    seen = []
+    for *values, of in rows:
+        if of == owner or (of is None and owner == PERSON):
+            row = dict(zip(columns, values, strict=True))
+            session = ids.handle("session", row["session"]) if row["session"] else None
+            seen.append({**row, "id": ids.handle("event", row["id"]), "session": session})
     return seen, rows[-1][0] if rows else number
 
 

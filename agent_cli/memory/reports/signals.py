@@ -6,7 +6,6 @@ at the time of the row.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.memory.conversations import sessions
@@ -29,7 +28,7 @@ _DONE = """from event e join task t on t.id = cast(substr(e.subject, 2) as integ
 
 @frozen
 class Due:
-    """Ids of open tasks that are overdue or due later today, and the number of all open tasks."""
+    """Ids of open tasks that are overdue or due later today, the longest overdue first, and the number of all."""
 
     overdue: tuple[int, ...]
     today: tuple[int, ...]
@@ -38,6 +37,8 @@ class Due:
 
 @frozen
 class Calls:
+    """How often a tool was called; the most used comes first."""
+
     tool: str
     allowed: int
     refused: int
@@ -54,36 +55,14 @@ class Signals:
 
 def read(db: Database, owner: str, now: datetime, since: datetime) -> Signals:
     """All figures. `since`: the start of the time in which calls are counted."""
-    return Signals(
-        turns(db, owner, now.date()),
-        _streak(db, _SAID, owner, now.date()),
-        _streak(db, _DONE, owner, now.date()),
-        due(db, owner, now),
-        calls(db, owner, since),
-    )
-
-
-def turns(db: Database, owner: str, day: date) -> int:
-    return int(db.value(f"select count(*) {_SAID}", (*_day_bounds(day), owner)))
-
-
-def due(db: Database, owner: str, now: datetime) -> Due:
-    """The open tasks due by the end of the day, the longest overdue first."""
-    night = datetime.combine(now.date() + timedelta(days=1), time(), now.tzinfo)
-    rows = db.rows(
-        """select id, due_at < ?2 from task
-           where owner = ?1 and state = 'open' and hidden_at is null and due_at is not null and due_at < ?3
-           order by due_at, id""",
+    today = now.date()
+    night = datetime.combine(today + timedelta(days=1), time(), now.tzinfo)
+    open_tasks = "from task where owner = ?1 and state = 'open' and hidden_at is null"
+    due = db.rows(
+        f"""select id, due_at < ?2 {open_tasks} and due_at is not null and due_at < ?3 order by due_at, id""",
         (owner, clock.utc(now), clock.utc(night)),
     )
-    every = db.value("select count(*) from task where owner = ? and state = 'open' and hidden_at is null", (owner,))
-    overdue = tuple(id for id, late in rows if late)
-    return Due(overdue, tuple(id for id, late in rows if not late), int(every))
-
-
-def calls(db: Database, owner: str, since: datetime) -> tuple[Calls, ...]:
-    """How often each tool was called since then, and how often refused; the most used first."""
-    rows = db.rows(
+    calls = db.rows(
         """select e.subject, sum(e.kind like 'call allowed%') as allowed, sum(e.kind like 'call refused%')
            from event e join session s on s.id = e.session_id
            where e.uid >= ?1 and e.kind like 'call %' and s.owner = ?2
@@ -91,7 +70,14 @@ def calls(db: Database, owner: str, since: datetime) -> tuple[Calls, ...]:
            group by e.subject order by allowed desc, e.subject""",
         (ids.lowest(since), owner),
     )
-    return tuple(Calls(*row) for row in rows)
+    overdue, later = (tuple(id for id, late in due if bool(late) is is_late) for is_late in (True, False))
+    return Signals(
+        db.value(f"select count(*) {_SAID}", (*_day_bounds(today), owner)),
+        _streak(db, _SAID, owner, today),
+        _streak(db, _DONE, owner, today),
+        Due(overdue, later, db.value(f"select count(*) {open_tasks}", (owner,))),
+        tuple(Calls(*row) for row in calls),
+    )
 
 
 def _day_bounds(day: date) -> tuple[str, str, str]:
@@ -172,7 +158,21 @@ def format_day(db: Database, owner: str, now: datetime) -> str:
     """The lines of the day, the newest of each kind first; empty when nothing happened."""
     begin = datetime.combine(now.date(), time(), now.tzinfo)
     day = {"owner": owner, "since": clock.utc(begin), "until": clock.utc(begin + timedelta(days=1))}
-    found = {"said": _said(db, day)}
+    # Each session with its name and number of messages, scheduled runs and side questions included.
+    spoken = db.rows(
+        """select session_id, count(*) from said
+           where owner = :owner and role = 'user' and at >= :since and at < :until
+             and session_id in (select id from session where owner = :owner and last_at >= :since and hidden_at is null)
+           group by session_id order by max(id) desc""",
+        day,
+    )
+    named = [(sessions.get(db, id, owner), count) for id, count in spoken]
+    found = {
+        "said": [
+            f"{each.handle} “{one_line(sessions.name(db, each), _WIDE)}” ({text.counted(count, 'message')})"
+            for each, count in named
+        ]
+    }
     for name, (kind, query) in _OF_DAY.items():
         found[name] = [
             f"{ids.handle(kind, id)} {one_line(words, _WIDE)}{''.join(more)}"
@@ -183,19 +183,3 @@ def format_day(db: Database, owner: str, now: datetime) -> str:
         more = [f"and {len(rows) - _MOST} more"] if len(rows) > _MOST else []
         lines += [f"{name}: {'; '.join([*rows[:_MOST], *more])}"] if rows else []
     return "\n".join(lines)
-
-
-def _said(db: Database, day: dict[str, Any]) -> list[str]:
-    """Each session with its name and number of messages, scheduled runs and side questions included."""
-    rows = db.rows(
-        """select session_id, count(*) from said
-           where owner = :owner and role = 'user' and at >= :since and at < :until
-             and session_id in (select id from session where owner = :owner and last_at >= :since and hidden_at is null)
-           group by session_id order by max(id) desc""",
-        day,
-    )
-    found = [(sessions.get(db, id, day["owner"]), count) for id, count in rows]
-    return [
-        f"{each.handle} “{one_line(sessions.name(db, each), _WIDE)}” ({text.counted(count, 'message')})"
-        for each, count in found
-    ]

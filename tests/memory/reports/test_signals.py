@@ -55,7 +55,7 @@ def test_days_in_a_row_reach_to_today_or_yesterday_and_end_at_the_first_gap(db, 
 def test_a_day_is_that_of_the_clock_at_which_it_was_said(db, session):
     say(db, session, datetime(2026, 1, 2, 0, 30, tzinfo=VIENNA))
     say(db, session, datetime(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-8))))
-    assert [signals.turns(db, "person", NOW.date() - days * DAY) for days in (0, 1)] == [1, 1]
+    assert [signals.read(db, "person", NOW - days * DAY, NOW).turns_today for days in (0, 1)] == [1, 1]
 
 
 def test_what_was_taken_back_or_said_by_others_is_not_counted(db, session):
@@ -63,7 +63,8 @@ def test_what_was_taken_back_or_said_by_others_is_not_counted(db, session):
     say(db, sessions.start(db, Scope("caller", "/"), NOW), NOW, scope=Scope("caller", "/"))
     with db.write():
         log.undo_from(db, session, first, NOW)
-    assert (signals.turns(db, "person", NOW.date()), signals.read(db, "person", NOW, NOW).days_said) == (0, 0)
+    read = signals.read(db, "person", NOW, NOW)
+    assert (read.turns_today, read.days_said) == (0, 0)
 
 
 def test_what_is_due_is_told_the_longest_overdue_first(db):
@@ -75,7 +76,7 @@ def test_what_is_due_is_told_the_longest_overdue_first(db):
     task(db, NOW - DAY, state="done")
     task(db, NOW - DAY, hidden_at=clock.utc(NOW))
     task(db, NOW - DAY, owner="caller")
-    assert signals.due(db, "person", NOW) == Due((later, late), (today,), 5)
+    assert signals.read(db, "person", NOW, NOW).due == Due((later, late), (today,), 5)
 
 
 def test_tasks_done_on_days_in_a_row_are_told_from_the_events(db):
@@ -95,8 +96,8 @@ def test_calls_are_counted_by_tool_and_those_refused_apart(db, session):
         (0, "note written", "n1"),
     ):
         events.append(db, lambda days=days: NOW - days * DAY, kind, name, actor="program", session=session)
-    assert signals.calls(db, "person", NOW - 2 * DAY) == (Calls("jot", 2, 1), Calls("save_note", 0, 1))
-    assert signals.calls(db, "caller", NOW - 2 * DAY) == ()
+    assert signals.read(db, "person", NOW, NOW - 2 * DAY).calls == (Calls("jot", 2, 1), Calls("save_note", 0, 1))
+    assert signals.read(db, "caller", NOW, NOW - 2 * DAY).calls == ()
 
 
 @pytest.mark.parametrize(
