@@ -39,7 +39,7 @@ def planned(db, *named):
 
 def about(db, words):
     """What goes with a topic."""
-    return forget.planned(db, provenance.select_by_topic(db, "person", words), words)
+    return forget.planned(db, provenance.select_by_topic(db, "person", words))
 
 
 def erase(db, *named):

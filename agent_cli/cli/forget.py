@@ -95,7 +95,7 @@ def _plan(app_: App, handles: list[str], about: str, since: str | None, until: s
     if handles:
         return forget.planned(db, provenance.select_by_handle(db, owner, handles))
     chosen = provenance.select_by_topic(db, owner, about, since, until)
-    return forget.planned(db, chosen, about, None if about else NO_KEYWORDS)
+    return forget.planned(db, chosen, None if about else NO_KEYWORDS)
 
 
 def _show(plan: forget.ErasurePlan, as_json: bool) -> None:

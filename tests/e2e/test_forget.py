@@ -166,7 +166,7 @@ from datetime import datetime
 from pathlib import Path
 noon = datetime.fromisoformat({NOON.isoformat()!r})
 db = file.open_file(Path({str(program.db)!r}), noon, print)
-plan = forget.planned(db, provenance.select_by_topic(db, "person", {SECRET!r}), {SECRET!r})
+plan = forget.planned(db, provenance.select_by_topic(db, "person", {SECRET!r}))
 forget.erase(db, plan, lambda: noon)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -268,10 +268,18 @@ def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: S
 
 
 def _in_backup(path: Path, wanted: KeywordMatcher) -> int:
+    """How many texts of a backup, of any version, have a wanted word, without its indexes."""
     if path.name.endswith(("-wal", "-journal")):
         return 0
+    columns = """select t.name, c.name from pragma_table_list t, pragma_table_info(t.name) c
+                 where t.schema = 'main' and t.type = 'table' and c.type = 'TEXT'
+                   and (t.name, c.name) <> ('meta', 'value')"""
     try:
-        with closing(Database(path, read_only=True)) as copy:
-            return occurrences.texts_with(copy, wanted)
+        with closing(Database(path, read_only=True)) as db:
+            return sum(
+                bool(occurrences.found_in(wanted, text))
+                for table, column in db.rows(columns)
+                for (text,) in db.rows(f'select "{column}" from "{table}" where "{column}" <> \'\'')
+            )
     except StoreError as error:
         raise StoreError(f"{path} cannot be read, so it cannot be searched: delete it, or make it again") from error

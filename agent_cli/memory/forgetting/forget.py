@@ -52,7 +52,6 @@ class ErasurePlan:
     version: tuple[int, int]  # change counter of the file at planning
     skills: Sequence[str] = ()  # lines about skills that lose a version
     files: Sequence[str] = ()  # sentences about files of which sections are erased
-    topic: str = ""
     keywords: Keywords = NO_KEYWORDS  # the words to look for in the rows that stay
     related: Sequence[RelatedRow] = ()  # rows that stay and say the same
 
@@ -103,7 +102,7 @@ class ErasurePlan:
         }
 
 
-def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keywords | None = None) -> ErasurePlan:
+def planned(db: Database, request: ErasureRequest, wanted: Keywords | None = None) -> ErasurePlan:
     """What a request erases. Raises UsageError when that is nothing, or while one of the messages is being answered.
 
     `wanted`: the words to look for in other rows; None: those of what the request names.
@@ -112,21 +111,20 @@ def planned(db: Database, request: ErasureRequest, topic: str = "", wanted: Keyw
     version = db.change_counter()
     walk = provenance.walk(db, request)
     _refuse_unfinished(db, walk)
-    keywords = _keywords(db, request, topic) if wanted is None else wanted
-    copies, terms = occurrences.find_copies(db, walk, provenance.texts(db, walk), topic, request.owner, keywords)
+    keywords = _keywords(db, request) if wanted is None else wanted
+    copies, terms = occurrences.find_copies(db, walk, keywords)
     counts = provenance.counts(db, walk)
     for copy in provenance.COPIES:
         if many := len(copies.rows[copy.name]) + len(walk[copy.name]):
             counts[copy.name] = counts.get(copy.name, 0) + many
     if not counts:
-        about = f" about {topic!r}" if topic else ""
+        about = f" about {request.topic!r}" if request.topic else ""
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines, count = provenance.lines(db, walk, _SHOWN)
     return ErasurePlan(
         *(request, walk, copies, terms, counts, lines, count - len(lines), version),
         skills.describe_shortened(db, walk),
         documents.files(db, walk),
-        topic,
         keywords,
         _find_related(db, walk, copies.of_table("message"), keywords),
     )
@@ -138,14 +136,14 @@ def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> Era
         offered = {row.handle for row in plan.related}
         if left := [each for each in handles if each.startswith("y") == are_summaries and each in offered]:
             more = provenance.select_by_handle(db, plan.request.owner, left)
-            plan = planned(db, plan.request.with_(more), plan.topic, plan.keywords)
+            plan = planned(db, plan.request.with_(more), plan.keywords)
     return plan
 
 
-def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
+def _keywords(db: Database, request: ErasureRequest) -> Keywords:
     """The words of what is named; none for a session or a file, much of which other rows say by chance."""
-    if topic:
-        return occurrences.choose_keywords(db, [topic])
+    if request.topic:
+        return occurrences.choose_keywords(db, [request.topic])
     if "session" in request.rows or sum(map(len, request.rows.values())) > _MOST_NAMED:
         return NO_KEYWORDS
     cut = {"message": conversations.cut_messages(db, request)}
@@ -159,20 +157,15 @@ def _keywords(db: Database, request: ErasureRequest, topic: str) -> Keywords:
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
     """Delete all that was planned, or nothing. Raises UsageError when it has changed since it was planned."""
     version, copies = plan.version, plan.verbatim_copies
-
-    def find_again() -> Copies:
-        texts = provenance.texts(db, plan.walk)
-        return occurrences.find_copies(db, plan.walk, texts, plan.topic, plan.request.owner, plan.keywords)[0]
-
     if db.change_counter() != version:  # outside of the transaction: this may take seconds
-        version, copies = db.change_counter(), find_again()
+        version, copies = db.change_counter(), occurrences.find_copies(db, plan.walk, plan.keywords)[0]
     with db.write():
         walk = provenance.walk(db, plan.request)
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it again")
         _refuse_unfinished(db, walk)
         if db.change_counter() != version:
-            copies = find_again()
+            copies = occurrences.find_copies(db, walk, plan.keywords)[0]
         for copy in provenance.COPIES:
             copy.erase(db, copies.rows[copy.name])
         for table in provenance.TABLES.values():

@@ -5,6 +5,7 @@ are erased too, and what else says the same; other messages, notes and facts wit
 decides. After it: what is left, by handles of rows and names of folders, callers and backups.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
@@ -14,7 +15,7 @@ from typing import Any
 from agent_cli import kinds
 from agent_cli.memory import lineage
 from agent_cli.memory.forgetting import provenance
-from agent_cli.memory.forgetting.provenance import COPIES, SINGULAR, TABLES, Texts
+from agent_cli.memory.forgetting.provenance import COPIES, SINGULAR, TABLES
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import (
     MIN_LINE,
@@ -83,14 +84,13 @@ class Copies:
         return tuple(id for copy in COPIES if copy.table == table for id in self.rows.get(copy.name, ()))
 
 
-def find_copies(
-    db: Database, walk: Walk, texts: Texts, topic: str = "", owner: str = PERSON, keywords_: Keywords = NO_KEYWORDS
-) -> tuple[Copies, SearchTerms]:
-    """The rows that repeat these texts or the topic, and the words and lines that no remaining row contains.
+def find_copies(db: Database, walk: Walk, keywords_: Keywords) -> tuple[Copies, SearchTerms]:
+    """The rows that repeat erased texts or the topic, and the words and lines that no remaining row contains.
 
     Rows of other owners stay and are not named. A line that other sections of files contain too, such as a license, is
     kept in results of tools.
     """
+    texts, topic, owner = provenance.texts(db, walk), walk.request.topic, walk.request.owner
     personal, other = [*texts.personal, *texts.files], texts.other
     statements = {fold(text).strip(" .!?…\n") for text in texts.statements}
     lines = {*line_ends(personal), *(text for text in statements if MIN_STATEMENT <= len(text) < MIN_PERSONAL)}
@@ -172,13 +172,12 @@ def _repeating(
     rows: list[int] = []
     for page in _pages(db, copy.table, copy.text):
         whole = "\n".join(text for _, text in page)
-        if short or wanted.found_in(fold(whole)) or words.may_match(plain(whole)):
-            rows += [
-                id
-                for id, text in page
-                if id not in going
-                and (wanted.found_in(folded := fold(text)) or folded in short or found_in(words, text))
-            ]
+        if not (short or wanted.found_in(fold(whole)) or words.may_match(plain(whole))):
+            continue
+        for id, text in page:
+            folded = fold(text)
+            if id not in going and (wanted.found_in(folded) or folded in short or found_in(words, text)):
+                rows.append(id)
     return _of_owner(db, copy.table, tuple(rows), owner)
 
 
@@ -193,8 +192,9 @@ def found_in_rows(db: Database, wanted: Iterable[str]) -> set[str]:
             left -= found
             if not left:
                 break
-    rows = db.rows("select type || name || tbl_name || char(10) || coalesce(sql, '') from sqlite_schema")
-    schema = "\n".join(str(row) for (row,) in rows).casefold()  # names are adjacent in the file
+    declared = """select group_concat(type || name || tbl_name || char(10) || coalesce(sql, ''), char(10))
+                  from sqlite_schema"""
+    schema = str(db.value(declared)).casefold()  # names are adjacent in the file
     return found | {piece for piece in left if piece in schema}
 
 
@@ -254,9 +254,7 @@ def _joined(columns: Sequence[str]) -> str:
 def remaining_rows_with(db: Database, wanted: KeywordMatcher) -> tuple[list[str], list[str]]:
     """Everything in the file that has a wanted word: the handles of rows that the person can forget by name, and
     everything else, in words."""
-    handles: dict[str, None] = {}
-    folders: dict[str, None] = {}
-    others: dict[str, int] = {}
+    handles, folders, others = dict[str, None](), dict[str, None](), Counter[str]()
     for row in rows_with(db, wanted):
         kind = kinds.BY_LETTER.get(row.handle[:1])
         # A title names a whole session, and what belongs to another owner is not named by its handle.
@@ -266,7 +264,7 @@ def remaining_rows_with(db: Database, wanted: KeywordMatcher) -> tuple[list[str]
         elif kind and is_named and _of_owner(db, kind.table, (row.number,), PERSON):
             handles[row.handle] = None
         else:
-            others[_label(row)] = others.get(_label(row), 0) + 1
+            others[_label(row)] += 1
     listed = [*folders]
     more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
     named = [f"the name of the folder of {', '.join(listed[:_NAMED])}{more}"] if folders else []
@@ -300,15 +298,3 @@ def in_files(wanted: KeywordMatcher, files: Iterable[Path]) -> list[str]:
         except OSError as error:
             found.append(f"perhaps the file {path}, which cannot be read ({error.strerror})")
     return found
-
-
-def texts_with(db: Database, wanted: KeywordMatcher) -> int:
-    """How many texts of a database of any version have a wanted word, without its indexes."""
-    count = 0
-    tables = db.rows("select name from pragma_table_list where schema = 'main' and type = 'table'")
-    for (table,) in tables:
-        for (column,) in db.rows("select name from pragma_table_info(?) where type = 'TEXT'", (table,)):
-            if (table, column) != ("meta", "value"):
-                rows = db.rows(f'select "{column}" from "{table}" where "{column}" <> \'\'')
-                count += sum(bool(found_in(wanted, text)) for (text,) in rows)
-    return count

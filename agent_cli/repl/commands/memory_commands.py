@@ -136,7 +136,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     if provenance.are_handles(words):
         plan = forget.planned(app.db, provenance.select_by_handle(app.db, owner, words))
     else:
-        plan = forget.planned(app.db, provenance.select_by_topic(app.db, owner, argument), argument)
+        plan = forget.planned(app.db, provenance.select_by_topic(app.db, owner, argument))
 
     if set(plan.counts) == {"prompts"} and log.prompts_are_command(
         app.db, plan.verbatim_copies.rows["prompts"], "/forget"

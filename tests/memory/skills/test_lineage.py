@@ -158,7 +158,7 @@ def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     skills.edit(memory_of(file), skills.get(file, 1, "person"), text)
     write(file, "call", "Call Anna.")
     names = provenance.select_by_topic(file, "person", "Anna")
-    plan = forget.planned(file, names, "Anna")
+    plan = forget.planned(file, names)
     assert (plan.format_counts, plan.format_lines()[-1]) == (
         "1 skill, 1 skill in part",
         "k1 open-safe: goes back to version 1",
