@@ -128,7 +128,7 @@ def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> 
     now = clock.utc(time())
     with db.write():
         index.erase(db, "n", [note.id])  # before its words change
-        rows.change(db, "note", note.id, time, "changed", content=body, text=body, title=title, changed_at=now)
+        rows.change(db, "note", note.id, time, "changed", words=body, text=body, title=title, changed_at=now)
     return replace(note, title=title, text=body, changed_at=now)
 
 

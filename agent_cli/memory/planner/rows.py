@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, kinds
+from agent_cli.clock import Clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
@@ -12,7 +13,7 @@ from agent_cli.store.db import Database, Row
 
 
 def insert(
-    db: Database, kind: str, scope: Scope, now: datetime, event: str, content: str, *, actor: str, **columns: Any
+    db: Database, kind: str, scope: Scope, now: datetime, what: str, words: str, *, actor: str, **columns: Any
 ) -> int:
     """Add a row; its id."""
     row = {"uid": ids.new(now), "owner": scope.owner, "place": scope.place, "at": clock.utc(now)}
@@ -21,7 +22,7 @@ def insert(
     with db.write():
         id = db.insert(f"insert into {kind} ({names}) values ({places})", tuple(row.values()))
         handle = ids.handle(kind, id)
-        events.append(db, lambda: now, f"{kind} {event}", handle, actor=actor, session=session, content=content)
+        events.append(db, lambda: now, f"{kind} {what}", handle, actor=actor, session=session, content=words)
     return id
 
 
@@ -35,20 +36,12 @@ def get(db: Database, kind: str, columns: str, id: int, owner: str) -> Row:
 
 
 def change(
-    db: Database,
-    kind: str,
-    id: int,
-    time: clock.Clock,
-    event: str,
-    *,
-    actor: str = "person",
-    content: str = "",
-    **columns: Any,
+    db: Database, kind: str, id: int, time: Clock, what: str, *, actor: str = "person", words: str = "", **columns: Any
 ) -> None:
     assignments = ", ".join(f"{name} = :{name}" for name in columns)
     with db.write():
         db.execute(f"update {kind} set {assignments} where id = :id", {**columns, "id": id})
-        events.append(db, time, f"{kind} {event}", ids.handle(kind, id), actor=actor, content=content)
+        events.append(db, time, f"{kind} {what}", ids.handle(kind, id), actor=actor, content=words)
 
 
 def erase(db: Database, kind: str, found: Iterable[int]) -> None:

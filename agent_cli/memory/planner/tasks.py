@@ -214,7 +214,7 @@ def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task
 def edit(db: Database, task: Task, words: str, time: clock.Clock) -> Task:
     """Replace its text. Raises UsageError when it is empty or too long."""
     words = _clean_text(words)
-    return _change(db, task, "changed", time, content=words, text=words)
+    return _change(db, task, "changed", time, words=words, text=words)
 
 
 def move(db: Database, task: Task, due_time: DueTime | None, time: clock.Clock) -> Task:
@@ -288,10 +288,10 @@ def _stored(due_time: DueTime | None) -> dict[str, Any]:
 
 
 def _change(
-    db: Database, task: Task, event: str, time: clock.Clock, *, actor: str = "person", content: str = "", **columns: Any
+    db: Database, task: Task, what: str, time: clock.Clock, *, actor: str = "person", words: str = "", **columns: Any
 ) -> Task:
     columns["changed_at"] = clock.utc(time())
-    rows.change(db, "task", task.id, time, event, actor=actor, content=content, **columns)
+    rows.change(db, "task", task.id, time, what, actor=actor, words=words, **columns)
     return get(db, task.id, task.owner)
 
 
