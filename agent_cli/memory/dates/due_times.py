@@ -1,11 +1,9 @@
 """When something is due: "Friday 3pm", "in two hours", "übermorgen um 9", "every Monday 9:00", in a zone of the world.
 
-The words for time are located in the sentence by patterns; "call the dentist tomorrow at 9" leaves "call the dentist".
-An ambiguous word counts only in a context that makes it a time: "at 9" not before a noun, "morning" only after a day;
-"the weekly report" does not repeat, and "Friday's party" is no date. All times are local times of the zone and in the
-future: a weekday is the coming one, "3pm" is today's or else tomorrow's, and a past date is refused. A
-day without a time means nine o'clock. Commands always show the parsed time in full, so that nobody need know these
-rules.
+Patterns locate the words for time: "call the dentist tomorrow at 9" leaves "call the dentist". An ambiguous word counts
+only where its context makes it a time: "the weekly report" does not repeat, and "Friday's party" is no date. All times
+are local and in the future: a weekday is the coming one, "3pm" today's or else tomorrow's, a day without a time means
+nine o'clock, and a past date is refused. Commands show the parsed time in full, so nobody need know these rules.
 """
 
 import re

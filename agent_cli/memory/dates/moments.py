@@ -1,12 +1,9 @@
 """What a due time is: a moment in a zone, perhaps with a repetition; its occurrences, and how it is written.
 
-A repetition is a rule of RFC 5545, whose occurrences dateutil computes. It is stored without its start, which is stored
-beside it in local time and moves on with the occurrences that have passed, so that they are never counted again. Daily
-and longer rules keep the local time of day; hourly and shorter ones count elapsed time across clock changes.
-
-The rules of a zone come from its name, never from the present offset: nine o'clock stays nine o'clock when the clocks
-change. A time skipped in spring is moved forward by the gap (02:30 is 03:30), as in RFC 5545; an ambiguous one in
-autumn means the first.
+A repetition is a rule of RFC 5545 without its start, which is stored beside it in local time and moves on with the
+occurrences that have passed. Daily and longer rules keep the local time of day; shorter ones count elapsed time. The
+rules of a zone come from its name: nine o'clock stays nine o'clock when the clocks change. A time skipped in spring is
+moved forward by the gap (02:30 is 03:30); an ambiguous one in autumn means the first.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
 """What is particular in a text: rare words that give it away, such as names; what to search for when checking that an
 erased text is gone; and details that summaries lose.
 
-A text repeats another when it has one of its rare words, in any inflection, compared without case and accents. For the
-check lines and words are both needed: a line may be split at a page of the file, and an index stores single words.
-Details are extracted word for word, as a model's summary keeps a tenth of the paths and a fiftieth of the numbers.
+For the check lines and words are both needed: a line may be split at a page of the file, and an index stores single
+words. Details are extracted word for word: a model's summary keeps a tenth of the paths and a fiftieth of the numbers.
 """
 
 import re

@@ -1,12 +1,9 @@
-"""Finds secrets in a text: keys, tokens, passwords, card and ID numbers. They are masked
-where a text is copied: into the search index (search/index.py), into facts and skills. The log keeps what was said.
+"""Finds secrets in a text: keys, tokens, passwords, card and ID numbers. They are masked where a text is copied, into
+the search index, facts and skills; the log keeps what was said.
 
-By rules. Existing detectors are made for source code: detect-secrets needs requests and PyYAML and reports the line,
-not the position. The shapes of keys are as published (AWS: "Understanding unique ID prefixes"; GitHub:
-"Behind GitHub's new authentication token formats"; GitLab: "Token overview"; Slack, Stripe, npm, PyPI: their pages on
-tokens). Card, account and insurance numbers are checked by python-stdnum, so that order numbers are not masked.
-
-An ordinary message takes about two microseconds: no rule is tried without a label, a long word or a long number.
+Existing detectors are made for source code and report lines, not positions. The shapes of keys are as their makers
+publish them (AWS, GitHub, GitLab, Slack, Stripe, npm, PyPI); python-stdnum checks card, account and insurance numbers,
+so that order numbers are not masked. No rule is tried without a label, a long word or a long number.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""What words are: a statement that could be kept, a question, small talk, or a reply without an answer, or with a
-promise to remember; what they are about; and a clause after "that" as a sentence of its own.
+"""What words are: a statement, a question, small talk, a reply without an answer or with a promise to remember; what
+they are about; and a clause after "that" as a sentence of its own.
 
-By rules. Of the messages that are searched only those tell nothing that are, as a whole, a question, small talk or an
-empty reply: "Anna is allergic to nuts, what can I cook?" tells something beside its question.
+A message that is searched tells nothing only if all of it is a question, small talk or an empty reply: "Anna is
+allergic to nuts, what can I cook?" tells something beside its question.
 """
 
 import re

@@ -1,10 +1,8 @@
 """Schedules: prompts and skills that run at set times, and which process runs one now.
 
 Only the next time is stored, and a schedule stays due until a run has finished: one run makes up for any number of
-missed ones, or for a crashed process. Times are local times of the machine's zone: one skipped by summer time is moved
-to the change of the clocks, an ambiguous one is the first.
-
-The files to which schedules have written answers hold words of the program outside of its database (see `outputs`).
+missed ones, or for a crashed process. Times are local: one skipped by summer time is moved to the change of the clocks,
+an ambiguous one is the first. The files with answers hold words outside of the database (see `outputs`).
 """
 
 import glob

@@ -1,8 +1,7 @@
-"""Tasks, and the reminders of them (see `claim_due`).
+"""Tasks, and the reminders of them: shown when due, and again after an interval until the task is done or snoozed.
 
-A reminder is shown when the task falls due, and again after an interval until it is done or snoozed. With several
-programs open only one shows it: the one that marks it in the file. A repeating task has one due time, the next one;
-completing it moves it to the one after. Times missed while nothing ran are shown once, with their number.
+With several programs open only one shows a reminder: the one that marks it in the file. Completing a repeating task
+moves it to its next time. Times missed while nothing ran are shown once, with their number.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,12 +1,9 @@
 """Makes the summaries of days, weeks, months, quarters and years, each from those of its parts.
 
-They are made by events, never because one is missing: a closed conversation queues its days, a day its week, and so on
-up to the year, each once it is over. So what a person erased does not come back. A summary is made again when its
-sources have changed, and only then is a model asked.
-
-The sources of a day are its conversations (the summary of one wholly on that day, else the messages of the day), single
-questions, and facts learned; those of longer periods are the summaries of their parts that exist, and nothing else.
-Each unit has a prompt of its own; what does not fit is left out of the longest sources first.
+A closed conversation queues its days, a day its week, and so on up to the year, each once it is over; none is made
+because one is missing, so what a person erased does not come back. The sources of a day are its conversations (the
+summary of one wholly on that day, else the messages of the day), single questions and facts learned; those of longer
+periods are the summaries of their parts. What does not fit the prompt is left out of the longest sources first.
 """
 
 from collections import Counter

@@ -1,12 +1,9 @@
 """Summaries of sessions and periods, with the sources of each sentence; and how one of a session is made.
 
-A session is summarised in at most five sentences, always from the transcript, never from a summary. A model's words are
-cut after the fifth sentence. Without a model the five most telling sentences of the transcript are extracted, marked as
-such, and replaced when a model answers. The program adds details word for word, and the sources of each sentence by the
-words they share: a shared word counts by how few of the sources have it (idf).
-
-What retention removed cannot be summarised again, so a sentence whose sources are all missing ("orphaned") is kept when
-its summary is made again.
+A session is summarised in at most five sentences, always from the transcript. Without a model the five most telling
+sentences are extracted, marked as such, and replaced when a model answers. The program adds details word for word, and
+the sources of each sentence by the words they share, rare ones first (idf). What retention removed cannot be summarised
+again, so a sentence whose sources are all missing ("orphaned") is kept when its summary is made again.
 """
 
 import math
