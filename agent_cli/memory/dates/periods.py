@@ -15,6 +15,7 @@ from agent_cli.errors import UsageError
 _KEYS = {"day": r"\d{4}-\d\d-\d\d", "week": r"\d{4}-W\d\d", "month": r"\d{4}-\d\d", "quarter": r"\d{4}-Q[1-4]"}
 _KEYS["year"] = r"\d{4}"
 UNITS = tuple(_KEYS)
+_SMALLER = {"day": "", "week": "day", "month": "day week", "quarter": "month", "year": "quarter"}
 
 
 class Period(NamedTuple):  # compared by its first day
@@ -83,9 +84,8 @@ def from_words(words: str, now: datetime) -> Period:
 def parts(period: Period) -> list[Period]:
     """The next smaller periods it consists of, in order; none for a day."""
     days = [period.first + timedelta(days=n) for n in range((period.end - period.first).days)]
-    unit = UNITS.index(period.unit)
-    smaller = {containing(day, each) for day in days for each in UNITS[max(unit - 2, 0) : unit]}
-    return sorted(each for each in smaller if period in enclosing(each))
+    smaller = {containing(day, unit) for day in days for unit in _SMALLER[period.unit].split()}
+    return sorted(each for each in smaller if period.unit != "month" or period in enclosing(each))
 
 
 def all_parts(period: Period) -> list[Period]:
