@@ -78,6 +78,18 @@ def served(app: App, limits: ServerLimits = FREE, *, jobs: bool = False):
     app.db.close()
 
 
+@contextmanager
+def asking(*asks: Callable[[], httpx.Response]):
+    """Ask all this at once, each on a thread, while the block runs; gives the answers that are there."""
+    got: list[httpx.Response] = []
+    threads = [threading.Thread(target=lambda ask=ask: got.append(ask())) for ask in asks]
+    for thread in threads:
+        thread.start()
+    yield got
+    for thread in threads:
+        thread.join(20)
+
+
 def wait_until(holds: Callable[[], object]) -> None:
     for _ in range(1000):
         if holds():

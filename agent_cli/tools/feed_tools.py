@@ -10,9 +10,8 @@ each of them; so it is read within limits, as feeds are.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
-from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,7 +164,7 @@ def _as_text(found: Fetched, now: datetime, zone: str) -> str:
         return read_calendar(found.data, now, zone)
     marked = any(mark in head for mark in (b"<rss", b"<feed", b"<rdf:rdf"))
     if marked or "rss" in found.media_type or "atom" in found.media_type:
-        return _feed(found.data)
+        return _parsed("feed", lambda: _newest(found.data), _PARSER_TIMEOUT)
     if b"\0" in found.data[:8000]:
         raise ToolFailed("it is not a feed, a calendar or text")
     words = found.data.decode("utf-8", "replace")
@@ -174,19 +173,19 @@ def _as_text(found: Fetched, now: datetime, zone: str) -> str:
     return words if left <= 0 else f"{words[:_MAX_TEXT]}\n[cut off here: {left} more characters]"
 
 
-def _feed(data: bytes) -> str:
-    if find_spec("feedparser") is None:
-        raise ToolFailed(_MISSING.format("feeds"))
+def _parsed(what: str, parse: Callable[[], str], seconds: float) -> str:
     try:
-        return limits.run(lambda: _newest(data), _PARSER_TIMEOUT)
+        return limits.run(parse, seconds)
     except limits.LimitExceeded as error:
-        raise ToolFailed(f"the feed cannot be read: {error}") from error
+        raise ToolFailed(f"the {what} cannot be read: {error}") from error
 
 
 def _newest(data: bytes) -> str:
     """The title and the newest entries of an RSS or Atom feed."""
-    import feedparser
-
+    try:
+        import feedparser
+    except ImportError as error:
+        raise ToolFailed(_MISSING.format("feeds")) from error
     feed = feedparser.parse(BytesIO(data))
     if feed.bozo and not feed.entries:
         raise QuotedFailure(f"the feed cannot be read: {one_line(str(feed.bozo_exception), 200)}")
@@ -214,21 +213,16 @@ def _entry(entry: Any) -> str:
 
 def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _PARSER_TIMEOUT) -> str:
     """The events of a calendar from today on. Raises ToolFailed."""
-    try:
-        return limits.run(lambda: _upcoming_events(data, now, zone), seconds)
-    except limits.LimitExceeded as error:
-        raise ToolFailed(f"the calendar cannot be read: {error}") from error
-    except ValueError as error:
-        raise QuotedFailure(str(error)) from error
+    return _parsed("calendar", lambda: _upcoming_events(data, now, zone), seconds)
 
 
 def _upcoming_events(data: bytes, now: datetime, zone: str) -> str:
-    """The events from today on, recurring ones too, in the person's time zone. Raises ValueError."""
+    """The events from today on, recurring ones too, in the person's time zone. Raises ToolFailed."""
     try:
         import icalendar
         import recurring_ical_events
     except ImportError as error:
-        raise ValueError(_MISSING.format("calendars")) from error
+        raise ToolFailed(_MISSING.format("calendars")) from error
     begin = _in_zone(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         calendar = icalendar.Calendar.from_ical(data)
@@ -236,7 +230,7 @@ def _upcoming_events(data: bytes, now: datetime, zone: str) -> str:
     except (MemoryError, RecursionError):
         raise
     except Exception as error:  # ValueError, KeyError, TypeError, … as the calendar is broken
-        raise ValueError(f"the calendar cannot be read: {one_line(str(error), 200)}") from error
+        raise QuotedFailure(f"the calendar cannot be read: {one_line(str(error), 200)}") from error
     dated = sorted((_dated_line(event, begin, zone) for event in found), key=lambda each: each[0])
     lines = [line for _, line in dated[:_MAX_EVENTS]]
     if len(dated) > _MAX_EVENTS:

@@ -30,8 +30,12 @@ _SKIPPED = {"node_modules", "__pycache__"}
 
 def _resolve_arguments(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with paths replaced by what they lead to, as the person's rules see them."""
-    paths = {name: resolve_or_keep(context, arguments[name]) for name in _PATHS if arguments.get(name, "").strip()}
-    return {**arguments, **paths}
+    resolved = dict(arguments)
+    for name in _PATHS:
+        with suppress(ToolFailed):  # one that leads nowhere that may be read stays as it is
+            if arguments.get(name, "").strip():
+                resolved[name] = str(_resolve(context, arguments[name]))
+    return resolved
 
 
 _OPTIONS: dict[str, Any] = {
@@ -103,14 +107,6 @@ def search_files(
     cut = searched > _MAX_FILES or time.monotonic() > deadline
     left = f"\n[only the first {searched - 1} files were searched: name a folder]" if cut else ""
     return ToolResult(("\n".join(found[:_MAX_LINES]) or f"no line has {one_line(words)!r}") + left)
-
-
-def resolve_or_keep(context: ToolContext, path: str) -> str:
-    """What a path leads to, for the rules; the path itself when it leads nowhere that may be read."""
-    try:
-        return str(_resolve(context, path))
-    except ToolFailed:
-        return path
 
 
 def _resolve(context: ToolContext, path: str) -> Path:

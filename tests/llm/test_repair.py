@@ -232,24 +232,6 @@ def test_own_argument_called_arguments_is_not_unwrapped():
     assert repair.coerce_arguments({"arguments": {"a": 1}}, schema) == {"arguments": {"a": 1}}
 
 
-@pytest.mark.parametrize("given", ['{"city": "Paris"}', {"arguments": {"city": "Paris"}}])
-def test_arguments_on_the_wire_are_repaired(server, given):
-    call = {"id": "call_1", "function": {"name": "weather", "arguments": given}}
-    server.play(script.raw(script.line(tool_calls=[call]), script.line(done=True)))
-
-    chunks = list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")], TOOLS))
-
-    assert chunks[0] == ToolCall("call_1", "weather", {"city": "Paris"})
-
-
-def test_call_of_an_unknown_tool_is_passed_on(server):
-    server.play(script.reply(calls=[("fly", {"to": "Rome"})]))
-
-    chunks = list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")], TOOLS))
-
-    assert calls(chunks) == [("fly", {"to": "Rome"})]
-
-
 # Thinking inside the answer.
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import apsw
@@ -15,7 +16,7 @@ from agent_cli.memory.conversations import callers
 from agent_cli.memory.forgetting import forget, provenance
 from agent_cli.serve import routes
 from tests.ollama_server import script
-from tests.serving import FREE, listening, opened, served, wait_until
+from tests.serving import FREE, asking, listening, opened, served, wait_until
 
 
 def test_stream_of_an_old_token_ends_when_its_caller_is_given_a_new_one(house):
@@ -38,16 +39,13 @@ def test_naming_the_session_of_another_tells_nothing_by_waiting(house, server):
     one.chat("hi")
     go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    busy = threading.Thread(target=lambda: one.chat("and?", "s1"))
-    busy.start()
-    server.wait_for_chats(2)
-
     words = {"messages": [{"role": "user", "content": "hi"}]}
-    began = time.monotonic()
-    told = [other.chat("hi", "s1"), other.post("/v1/chat/completions", words, headers={"X-Session": "s1"})]
-    waited = time.monotonic() - began
-    go_on.set()
-    busy.join()
+    with asking(lambda: one.chat("and?", "s1")):
+        server.wait_for_chats(2)
+        began = time.monotonic()
+        told = [other.chat("hi", "s1"), other.post("/v1/chat/completions", words, headers={"X-Session": "s1"})]
+        waited = time.monotonic() - began
+        go_on.set()
 
     assert [each.status_code for each in told] == [404, 404]
     assert waited < 5
@@ -87,26 +85,19 @@ def test_locked_file_keeps_no_caller_from_reading(house):
 
 
 def test_requests_that_wait_for_the_same_answer_are_bounded(tmp_path, server):
-    go_on, got = threading.Event(), []
+    go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
     with served(opened(tmp_path, server), replace(FREE, waiting_per_caller=2)) as house:
         bot = house.caller("bot")
-
-        def ask():
-            got.append(bot.chat("hi", headers={"Idempotency-Key": "abc"}).status_code)
-
-        threads = [threading.Thread(target=ask) for _ in range(6)]
-        threads[0].start()
-        wait_until(lambda: house.house.turns.running)  # before that it counts among those that wait
-        for thread in threads[1:]:
-            thread.start()
-        try:
-            wait_until(lambda: len(got) == 3)
-        finally:
-            go_on.set()  # an unanswered request would keep the server from ending
-        for thread in threads:
-            thread.join()
-    assert sorted(got) == [200, 200, 200, 503, 503, 503]
+        ask = partial(bot.chat, "hi", headers={"Idempotency-Key": "abc"})
+        with asking(ask) as first:
+            wait_until(lambda: house.house.turns.running)  # before that it counts among those that wait
+            with asking(*[ask] * 5) as more:
+                try:
+                    wait_until(lambda: len(more) == 3)
+                finally:
+                    go_on.set()  # an unanswered request would keep the server from ending
+    assert sorted(each.status_code for each in (*first, *more)) == [200, 200, 200, 503, 503, 503]
 
 
 @contextmanager

@@ -3,13 +3,15 @@
 import re
 import threading
 from dataclasses import replace
+from functools import partial
 
+import pytest
 from starlette.testclient import TestClient
 
 from agent_cli.serve import http
 from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import FREE, events, heard, last_chat, opened, served, wait_until
+from tests.serving import FREE, asking, events, heard, last_chat, opened, served, wait_until
 
 
 def rows(house, sql):
@@ -138,18 +140,12 @@ def test_key_is_known_after_a_restart_and_apart_for_each_caller(tmp_path, server
 def test_key_is_waited_for_while_its_answer_is_being_made(bot, server):
     go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    key, got = {"Idempotency-Key": "abc"}, []
-    threads = [
-        threading.Thread(target=lambda: got.append(bot.chat("hi", headers=key).json()["answer"])) for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    server.wait_for_chats(1)
-    go_on.set()
-    for thread in threads:
-        thread.join(10)
+    key = {"Idempotency-Key": "abc"}
+    with asking(*[lambda: bot.chat("hi", headers=key)] * 3) as got:
+        server.wait_for_chats(1)
+        go_on.set()
 
-    assert got == ["so", "so", "so"]
+    assert [each.json()["answer"] for each in got] == ["so", "so", "so"]
     assert len(server.turns) == 1
 
 
@@ -199,11 +195,8 @@ def test_fault_of_the_server_is_told_as_one(tmp_path):
 
 def test_turns_of_a_session_come_one_after_the_other(house, bot):
     session = bot.chat("first").json()["session"]
-    threads = [threading.Thread(target=lambda n=n: bot.chat(f"word {n}", session)) for n in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
+    with asking(*[partial(bot.chat, f"word {n}", session) for n in range(5)]):
+        pass
     said = [text for (text,) in rows(house, "select text from message order by id")]
 
     assert sorted(said[2::2]) == [f"word {n}" for n in range(5)]
@@ -211,17 +204,13 @@ def test_turns_of_a_session_come_one_after_the_other(house, bot):
 
 
 def test_session_that_a_turn_has_just_begun_is_waited_for(house, bot, server):
-    go_on, got = threading.Event(), []
+    go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and heard(body)
-    first = threading.Thread(target=lambda: bot.chat("one"))
-    first.start()
-    server.wait_for_chats(1)
-    second = threading.Thread(target=lambda: got.append(bot.chat("two", "s1")))
-    second.start()
-    wait_until(lambda: house.house.turns.waiting == 1)
-    go_on.set()
-    for thread in (first, second):
-        thread.join(10)
+    with asking(lambda: bot.chat("one")):
+        server.wait_for_chats(1)
+        with asking(lambda: bot.chat("two", "s1")) as got:
+            wait_until(lambda: house.house.turns.waiting == 1)
+            go_on.set()
 
     assert (got[0].status_code, got[0].json()["session"]) == (200, "s1")
     assert [text for (text,) in rows(house, "select text from message order by id")] == [
@@ -241,46 +230,24 @@ def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
         assert rows(house, "select text, finish from message where role = 'assistant'") == [("Well", "cancelled")]
 
 
-def test_more_than_can_wait_are_told_to_come_again(tmp_path, server):
+@pytest.mark.parametrize("limits", [{"waiting": 1}, {"waiting_per_caller": 1}])
+def test_more_than_can_wait_are_told_to_come_again_and_one_caller_leaves_room_for_others(tmp_path, server, limits):
     go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server), replace(FREE, turns=1, waiting=1)) as house:
-        bot, got = house.caller("bot"), []
-        threads = [threading.Thread(target=lambda: got.append(bot.chat("hi").status_code)) for _ in range(2)]
-        threads[0].start()
-        server.wait_for_chats(1)
-        threads[1].start()
-        wait_until(lambda: house.house.turns.waiting == 1)
-        late, other = bot.chat("hi"), house.caller("other").chat("hi")
-        go_on.set()
-        for thread in threads:
-            thread.join(10)
+    with served(opened(tmp_path, server), replace(FREE, turns=1, **limits)) as house:
+        bot, other, turns = house.caller("bot"), house.caller("other"), house.house.turns
+        with asking(lambda: bot.chat("hi")) as first:
+            server.wait_for_chats(1)
+            with asking(lambda: bot.chat("hi")) as second:
+                wait_until(lambda: turns.waiting == 1)
+                late = bot.chat("hi")
+                with asking(lambda: other.chat("hi")) as others:
+                    wait_until(lambda: turns.waiting == 2 or others)
+                    go_on.set()
 
-    assert other.status_code == 503
     assert (late.status_code, late.json()["error"]["code"], late.headers["retry-after"]) == (503, "busy", "5")
-    assert got == [200, 200]
-
-
-def test_caller_that_fills_its_share_of_the_line_leaves_room_for_others(tmp_path, server):
-    go_on = threading.Event()
-    server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server), replace(FREE, turns=1, waiting_per_caller=1)) as house:
-        bot, got = house.caller("bot"), []
-        threads = [threading.Thread(target=lambda: got.append(bot.chat("hi").status_code)) for _ in range(2)]
-        threads[0].start()
-        server.wait_for_chats(1)
-        threads[1].start()
-        wait_until(lambda: house.house.turns.waiting == 1)
-        late, other = bot.chat("hi"), house.caller("other")
-        threads.append(threading.Thread(target=lambda: got.append(other.chat("hi").status_code)))
-        threads[-1].start()
-        wait_until(lambda: house.house.turns.waiting == 2)
-        go_on.set()
-        for thread in threads:
-            thread.join(10)
-
-    assert (late.status_code, late.json()["error"]["code"]) == (503, "busy")
-    assert got == [200, 200, 200]
+    assert [each.status_code for each in (*first, *second)] == [200, 200]
+    assert others[0].status_code == (503 if "waiting" in limits else 200)
 
 
 def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(house, bot):

@@ -8,7 +8,6 @@ import pytest
 
 from agent_cli.memory.conversations import callers
 from agent_cli.serve import http
-from agent_cli.serve.state import TokenBucket
 from tests.conftest import CHAT
 from tests.serving import FREE, opened, served
 
@@ -129,14 +128,6 @@ def test_too_many_requests_of_one_caller_do_not_touch_another(tmp_path):
         assert got[-1].headers["retry-after"] == "10"
         assert got[-1].json()["error"]["type"] == "rate_limit_error"
         assert other.get("/v1/models").status_code == 200
-
-
-def test_bucket_fills_with_time():
-    now = [0.0]
-    bucket = TokenBucket(2, 2, lambda: now[0])
-    took = [bucket.take() for _ in range(3)]
-    now[0] = 0.5
-    assert (took, bucket.take(), bucket.take()) == ([0, 0, 0.5], 0, 0.5)
 
 
 def test_pages_for_people_take_the_token_as_a_password(house):

@@ -4,7 +4,6 @@ from dataclasses import replace
 import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
-from agent_cli.tools import file_tools
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Access
 from agent_cli.tools.tool import run as run_tool
@@ -124,8 +123,11 @@ def test_folders_are_listed_and_searched(here, folder):
 
 
 def test_a_rule_sees_where_a_path_leads(here, folder):
-    assert file_tools.resolve_or_keep(here, "sub/../router.md") == str(folder / "router.md")
-    assert file_tools.resolve_or_keep(here, "../shut/secret.txt") == "../shut/secret.txt"
+    for path, leads_to in (
+        ("sub/../router.md", str(folder / "router.md")),
+        ("../shut/secret.txt", "../shut/secret.txt"),
+    ):
+        assert BUILT_IN["read_file"].resolve(here, {"path": path}) == {"path": leads_to}
 
 
 def test_the_deepest_folder_is_searched(context, abyss):

@@ -165,12 +165,6 @@ def test_a_model_that_is_not_there_is_named(server):
     assert sentence == f"the model 'nope' is not on the server at {server.base}: `agent models` lists what it has"
 
 
-def test_too_many_requests_are_waited_for(server):
-    server.play(script.error(429, "slow down"))
-    first, *_ = ask(server)
-    assert first == Notice("the model server is busy; waiting for it")
-
-
 def test_another_server_under_the_address_is_named():
     with V1Server(models=MODELS) as server:
         sentence = until_it_fails(OpenAIEngine(f"{server.url}/elsewhere").chat(NAME).reply(HELLO), ModelUnavailable)[1]
