@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from agent_cli import atomic_file, limits
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
+from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, nearest
 from agent_cli.values import frozen
 
@@ -57,6 +58,8 @@ def parse(key: str, text: str, where: str) -> Any:
             return kind(text)
         if get_origin(kind) in (dict, list):
             return limits.load_toml(f"x = {text}")["x"]
+    except LimitExceeded as error:
+        raise ConfigError(f"{where}: the value of {key} cannot be read: {error}") from error
     except ValueError:
         pass  # returned as it is: the check names what is wrong
     return text
@@ -75,6 +78,8 @@ def check(key: str, value: Any, where: str) -> Any:
     if type(value) is not plain:
         how = f": {{}} empties it, and {key}.NAME sets one of its entries" if plain is dict and where == key else ""
         raise ConfigError(f"{_named(key, value, where)} must be {_KINDS[plain]}{how}")
+    if "\\u0000" in json.dumps(value, default=str).replace("\\\\", ""):
+        raise ConfigError(f"{_named(key, value, where)} must not hold a null byte")
     fault_in = next(each for each in fields(Config) if each.name == key).metadata["check"]
     if fault_in and (wrong := fault_in(value)):
         raise ConfigError(f"{_named(key, value, where)} {wrong}")
@@ -111,6 +116,7 @@ def _named(key: str, value: Any, where: str) -> str:
 
 
 NAME = "agent-cli"  # of its folders
+_MAX_DEPTH = 20  # of values in each other
 _MAX_SIZE = 1_000_000  # characters of the file
 _LINUX_FOLDERS = {"config": (".config",), "data": (".local", "share"), "state": (".local", "state")}
 _HOST_VARIABLES = {"ollama": "OLLAMA_HOST", "openai": "OPENAI_BASE_URL"}  # of each engine, where no host is set
@@ -178,10 +184,18 @@ def _read(file: Path) -> Iterator[tuple[str, Any, int]]:
         raise ConfigError(f"{file} cannot be read: it has more than {_MAX_SIZE:,} characters")
     try:
         table = limits.load_toml(text)
+    except LimitExceeded as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
     except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(text.splitlines())  # at the end of the document
         raise ConfigError(f"{file}, line {number} is not valid TOML: {error}") from error
+    level: list[Any] = [table]
+    for _ in range(_MAX_DEPTH):
+        inner = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+    if level:  # as dotted keys, which the parser takes
+        raise ConfigError(f"{file} cannot be read: {limits.TOO_DEEP}")
     for key, value in table.items():
         pattern = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*(=|\]|\.)")
         yield key, value, next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
@@ -219,6 +233,8 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
         table: Any = document[name]
         try:  # a number, a list or true where it reads like one, else text: nobody declares its kind
             new = limits.load_toml(f"x = {value}")["x"]
+        except LimitExceeded as error:
+            raise ConfigError(f"the value cannot be read: {error}") from error
         except ValueError:
             new = value
         check(name, {**table.unwrap(), entry: new}, key)
@@ -226,10 +242,13 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
     else:
         new = document[name] = check(name, parse(name, value, key), key)
     line = f"{key} = {toml_line(new)}"
+    text = tomlkit.dumps(document)
+    if len(text) > _MAX_SIZE:
+        raise ConfigError(f"{key} is not set: {file} would have more than {_MAX_SIZE:,} characters")
     confirm(line)
     target = file.resolve()  # a link stays one
     try:
-        atomic_file.write(target, tomlkit.dumps(document).encode(), stat.S_IMODE(target.stat().st_mode))
+        atomic_file.write(target, text.encode(), stat.S_IMODE(target.stat().st_mode))
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
     return line

@@ -116,6 +116,8 @@ def test_what_the_model_may_do_is_set_at_a_terminal_alone(program, file, termina
 MISTAKES = {
     "# one\n\nnum_ctx = 'x'": ', line 3: num_ctx = "x" must be a whole number',
     "\nnum_ctx = 1\nnum_ctx = 2": ", line 3 is not valid TOML: Cannot overwrite a value (at end of document)",
+    "[predicates]\na" + ".b" * 3_000 + " = 1\n": " cannot be read: it is nested too deeply",
+    'db = "a\\u0000b"\n': ', line 1: db = "a\\u0000b" must not hold a null byte',
 }
 
 
@@ -174,3 +176,10 @@ def test_what_is_made_is_for_its_owner_alone_whatever_the_umask(program, tmp_pat
     made = [each for each in home.rglob("*") if not each.is_socket()]
     assert {each.name for each in made} >= {"config.toml", "memory.db", ".config", "agent-cli", "facts"}
     assert [each for each in made if each.stat().st_mode & 0o077] == []
+
+
+def test_settings_are_never_written_larger_than_they_are_read(program, file):
+    write(file, "# " + "x" * 999_000 + "\n")
+    ran = program("config", "set", "model", "m" * 2_000)
+    assert (ran.code, ran.err) == (2, f"agent: model is not set: {file} would have more than 1,000,000 characters\n")
+    assert "model" not in file.read_text()

@@ -45,10 +45,11 @@ def test_a_number_of_minutes_beyond_all_time_is_refused(program):
     ("text", "why"),
     [
         (f"rules = {'[' * 100_000}", "nested too deeply"),
+        (f"[rules{'.a' * 100}]", "nested too deeply"),
         (f"close_after = 1\n{'# x' * 400_000}", "it has more than 1,000,000 characters"),
         ("".join(f"k{number} = 1\n" for number in range(80_000)), "line 1: there is no setting 'k0'"),
     ],
-    ids=["deep", "long", "many"],
+    ids=["deep", "dotted", "long", "many"],
 )
 def test_settings_that_no_person_writes_are_refused_at_once(program, text, why):
     file = program.home / ".config" / "agent-cli" / "config.toml"
@@ -58,6 +59,16 @@ def test_settings_that_no_person_writes_are_refused_at_once(program, text, why):
 
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert why in ran.err
+
+
+@pytest.mark.parametrize("command", [["config", "set", "rules", "{}"], ["config", "set", "rules.save_note", ""]])
+def test_a_value_that_is_nested_too_deeply_is_refused(program, command):
+    program("notes", "add", "milk")
+    ran = program(*command[:3], command[3].replace("{}", "") + "[" * 3000)
+
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "nested too deeply" in ran.err
+    assert "nested too deeply" in program("notes", "list", env={"AGENT_RULES": "{a = " + "[" * 3000}).err
 
 
 def test_a_skill_that_is_nested_too_deeply_is_refused(program):

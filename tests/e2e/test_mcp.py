@@ -72,7 +72,7 @@ def test_a_rule_lets_it_run_and_all_of_it_is_in_the_log(engram, server):
     ]
 
 
-@pytest.mark.parametrize(("tool", "words"), [("deny", "[[ No such"), ("crash", "cheese")])
+@pytest.mark.parametrize(("tool", "words"), [("fail", "no such thing"), ("deny", "[[ No such"), ("crash", "cheese")])
 def test_its_errors_are_fenced_and_mistrusted_as_its_results_are(engram, server, tool, words, tried):
     shutil.copy(tried[1], engram.db)
     shutil.copytree(tried[1].parent / ".local", engram.home / ".local", dirs_exist_ok=True)

@@ -77,6 +77,11 @@ def test_every_tool_can_be_called_by_printing_the_call(ask, program):
     assert program.rows("select name from tool_call order by id") == [(name,) for name in names]
 
 
+def test_a_call_that_was_cut_is_asked_for_again(ask):
+    ran = ask(script.reply('<tool_call>\n{"name": "calculate", "arg'), FRIDAY)
+    assert (ran.code, ran.out) == (0, "On Friday.\n")
+
+
 def test_words_and_a_call_on_one_line_are_both_taken(ask, program):
     ran = ask(faults.all_on_one_line("Let me look.", "a note?", CALL), FRIDAY)
     assert ran == Ran(0, "Let me look.\n\nOn Friday.\n", "")

@@ -16,10 +16,17 @@ SAID = {  # days ago: what was told
 }
 ASKED = {
     "What did I do yesterday?": 1,
+    "Was habe ich gestern gemacht?": 1,
+    "What happened on Tuesday last week?": 7,
     "Was war am Dienstag letzter Woche?": 7,
+    "what did I tell you last week?": 6,
     "Was habe ich dir letzte Woche erzählt?": 6,
+    "What did we talk about in the last ten days?": 1,
     "Worüber haben wir in den letzten zehn Tagen gesprochen?": 1,
+    "Was war in den letzten zwei Wochen?": 1,
+    "What did I do in week 44?": 25,
     "Was war in Kalenderwoche 44 los?": 25,
+    "What was I doing last month?": 25,
     "Summarise two weeks ago": 14,
     "last quarter": None,
 }

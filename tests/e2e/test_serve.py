@@ -110,6 +110,17 @@ def test_official_client_talks_over_two_processes_and_the_second_knows_the_first
     assert "The end of the previous session" in str(bodies[2])
 
 
+def test_a_message_of_many_blanks_keeps_nobody_waiting(program, server):
+    program.use(server)
+    server.answer = heard
+    headers = {"Authorization": f"Bearer {token(program, 'bot')}"}
+    words = f"remember that I{' ' * 100_000}live in Graz"
+
+    with running(program, "--timeout", "10") as (_, address), httpx.Client(headers=headers, timeout=30) as client:
+        told = client.post(f"{address}/chat", json={"message": words}).json()
+    assert told["receipts"] == ["f1 waits for your yes: “I live in Graz” (agent --as bot facts review)"]
+
+
 def user(words):
     return {"role": "user", "content": words}
 
