@@ -144,7 +144,7 @@ class Notices:
         if version == self._version:
             return []
         self._version = version
-        waiting, given_up = frozenset(review.pending(self._app.memory)), jobs.count_parked(db)
+        waiting, given_up = frozenset(review.pending(self._app.memory)), jobs.count_by_state(db).get("parked", 0)
         before, self._waiting = self._waiting, waiting
         failed, self._given_up = given_up - self._given_up, given_up
         lines = [review.waiting_notice(sorted(waiting))] if before is not None and waiting - before else []

@@ -81,10 +81,6 @@ def _link(before: str, row: Sequence[object]) -> str:
     return hashlib.blake2b(json.dumps([before, *row]).encode(), digest_size=32).hexdigest()
 
 
-def recent(db: Database, limit: int = 100) -> list[dict[str, Any]]:
-    return listing(db, limit)[::-1]
-
-
 def format_line(row: Mapping[str, Any]) -> str:
     when = clock.local(row["at"], row["utc_offset"])
     session = ids.handle("session", row["session"]) if row["session"] else ""

@@ -158,10 +158,6 @@ def running_or_due(db: Database, kind: str, now: datetime) -> dict[str, bool]:
     return {subject: bool(running) for subject, running in rows}
 
 
-def count_parked(db: Database) -> int:
-    return int(db.value("select count(*) from job where state = 'parked'"))
-
-
 def count_by_state(db: Database) -> dict[str, int]:
     return dict(db.rows("select state, count(*) from job group by state order by state"))
 

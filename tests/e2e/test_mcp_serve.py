@@ -105,7 +105,7 @@ def test_what_it_may_save_is_a_note_or_waits_for_a_yes(app):
     assert "that is too long" in long
     assert "f3 is not a fact that is true now" in read
     assert (notes.get(app.db, 3, "person").origin, facts.get(app.db, 3, "person").state) == ("mcp", "pending")
-    told = [(event["kind"], event["subject"], event["actor"]) for event in events.recent(app.db)]
+    told = [(event["kind"], event["subject"], event["actor"]) for event in events.listing(app.db, 100)[::-1]]
     assert ("call allowed", "mem_save", "mcp") in told
 
 

@@ -69,7 +69,7 @@ def test_a_saved_note_is_the_models_in_this_session_with_a_receipt(context):
     note = notes.get(context.db, 1, "person")
     assert (note.title, note.text, note.origin, note.place) == ("Shopping", "Buy milk", "model", HERE.place)
     assert context.db.value("select session_id from note") == context.session
-    event = events.recent(context.db)[0]
+    event = events.listing(context.db, 100)[::-1][0]
     assert (event["kind"], event["actor"], event["subject"]) == ("note written", "model", "n1")
 
 

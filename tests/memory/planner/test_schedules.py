@@ -126,7 +126,7 @@ def test_a_schedule_is_kept_with_all_that_was_said_of_it(db):
         "at": "2026-01-02T12:00:00.000Z",
         "hidden_at": None,
     }
-    assert [(each["kind"], each["subject"]) for each in events.recent(db)] == [("schedule added", "c1")]
+    assert [(each["kind"], each["subject"]) for each in events.listing(db, 100)[::-1]] == [("schedule added", "c1")]
 
 
 @pytest.mark.parametrize("told", [{"prompt": ""}, {"prompt": "  "}, {"skill": "briefing"}])
@@ -215,9 +215,9 @@ def test_an_error_is_kept_until_it_goes_well(db):
     add(db)
     run(db, NOON + timedelta(days=1), "no model server answers\n")
     assert schedules.get(db, 1, "person").error == "no model server answers"
-    assert events.recent(db, 1)[0]["kind"] == "schedule failed"
+    assert events.listing(db, 1)[0]["kind"] == "schedule failed"
     run(db, NOON + timedelta(days=2))
-    assert (schedules.get(db, 1, "person").error, events.recent(db, 1)[0]["kind"]) == ("", "schedule run")
+    assert (schedules.get(db, 1, "person").error, events.listing(db, 1)[0]["kind"]) == ("", "schedule run")
 
 
 @pytest.mark.parametrize(("rest", "wake"), [("paused", "resumed"), ("hidden", "restored")])

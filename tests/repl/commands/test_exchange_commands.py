@@ -237,7 +237,9 @@ def test_where_the_model_fails_what_was_there_stands_again(talked, server, broke
     told, _ = failing(talked, line)
     assert told[-1] == f"m{1 if 'm1' in line else 3} is restored, with what came after it"
     assert said(talked) == before
-    kinds = [row["kind"] for row in events.recent(talked.app.db) if row["kind"] in ("taken back", "given back")]
+    kinds = [
+        row["kind"] for row in events.listing(talked.app.db, 100)[::-1] if row["kind"] in ("taken back", "given back")
+    ]
     assert kinds == ["given back", "taken back", "taken back"], "what was said in vain is taken back in its turn"
     server.play(script.reply("Six."))
     say(talked, "three and three?")
