@@ -236,11 +236,6 @@ def drop_source(db: Database, messages: Sequence[int], only: Collection[int] | N
     return unsupported
 
 
-def drop_quotes(db: Database, messages: Sequence[int]) -> None:
-    """Drop these messages from former versions, so that no `undo` restores quotes. Runs in the caller's transaction."""
-    FACTS.clear(db, "message_id", messages, message_id=None, quote="")
-
-
 def _write(memory: MemoryContext, fact: Fact, values: Mapping[str, Any]) -> None:
     """Write columns, and update the index, the marks and the graph."""
     changed = replace(fact, **values)
@@ -375,10 +370,7 @@ _TABLES = (
                      or exists (select 1 from fact_version
                                 where fact_id = fact.id and {lineage.mentions_topic("was")})""",
         stated_text=lineage.joined("statement", "object", "iif(message_id is null, quote, '')"),
-        personal_texts=(
-            "statement, quote, object",
-            "select quote from fact_source where fact_id {ids}",
-        ),
+        personal_texts=("statement, quote, object", "select quote from fact_source where fact_id {ids}"),
         statements=("statement",),
         remembered=("statement",),
     ),
@@ -400,9 +392,18 @@ _TABLES = (
 
 
 def _derive(db: Database, walk: Walk) -> None:
-    other, only = _learned_from(db, walk)
-    walk.add("fact", only)
-    walk.partial["fact"] = dict.fromkeys(sorted(other - {*walk["fact"]}))
+    """Add the facts learned from erased messages and sentences alone; those with another source lose this one."""
+    query = """with lost as materialized (select id from message where id {ids}),
+           learned as (select id from fact where message_id in (select id from lost)
+                       union select fact_id from fact_source where message_id in (select id from lost))
+           select f.id, f.message_id, f.quote from learned l join fact f on f.id = l.id
+           union all select s.fact_id, s.message_id, s.quote from learned l join fact_source s on s.fact_id = l.id"""
+    erased, cut, lost, supported = {*walk["message"]}, walk.partial["message"], set[int](), set[int]()
+    for fact, message, quote in lineage.rows(db, query, walk.losing_words("message")):
+        is_cut = message in cut and keywords.fold(quote) not in keywords.fold(cut[message].left)
+        (lost if message in erased or is_cut else supported).add(fact)
+    walk.add("fact", lost - supported)
+    walk.partial["fact"] = dict.fromkeys(sorted((lost & supported) - {*walk["fact"]}))
 
 
 def _erase_walk(db: Database, walk: Walk, time: clock.Clock) -> None:
@@ -412,31 +413,9 @@ def _erase_walk(db: Database, walk: Walk, time: clock.Clock) -> None:
     drop_source(db, walk["message"])
     cut = walk.partial["message"]
     drop_source(db, [*cut], only={*walk.staying("fact"), *walk["fact"]})
-    drop_quotes(db, [*walk["message"], *cut])
+    FACTS.clear(db, "message_id", [*walk["message"], *cut], message_id=None, quote="")  # no undo restores quotes
     index.reindex(db, "m", sorted({*learned} - {*walk["message"]}))
     erase(db, walk["fact"])
-
-
-def _learned_from(db: Database, walk: Walk) -> tuple[set[int], set[int]]:
-    """The facts learned from erased messages and sentences: those with another source, and those without."""
-    found = lineage.rows(
-        db,
-        """with lost as materialized (select id from message where id {ids}),
-           learned as (select id from fact where message_id in (select id from lost)
-                       union select fact_id from fact_source where message_id in (select id from lost))
-           select f.id, f.message_id, f.quote from learned l join fact f on f.id = l.id
-           union all select s.fact_id, s.message_id, s.quote from learned l join fact_source s on s.fact_id = l.id""",
-        walk.losing_words("message"),
-    )
-    erased, cut = {*walk["message"]}, walk.partial["message"]
-    lost = {
-        (fact, message)
-        for fact, message, quote in found
-        if message in erased or (message in cut and keywords.fold(quote) not in keywords.fold(cut[message].left))
-    }
-    other = {fact for fact, message, _ in found if (fact, message) not in lost}
-    only = {fact for fact, _ in lost} - other
-    return other & {fact for fact, _ in lost}, only
 
 
 _TESTS = Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), erase_tests)

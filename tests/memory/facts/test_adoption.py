@@ -249,7 +249,7 @@ def test_undo_brings_back_words_and_leaves_the_source_that_is_left(db, session):
     adoption.edit(memory_of(db), fact, "I live near Graz")
     with db.write():
         facts.drop_source(db, [one])
-        facts.drop_quotes(db, [one])
+        facts.FACTS.clear(db, "message_id", [one], message_id=None, quote="")
     facts.undo(memory_of(db))
     now = facts.get(db, fact.id, PERSON)
     assert (now.statement, now.message_id, now.quote) == ("I live in Graz", two, "I live in Graz")
