@@ -10,7 +10,7 @@ from agent_cli.messages import Part
 from tests.conftest import HERE, memory_of
 from tests.facts import as_of, later
 from tests.recalling import day
-from tests.tables import listed
+from tests.tables import columns, listed
 
 NOW = later(322)  # 20 November 2026
 TODAY = "2026-11-20T12:00:00.000Z"
@@ -31,27 +31,16 @@ def say(db, session, words):
 
 @pytest.mark.parametrize(
     ("known", "said"),
-    [
-        ("I live in Wels", "I no longer live in Wels"),
-        ("I live in Wels", "I don't live in Wels anymore."),
-        ("I live in Wels", "Hello! I do not live in Wels any longer. What now?"),
-        ("I am vegetarian", "I'm not vegetarian any more"),
-        ("I'm a vegetarian", "I am no longer vegetarian"),
-        ("I drink coffee with oat milk", "I stopped drinking coffee"),
-        ("I smoke", "I gave up smoking"),
-        ("I work at Siemens", "I left Siemens"),
-        ("I drive a Skoda", "I've sold my Skoda"),
-        ("I like coriander", "I don't like coriander any more"),
-        ("Anna lives in Graz", "Anna no longer lives in Graz"),
-        ("Ich wohne in Wels", "ich wohne nicht mehr in Wels"),
-        ("I live in Wels", "Ich wohne nicht mehr in Wels"),
-        ("Ich bin Vegetarier", "Ich bin kein Vegetarier mehr"),
-        ("Ich trinke Kaffee", "Ich trinke keinen Kaffee mehr"),
-        ("Ich trinke Kaffee", "Ich habe aufgehört, Kaffee zu trinken"),
-        ("Ich rauche", "Ich habe mit dem Rauchen aufgehört"),
-        ("Ich habe einen Hund", "Ich habe keinen Hund mehr"),
-        ("Ich arbeite bei Siemens", "Ich habe Siemens verlassen"),
-    ],
+    columns("""I live in Wels → I no longer live in Wels | I live in Wels → I don't live in Wels anymore.
+        I live in Wels → Hello! I do not live in Wels any longer. What now?
+        I am vegetarian → I'm not vegetarian any more | I'm a vegetarian → I am no longer vegetarian
+        I drink coffee with oat milk → I stopped drinking coffee | I smoke → I gave up smoking
+        I work at Siemens → I left Siemens | I drive a Skoda → I've sold my Skoda
+        I like coriander → I don't like coriander any more | Anna lives in Graz → Anna no longer lives in Graz
+        Ich wohne in Wels → ich wohne nicht mehr in Wels | I live in Wels → Ich wohne nicht mehr in Wels
+        Ich bin Vegetarier → Ich bin kein Vegetarier mehr | Ich trinke Kaffee → Ich trinke keinen Kaffee mehr
+        Ich trinke Kaffee → Ich habe aufgehört, Kaffee zu trinken | Ich rauche → Ich habe mit dem Rauchen aufgehört
+        Ich habe einen Hund → Ich habe keinen Hund mehr | Ich arbeite bei Siemens → Ich habe Siemens verlassen"""),
 )
 def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
     fact = know(db, known)
@@ -102,15 +91,10 @@ def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session,
 
 @pytest.mark.parametrize(
     ("known", "said"),
-    [
-        ("I live in Graz", "I no longer live in Wels"),
-        ("I like coffee", "I stopped drinking coffee"),
-        ("I like coffee", "I drink tea instead of coffee"),
-        ("I own a house", "I left the house"),
-        ("Anna drinks coffee", "I stopped drinking coffee"),
-        ("I don't drink coffee", "I stopped drinking coffee"),
-        ("My friend Tom works at Siemens", "I no longer work at Siemens"),
-    ],
+    columns("""I live in Graz → I no longer live in Wels | I like coffee → I stopped drinking coffee
+        I like coffee → I drink tea instead of coffee | I own a house → I left the house
+        Anna drinks coffee → I stopped drinking coffee | I don't drink coffee → I stopped drinking coffee
+        My friend Tom works at Siemens → I no longer work at Siemens"""),
 )
 def test_other_facts_stay_and_that_is_said(db, session, known, said):
     know(db, known)
@@ -163,26 +147,12 @@ def test_what_is_kept_by_the_same_message_is_not_remarked_on(db, session):
 
 @pytest.mark.parametrize(
     ("known", "said", "now"),
-    [
-        (
-            "I drive a Skoda Fabia",
-            "I sold the Skoda Fabia on 20 June 2026, I drive a Renault Zoe now",
-            "I drive a Renault Zoe now",
-        ),
-        ("I drive a Skoda Fabia", "I sold the Skoda in May, I drive a Renault Zoe now", "I drive a Renault Zoe now"),
-        (
-            "Ich fahre einen Skoda",
-            "Ich habe den Skoda im Mai verkauft, ich fahre jetzt einen Renault Zoe",
-            "ich fahre jetzt einen Renault Zoe",
-        ),
-        (
-            "mein Hausarzt ist Dr. Steiner",
-            "Mein Hausarzt ist jetzt Dr. Pichler, Dr. Steiner ist in Pension",
-            "Mein Hausarzt ist jetzt Dr. Pichler",
-        ),
-        ("I live in Wels", "By the way, I live in Graz now and I like it", "I live in Graz now"),
-        ("I work at Siemens", "We had cake because I work at Bosch now, and my wife is happy", "I work at Bosch now"),
-    ],
+    columns("""I drive a Skoda Fabia → I sold the Skoda Fabia on 20 June 2026, I drive a Renault Zoe now → I drive a Renault Zoe now
+        I drive a Skoda Fabia → I sold the Skoda in May, I drive a Renault Zoe now → I drive a Renault Zoe now
+        Ich fahre einen Skoda → Ich habe den Skoda im Mai verkauft, ich fahre jetzt einen Renault Zoe → ich fahre jetzt einen Renault Zoe
+        mein Hausarzt ist Dr. Steiner → Mein Hausarzt ist jetzt Dr. Pichler, Dr. Steiner ist in Pension → Mein Hausarzt ist jetzt Dr. Pichler
+        I live in Wels → By the way, I live in Graz now and I like it → I live in Graz now
+        I work at Siemens → We had cake because I work at Bosch now, and my wife is happy → I work at Bosch now"""),
 )
 def test_each_clause_of_a_sentence_counts(db, session, known, said, now):
     fact = know(db, known)
@@ -219,12 +189,9 @@ def test_what_is_over_may_be_told_in_half_a_clause(db, session, known, said):
 
 @pytest.mark.parametrize(
     ("known", "said"),
-    [
-        ("I use vim as my editor", "I use emacs now"),
-        ("I drive a Skoda to work", "now I drive a Zoe to work and back"),
-        ("ich verwende vim zum Schreiben", "ich verwende jetzt emacs"),
-        ("ich verwende vim zum Schreiben", "Jetzt verwende ich emacs"),
-    ],
+    columns("""I use vim as my editor → I use emacs now | I drive a Skoda to work → now I drive a Zoe to work and back
+        ich verwende vim zum Schreiben → ich verwende jetzt emacs
+        ich verwende vim zum Schreiben → Jetzt verwende ich emacs"""),
 )
 def test_now_replaces_the_only_fact_with_the_same_verb(db, session, known, said):
     fact = know(db, known)
@@ -255,13 +222,8 @@ def test_now_asks_which_of_several_facts_it_replaces(db, session):
 
 @pytest.mark.parametrize(
     ("known", "said"),
-    [
-        ("I use vim as my editor", "I use emacs"),
-        ("I like tea", "I like coffee now"),
-        ("Anna uses vim", "I use emacs now"),
-        ("I use vim as my editor", "I use vim now"),
-        ("I have a dog", "I have a cat now"),
-    ],
+    columns("""I use vim as my editor → I use emacs | I like tea → I like coffee now | Anna uses vim → I use emacs now
+        I use vim as my editor → I use vim now | I have a dog → I have a cat now"""),
 )
 def test_what_may_be_true_beside_it_is_let_be(db, session, known, said):
     know(db, known)
