@@ -146,20 +146,21 @@ def test_what_is_kept_by_the_same_message_is_not_remarked_on(db, session):
 
 
 @pytest.mark.parametrize(
-    ("known", "said", "now"),
-    columns("""I drive a Skoda Fabia → I sold the Skoda Fabia on 20 June 2026, I drive a Renault Zoe now → I drive a Renault Zoe now
-        I drive a Skoda Fabia → I sold the Skoda in May, I drive a Renault Zoe now → I drive a Renault Zoe now
-        Ich fahre einen Skoda → Ich habe den Skoda im Mai verkauft, ich fahre jetzt einen Renault Zoe → ich fahre jetzt einen Renault Zoe
-        mein Hausarzt ist Dr. Steiner → Mein Hausarzt ist jetzt Dr. Pichler, Dr. Steiner ist in Pension → Mein Hausarzt ist jetzt Dr. Pichler
-        I live in Wels → By the way, I live in Graz now and I like it → I live in Graz now
-        I work at Siemens → We had cake because I work at Bosch now, and my wife is happy → I work at Bosch now"""),
+    ("known", "said"),
+    columns("""I drive a Skoda Fabia → I sold the Skoda Fabia on 20 June 2026, *I drive a Renault Zoe now*
+        I drive a Skoda Fabia → I sold the Skoda in May, *I drive a Renault Zoe now*
+        Ich fahre einen Skoda → Ich habe den Skoda im Mai verkauft, *ich fahre jetzt einen Renault Zoe*
+        mein Hausarzt ist Dr. Steiner → *Mein Hausarzt ist jetzt Dr. Pichler*, Dr. Steiner ist in Pension
+        I live in Wels → By the way, *I live in Graz now* and I like it
+        I work at Siemens → We had cake because *I work at Bosch now*, and my wife is happy"""),
 )
-def test_each_clause_of_a_sentence_counts(db, session, known, said, now):
+def test_each_clause_of_a_sentence_counts(db, session, known, said):
+    """Between the stars stands what holds now."""
     fact = know(db, known)
-    remarks, _ = say(db, session, said)
+    remarks, _ = say(db, session, said.replace("*", ""))
     assert remarks[-1] == f"f1 says “{known}” · /update keeps what you just said"
     assert not facts.get(db, fact.id, PERSON).is_open(NOW())
-    assert [each.statement for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [now]
+    assert [each.statement for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [said.split("*")[1]]
 
 
 def test_a_sold_thing_ends_on_its_day_and_the_next_begins_when_it_was_told(db, session):
