@@ -57,7 +57,11 @@ OPENINGS = ("remember that I", "merk dir, dass ich", "I live in", "what did I do
 METHODS = {"search", "match", "fullmatch", "finditer", "findall", "sub", "split"}
 READ_TEXT = (  # folders and modules whose public functions read what somebody wrote
     *("agent_cli.text", "agent_cli.memory.language.", "agent_cli.memory.dates.", "agent_cli.render."),
-    *("agent_cli.memory.conversations.capture", "agent_cli.memory.conversations.digest", "agent_cli.memory.entities."),
+    *(
+        "agent_cli.memory.conversations.capture",
+        "agent_cli.memory.conversations.digest",
+        "agent_cli.memory.search.graph",
+    ),
     *("agent_cli.memory.documents.document_sections", "agent_cli.memory.facts.fact_extraction"),
     *("agent_cli.memory.skills.skill_", "agent_cli.memory.summaries.summaries", "agent_cli.repl.shell."),
 )

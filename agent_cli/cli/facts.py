@@ -19,12 +19,12 @@ from agent_cli.cli.invocation import Decision, given, group, noun, opened, parse
 from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, Until, argument, flag, option
 from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, fact_files, facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import secrets
 from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.review import review as queue
+from agent_cli.memory.search import graph
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import ids
 from agent_cli.terminal import edited

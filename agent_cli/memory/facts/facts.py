@@ -15,13 +15,12 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
-from agent_cli.memory.entities import graph
 from agent_cli.memory.language import keywords, terms
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.lineage import Copy, Owner, Table, Walk
 from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search import index
+from agent_cli.memory.search import graph, index
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen

@@ -17,9 +17,8 @@ from typing import TypeVar
 
 from agent_cli import kinds
 from agent_cli.errors import UsageError
-from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, statements, terms
-from agent_cli.memory.search import word_tables
+from agent_cli.memory.search import graph, word_tables
 from agent_cli.memory.search.vectors import QueryEmbedder, VectorSet
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.values import frozen

@@ -9,7 +9,7 @@ from itertools import islice
 
 from agent_cli import kinds
 from agent_cli.memory import search_sources
-from agent_cli.memory.entities import graph
+from agent_cli.memory.search import graph
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import one_line

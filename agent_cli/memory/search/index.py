@@ -5,37 +5,58 @@ so that they cannot diverge; of an import, trigrams are made when all its words 
 their own (external content over the view passage_text). Secrets in a text are not indexed. The context of a message is
 not indexed either: ranking reads it from the log.
 
-Each transaction indexes one portion of text, so that no other writer waits long. Of a long text the first portion is
-indexed like any row, and the rest after all rows, a few passages at a time: it is continued after the last passage.
+A text is cut at spaces into overlapping passages, each where the one before it ended. Each transaction indexes one
+portion of text, so that no other writer waits long. Of a long text the first portion is indexed like any row, and the
+rest after all rows, a few passages at a time. Its passages hold a copy of their own text: to cut each of them from the
+row, SQLite would read the row from its start.
 """
 
+import json
 import random
 import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from agent_cli import kinds
+from agent_cli import clock, kinds
 from agent_cli.errors import StoreBusy
-from agent_cli.memory.entities import graph
-from agent_cli.memory.search import passages, vectors, word_tables
-from agent_cli.memory.search.passages import Passage, StaleRow
+from agent_cli.memory import search_sources
+from agent_cli.memory.language import secrets, terms, triples
+from agent_cli.memory.search import graph, vectors, word_tables
 from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged, TransactionLost
 
-FILES = passages.FILES
 T = TypeVar("T")
+
+# Passages of files have ids below zero, so that files and messages are searched separately, by a range of ids.
+FILES = kinds.BY_NAME["section"].letter
+_FACT = kinds.BY_NAME["fact"].letter
+_MESSAGE = kinds.BY_NAME["message"].letter
+
+_PORTION = 50_000  # characters indexed in one transaction: some 30 ms
+_LONG = 2 * _PORTION  # of a longer text only a portion is indexed at once
+_BLOCK = 200_000  # characters of its rest that are searched for secrets together,
+_MARGIN = 25_000  # with so many around them, for some secrets are long
+
+_NAMES = {each.letter: each.name for each in kinds.SEARCHABLE}
+_EPOCH = date(1970, 1, 1)
+
+# Files come last, because there may be very many. Each half is a range of the key.
+_STALE = f"""select kind, row from stale where kind > '{FILES}' and not tail union all
+    select kind, row from stale where kind <= '{FILES}' and not tail limit ?"""
+_OF_ROWS = """select p.row, p.id from json_each(?) c cross join passage p on p.kind = ? and p.row = c.value
+    order by c.key, p.start"""
 
 _FILE_IDS = "file passages"  # key of the number of ids below zero in use
 _BATCH = 500
 _MANY_STALE = 2_500  # rows from which it is an import
-_BULK, _BULK_PORTION = 5_000, 40 * passages.PORTION  # rows and characters of it that are indexed at once,
-_TRIGRAMS, _TRIGRAM_PORTION = 2_500, 10 * passages.PORTION  # and passages and characters that get trigrams at once
+_BULK, _BULK_PORTION = 5_000, 40 * _PORTION  # rows and characters of it that are indexed at once,
+_TRIGRAMS, _TRIGRAM_PORTION = 2_500, 10 * _PORTION  # and passages and characters that get trigrams at once
 _STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _UNMERGED = 500  # steps of an import without: a search reads a segment of each
@@ -53,15 +74,164 @@ _CHECKED = "checked"
 _PLAIN = re.compile("[A-Za-z0-9]{3}")
 
 
+class SourceRow(NamedTuple):  # an import makes some thousand a second of these: a dataclass takes three times as long
+    """A row as it is searched."""
+
+    kind: str
+    row: int
+    owner: str
+    place: str
+    session: int | None
+    author: str
+    at: int  # seconds since 1970
+    utc_offset: int
+    text: str
+    facts: str | None  # JSON [[statement, predicate], …]
+
+
+class Passage(NamedTuple):
+    """A piece of a row, from `start`, so many characters long. From `row` on: the columns of its own."""
+
+    owner: str
+    place: str
+    row: int
+    start: int
+    length: int
+    session: int | None
+    author: str
+    at: int  # seconds since 1970
+    day: int  # days since 1970, in the person's time zone
+    facts: str | None
+    grams: str | None
+    masked: str | None  # its text without secrets, when it holds any
+    text: str | None  # when the row is long
+
+
+class StaleRow(NamedTuple):
+    """What becomes of a stale row: which passages are replaced by which, and whether the rest follows later."""
+
+    kind: str
+    row: int
+    replaced: Sequence[int]  # ids
+    passages: Sequence[Passage]
+    tail: bool
+
+
+_Last = tuple[int, int, int]
+"""Id, start and length of the last passage of a row."""
+
+
+def read_stale(db: Database, limit: int, portion: int, without: Sequence[StaleRow] = ()) -> list[StaleRow]:
+    """The next stale rows, at most `limit`, with about `portion` characters of text together, at least one."""
+    left_out = {(each.kind, each.row) for each in without}
+    waiting: dict[str, list[int]] = {}
+    for kind, row in db.rows(_STALE, (limit + len(left_out),)):
+        if (kind, row) not in left_out:
+            waiting.setdefault(kind, []).append(row)
+    found: list[StaleRow] = []
+    left = portion
+    for kind, rows in waiting.items():
+        if left <= 0:
+            break
+        given = {}
+        for source in _read(db, kind, rows):  # a row at a time: no further text is read than is needed
+            given[source.row] = source
+            left -= len(source.text)
+            if left <= 0:
+                rows = rows[: rows.index(source.row) + 1]
+                break
+        replaced: dict[int, list[int]] = {}
+        for row, id in db.rows(_OF_ROWS, (rows, kind)):
+            replaced.setdefault(row, []).append(id)
+        found += [_stale_row(db, kind, row, given.get(row), replaced.get(row, ())) for row in rows]
+    return found
+
+
+def _stale_row(db: Database, kind: str, row: int, source: SourceRow | None, replaced: Sequence[int]) -> StaleRow:
+    if source is None:
+        return StaleRow(kind, row, replaced, (), False)
+    made, tail = _cut(source)
+    if tail and kind == _MESSAGE and replaced:
+        # A message keeps its words, and only the facts learned from it have changed, which its first passage holds.
+        end, copies = db.rows(
+            "select max(start + length), count(text) from passage where kind = ? and row = ?", (kind, row)
+        )[0]
+        if copies:
+            return StaleRow(kind, row, replaced[:1], made[:1], end < len(source.text))
+    return StaleRow(kind, row, replaced, made, tail)
+
+
+def _read_row(db: Database, kind: str, row: int) -> SourceRow | None:
+    """The row, or None when it is not searched."""
+    return next(iter(_read(db, kind, [row])), None)
+
+
+def _of_rows(db: Database, kind: str, rows: Sequence[int]) -> list[int]:
+    return [id for _, id in db.rows(_OF_ROWS, (rows, kind))]
+
+
+def _last_passage(db: Database, kind: str, row: int) -> _Last | None:
+    """The last passage of a row."""
+    found = db.row(
+        "select id, start, length from passage where kind = ? and row = ? order by start desc limit 1", (kind, row)
+    )
+    return (found[0], found[1], found[2]) if found else None
+
+
+def _cut(source: SourceRow, start: int = 0, most: int = _PORTION) -> tuple[list[Passage], bool]:
+    """The passages from `start` on, of a long text those within the next `most` characters; and whether more follow."""
+    long = len(source.text) > _LONG
+    every = terms.chunks(source.text, start=start)
+    pieces = list(takewhile(lambda piece: piece[0] < start + most, every) if long else every)
+    tail = sum(pieces[-1]) < len(source.text)
+    day = (source.at + 60 * source.utc_offset) // 86_400
+    end = sum(pieces[-1])
+    hidden: list[secrets.Span] = []
+    if source.kind != _FACT:  # a fact is masked when adopted, or typed by the person
+        before = max(0, start - _MARGIN)
+        spans = secrets.spans(source.text[before : end + _MARGIN])
+        hidden = [(first + before, stop + before, name) for first, stop, name in spans]
+    made = []
+    for first, length in pieces:
+        text = source.text[first : first + length]
+        masked = secrets.mask_piece(source.text, hidden, first, length) if hidden else text
+        facts = _fact_words(source.facts) if source.facts and not first else None
+        copies = (None, text if long else None) if masked == text else (masked, None)
+        row, said = (source.owner, source.place, source.row), (source.session, source.author, source.at)
+        made.append(Passage(*row, first, length, *said, day, facts, terms.bigrams(masked) or None, *copies))
+    return made, tail
+
+
+def _day_words(day: int) -> str:
+    moment = _EPOCH + timedelta(days=day)
+    return f"{moment.day} {moment:%B %Y %A}"
+
+
+def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:
+    """The rows that are searched, in the order in which they are named."""
+    seconds = f"unixepoch(min(max(at, '{clock.EARLIEST_STORED}'), '{clock.LATEST_STORED}'))"  # as in clock.local
+    sql = f"""with found (id, owner, place, session, author, at, utc_offset, text, facts) as
+                   ({search_sources.source_of(_NAMES[kind]).passages})
+              select id, owner, place, session, author, {seconds}, utc_offset, text, facts from found"""
+    for row in db.each(sql, (rows,)):
+        yield SourceRow(kind, *row)
+
+
+def _fact_words(encoded: str) -> str:
+    """The statements of facts (JSON [[statement, predicate], …]), with words that questions about them use."""
+    facts = json.loads(encoded)
+    return "\n".join(f"{fact} {triples.search_words(name) if name else ''}".strip() for fact, name in facts)
+
+
 def refresh(db: Database) -> int:
     """Index some stale rows in one transaction, of a long text the first portion; returns how many were read."""
 
     def step() -> int:
         version = db.change_counter()
-        batch = passages.read_stale(db, _BATCH, passages.PORTION)  # cut, without secrets, before others cannot write
+        batch = read_stale(db, _BATCH, _PORTION)  # cut, without secrets, before others cannot write
         with db.write():
             if db.change_counter() != version:
-                batch = passages.read_stale(db, _BATCH, passages.PORTION)
+                batch = read_stale(db, _BATCH, _PORTION)
             _replace(db, batch)
         return len(batch)
 
@@ -71,17 +241,17 @@ def refresh(db: Database) -> int:
 def _refresh_import(db: Database) -> Iterator[None]:
     """Index all stale rows in large portions: while one is written, another connection reads the next."""
     version = db.change_counter()
-    batch = passages.read_stale(db, _BULK, _BULK_PORTION)
+    batch = read_stale(db, _BULK, _BULK_PORTION)
     begun = SimpleQueue[Sequence[StaleRow]]()  # gets the rows whose words are being indexed
 
     def read_following(other: Database) -> list[StaleRow]:
         """The portion after the one in the queue; read when that is there: before, both would need Python's lock."""
-        return passages.read_stale(other, _BULK, _BULK_PORTION, without=begun.get())
+        return read_stale(other, _BULK, _BULK_PORTION, without=begun.get())
 
     def write() -> tuple[int, int]:
         """Index the portion, read anew when the file was changed since; returns the version after it."""
         with db.write():
-            rows = batch if db.change_counter() == version else passages.read_stale(db, _BULK, _BULK_PORTION)
+            rows = batch if db.change_counter() == version else read_stale(db, _BULK, _BULK_PORTION)
             if word_tables.trigrams_until(db) is None:
                 word_tables.begin_import(db, _last(db, "m"))
             _replace(db, rows, lambda: begun.put(rows))
@@ -132,27 +302,27 @@ def _add_trigrams(db: Database) -> bool:
 
 def _index_tail(db: Database, kind: str, row: int) -> Iterator[None]:
     """Index what follows the last passage of a row. Ends when another process indexes or erases it meanwhile."""
-    last = passages.last(db, kind, row)
-    source = passages.read(db, kind, row)  # once: reading it for each step would take the square of its length
+    last = _last_passage(db, kind, row)
+    source = _read_row(db, kind, row)  # once: reading it for each step would take the square of its length
     if last is None or source is None:
         with db.write():
             db.execute("update stale set tail = 0 where kind = ? and row = ?", (kind, row))
         return
 
-    def index(step: Sequence[Passage], last: passages.Last, *, is_end: bool) -> passages.Last | None:
+    def index(step: Sequence[Passage], last: _Last, *, is_end: bool) -> _Last | None:
         """The new last passage. As long as the old one is there, the text is the one that was read: no text changes
         while it has passages."""
         with db.write():
-            if passages.last(db, kind, row) != last:
+            if _last_passage(db, kind, row) != last:
                 return None
             _add(db, word_tables.names(db), kind, step)
             if is_end:
                 db.execute("delete from stale where kind = ? and row = ?", (kind, row))
-            return passages.last(db, kind, row)
+            return _last_passage(db, kind, row)
 
     tail = True
     while tail:
-        made, tail = passages.cut(source, passages.start_after(last), passages.BLOCK)
+        made, tail = _cut(source, terms.next_start(*last[1:]), _BLOCK)
         for first in range(0, len(made), _STEP):
             step, is_end = made[first : first + _STEP], not tail and first + _STEP >= len(made)
             last = _without_damaged(db, partial(index, step, last, is_end=is_end))
@@ -234,7 +404,7 @@ def erase(db: Database, kind: str, rows: Sequence[int], *, lazily: bool = False)
     """
     if lazily:
         word_tables.configure(db, {"secure-delete": 0})
-    _remove(db, word_tables.names(db), passages.of_rows(db, kind, rows))
+    _remove(db, word_tables.names(db), _of_rows(db, kind, rows))
     if lazily:
         word_tables.configure(db, {"secure-delete": 1})
 
@@ -299,7 +469,7 @@ def _add(
     for key in {(each.owner, each.place) for each in made}:
         existing = db.value("select id from area where owner = ? and place = ?", key)
         areas[key] = existing or db.insert("insert into area (owner, place) values (?, ?)", key)
-    days = [(day, passages.day_words(day)) for day in {each.day for each in made}]
+    days = [(day, _day_words(day)) for day in {each.day for each in made}]
     db.execute_many("insert into day values (?, ?) on conflict do nothing", days)
     authors = [(name,) for name in {each.author for each in made} if name]
     db.execute_many("insert into speaker values (?) on conflict do nothing", authors)

@@ -15,9 +15,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from agent_cli.memory.entities import graph
 from agent_cli.memory.language import languages, statements, terms
-from agent_cli.memory.search import candidates
+from agent_cli.memory.search import candidates, graph
 from agent_cli.memory.search.candidates import Question
 from agent_cli.memory.search.passage_context import AFTER, BEFORE, BEFORE_THAT, OWN, CandidateRow, words_of
 from agent_cli.memory.search.vectors import QueryEmbedder

@@ -19,10 +19,9 @@ from typing import NamedTuple
 
 from agent_cli import clock, kinds, text
 from agent_cli.memory.dates import spans
-from agent_cli.memory.entities import graph
 from agent_cli.memory.language import statements, terms, triples
 from agent_cli.memory.language.triples import Triple
-from agent_cli.memory.search import candidates, word_tables
+from agent_cli.memory.search import candidates, graph, word_tables
 from agent_cli.memory.search.candidates import Question, Request
 from agent_cli.memory.search.passage_context import CandidateRow, ended_messages, timestamp, visible, words_of
 from agent_cli.store import ids

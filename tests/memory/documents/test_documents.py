@@ -11,7 +11,7 @@ from agent_cli.errors import UsageError
 from agent_cli.llm import embedded
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.documents.document_sync import SyncResult
-from agent_cli.memory.search import index, passages, vectors
+from agent_cli.memory.search import index, vectors
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, empty, noon
 from tests.recalling import find, say
@@ -309,7 +309,7 @@ def test_what_is_said_is_indexed_before_files(db, session, folder):
     add(db, folder)
     db.execute("insert into stale (kind, row) values ('d', 1)")
     say(db, session, "bravo")
-    assert [(each.kind, each.row) for each in passages.read_stale(db, 1, 1)] == [("m", 1)]
+    assert [(each.kind, each.row) for each in index.read_stale(db, 1, 1)] == [("m", 1)]
 
 
 def test_a_collection_is_looked_at_again_by_a_job_when_some_minutes_have_passed(db, folder):

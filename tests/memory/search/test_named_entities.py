@@ -2,11 +2,10 @@
 
 import pytest
 
-from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import facts
-from agent_cli.memory.search import index
+from agent_cli.memory.search import graph, index
 from tests.conftest import HERE, memory_of
-from tests.memory.entities.test_graph import learn
+from tests.memory.search.test_graph import learn
 from tests.recalling import STRANGER, find, say
 
 

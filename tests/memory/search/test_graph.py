@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent_cli.memory.entities import graph
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.proposals import MemoryContext
+from agent_cli.memory.search import graph
 from tests.conftest import HERE, memory_of, noon
 from tests.recalling import STRANGER
 
