@@ -126,10 +126,13 @@ def test_what_is_sent(typist, typed, sent):
 
 @pytest.mark.parametrize(("typed", "sent"), PARTS.values(), ids=PARTS)
 def test_which_parts_of_what_is_sent_were_pasted(typist, typed, sent):
-    """In `sent` typed and pasted parts take turns."""
     typist.pastes.history_pieces = {"see this text": ["this text"]}
-    parts = [Part(text, "pasted" if n % 2 else "typed") for n, text in enumerate(sent.split("|")) if text]
-    assert typist.parts(*typed) == parts
+    assert typist.parts(*typed) == parts(sent)
+
+
+def parts(sent):
+    """Typed and pasted parts take turns."""
+    return [Part(text, "pasted" if n % 2 else "typed") for n, text in enumerate(sent.split("|")) if text]
 
 
 def test_ctrl_c_twice_on_an_empty_prompt_leaves_and_once_does_not(typist):

@@ -8,7 +8,7 @@ from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
 from agent_cli.repl.keyboard.keys import PASTE_TIMEOUT, Pastes, end_lost_pastes
-from tests.repl.keyboard.test_keys import Typist
+from tests.repl.keyboard.test_keys import Typist, parts
 
 LOG = "\n".join(f"line {number}" for number in range(212))
 STANDS = "[pasted 212 lines #1]"
@@ -23,13 +23,25 @@ def typist():
     return Typist(collapse=1000)
 
 
-def test_a_large_paste_stands_in_short_in_the_line_and_is_sent_whole(typist):
+SMALL = f"it said {STANDS}"
+SENT = {  # what is typed before Enter, and its typed and pasted parts in turns
+    "it is sent whole": (["see ", paste(LOG), " now"], f"see |{LOG}| now"),
+    "what stands for it and was changed stands for itself": (["see ", paste(LOG), "\x7f"], f"see {STANDS[:-1]}"),
+    "two are told apart": ([paste(LOG), " and ", paste(LOG.upper())], f"|{LOG}| and |{LOG.upper()}"),
+    "the history holds it whole": (["see ", paste(LOG), "\x03", "\x1b[A"], f"see |{LOG}"),
+    "a small one of what stands for it is text": ([paste(LOG), " ", paste(SMALL)], f"|{LOG}| |{SMALL}"),
+    "it is cut and put back": ([paste(LOG), "\x15", "\x19"], f"|{LOG}"),
+}
+
+
+@pytest.mark.parametrize(("typed", "sent"), SENT.values(), ids=SENT)
+def test_a_large_paste_is_pasted_wherever_it_goes(typist, typed, sent):
+    assert typist.parts(*typed, "\r") == parts(sent)
+
+
+def test_a_large_paste_stands_in_short_in_the_line(typist):
     assert typist("see ", paste(LOG), " now", "\r") == f"see {STANDS} now"
-    assert typist.pastes.parts(f"see {STANDS} now") == [
-        Part("see ", "typed"),
-        Part(LOG, "pasted"),
-        Part(" now", "typed"),
-    ]
+    assert typist("see ", paste(LOG), "\x03", "\x1b[A", "\r") == f"see {LOG}"
 
 
 @pytest.mark.parametrize(
@@ -50,35 +62,11 @@ def test_no_paste_is_too_large_when_the_setting_says_so():
     assert Typist(collapse=0)(paste(LOG), "\r") == LOG
 
 
-def test_what_stands_for_a_paste_and_was_changed_stands_for_itself(typist):
-    assert typist.parts("see ", paste(LOG), "\x7f", "\r") == [Part("see [pasted 212 lines #1", "typed")]
-
-
-def test_two_large_pastes_are_told_apart(typist):
-    said = typist.parts(paste(LOG), " and ", paste(LOG.upper()), "\r")
-    assert said == [Part(LOG, "pasted"), Part(" and ", "typed"), Part(LOG.upper(), "pasted")]
-
-
-def test_the_history_holds_a_large_paste_whole_and_it_is_still_pasted(typist):
-    assert typist("see ", paste(LOG), "\x03", "\x1b[A", "\r") == f"see {LOG}"
-    assert typist.pastes.parts(f"see {LOG}") == [Part("see ", "typed"), Part(LOG, "pasted")]
-
-
-def test_a_small_paste_of_what_stands_for_a_large_one_is_text(typist):
-    said = typist.parts(paste(LOG), " ", paste(f"it said {STANDS}"), "\r")
-    assert said == [Part(LOG, "pasted"), Part(" ", "typed"), Part(f"it said {STANDS}", "pasted")]
-
-
-def test_a_large_paste_that_was_cut_and_put_back_is_whole_and_pasted(typist):
-    assert typist.parts(paste(LOG), "\x15", "\x19", "\r") == [Part(LOG, "pasted")]
-
-
 def test_the_editor_is_given_a_large_paste_whole_and_it_comes_back_in_short(typist):
     typist.edit = lambda text: text.replace("see", "please see") + "\n"
     assert typist("see ", paste(LOG), "\x18\x05", "!", "\r") == f"please see {STANDS}!"
     assert typist.edited == [f"see {LOG}"]
-    said = typist.pastes.parts(f"please see {STANDS}!")
-    assert said == [Part("please see ", "typed"), Part(LOG, "pasted"), Part("!", "typed")]
+    assert typist.pastes.parts(f"please see {STANDS}!") == parts(f"please see |{LOG}|!")
 
 
 def test_a_large_paste_that_was_changed_in_the_editor_makes_all_of_it_pasted(typist):
@@ -115,11 +103,7 @@ def test_the_end_of_a_paste_that_comes_late_writes_nothing(typist):
 
 def test_a_message_said_before_is_pasted_where_it_was(typist):
     typist.last = [Part("read ", "typed"), Part("this text", "pasted")]
-    assert typist.parts("\x1b\x1b", "!", "\r") == [
-        Part("read ", "typed"),
-        Part("this text", "pasted"),
-        Part("!", "typed"),
-    ]
+    assert typist.parts("\x1b\x1b", "!", "\r") == parts("read |this text|!")
 
 
 def test_nothing_is_pasted_by_default():
