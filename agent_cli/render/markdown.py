@@ -1,13 +1,9 @@
 """An answer in Markdown, shown while it arrives: appended, never redrawn. And which writer a terminal gets.
 
-Text is written by the word, code by the line, a table when it is complete; the cursor is never moved, so a window that
-is resized can neither show a line twice nor lose one. How the stream was cut into pieces makes no difference to a
-single byte. Only what cannot be decided yet is held back: the first characters of a line, a line of code, a table, and
-a delimiter until its closing one has come, the line has ended or `_WINDOW` characters have passed.
-
-Names such as `__init__`, `**kwargs` and `2*3` stay whole where CommonMark would make them bold only by accident. A link
-shows its address behind its text, which could deceive. Shown as written: setext headings, reference links, HTML, tables
-whose rows do not begin with a bar.
+Text is written by the word, code by the line, a table when it is complete; the cursor is never moved. How the stream
+was cut into pieces makes no difference to a single byte: what cannot be decided yet is held back. Names such as
+`__init__`, `**kwargs` and `2*3` stay whole where CommonMark would make them bold by accident. A link shows its address
+behind its text, which could deceive. Shown as written: setext headings, reference links, HTML.
 """
 
 import re

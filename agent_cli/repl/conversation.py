@@ -1,9 +1,7 @@
 """The state of an interactive session, and what can be done with it. Draws nothing.
 
-The session is stored with its first message, so that opening the program and leaving it leaves no trace. Beside it
-questions can be asked: the model sees the conversation, but neither question nor answer enters it. Each is a one-shot
-with a session of its own, so that it is logged like every message. The prompt begins like that of the conversation, so
-the server's cache holds.
+The session is stored with its first message: opening the program and leaving it leaves no trace. A side question is a
+one-shot with a session of its own: the model sees the conversation, but neither question nor answer enters it.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,6 @@
 """What is said around a conversation: at its start what the model sees of earlier ones, or which model could be
-fetched, and above the prompt what is new: proposals that wait for approval, jobs that failed.
-
-News is reported once: proposals that waited at the start are reported there, failed jobs once in a session. Nothing is
-ever downloaded unasked: a model is gigabytes, and not every connection is free.
+fetched, and above the prompt what is new, once: proposals that wait for approval, jobs that failed. Nothing is ever
+downloaded unasked: a model is gigabytes.
 """
 
 from collections.abc import Iterator

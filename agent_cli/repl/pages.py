@@ -1,9 +1,5 @@
 """What is remembered, as pages for a person: lists, the hits of a search, why something was recalled, a row in its
-place, and what the review shows of a proposal.
-
-The prompt and the commands show the same pages; a pipe gets plain lines instead. Of a proposal everything that a yes
-keeps is shown in full; a quote and a passage, which only give the source, are shortened. What is known stands against
-what is new, each with its date; how a fact is filed and where it comes from follow on demand.
+place, and what the review shows of a proposal: in full all that a yes keeps, shortened what only gives its source.
 """
 
 import re

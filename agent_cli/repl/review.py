@@ -28,7 +28,7 @@ from agent_cli.render.reply_lines import announced
 from agent_cli.render.styles import BOLD, DIM, DONE, PROGRAM, LineRole
 from agent_cli.repl import pages
 from agent_cli.repl.keyboard import keys
-from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader, LineReader
+from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader, LineReader, write
 from agent_cli.repl.pages import StyledLine
 from agent_cli.store import ids
 from agent_cli.text import clean, counted, one_line
@@ -63,7 +63,7 @@ class ReviewScreen:
         self._decided: list[tuple[int, ReviewDecision]] = []
         self._settled: set[ProposalKey] = set()  # tickets that the person knows to be decided
         self._line_reader = LineReader(get_app_session().input, self._say) if is_dumb_terminal() else None
-        self._keys = self._line_reader or KeyReader(self._say, _write)
+        self._keys = self._line_reader or KeyReader(self._say)
 
     async def run(self) -> int:
         """Show the proposals until the end or q; returns the number of decisions that stand."""
@@ -171,7 +171,7 @@ class ReviewScreen:
         """Take the page of the current proposal off the screen, where its lines still stand as they were drawn."""
         lines, width = self._drawn or (0, 0)
         if lines and self._display.spinner and width == _width() and lines < shutil.get_terminal_size().lines:
-            _write(_CLEAR_BELOW.format(lines))
+            write(_CLEAR_BELOW.format(lines))
         self._drawn = None
 
     async def _choose(self, offered: str) -> str:
@@ -285,8 +285,3 @@ class ReviewScreen:
 
 def _width() -> int:
     return max(20, shutil.get_terminal_size().columns)
-
-
-def _write(keys: str) -> None:
-    sys.stdout.write(keys)
-    sys.stdout.flush()

@@ -1,8 +1,6 @@
-"""A process of its own that runs a command for each text in turn, and kills one that takes too long.
+"""A process of its own that runs a command for each text in turn, without a shell, and kills one that takes too long.
 
-    python -m agent_cli.repl.timed_commands SECONDS COUNT COMMAND… TEXT…
-
-COUNT is the number of arguments that form the command. There is no shell: each TEXT is one argument, whatever it holds.
+python -m agent_cli.repl.timed_commands SECONDS COUNT COMMAND… TEXT…      COUNT: of the arguments that are COMMAND
 """
 
 import os

@@ -77,11 +77,11 @@ class _Keyboard:
 
 
 class KeyReader(_Keyboard):
-    """Reads single keys while it is entered. `say` prints a line, `echo` shows what is typed."""
+    """Reads single keys while it is entered. `say` prints a line."""
 
-    def __init__(self, say: Callable[[str], None], echo: Callable[[str], None]):
+    def __init__(self, say: Callable[[str], None]):
         super().__init__(get_app_session().input)
-        self._say, self._echo, self._output = say, echo, get_app_session().output
+        self._say, self._output = say, get_app_session().output
         self._arrived: asyncio.Queue[list[KeyPress]] = asyncio.Queue()  # an empty list: the input has ended
         self._last, self._pressed = "", 0.0
 
@@ -118,27 +118,27 @@ class KeyReader(_Keyboard):
 
     async def read_line(self, question: str) -> str:
         """A line whose Enter was pressed by itself; STOP after Ctrl-C, END after Ctrl-D and Esc."""
-        self._echo(question)
+        write(question)
         typed = ""
         while True:
             pressed = await self._arrived.get()
             names = list(map(_name, pressed)) or [END]
             if STOP in names or END in names or names == [ESC]:
-                self._echo("\n")
+                write("\n")
                 return STOP if STOP in names else END
             if (ENTER in names and len(names) > 1) or any(each.key == Keys.BracketedPaste for each in pressed):
                 typed = ""
                 self._say("\n  (a paste, or several keys at once, decide nothing; type it)")
-                self._echo(question)
+                write(question)
             elif names == [ENTER]:
-                self._echo("\n")
+                write("\n")
                 return typed
             elif pressed[0].key in (Keys.Backspace, Keys.ControlH):
-                self._echo("\b \b" if typed else "")
+                write("\b \b" if typed else "")
                 typed = typed[:-1]
             else:
                 characters = "".join(name for name in names if len(name) == 1)
-                self._echo(characters)
+                write(characters)
                 typed += characters
 
     @contextmanager
@@ -307,7 +307,7 @@ class LineReader(_Keyboard):
                 if time.monotonic() - self._last_interrupt < _DOUBLE_PRESS:
                     raise EOFError from None
                 self._last_interrupt = time.monotonic()
-                _write("\npress Ctrl-C again to leave, or Ctrl-D\n")
+                write("\npress Ctrl-C again to leave, or Ctrl-D\n")
 
     async def read_answer(self, question: str) -> str:
         """A line typed from now on. Raises EOFError, KeyboardInterrupt."""
@@ -330,7 +330,7 @@ class LineReader(_Keyboard):
             try:
                 typed = await self.read_answer(question)
             except (KeyboardInterrupt, EOFError) as error:
-                _write("\n")
+                write("\n")
                 return STOP if isinstance(error, KeyboardInterrupt) else END
             if "\n" not in typed:
                 return typed
@@ -342,7 +342,7 @@ class LineReader(_Keyboard):
             cls._waiting.set_exception(KeyboardInterrupt())
 
     async def _read_line(self, prompt: str) -> str:
-        _write(prompt)
+        write(clean(prompt))
         loop, descriptor = asyncio.get_running_loop(), self._input.fileno()
         arrived: asyncio.Future[str] = loop.create_future()
         LineReader._waiting = arrived
@@ -371,6 +371,7 @@ class LineReader(_Keyboard):
             arrived.set_exception(EOFError())
 
 
-def _write(text: str) -> None:
-    sys.stdout.write(clean(text))
+def write(text: str) -> None:
+    """Show what is typed, or where."""
+    sys.stdout.write(text)
     sys.stdout.flush()

@@ -6,7 +6,6 @@ Everything it holds of what was typed before is let go when something was forgot
 import asyncio
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -51,7 +50,7 @@ from agent_cli.render.styles import PROMPT, YOU
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Command
 from agent_cli.repl.keyboard import keys, picker
-from agent_cli.repl.keyboard.key_reader import END, ENTER, ESC, STOP, KeyReader, LineReader
+from agent_cli.repl.keyboard.key_reader import END, ENTER, ESC, STOP, KeyReader, LineReader, write
 from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern, clean, one_line, visible, without_surrogates
@@ -196,12 +195,12 @@ class PromptInput:
         """The line, or the `key`, typed once the question stands there, in lower case; empty after Esc, Ctrl-D or
         Ctrl-C, which calls `stop` too."""
         repeated = question if key else ""
-        with self._dumb or KeyReader(lambda warning: _write(f"\n  {warning.strip()}\n{repeated}"), _write) as reader:
+        with self._dumb or KeyReader(lambda warning: write(f"\n  {warning.strip()}\n{repeated}")) as reader:
             reader.discard_typed()
             if key and not self._dumb:
-                _write(question)
+                write(question)
                 typed = await reader.read_key()
-                _write(f"{typed if len(typed) == 1 else ''}\n")
+                write(f"{typed if len(typed) == 1 else ''}\n")
             else:
                 typed = await reader.read_line(question)
         if typed == STOP:
@@ -276,11 +275,6 @@ class PromptInput:
         without_files = [part for part in last.parts if part.origin != "file"]
         words = "".join(part.text for part in without_files).strip("\n")
         return f"/edit {last.handle} {words}", without_files
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 PAUSE = 0.3  # seconds
