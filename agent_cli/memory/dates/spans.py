@@ -182,44 +182,41 @@ def resolve(text: str, now: datetime) -> str:
     if not _MAY_BE_RELATIVE.search(text):
         return text
     parts, at = [], 0
-    for quoted in _QUOTED.finditer(text):
-        parts += [_replace_all(text[at : quoted.start()], _midnight(now), not at), quoted[0]]
-        at = quoted.end()
-    return "".join([*parts, _replace_all(text[at:], _midnight(now), not at)])
-
-
-def _replace_all(text: str, today: datetime, first: bool) -> str:
-    for language in reversed(languages.ALL):  # the first has what any language may say
-        text = date_phrases.relative(language).sub(partial(_replacement, language, today, first), text)
-    return text
+    for start, end in [*(quoted.span() for quoted in _QUOTED.finditer(text)), (len(text), len(text))]:
+        piece = text[at:start]
+        for language in reversed(languages.ALL):  # the first has what any language may say
+            piece = date_phrases.relative(language).sub(partial(_replacement, language, _midnight(now), not at), piece)
+        parts += [piece, text[start:end]]
+        at = end
+    return "".join(parts)
 
 
 def _replacement(language: ModuleType, today: datetime, first: bool, match: re.Match[str]) -> str:
-    before = match.string[: match.start()].rstrip(" \"'“„(")
-    starts_sentence = (first and not before) or before.endswith((".", "!", "?", "\n"))
+    """What stands for a match; itself where it is no date after all. `first`: whether its text begins a statement."""
+    before, parts = match.string[: match.start()], date_phrases.groups(match)
+    opened = before.rstrip(" \"'“„(")
+    starts_sentence = (first and not opened) or opened.endswith((".", "!", "?", "\n"))
     if match[0][0].isupper() and not starts_sentence and not match[0].isupper():
         return match[0]  # probably a name: "the film Yesterday"
-    try:
-        date_words = _written(match, date_phrases.groups(match), language, today)
-    except (ValueError, OverflowError, LookupError):
-        return match[0]
-    return date_words[0].upper() + date_words[1:] if starts_sentence and match[0][0].isupper() else date_words
-
-
-def _written(match: re.Match[str], parts: dict[str, str], language: ModuleType, today: datetime) -> str:
-    """What stands for the match, in its language; itself where it is no date after all."""
-    bound, before = parts.get("since") or parts.get("until"), match.string[: match.start()]
+    bound = parts.get("since") or parts.get("until")
     is_past = bool(_PAST_TENSE.search(match.string))  # "it was done in two days": a duration
     if (is_past and ("ahead" in parts or "until" in parts)) or (bound and _AFTER_DAY.search(before)):
         return match[0]
+    try:
+        words = _written(parts, bound or parts.get("before", ""), language, today)
+    except (ValueError, OverflowError, LookupError):
+        return match[0]
+    return words[0].upper() + words[1:] if starts_sentence and match[0][0].isupper() else words
+
+
+def _written(parts: dict[str, str], preposition: str, language: ModuleType, today: datetime) -> str:
     unit, day_meant = date_phrases.relative_days(parts, today)
     month = language.MONTHS.split()[day_meant.month - 1].split("|")[0].capitalize()
     named = {"day": day_meant.day, "month": month, "year": day_meant.year}
     date = language.WRITTEN_DATE.format(**named)
     if "slashed" in parts or "owns" in parts:
         return f"{parts.get('in_front', '')} {date}{parts.get('owns', '')}".lstrip()
-    preposition, part = bound or parts.get("before", ""), parts.get("part", "")
-    part = languages.table("WRITTEN_PARTS").get(part, part)
+    part = languages.table("WRITTEN_PARTS").get(parts.get("part", ""), parts.get("part", ""))
     alone, behind = language.WRITTEN["night" if part == "night" else "part" if part else unit]
     words = str((behind if preposition else alone).format(before=preposition, part=part, date=date, **named))
     contracted = languages.table("CONTRACTED").items()

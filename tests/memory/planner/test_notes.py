@@ -21,16 +21,8 @@ def test_a_note_comes_back_as_it_was_written(db):
     assert note == notes.Note(1, "Shopping", "Buy milk\nand bread", "typed", HERE.place, AT, 0, AT, None)
     assert notes.get(db, 1, "person") == note
     assert (note.handle, note.name) == ("n1", "Shopping")
-    assert note.describe() == {
-        "id": "n1",
-        "title": "Shopping",
-        "text": "Buy milk\nand bread",
-        "tags": [],
-        "origin": "typed",
-        "place": HERE.place,
-        "at": AT,
-        "changed_at": AT,
-    }
+    columns = ("title", "text", "origin", "place", "at", "changed_at")
+    assert note.describe() == {"id": "n1", "tags": []} | {name: getattr(note, name) for name in columns}
 
 
 def test_a_note_without_title_is_called_by_its_words():
@@ -63,12 +55,8 @@ def test_a_changed_note_keeps_its_handle_and_its_day(db):
     changed = notes.edit(db, note, "Buy beer", "Shopping", later(1))
 
     assert changed == notes.get(db, 1, "person")
-    assert (changed.text, changed.title, changed.at, changed.changed_at) == (
-        "Buy beer",
-        "Shopping",
-        AT,
-        "2026-01-02T13:00:00.000Z",
-    )
+    assert (changed.text, changed.title) == ("Buy beer", "Shopping")
+    assert (changed.at, changed.changed_at) == (AT, "2026-01-02T13:00:00.000Z")
 
 
 def test_a_note_cannot_be_changed_into_nothing(db):
