@@ -58,9 +58,7 @@ def test_a_change_of_the_context_is_written_down(lenient):
     chat(lenient)
     lenient.expect_stable = False
     chat(lenient, options={"num_ctx": 2048})
-    assert lenient.problems == [
-        "POST /api/chat: num_ctx of qwen3:8b changed from 8192 to 4096, which reloads it",
-    ]
+    assert lenient.problems == ["POST /api/chat: num_ctx of qwen3:8b changed from 8192 to 4096, which reloads it"]
 
 
 def test_strict_server_fails_the_test():

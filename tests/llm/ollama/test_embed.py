@@ -111,10 +111,7 @@ def test_identity_changes_with_whatever_makes_vectors_differ(server):
 
 
 def test_missing_embedder_can_be_pulled(server):
-    for ask in (
-        lambda: embedder_of(server, "nope").embed(["a"]),
-        embedder_of(server, "nope").identity,
-    ):
+    for ask in (lambda: embedder_of(server, "nope").embed(["a"]), embedder_of(server, "nope").identity):
         with pytest.raises(ModelMissing, match="run `ollama pull nope`"):
             ask()
 
