@@ -97,18 +97,6 @@ class Launch:
         parts = (os.uname().nodename, self.weights.resolve(), stat.st_size, stat.st_mtime_ns, self.num_ctx, self.embeds)
         return self.folder / f"model-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.{suffix}"
 
-    @property
-    def lock(self) -> Path:
-        return self.file("lock")
-
-    @property
-    def record(self) -> Path:
-        return self.file("json")
-
-    @property
-    def log(self) -> Path:
-        return self.file("log")
-
 
 def join(launch: Launch, cancel: Cancel) -> http.Address:
     """The address of the process, once it answers. Raises ModelFailed, Cancelled."""
@@ -136,8 +124,8 @@ def running(launch: Launch) -> http.Address | None:
     if not is_alive(launch):
         return None
     try:
-        record = json.loads(launch.record.read_bytes())
-        os.utime(launch.record)
+        record = json.loads(launch.file("json").read_bytes())
+        os.utime(launch.file("json"))
     except (FileNotFoundError, ValueError):  # it is still loading, or ends just now
         return None
     return replace(http.parse_address(record["url"], KIND), path="/v1", key=record["key"])
@@ -148,7 +136,7 @@ def is_alive(launch: Launch) -> bool:
     import fcntl  # not on Windows, where this engine is not offered
 
     try:
-        file = os.open(launch.lock, os.O_RDWR)
+        file = os.open(launch.file("lock"), os.O_RDWR)
     except FileNotFoundError:
         return False
     try:
@@ -162,10 +150,10 @@ def is_alive(launch: Launch) -> bool:
 
 def _start(launch: Launch) -> "subprocess.Popen[bytes]":
     """Start a process. -P: it imports nothing from the current folder."""
-    launch.record.unlink(missing_ok=True)  # of one that was killed
+    launch.file("json").unlink(missing_ok=True)  # of one that was killed
     arguments = [launch.folder, launch.weights, launch.num_ctx, int(launch.embeds), launch.idle]
     command = [sys.executable, "-P", "-m", "agent_cli.llm.local", *map(str, arguments)]
-    log = os.open(launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log = os.open(launch.file("log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
@@ -181,11 +169,11 @@ def _start(launch: Launch) -> "subprocess.Popen[bytes]":
 def _reason(launch: Launch) -> str:
     """What the log says last about an error."""
     try:
-        lines = launch.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = launch.file("log").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
     faults = [line for line in lines if "rror" in line or "failed" in line] or lines
-    return f"{faults[-1].strip()[:200] if faults else 'it ended without a word'} (see {launch.log})"
+    return f"{faults[-1].strip()[:200] if faults else 'it ended without a word'} (see {launch.file('log')})"
 
 
 _EMBED_TOKENS = 2048  # of context; texts are cut to less
@@ -265,18 +253,18 @@ _CACHE = 512  # MiB of prompts that were read before and may come again
 def main() -> None:
     folder, file, num_ctx, embeds, idle = sys.argv[1:]
     launch = Launch(Path(folder), Path(file), int(num_ctx), bool(int(embeds)), float(idle))
-    lock = os.open(launch.lock, os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(launch.file("lock"), os.O_RDWR | os.O_CREAT, 0o600)
     if not _take(lock):
         return  # another one runs
-    launch.record.unlink(missing_ok=True)
-    os.truncate(launch.log, 0)
+    launch.file("json").unlink(missing_ok=True)
+    os.truncate(launch.file("log"), 0)
     key = secrets.token_urlsafe(32)
     server = _serve(launch, key)
     url = server.listening_address
-    atomic_file.write(launch.record, json.dumps({"url": url, "key": key, "pid": os.getpid()}).encode())
+    atomic_file.write(launch.file("json"), json.dumps({"url": url, "key": key, "pid": os.getpid()}).encode())
     _wait(launch, replace(http.parse_address(url, KIND), key=key))
     # Nobody can find it any more. Those who have are answered: a request of its own is answered behind theirs.
-    launch.record.unlink(missing_ok=True)
+    launch.file("json").unlink(missing_ok=True)
     time.sleep(_GRACE)  # for whoever has just read the record
     if launch.embeds:
         server.handle_embeddings({"input": "."})
@@ -334,7 +322,7 @@ def _wait(launch: Launch, server: http.Address) -> None:
     while True:
         time.sleep(min(max(launch.idle / 10, 0.1), 10))
         try:
-            touched = launch.record.stat().st_mtime
+            touched = launch.file("json").stat().st_mtime
         except FileNotFoundError:
             return  # removed: nobody can find it
         if time.time() - max(touched, last) < launch.idle:

@@ -50,8 +50,8 @@ _ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
 T = TypeVar("T")
 
 
-class ServerFailed(AgentError):
-    """A server cannot be started or did not answer. The text names it and the reason."""
+class ServerFailed(AgentError, QuotedFailure):
+    """A server cannot be started or did not answer. The text names it and the reason, which may be in its words."""
 
     code = "server"
 
@@ -298,11 +298,7 @@ def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str,
     """The tool that starts a server; those that the server has are added to `tools`, for the rest of the turn."""
 
     def run(context: ToolContext) -> str:
-        try:
-            listed = servers.tools(name, seconds * _SERVER_SHARE)
-        except ServerFailed as error:
-            raise QuotedFailure(str(error)) from error
-        found = make_tools(servers, name, _described(listed), seconds)
+        found = make_tools(servers, name, _described(servers.tools(name, seconds * _SERVER_SHARE)), seconds)
         for tool in found:
             tools.setdefault(tool.name, tool)
         return "\n".join(f"{tool.name}: {tool.description}" for tool in found) or "it has no tools"
@@ -398,10 +394,7 @@ def _tool(
 
 
 def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolContext, **arguments: Any) -> ToolResult:
-    try:
-        result = servers.call(name, tool, arguments, seconds)
-    except ServerFailed as error:
-        raise QuotedFailure(str(error)) from error
+    result = servers.call(name, tool, arguments, seconds)
     words = "\n".join(map(_part_text, result.content)) or "the tool returned no text"
     if result.is_error:
         raise QuotedFailure(words[:2000])

@@ -33,7 +33,7 @@ def killed(engine):
     def kill():
         launch = engine.launch(local.SMALL)
         assert local.running(launch)
-        os.kill(json.loads(launch.record.read_text())["pid"], signal.SIGKILL)
+        os.kill(json.loads(launch.file("json").read_text())["pid"], signal.SIGKILL)
         while local.is_alive(launch):
             time.sleep(0.01)
 

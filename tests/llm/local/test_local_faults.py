@@ -32,8 +32,8 @@ def test_a_record_without_a_process_is_not_believed(tmp_path):
     file = tmp_path / "x.gguf"
     file.write_bytes(b"x")
     launch = LocalEngine(tmp_path).launch(str(file))
-    launch.record.write_text('{"url": "http://127.0.0.1:9", "key": "old", "pid": 1}')
-    launch.lock.touch()
+    launch.file("json").write_text('{"url": "http://127.0.0.1:9", "key": "old", "pid": 1}')
+    launch.file("lock").touch()
     assert local.running(launch) is None
 
 

@@ -34,7 +34,7 @@ def test_it_answers_in_pieces_with_counts(small):
 
 def processor_seconds(engine):
     """What the process of the model has taken so far."""
-    pid = json.loads(engine.launch(local.SMALL).record.read_text())["pid"]
+    pid = json.loads(engine.launch(local.SMALL).file("json").read_text())["pid"]
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -91,7 +91,7 @@ def test_of_three_that_start_at_once_one_process_serves_all(brief):
     end = time.monotonic() + 30
     while local.is_alive(launch) and time.monotonic() < end:
         time.sleep(0.05)
-    assert (local.is_alive(launch), launch.record.exists()) == (False, False)  # nobody needed it any more
+    assert (local.is_alive(launch), launch.file("json").exists()) == (False, False)  # nobody needed it any more
 
 
 def test_a_process_that_ends_answers_first_who_asked(brief):
@@ -99,7 +99,7 @@ def test_a_process_that_ends_answers_first_who_asked(brief):
     reply = model.reply(HELLO, limit=20)
     next(reply)
     launch = brief.launch(local.SMALL)
-    launch.record.unlink()  # nobody can find it any more
+    launch.file("json").unlink()  # nobody can find it any more
     assert list(reply)[-1].tokens_out == 20
     end = time.monotonic() + 30
     while local.is_alive(launch) and time.monotonic() < end:
@@ -119,4 +119,4 @@ def test_it_asks_for_its_key_and_the_record_is_for_its_owner_alone(engine):
     launch, found = engine.launch(local.SMALL), address(engine)
     with pytest.raises(Exception, match="wants a key"):
         OpenAIEngine(found.url).listing()
-    assert (launch.record.stat().st_mode & 0o777, launch.folder.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert (launch.file("json").stat().st_mode & 0o777, launch.folder.stat().st_mode & 0o777) == (0o600, 0o700)
